@@ -1,0 +1,1 @@
+"""The only queries: rows in, frozen values out, one module a subject."""

@@ -1,0 +1,1 @@
+"""The demo: a stand-in for GitHub in its own process, and the story played on it."""

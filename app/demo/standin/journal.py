@@ -1,0 +1,47 @@
+"""The stand-in's record of the session: requests answered and rules broken."""
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One violation of GitHub's contract, by the stand-in or by its client."""
+
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One answered request; `at` is simulated, `installation` is None without a token."""
+
+    method: str
+    route: str
+    status: int
+    at: float
+    installation: int | None
+    conditional: bool = False
+
+
+class Journal:
+    """Requests in memory; violations in memory and, one JSON object a line, in a file."""
+
+    def __init__(self, violations_file: Path) -> None:
+        self._file = violations_file
+        self._file.touch()
+        self.requests: list[Request] = []
+        self.violations: list[Broken] = []
+
+    def break_rule(self, where: str, what: str) -> None:
+        """Record a violation."""
+        broken = Broken(where, what)
+        self.violations.append(broken)
+        with self._file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(asdict(broken)) + "\n")
+
+    def counts(self, since: int) -> Counter[str]:
+        """How often each `METHOD /route` was called after the first `since` requests."""
+        return Counter(f"{r.method} {r.route}" for r in self.requests[since:])

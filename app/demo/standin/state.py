@@ -1,0 +1,269 @@
+"""What the stand-in knows: users, repositories, issues, checks, apps. Plain mutable records.
+
+A pull request is an issue with a `pull` part, as on GitHub. Nothing here decides or talks.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+
+class Role(StrEnum):
+    """A collaborator's role; the permission level GitHub derives from it is narrower."""
+
+    NONE = "none"
+    READ = "read"
+    TRIAGE = "triage"
+    WRITE = "write"
+    MAINTAIN = "maintain"
+    ADMIN = "admin"
+
+
+@dataclass(slots=True)
+class User:
+    """A person, organisation or bot; a deleted one is shown as null."""
+
+    id: int
+    login: str
+    type: str = "User"
+    deleted: bool = False
+
+
+@dataclass(slots=True)
+class AppRecord:
+    """A registered GitHub App with its webhook."""
+
+    id: int
+    slug: str
+    owner: User
+    bot: User
+    client_id: str
+    private_key: str
+    public_key: str
+    webhook_secret: str
+    webhook_url: str
+    hook_id: int
+    permissions: dict[str, str]
+    events: tuple[str, ...]
+    created_at: float
+
+
+@dataclass(slots=True)
+class Installation:
+    """An App on some repositories of one account."""
+
+    id: int
+    app: AppRecord
+    account: User
+    repository_ids: set[int]
+    permissions: dict[str, str]
+    created_at: float
+    updated_at: float
+    suspended_at: float | None = None
+    suspended_by: User | None = None
+    selection: str = "selected"
+
+
+@dataclass(slots=True)
+class Token:
+    """An installation token: what it may do, on which repositories, until when (simulated)."""
+
+    value: str
+    installation: Installation
+    permissions: dict[str, str]
+    repository_ids: frozenset[int] | None
+    """None means every repository of the installation."""
+    expires_at: float
+
+
+@dataclass(slots=True)
+class Reaction:
+    """A thumb or its like on a comment."""
+
+    id: int
+    user: User
+    content: str
+    created_at: float
+
+
+@dataclass(slots=True)
+class Comment:
+    """An issue comment (pull requests use the same)."""
+
+    id: int
+    number: int
+    author: User
+    body: str
+    created_at: float
+    updated_at: float
+    app: AppRecord | None = None
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class TimelineEvent:
+    """One line of an issue's timeline. `source` is the pull request or issue a link points to."""
+
+    id: int
+    kind: str
+    actor: User
+    at: float
+    source_repository: str | None = None
+    source_number: int | None = None
+    commit_id: str | None = None
+
+
+@dataclass(slots=True)
+class Review:
+    """A submitted pull-request review."""
+
+    id: int
+    author: User
+    state: str
+    body: str
+    commit_id: str
+    submitted_at: float
+
+
+@dataclass(slots=True)
+class Pull:
+    """What makes an issue a pull request."""
+
+    id: int
+    base_ref: str
+    base_sha: str
+    head_ref: str
+    head_sha: str
+    head_owner: User
+    is_fork: bool
+    draft: bool
+    head_repository_deleted: bool = False
+    merged_at: float | None = None
+    merged_by: User | None = None
+    merge_commit_sha: str | None = None
+    reviews: list[Review] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Issue:
+    """An issue, or with `pull` set a pull request."""
+
+    id: int
+    number: int
+    title: str
+    body: str
+    author: User
+    created_at: float
+    updated_at: float
+    state: str = "open"
+    state_reason: str | None = None
+    locked: bool = False
+    closed_at: float | None = None
+    closed_by: User | None = None
+    deleted: bool = False
+    labels: list[str] = field(default_factory=list)
+    timeline: list[TimelineEvent] = field(default_factory=list)
+    linked_pulls: set[int] = field(default_factory=set)
+    pull: Pull | None = None
+
+
+@dataclass(slots=True)
+class CheckSuite:
+    """All check runs of one app on one commit."""
+
+    id: int
+    head_sha: str
+    app_slug: str
+    created_at: float
+    updated_at: float
+    status: str = "queued"
+    conclusion: str | None = None
+
+
+@dataclass(slots=True)
+class CheckRun:
+    """One check of one commit."""
+
+    id: int
+    name: str
+    head_sha: str
+    suite_id: int
+    app_slug: str
+    status: str
+    started_at: float
+    conclusion: str | None = None
+    completed_at: float | None = None
+    external_id: str | None = None
+    details_url: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+    annotations: int = 0
+
+
+@dataclass(slots=True)
+class Repository:
+    """A repository and everything that lives in it; its commits are in `git_dir`."""
+
+    id: int
+    owner: User
+    name: str
+    private: bool
+    default_branch: str
+    git_dir: Path
+    created_at: float
+    pushed_at: float
+    branches: dict[str, str] = field(default_factory=dict)
+    collaborators: dict[int, Role] = field(default_factory=dict)
+    issues: dict[int, Issue] = field(default_factory=dict)
+    comments: dict[int, Comment] = field(default_factory=dict)
+    suites: dict[int, CheckSuite] = field(default_factory=dict)
+    checks: dict[int, CheckRun] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        """`owner/name` as GitHub spells it."""
+        return f"{self.owner.login}/{self.name}"
+
+    @property
+    def head_sha(self) -> str:
+        """The tip of the default branch."""
+        return self.branches[self.default_branch]
+
+    def comments_of(self, number: int) -> list[Comment]:
+        """The comments of one issue, oldest first."""
+        return [c for c in self.comments.values() if c.number == number]
+
+    def pull_heads(self, sha: str) -> list[Issue]:
+        """The open pull requests whose head is `sha`."""
+        return [
+            i
+            for i in self.issues.values()
+            if i.pull is not None and i.pull.head_sha == sha and i.state == "open"
+        ]
+
+
+class Ids:
+    """Numeric ids by kind, seeded. Comments and checks lie above 2^31, as GitHub's do today."""
+
+    _FIRST: ClassVar = {"comment": 3_000_000_000, "check": 40_000_000_000, "delivery": 200_000_000_000}
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self._counters = {
+            kind: count(first + self.random.randrange(10**6)) for kind, first in self._FIRST.items()
+        }
+        # Issue and pull-request ids stay below 2^31: GraphQL's databaseId is a 32-bit Int.
+        self._other = count(1_000_000 + self.random.randrange(10**6))
+
+    def next(self, kind: str) -> int:
+        """A fresh id; ids of one kind ascend."""
+        return next(self._counters.get(kind, self._other))
+
+    def guid(self) -> str:
+        """A delivery GUID in GitHub's form."""
+        digits = f"{self.random.getrandbits(128):032x}"
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

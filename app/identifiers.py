@@ -1,0 +1,32 @@
+"""GitHub's identifiers as types, so that a pull number can't stand where an installation id belongs (pure)."""
+
+from dataclasses import dataclass
+from typing import NewType
+
+InstallationId = NewType("InstallationId", int)
+RepositoryId = NewType("RepositoryId", int)
+IssueNumber = NewType("IssueNumber", int)
+PullNumber = NewType("PullNumber", int)
+CommentId = NewType("CommentId", int)
+CommitSha = NewType("CommitSha", str)
+DeliveryGuid = NewType("DeliveryGuid", str)
+JobId = NewType("JobId", int)
+EvaluationId = NewType("EvaluationId", int)
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryRef:
+    """A repository as an installation sees it; the id survives renames, the name is for URLs."""
+
+    installation: InstallationId
+    id: RepositoryId
+    full_name: str
+    """`owner/name`"""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueRef:
+    """One issue of one repository."""
+
+    repository: RepositoryRef
+    number: IssueNumber

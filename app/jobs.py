@@ -1,0 +1,257 @@
+"""The jobs: the contract between app, which decides, and worker, which does (pure).
+
+A job names what to look at again, never what changed: a webhook can be late, doubled or out of
+order, so the worker reads GitHub's present state. Payloads hold ids and short cleaned text only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import ClassVar
+
+from app.identifiers import (
+    CommentId,
+    DeliveryGuid,
+    EvaluationId,
+    InstallationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class Queue(StrEnum):
+    """Celery queues; each may have its own processes, with only the secrets its work needs."""
+
+    EVENTS = "events"
+    """Database only: deliveries become rows and further jobs."""
+    GITHUB = "github"
+    """Holds the App key: reads GitHub, fetches git objects, publishes."""
+    VERIFY = "verify"
+    """Holds no secret: reads patches, talks to the engine."""
+    AGENTS = "agents"
+    TRAIN = "train"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every job knows: whose data it touches, so that a purge can find it."""
+
+    queue: ClassVar[Queue]
+    kind: ClassVar[str]
+
+    installation: InstallationId
+
+    @property
+    def key(self) -> str | None:
+        """Jobs with one key are one piece of work: at most one ready, at most one running.
+
+        None means that each job stands for itself.
+        """
+        return None
+
+    def payload(self) -> dict[str, Json]:
+        """The fields as JSON, in the order of declaration."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEvent(Job):
+    """Turn one stored delivery into outcome events and into the jobs that follow from it."""
+
+    queue = Queue.EVENTS
+    kind = "record_event"
+
+    delivery: DeliveryGuid
+
+    @property
+    def key(self) -> str | None:
+        return f"record_event:{self.delivery}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocateIssues(Job):
+    """Ask GitHub which issues a pull request closes, when its text does not say."""
+
+    queue = Queue.GITHUB
+    kind = "locate_issues"
+
+    repository: RepositoryId
+    pull: PullNumber
+
+    @property
+    def key(self) -> str | None:
+        return f"locate_issues:{self.repository}:{self.pull}"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateIssue(Job):
+    """Collect the rival pull requests of an issue and, if the policy says so, have them judged."""
+
+    queue = Queue.GITHUB
+    kind = "evaluate_issue"
+
+    repository: RepositoryId
+    issue: IssueNumber
+    trigger: str
+    """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
+
+    @property
+    def key(self) -> str | None:
+        return f"evaluate_issue:{self.repository}:{self.issue}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyGroup(Job):
+    """Have the verifier judge one evaluation's snapshot of candidates."""
+
+    queue = Queue.VERIFY
+    kind = "verify_group"
+
+    repository: RepositoryId
+    issue: IssueNumber
+    evaluation: EvaluationId
+
+    @property
+    def key(self) -> str | None:
+        return f"verify_group:{self.evaluation}"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishVerdict(Job):
+    """Re-read every head, then bring the canonical comment and the check runs up to date."""
+
+    queue = Queue.GITHUB
+    kind = "publish_verdict"
+
+    repository: RepositoryId
+    issue: IssueNumber
+    evaluation: EvaluationId
+
+    @property
+    def key(self) -> str | None:
+        return f"publish_verdict:{self.repository}:{self.issue}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand(Job):
+    """Acknowledge one `/r4p` comment, check the sender's right, and do what it says."""
+
+    queue = Queue.GITHUB
+    kind = "run_command"
+
+    repository: RepositoryId
+    number: int
+    """The issue or pull request commented on."""
+    comment: CommentId
+    delivery: DeliveryGuid
+
+    @property
+    def key(self) -> str | None:
+        return f"run_command:{self.comment}"
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshConfig(Job):
+    """Read `.github/r4p.yml` from the default branch."""
+
+    queue = Queue.GITHUB
+    kind = "refresh_config"
+
+    repository: RepositoryId
+
+    @property
+    def key(self) -> str | None:
+        return f"refresh_config:{self.repository}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvePermission(Job):
+    """Fill in which permission an outcome's actor had, as soon after the event as possible."""
+
+    queue = Queue.GITHUB
+    kind = "resolve_permission"
+
+    repository: RepositoryId
+    actor: str
+
+    @property
+    def key(self) -> str | None:
+        return f"resolve_permission:{self.repository}:{self.actor}"
+
+
+@dataclass(frozen=True, slots=True)
+class PollReactions(Job):
+    """Read the thumbs on the canonical comment: GitHub sends no webhook for reactions."""
+
+    queue = Queue.GITHUB
+    kind = "poll_reactions"
+
+    repository: RepositoryId
+    issue: IssueNumber
+
+    @property
+    def key(self) -> str | None:
+        return f"poll_reactions:{self.repository}:{self.issue}"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSurvival(Job):
+    """Measure from git which share of a merged patch's lines is still on the default branch."""
+
+    queue = Queue.GITHUB
+    kind = "measure_survival"
+
+    repository: RepositoryId
+    pull: PullNumber
+    days: int
+
+    @property
+    def key(self) -> str | None:
+        return f"measure_survival:{self.repository}:{self.pull}:{self.days}"
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeData(Job):
+    """Delete what is stored of an installation, or of one repository taken out of it."""
+
+    queue = Queue.EVENTS
+    kind = "purge_data"
+
+    repository: RepositoryId | None
+    """None: everything of the installation."""
+
+    @property
+    def key(self) -> str | None:
+        return f"purge_data:{self.installation}:{self.repository or 'all'}"
+
+
+KINDS: Mapping[str, type[Job]] = {
+    job.kind: job
+    for job in (
+        RecordEvent,
+        LocateIssues,
+        EvaluateIssue,
+        VerifyGroup,
+        PublishVerdict,
+        RunCommand,
+        RefreshConfig,
+        ResolvePermission,
+        PollReactions,
+        MeasureSurvival,
+        PurgeData,
+    )
+}
+
+
+def from_payload(kind: str, payload: Mapping[str, Json]) -> Job:
+    """The job that `payload()` wrote. Raises ValueError for an unknown kind or other fields."""
+    job = KINDS.get(kind)
+    if job is None:
+        raise ValueError(f"unknown job kind {kind!r}: known are {', '.join(KINDS)}")
+    expected = {field.name for field in fields(job)}
+    if expected != payload.keys():
+        raise ValueError(f"{kind}: fields {sorted(payload)} are not {sorted(expected)}")
+    return job(**payload)  # type: ignore[arg-type]  # names checked above, values are our own JSON

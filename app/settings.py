@@ -1,0 +1,196 @@
+"""The only reader of the environment: one frozen settings class per concern, so that a process asks
+for no secret it does not need. A required value has no default and a wrong one stops the process.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class SettingsError(SystemExit):
+    """Settings that can't be used; the message names each variable, what is wrong and the fix."""
+
+
+class _Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="R4P_", frozen=True, extra="ignore")
+
+
+class LogSettings(_Settings):
+    """How this process logs."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["text", "json"] = "text"
+
+
+class DatabaseSettings(_Settings):
+    """Where the queue of record and everything else lives."""
+
+    database_url: str
+    """`postgresql://…`, PostgreSQL 15 or newer."""
+    pool_size: int = 8
+
+    @field_validator("database_url")
+    @classmethod
+    def _plain_scheme(cls, value: str) -> str:
+        if not value.startswith("postgresql://"):
+            raise ValueError("must start with postgresql://")
+        return value
+
+
+class BrokerSettings(_Settings):
+    """Where the doorbell hangs; losing it delays work by one sweep and loses nothing."""
+
+    redis_url: str
+    """`redis://…` or `redis+socket:///path`."""
+
+
+class WebhookSettings(_Settings):
+    """What the web process must know to let a delivery in."""
+
+    webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode]
+    """One secret, or two separated by a comma while rotating."""
+    max_body_bytes: int = 25 * 1024 * 1024
+    """GitHub's own cap on a payload."""
+    debounce_seconds: float = 10.0
+    """A burst of events on one issue is one evaluation, this long after the last of them."""
+    bot_login: str | None = None
+    """Our own login (`name[bot]`), whose echoes are ignored at the door; other bots always are."""
+
+    @field_validator("webhook_secret", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _required(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if not value:
+            raise ValueError("is empty: without a secret anyone could command the bot")
+        return value
+
+
+class GitHubSettings(_Settings):
+    """Who we are on which GitHub. Only processes that consume the `github` queue load this."""
+
+    app_id: int
+    private_key: SecretStr | None = None
+    """The PEM text, or its path in R4P_PRIVATE_KEY_PATH."""
+    private_key_path: Path | None = None
+    github_url: str = "https://github.com"
+    """github.com, or the base URL of a GitHub Enterprise Server."""
+    checkout_dir: Path = Path.home() / ".cache" / "r4p" / "checkouts"
+    """Bare repositories, fetched into and never checked out."""
+
+    @model_validator(mode="after")
+    def _one_key(self) -> "GitHubSettings":
+        if (self.private_key is None) == (self.private_key_path is None):
+            raise ValueError("set exactly one of R4P_PRIVATE_KEY and R4P_PRIVATE_KEY_PATH")
+        return self
+
+    def key(self) -> SecretStr:
+        """The private key's PEM text. Raises OSError when the file can't be read."""
+        if self.private_key is not None:
+            return self.private_key
+        return SecretStr(self.private_key_path.read_text() if self.private_key_path else "")
+
+
+class EngineSettings(_Settings):
+    """Which language model judges."""
+
+    engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
+    """auto: openai_compatible when an URL is set, else the embedded model."""
+    engine_url: str | None = None
+    """Base URL of an OpenAI-compatible server, such as vLLM: `http://host:8000/v1`."""
+    engine_api_key: SecretStr | None = None
+    engine_script: Path | None = None
+    """Replies of the scripted engine (tests)."""
+    model: str | None = None
+    """The served model's name, or the catalogue's name of an embedded one."""
+    prompt: str = "r4p_group"
+    """Name or path of the prompt template; weights trained on another wording bring their own."""
+    votes: int = Field(default=4, ge=1, le=64)
+    """Votes per verdict where the repository's configuration says nothing."""
+    reply_tokens: int | None = None
+    """Longest reply of one vote; None: the engine's own default."""
+    model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
+    """Where model files are kept, looked for first."""
+
+    @property
+    def chosen(self) -> str:
+        """The engine's name, with `auto` resolved."""
+        if self.engine != "auto":
+            return self.engine
+        return "openai_compatible" if self.engine_url else "local_transformers"
+
+
+class QueueSettings(_Settings):
+    """The pace of the queue of record."""
+
+    lease_seconds: float = 60.0
+    heartbeat_seconds: float = 15.0
+    sweep_seconds: float = 2.0
+    retry_seconds: float = 5.0
+    """First delay after a failed attempt; doubles with each."""
+    max_attempts: int = 3
+    concurrency: int = 2
+    """Celery child processes per worker."""
+    day_seconds: float = 86_400.0
+    """How long a day lasts: survival is measured after 7, 30 and 90 of them."""
+    reactions_seconds: float = 3_600.0
+    """How often the thumbs on a verdict are polled."""
+    reconcile_seconds: float = 900.0
+    """How often open issues are looked at again regardless of webhooks."""
+
+
+class StoreSettings(_Settings):
+    """Where `r4p up` keeps its data."""
+
+    data: Path | None = None
+
+
+Kind = TypeVar("Kind", bound=_Settings)
+
+
+def load(kind: type[Kind]) -> Kind:
+    """Settings of one kind from the environment. Raises SettingsError with one line per mistake."""
+    try:
+        return kind()
+    except ValidationError as error:
+        lines = [_line(kind, problem) for problem in error.errors()]
+        raise SettingsError("r4p: cannot start:\n" + "\n".join(lines)) from None
+
+
+def _line(kind: type[_Settings], problem: Mapping[str, object]) -> str:
+    location = problem["loc"]
+    name = str(location[0]) if isinstance(location, tuple) and location else ""
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "missing":
+        message = "is not set"
+    if not name:
+        return f"  {message}"
+    hint = kind.model_fields[name].annotation
+    return f"  R4P_{name.upper()}: {message} (expected {getattr(hint, '__name__', hint)})"
+
+
+def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment with changes, for a child process we start."""
+    return {**os.environ, **changes}
+
+
+def plain_environment() -> dict[str, str]:
+    """The little that an untrusting child needs: where programs are, and no secret of ours."""
+    return {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
+    }
+
+
+def python() -> str:
+    """The interpreter that runs us, for child processes."""
+    return sys.executable

@@ -1,0 +1,1 @@
+"""Text in, text out: one module per way to run a language model."""

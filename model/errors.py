@@ -1,0 +1,43 @@
+"""What can go wrong in here.
+
+ModelError
+├── EngineError            one request failed; the vote is no vote
+│   └── EngineDown         the engine can't be reached or refuses all; try again later
+├── UnreadableAnswer       a reply without a usable box; the vote is no vote
+├── BadDiff                text that is not a unified diff, with the line
+├── TemplateError          a prompt template that can't be used
+├── WeightsUnavailable     no source gave the model's bytes, with what was tried
+└── Superseded             newer work replaced this one; stop quietly
+"""
+
+
+class ModelError(Exception):
+    """Anything this package raises on purpose."""
+
+
+class EngineError(ModelError):
+    """One request failed. It never becomes a verdict."""
+
+
+class EngineDown(EngineError):
+    """The engine can't be reached, or can't serve what is asked. Worth another attempt later."""
+
+
+class UnreadableAnswer(ModelError):
+    """A reply that names no readable set of patches."""
+
+
+class BadDiff(ModelError):
+    """Text that is not a unified diff. The message names the line."""
+
+
+class TemplateError(ModelError):
+    """A prompt template that is missing or does not render."""
+
+
+class WeightsUnavailable(ModelError):
+    """No source gave the file with the pinned hash. The message lists what was tried."""
+
+
+class Superseded(ModelError):
+    """The work is no longer wanted."""

@@ -1,0 +1,83 @@
+"""The two seams of the model package: what an engine and a verifier must offer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from model.domain import GroupVerdict, Issue, Patch
+from model.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; role is `system`, `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One completion to sample. With `prefill`, the reply continues an opened assistant turn."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float
+    seed: int
+    prefill: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back; `text` excludes the prefill. `finished` is False when max_tokens cut it."""
+
+    text: str
+    finished: bool
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+
+
+class Engine(Protocol):
+    """Runs a language model. Knows nothing of issues or patches."""
+
+    @property
+    def name(self) -> str:
+        """The catalogue's word for this engine."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Which weights answer."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """Prompt and completion together may not exceed this."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, exact where the tokenizer is at hand, else an upper estimate."""
+        ...
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
+        """One answer per request, in order. A failed request is data; a dead engine raises EngineDown."""
+        ...
+
+
+class Verifier(Protocol):
+    """Judges the candidates of one issue against each other."""
+
+    def verify(
+        self,
+        issue: Issue,
+        candidates: Sequence[Patch],
+        *,
+        votes: int,
+        on_vote: Callable[[int, int], None] = ...,
+        keep_going: Callable[[], bool] = ...,
+    ) -> GroupVerdict:
+        """The verdict. `on_vote(done, asked)` reports progress; `keep_going` is asked between engine calls,
+        and False raises Superseded: newer work replaced this one.
+        """
+        ...

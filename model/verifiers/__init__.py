@@ -1,0 +1,1 @@
+"""Patches in, verdicts out: one module per way to verify."""

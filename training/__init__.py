@@ -1,0 +1,1 @@
+"""What the bot learns from: outcomes recorded by the worker, read through one door."""

@@ -1,0 +1,1 @@
+"""The hands of the bot: claims jobs from PostgreSQL and carries them out."""
