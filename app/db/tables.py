@@ -219,6 +219,7 @@ evaluations = Table(
     Column("trigger", Text, nullable=False),
     Column("mode", Text, nullable=False, comment="shadow, advisory or enforce, when it was made"),
     Column("votes", Integer, nullable=False, comment="votes asked for"),
+    Column("fingerprint", Text, nullable=False, comment="issue text, candidates and their patches"),
     Column("issue_title", Text, nullable=False),
     Column("issue_body", Text, nullable=False),
     Column("verdict", JSONB, comment="r4p.verdict/1"),

@@ -1,0 +1,38 @@
+# Five verbs a contributor needs; `make` alone prints them.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+HERE := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := $(HERE)/.venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+help: ## print these verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(HERE)/Makefile
+
+install: $(INSTALLED) ## virtual environment in .venv with pinned dependencies
+
+$(INSTALLED): $(HERE)/pyproject.toml $(HERE)/constraints.txt
+	@echo "r4p: installing pinned dependencies into $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "r4p needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@cd $(HERE) && $(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints.txt -e '.[dev]'
+	@touch $(INSTALLED)
+
+demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
+	@cd $(HERE) && $(BIN)/r4p demo $(DEMO)
+
+test: $(INSTALLED) ## every test, with branch coverage of the pure modules
+	@cd $(HERE) && $(BIN)/coverage run -m pytest $(TESTS) && $(BIN)/python -m tests.coverage_floor
+
+check: $(INSTALLED) ## lint, format, types, import contracts, architecture
+	@cd $(HERE) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python -m pytest -q tests/architecture
+
+fix: $(INSTALLED) ## what a machine can mend: lint fixes and formatting
+	@cd $(HERE) && $(BIN)/ruff check --fix . ; $(BIN)/ruff format $(HERE)
+
+bench: $(INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
+	@cd $(HERE) && $(BIN)/python -m tests.bench
+
+.PHONY: help install demo test check fix bench

@@ -1,0 +1,98 @@
+"""The `r4p` command: thin, and each sub-command loads its module only when it is called."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+main = typer.Typer(
+    name="r4p",
+    help="Judges rival pull requests for one issue against each other.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+@main.command()
+def demo(
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the result as JSON.")
+    ] = None,
+    keep: Annotated[bool, typer.Option(help="Leave everything running, print the URLs.")] = False,
+) -> None:
+    """The whole bot on embedded services against a stand-in for GitHub, on a real issue."""
+    from app.demo import scenario
+
+    raise typer.Exit(scenario.play(json_file=json, keep=keep))
+
+
+@main.command()
+def up(
+    data: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")],
+    port: Annotated[int, typer.Option(help="Port of the web process; 0 picks a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    engine_url: Annotated[
+        str | None, typer.Option(help="OpenAI-compatible server, e.g. vLLM.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Name of the model it serves.")] = None,
+) -> None:
+    """The whole bot in one command, with embedded PostgreSQL and Valkey: a small installation."""
+    from app import up as supervisor
+
+    listen = supervisor.Listen(host, port)
+    raise typer.Exit(supervisor.run(data, listen, engine_url=engine_url, model=model))
+
+
+@main.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+) -> None:
+    """The web process: webhooks in, jobs recorded."""
+    from app import main as web
+
+    web.serve(host, port)
+
+
+@main.command()
+def worker(
+    queues: Annotated[
+        str, typer.Option(help="Comma-separated queues; each asks only for the secrets it needs.")
+    ] = "events,github,verify",
+    concurrency: Annotated[int | None, typer.Option(help="Child processes.")] = None,
+) -> None:
+    """A worker process: claims jobs from PostgreSQL and carries them out."""
+    from app import processes
+
+    processes.become_worker(queues, concurrency)
+
+
+@main.command()
+def beat() -> None:
+    """The clock: sweeps due jobs, expires leases. Run exactly one."""
+    from app import processes
+
+    processes.become_beat()
+
+
+@main.command()
+def migrate() -> None:
+    """Bring the database of R4P_DATABASE_URL to the newest revision."""
+    from app.db import migrate as migrations
+    from app.settings import DatabaseSettings, load
+
+    migrations.upgrade(load(DatabaseSettings).database_url)
+
+
+def _mount_verify() -> None:
+    """`r4p verify` is the model package's own command; its module imports no torch until it runs."""
+    from model.cli import verify
+
+    main.command()(verify)
+
+
+_mount_verify()
+
+if __name__ == "__main__":
+    main()
