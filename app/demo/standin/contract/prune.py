@@ -35,6 +35,7 @@ class Package:
     members: tuple[str, ...]
     """Files taken out of it; the rest of the tarball is never unpacked."""
 
+
 OPENAPI = Package(
     "@octokit/openapi",
     "23.0.2",
@@ -143,7 +144,9 @@ def unpacked(package: Package, room: Path) -> dict[str, bytes]:
     tarball = room / done.stdout.strip()
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
     if digest != package.integrity:
-        raise SystemExit(f"{tarball.name}: sha512-{digest}, but sha512-{package.integrity} is pinned")
+        raise SystemExit(
+            f"{tarball.name}: sha512-{digest}, but sha512-{package.integrity} is pinned"
+        )
     with tarfile.open(tarball) as archive:
         return {name: _member(archive, f"package/{name}") for name in package.members}
 
@@ -194,7 +197,9 @@ def _json(value: object) -> bytes:
 
 
 def _notice() -> str:
-    lines = ["The files in this folder are cut from GitHub's schemas as published in these npm packages,"]
+    lines = [
+        "The files in this folder are cut from GitHub's schemas as published in these npm packages,"
+    ]
     lines += ["all under the MIT licence (texts beside this file):", ""]
     lines += [f"{p.name} {p.version} sha512-{p.integrity}" for p in PACKAGES]
     lines += ["", "@octokit/webhooks-examples ships no licence text; its package.json states MIT."]
@@ -208,7 +213,9 @@ def pruned_rest(document: dict[str, Any]) -> dict[str, Any]:
         path: {method: _operation(document, path, method) for method in methods}
         for path, methods in OPERATIONS.items()
     }
-    roots = [schema for path in paths.values() for op in path.values() for schema in _schemas_of(op)]
+    roots = [
+        schema for path in paths.values() for op in path.values() for schema in _schemas_of(op)
+    ]
     return {
         "openapi": document["openapi"],
         "info": {"title": "GitHub v3 REST API, pruned", "version": "2022-11-28"},
@@ -360,7 +367,9 @@ def webhook_examples(
         chosen = max(same or recorded, key=lambda item: "installation" in item)
         value = dict(chosen) | ({"action": action} if action else {})
         if event != "ping":
-            value.setdefault("installation", {"id": 2, "node_id": "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMg=="})
+            value.setdefault(
+                "installation", {"id": 2, "node_id": "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMg=="}
+            )
         schema = post["requestBody"]["content"]["application/json"]["schema"]
         built.setdefault(event, {})[action] = completion.complete(schema, value)
     return built
