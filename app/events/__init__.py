@@ -1,0 +1,53 @@
+"""Webhook deliveries as events: `parse` turns verified bytes into one of the types below (pure)."""
+
+from app.events.contributions import CONFIG_PATHS
+from app.events.facts import (
+    GHOST,
+    Actor,
+    BaseChange,
+    CheckAction,
+    CheckEvent,
+    CommentEvent,
+    Event,
+    Ignored,
+    InstallationAction,
+    InstallationEvent,
+    InstallationRepositoriesEvent,
+    IssueAction,
+    IssueEvent,
+    PullAction,
+    PullRequestEvent,
+    PushedCommit,
+    PushEvent,
+    Repository,
+    RepositoryEvent,
+    ReviewAction,
+    ReviewEvent,
+)
+from app.events.parsing import parse
+
+__all__ = [
+    "CONFIG_PATHS",
+    "GHOST",
+    "Actor",
+    "BaseChange",
+    "CheckAction",
+    "CheckEvent",
+    "CommentEvent",
+    "Event",
+    "Ignored",
+    "InstallationAction",
+    "InstallationEvent",
+    "InstallationRepositoriesEvent",
+    "IssueAction",
+    "IssueEvent",
+    "PullAction",
+    "PullRequestEvent",
+    "PushEvent",
+    "PushedCommit",
+    "Repository",
+    "RepositoryEvent",
+    "ReviewAction",
+    "ReviewEvent",
+    "parse",
+]
