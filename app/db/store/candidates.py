@@ -1,0 +1,127 @@
+"""Candidates: a pull request at one head on one base, its patch stored by content."""
+
+import hashlib
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables import candidates, evaluation_candidates, patches
+from app.identifiers import CommitSha, EvaluationId, PullNumber, RepositoryId
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One pull request at one head on one base, with its patch if that could be read."""
+
+    pull: PullNumber
+    head_sha: CommitSha
+    base_sha: CommitSha
+    diff: str | None
+    files: int
+    unreadable: str | None = None
+    """Why there is no patch."""
+    strength: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate with what was said of it; verdict None: not yet judged."""
+
+    candidate: Candidate
+    verdict: str | None
+    probability: float | None
+    correct: int
+    incorrect: int
+    none: int
+    reason: str
+
+
+def stored(
+    connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
+) -> Candidate | None:
+    """A candidate read earlier at exactly this head and base."""
+    row = connection.execute(
+        select(candidates, patches.c.diff)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
+        .where(
+            candidates.c.repository_id == number,
+            candidates.c.pull_number == pull,
+            candidates.c.head_sha == head,
+            candidates.c.base_sha == base,
+        )
+    ).one_or_none()
+    return None if row is None else _candidate(row, None)
+
+
+def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
+    """Store a candidate and its patch once; returns its id."""
+    digest = None
+    if candidate.diff is not None:
+        data = candidate.diff.encode()
+        digest = hashlib.sha256(data).hexdigest()
+        connection.execute(
+            insert(patches).values(sha256=digest, diff=data).on_conflict_do_nothing()
+        )
+    key = {
+        "repository_id": number,
+        "pull_number": candidate.pull,
+        "head_sha": candidate.head_sha,
+        "base_sha": candidate.base_sha,
+    }
+    found = {
+        "patch_sha256": digest,
+        "unreadable": candidate.unreadable,
+        "files": candidate.files,
+    }
+    statement = (
+        insert(candidates)
+        .values(**key, **found)
+        .on_conflict_do_update(index_elements=list(key), set_=found)
+        .returning(candidates.c.id)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Judged, ...]:
+    """The candidates of an evaluation in the order they were submitted."""
+    return tuple(_judged(row) for row in connection.execute(_rows(identity)))
+
+
+def ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
+    """The stored candidate behind each pull request of an evaluation."""
+    return {PullNumber(row.pull_number): int(row.id) for row in connection.execute(_rows(identity))}
+
+
+def _rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
+    return (
+        select(candidates, patches.c.diff, evaluation_candidates)
+        .join(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
+        .where(evaluation_candidates.c.evaluation_id == identity)
+        .order_by(evaluation_candidates.c.position)
+    )
+
+
+def _candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate:
+    return Candidate(
+        pull=PullNumber(row.pull_number),
+        head_sha=CommitSha(row.head_sha),
+        base_sha=CommitSha(row.base_sha),
+        diff=None if row.diff is None else bytes(row.diff).decode(),
+        files=row.files,
+        unreadable=row.unreadable,
+        strength=strength,
+    )
+
+
+def _judged(row: Row[*tuple[object, ...]]) -> Judged:
+    return Judged(
+        candidate=_candidate(row, row.strength),
+        verdict=row.verdict,
+        probability=row.probability,
+        correct=row.votes_correct or 0,
+        incorrect=row.votes_incorrect or 0,
+        none=row.votes_none or 0,
+        reason=row.reason or "",
+    )

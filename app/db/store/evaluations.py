@@ -1,0 +1,259 @@
+"""Evaluations: one snapshot of a group's candidates, judged once, published once."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, Select, Update, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.store import candidates as candidate_store
+from app.db.store.candidates import Candidate, Judged
+from app.db.tables import evaluation_candidates, evaluations, groups, votes
+from app.identifiers import EvaluationId, IssueNumber, RepositoryId
+from app.jobs import Json
+from model.domain import PatchId, PatchVerdict, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvaluation:
+    """What is frozen when a group is submitted."""
+
+    group: int
+    trigger: str
+    mode: str
+    votes: int
+    title: str
+    body: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal issue text and equal patches at equal heads."""
+        digest = hashlib.sha256(f"{self.title}\0{self.body}".encode())
+        for candidate in sorted(self.candidates, key=lambda c: c.pull):
+            digest.update(f"\0{candidate.pull}\0{candidate.head_sha}\0".encode())
+            digest.update((candidate.diff or "").encode())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """An evaluation as stored."""
+
+    id: EvaluationId
+    group: int
+    repository: RepositoryId
+    issue: IssueNumber
+    state: str
+    trigger: str
+    mode: str
+    votes: int
+    fingerprint: str
+    title: str
+    body: str
+    verdict: Json
+    """The `r4p.verdict/1` document; None while there is none."""
+    failure: str | None
+    judged: tuple[Judged, ...]
+
+
+def patch_id(pull: int) -> PatchId:
+    """How a pull request is called among its rivals."""
+    return PatchId(f"#{pull}")
+
+
+def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> EvaluationId:
+    """Freeze a snapshot. Older ones of the group that are not yet published are superseded."""
+    connection.execute(
+        update(evaluations)
+        .where(
+            evaluations.c.group_id == new.group,
+            evaluations.c.state.in_(("collected", "verified")),
+        )
+        .values(state="superseded")
+    )
+    statement = (
+        insert(evaluations)
+        .values(
+            group_id=new.group,
+            trigger=new.trigger,
+            mode=new.mode,
+            votes=new.votes,
+            fingerprint=new.fingerprint,
+            issue_title=new.title,
+            issue_body=new.body,
+        )
+        .returning(evaluations.c.id)
+    )
+    identity = EvaluationId(int(connection.execute(statement).scalar_one()))
+    for position, candidate in enumerate(new.candidates):
+        connection.execute(
+            insert(evaluation_candidates).values(
+                evaluation_id=identity,
+                candidate_id=candidate_store.save(connection, number, candidate),
+                position=position,
+                strength=candidate.strength,
+            )
+        )
+    return identity
+
+
+def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
+    """One evaluation with its candidates in order; None when it was purged."""
+    row = connection.execute(_select().where(evaluations.c.id == identity)).one_or_none()
+    return None if row is None else _evaluation(connection, row)
+
+
+def newest(connection: Connection, group: int, *states: str) -> Evaluation | None:
+    """The group's newest evaluation in one of the given states."""
+    row = connection.execute(
+        _select()
+        .where(evaluations.c.group_id == group, evaluations.c.state.in_(states))
+        .order_by(evaluations.c.id.desc())
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else _evaluation(connection, row)
+
+
+def overtaken(connection: Connection, evaluation: Evaluation) -> bool:
+    """Whether a newer evaluation of the group was already published: an older one must not overwrite it."""
+    newer = connection.execute(
+        select(evaluations.c.id)
+        .where(
+            evaluations.c.group_id == evaluation.group,
+            evaluations.c.id > evaluation.id,
+            evaluations.c.state == "published",
+        )
+        .limit(1)
+    ).one_or_none()
+    return newer is not None
+
+
+def earlier_votes(
+    connection: Connection, evaluation: Evaluation, model: str, prompt: str
+) -> tuple[Vote, ...]:
+    """Votes already cast on exactly these texts by the same weights and wording.
+
+    Asking again adds votes instead of replacing them: nobody gets to roll until the verdict pleases.
+    """
+    engine = evaluations.c.verdict["engine"]
+    rows = connection.execute(
+        select(votes)
+        .join(evaluations, evaluations.c.id == votes.c.evaluation_id)
+        .where(
+            evaluations.c.group_id == evaluation.group,
+            evaluations.c.fingerprint == evaluation.fingerprint,
+            engine["model"].astext == model,
+            engine["prompt_fingerprint"].astext == prompt,
+        )
+        .order_by(votes.c.id)
+    )
+    return tuple(_vote(row) for row in rows)
+
+
+def save_verdict(
+    connection: Connection,
+    identity: EvaluationId,
+    document: Json,
+    verdicts: Sequence[PatchVerdict],
+    cast: Sequence[Vote],
+) -> None:
+    """Store the verdict, the counts per candidate and every reply; the state becomes `verified`."""
+    by_patch = {verdict.id: verdict for verdict in verdicts}
+    for pull, candidate in candidate_store.ids_by_pull(connection, identity).items():
+        _save_patch_verdict(connection, identity, candidate, by_patch[patch_id(pull)])
+    for vote in cast:
+        _save_vote(connection, identity, vote)
+    connection.execute(
+        _update(identity).values(state="verified", verdict=document, verified_at=func.now())
+    )
+
+
+def mark_published(connection: Connection, identity: EvaluationId) -> None:
+    """The world has seen it or, in shadow mode, would have."""
+    connection.execute(_update(identity).values(state="published", published_at=func.now()))
+
+
+def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
+    """Newer work replaced it."""
+    connection.execute(_update(identity).values(state="superseded"))
+
+
+def mark_failed(connection: Connection, identity: EvaluationId, failure: str) -> None:
+    """No verdict could be made; the reason is for people."""
+    connection.execute(_update(identity).values(state="failed", failure=failure))
+
+
+def _update(identity: EvaluationId) -> Update:
+    return update(evaluations).where(evaluations.c.id == identity)
+
+
+def _select() -> Select[*tuple[object, ...]]:
+    return select(evaluations, groups.c.repository_id, groups.c.issue_number).join(
+        groups, groups.c.id == evaluations.c.group_id
+    )
+
+
+def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evaluation:
+    return Evaluation(
+        id=EvaluationId(row.id),
+        group=row.group_id,
+        repository=RepositoryId(row.repository_id),
+        issue=IssueNumber(row.issue_number),
+        state=row.state,
+        trigger=row.trigger,
+        mode=row.mode,
+        votes=row.votes,
+        fingerprint=row.fingerprint,
+        title=row.issue_title,
+        body=row.issue_body,
+        verdict=row.verdict,
+        failure=row.failure,
+        judged=candidate_store.of_evaluation(connection, EvaluationId(row.id)),
+    )
+
+
+def _save_patch_verdict(
+    connection: Connection, identity: EvaluationId, candidate: int, verdict: PatchVerdict
+) -> None:
+    connection.execute(
+        update(evaluation_candidates)
+        .where(
+            evaluation_candidates.c.evaluation_id == identity,
+            evaluation_candidates.c.candidate_id == candidate,
+        )
+        .values(
+            verdict=verdict.verdict.value,
+            probability=verdict.probability,
+            votes_correct=verdict.votes.correct,
+            votes_incorrect=verdict.votes.incorrect,
+            votes_none=verdict.votes.none,
+            reason=verdict.reason,
+        )
+    )
+
+
+def _save_vote(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
+    connection.execute(
+        insert(votes).values(
+            evaluation_id=identity,
+            seed=vote.seed,
+            seats=[seat or "" for seat in vote.seats],
+            correct=None if vote.correct is None else sorted(vote.correct),
+            forced=vote.forced,
+            failure=vote.failure,
+            reply=vote.reply,
+        )
+    )
+
+
+def _vote(row: Row[*tuple[object, ...]]) -> Vote:
+    return Vote(
+        seed=row.seed,
+        seats=tuple(PatchId(seat) if seat else None for seat in row.seats),
+        correct=None if row.correct is None else frozenset(map(PatchId, row.correct)),
+        reply=row.reply,
+        forced=row.forced,
+        failure=row.failure,
+    )

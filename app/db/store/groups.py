@@ -1,0 +1,227 @@
+"""Groups: an issue, the pull requests that claim to resolve it, and how they are linked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables import group_members, groups, installations, pull_requests, repositories
+from app.identifiers import (
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRepository:
+    """A repository as we know it."""
+
+    ref: RepositoryRef
+    config_text: str | None
+    config_error: str | None
+    suspended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PullRow:
+    """A pull request's present state, as last read from GitHub."""
+
+    number: PullNumber
+    title: str
+    author: str | None
+    author_is_bot: bool
+    state: str
+    """`open`, `closed` or `merged`."""
+    is_draft: bool
+    head_sha: CommitSha
+    base_sha: CommitSha
+    base_ref: str
+    merged_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """One pull request of a group. Strength None: a member by command only."""
+
+    pull: PullNumber
+    strength: str | None
+    forced: bool | None
+    """True: added by command, False: removed by one, None: by its link."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group's own facts."""
+
+    id: int
+    issue: IssueNumber
+    title: str
+    body: str
+    state: str
+    waiting: str | None
+
+
+def repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
+    """What is stored of a repository; None when the App is not (or no longer) installed on it."""
+    row = connection.execute(
+        select(
+            repositories.c.installation_id,
+            repositories.c.id,
+            repositories.c.full_name,
+            repositories.c.config_text,
+            repositories.c.config_error,
+            installations.c.suspended_at,
+        )
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(repositories.c.id == number)
+    ).one_or_none()
+    if row is None:
+        return None
+    ref = RepositoryRef(InstallationId(row.installation_id), number, row.full_name)
+    return StoredRepository(ref, row.config_text, row.config_error, row.suspended_at is not None)
+
+
+def save_config(
+    connection: Connection, number: RepositoryId, *, good: str | None, error: str | None
+) -> None:
+    """Keep the newest good file and what is wrong with the newest one, if anything."""
+    values: dict[str, str | None] = {"config_error": error}
+    if error is None:
+        values["config_text"] = good
+    connection.execute(repositories.update().where(repositories.c.id == number).values(values))
+
+
+def upsert_group(
+    connection: Connection,
+    number: RepositoryId,
+    issue: IssueNumber,
+    text: tuple[str, str],
+    state: str,
+) -> int:
+    """The group's id, with the issue's title, body and state brought up to date."""
+    values = {"title": text[0], "body": text[1], "state": state}
+    statement = (
+        insert(groups)
+        .values(repository_id=number, issue_number=issue, **values)
+        .on_conflict_do_update(index_elements=["repository_id", "issue_number"], set_=values)
+        .returning(groups.c.id)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def group_of(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
+    """The group of an issue, if it has been looked at."""
+    row = connection.execute(
+        select(groups).where(groups.c.repository_id == number, groups.c.issue_number == issue)
+    ).one_or_none()
+    if row is None:
+        return None
+    return GroupRow(
+        int(row.id), IssueNumber(row.issue_number), row.title, row.body, row.state, row.waiting
+    )
+
+
+def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
+    """Why no verdict is being made for this group; None: nothing is in the way."""
+    connection.execute(groups.update().where(groups.c.id == group).values(waiting=reason))
+
+
+def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[PullRow]) -> None:
+    """Bring pull requests up to date."""
+    for pull in pulls:
+        values = {
+            "title": pull.title,
+            "author": pull.author,
+            "author_is_bot": pull.author_is_bot,
+            "state": pull.state,
+            "is_draft": pull.is_draft,
+            "head_sha": pull.head_sha,
+            "base_sha": pull.base_sha,
+            "base_ref": pull.base_ref,
+            "merged_at": pull.merged_at,
+        }
+        connection.execute(
+            insert(pull_requests)
+            .values(repository_id=number, number=pull.number, **values)
+            .on_conflict_do_update(index_elements=["repository_id", "number"], set_=values)
+        )
+
+
+def members(connection: Connection, group: int) -> list[MemberRow]:
+    """All rows of a group, the removed ones included, by pull request number."""
+    rows = connection.execute(
+        select(group_members)
+        .where(group_members.c.group_id == group)
+        .order_by(group_members.c.pull_number)
+    )
+    return [MemberRow(PullNumber(row.pull_number), row.strength, row.forced) for row in rows]
+
+
+def save_links(
+    connection: Connection, group: int, links: Sequence[tuple[PullNumber, str | None]]
+) -> None:
+    """Set the links of a group; what a command forced stays forced."""
+    linked = [pull for pull, _ in links]
+    connection.execute(
+        delete(group_members).where(
+            group_members.c.group_id == group,
+            group_members.c.forced.is_(None),
+            group_members.c.pull_number.not_in(linked),
+        )
+    )
+    for pull, strength in links:
+        connection.execute(
+            insert(group_members)
+            .values(group_id=group, pull_number=pull, strength=strength)
+            .on_conflict_do_update(
+                index_elements=["group_id", "pull_number"], set_={"strength": strength}
+            )
+        )
+
+
+def force_members(
+    connection: Connection, group: int, pulls: Sequence[PullNumber], *, member: bool
+) -> None:
+    """Add or remove pull requests by command."""
+    for pull in pulls:
+        connection.execute(
+            insert(group_members)
+            .values(group_id=group, pull_number=pull, forced=member)
+            .on_conflict_do_update(
+                index_elements=["group_id", "pull_number"], set_={"forced": member}
+            )
+        )
+
+
+def issues_of_pull(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> list[IssueNumber]:
+    """The issues in whose group a pull request stands."""
+    rows = connection.execute(
+        select(groups.c.issue_number)
+        .join(group_members, group_members.c.group_id == groups.c.id)
+        .where(
+            groups.c.repository_id == number,
+            group_members.c.pull_number == pull,
+            group_members.c.forced.is_distinct_from(False),
+        )
+        .order_by(groups.c.issue_number)
+    )
+    return [IssueNumber(row.issue_number) for row in rows]
+
+
+def open_groups(connection: Connection) -> list[tuple[InstallationId, RepositoryId, IssueNumber]]:
+    """Every open issue of every installation that is not suspended: what to reconcile."""
+    rows = connection.execute(
+        select(repositories.c.installation_id, repositories.c.id, groups.c.issue_number)
+        .join(groups, groups.c.repository_id == repositories.c.id)
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(groups.c.state == "open", installations.c.suspended_at.is_(None))
+    )
+    return [(InstallationId(a), RepositoryId(b), IssueNumber(c)) for a, b, c in rows]

@@ -1,0 +1,170 @@
+"""`r4p up`: the whole bot under one parent, on embedded PostgreSQL and Valkey, for a small installation."""
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from app.db import migrate
+from app.embedded import Embedded
+from app.processes import Process, all_processes
+
+START_SECONDS = 60
+STOP_SECONDS = 30
+RESTARTS = 5
+"""A child that dies this often is not restarted again."""
+
+
+class BotDown(Exception):
+    """A process of the bot died or never answered; the message ends with the last lines of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where the web process listens; port 0 picks a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    def resolved(self) -> "Listen":
+        """The same with a port that was free a moment ago."""
+        if self.port:
+            return self
+        with socket.socket() as probe:
+            probe.bind((self.host, 0))
+            return Listen(self.host, int(probe.getsockname()[1]))
+
+
+@dataclass(slots=True)
+class _Child:
+    process: Process
+    log: Path
+    popen: subprocess.Popen[bytes]
+    restarts: int = 0
+
+    def tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+
+
+@dataclass(slots=True)
+class Bot:
+    """The running bot. Use as a context manager; `check()` restarts what died."""
+
+    data: Path
+    listen: Listen
+    environment: Mapping[str, str]
+    """Settings by name (`R4P_…`), beside what this process was started with."""
+    services: Embedded = field(init=False)
+    children: list[_Child] = field(init=False, default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """Base URL of the web process."""
+        return f"http://{self.listen.host}:{self.listen.port}"
+
+    def __enter__(self) -> Self:
+        self.listen = self.listen.resolved()
+        logs = self.data / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        self.services = Embedded(self.data / "services").__enter__()
+        try:
+            migrate.upgrade(self.services.database_url)
+            for process in all_processes(self.listen.host, self.listen.port):
+                log = logs / f"{process.name}.log"
+                self.children.append(_Child(process, log, self._spawn(process, log)))
+            self._await_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def check(self) -> None:
+        """Restart children that died. Raises BotDown when one keeps dying."""
+        for child in self.children:
+            if child.popen.poll() is None:
+                continue
+            if child.restarts >= RESTARTS:
+                raise BotDown(f"{child.process.name} keeps dying:\n{child.tail()}")
+            child.restarts += 1
+            child.popen = self._spawn(child.process, child.log)
+
+    def stop(self) -> None:
+        """Stop children, web first so that nothing new comes in, then the services."""
+        for child in self.children:
+            if child.popen.poll() is None:
+                child.popen.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in self.children:
+            try:
+                child.popen.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.popen.kill()
+                child.popen.wait()
+        self.children.clear()
+        self.services.__exit__(None, None, None)
+
+    def _spawn(self, process: Process, log: Path) -> subprocess.Popen[bytes]:
+        settings = {
+            **self.environment,
+            "R4P_DATABASE_URL": self.services.database_url,
+            "R4P_REDIS_URL": self.services.redis_url,
+        }
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                process.command(),
+                env=process.environment(settings),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._ready():
+            dead = next((c for c in self.children if c.popen.poll() is not None), None)
+            if dead or time.monotonic() > deadline:
+                child = dead or self.children[0]
+                raise BotDown(f"{child.process.name} did not start:\n{child.tail()}")
+            time.sleep(0.1)
+
+    def _ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+
+def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
+    """Keep the bot up until interrupted. Returns the exit code."""
+    given = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    data.mkdir(parents=True, exist_ok=True)
+    try:
+        with Bot(data, listen, {name: value for name, value in given.items() if value}) as bot:
+            sys.stderr.write(f"r4p: up at {bot.url}, logs in {data / 'logs'}; Ctrl-C stops it\n")
+            while not stopped.wait(1.0):
+                bot.check()
+    except BotDown as error:
+        sys.stderr.write(f"r4p: {error}\n")
+        return 1
+    return 0
