@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.demo.standin.contract import exceptions, graphql, headers, routes
+from app.demo.standin.contract.closing import close, close_root
+from app.demo.standin.contract.dialect import Schema
 from app.demo.standin.contract.documents import stored_json, stored_toml
 from app.demo.standin.contract.exceptions import Body, DeclaredElsewhere
 from app.demo.standin.contract.headers import Paging
@@ -25,6 +27,8 @@ class Contract:
 
     rest: Validators
     webhooks: Validators
+    schemas: Mapping[str, Schema]
+    """The REST components as GitHub publishes them."""
     known_routes: list[routes.Route]
     events: Mapping[str, Mapping[str, Any]]
     examples: Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -37,9 +41,13 @@ class Contract:
         """Read the stored schemas; the validators compile when they are first needed."""
         rest = stored_json("rest.json")
         webhooks = stored_json("webhooks.json.xz")
+        schemas = rest["components"]["schemas"]
         entries = stored_toml("exceptions.toml")["exception"]
         return cls(
-            rest=Validators.of("rest", rest["components"]["schemas"]),
+            rest=Validators.of(
+                "rest", {name: close(item, schemas) for name, item in schemas.items()}
+            ),
+            schemas=schemas,
             webhooks=Validators.of("webhooks", webhooks["components"]["schemas"]),
             known_routes=routes.routes(rest["paths"]),
             events=webhooks["webhooks"],
@@ -152,9 +160,8 @@ class Contract:
         if declared is not None and not declared["content"]:
             return exceptions.body_problems(Body.NONE, body) if status != 302 else []
         if declared is not None and media in declared["content"]:
-            text = exceptions.declared_text(media)
-            if text is not None:
-                return exceptions.body_problems(text, body)
+            if media in exceptions.DECLARED_TEXTS:
+                return exceptions.body_problems(exceptions.DECLARED_TEXTS[media], body)
             schema = declared["content"][media]["schema"]
             return self._json_problems(f"{operation.id} {status} {media}", schema, status, body)
         excepted = exceptions.find(self.exceptions, operation.id, status, media)
@@ -172,10 +179,9 @@ class Contract:
             value = parse(body)
         except NotJson as error:
             return [str(error)]
-        found = self.rest.errors(key, schema, value)
         if status >= 400:
-            found += exceptions.error_problems(body.decode())
-        return found
+            return self.rest.errors(key, schema, value) + exceptions.error_problems(body.decode())
+        return self.rest.errors(key, close_root(schema, self.schemas), value)
 
 
 def _unknown(what: str, method: str, path: str) -> Violation:

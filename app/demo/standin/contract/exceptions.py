@@ -52,16 +52,12 @@ class DeclaredElsewhere:
         )
 
 
-_DECLARED_TEXTS = {
+DECLARED_TEXTS = {
     "application/vnd.github.diff": Body.DIFF,
     "application/vnd.github.patch": Body.PATCH,
     "application/vnd.github.sha": Body.TEXT,
 }
-
-
-def declared_text(media_type: str) -> Body | None:
-    """The kind of a declared body that is not JSON; None if it is JSON."""
-    return _DECLARED_TEXTS.get(media_type)
+"""Declared media types that are not JSON, though their schema may say string."""
 
 
 def find(

@@ -1,20 +1,15 @@
 """Compiled JSON Schema validators for the parts of one OpenAPI document, made when first asked for."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind
 
-from app.demo.standin.contract.dialect import to_json_schema
+from app.demo.standin.contract.dialect import Schema, to_json_schema
 
 MAX_ERRORS = 20
-
-
-def pointer(*keys: str) -> str:
-    """A JSON pointer as a URI fragment, every key escaped."""
-    escaped = (key.replace("~", "~0").replace("/", "~1") for key in keys)
-    return "#/" + "/".join(quote(key, safe="~") for key in escaped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +21,14 @@ class Validators:
     _compiled: dict[str, jsonschema_rs.Draft202012Validator] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, schemas: dict[str, Any]) -> "Validators":
+    def of(cls, name: str, schemas: dict[str, Schema]) -> "Validators":
         """`schemas` maps names to OpenAPI schemas, which may refer to each other as components."""
         base = f"urn:github:{name}"
         converted = {key: to_json_schema(schema, base) for key, schema in schemas.items()}
         document: dict[str, Any] = {"components": {"schemas": converted}}
         return cls(base, jsonschema_rs.Registry([(base, document)]))
 
-    def errors(self, key: str, schema: dict[str, Any], value: object) -> list[str]:
+    def errors(self, key: str, schema: Schema, value: object) -> list[str]:
         """What is wrong with the value, one `path: message` each; `key` names the schema uniquely."""
         found = []
         for error in self._validator(key, schema).iter_errors(value):
@@ -43,11 +38,20 @@ class Validators:
                 break
         return found
 
-    def accepts(self, key: str, schema: dict[str, Any], value: object) -> bool:
+    def undeclared(self, schema: Schema, value: object) -> tuple[list[str | int], list[str]] | None:
+        """The innermost object with keys a closed schema refuses, and those keys; None if there is none."""
+        found = [
+            (error.instance_path, list(error.kind.unexpected))
+            for error in self._validator(json.dumps(schema), schema).iter_errors(value)
+            if isinstance(error.kind, ValidationErrorKind.UnevaluatedProperties)
+        ]
+        return max(found, key=lambda item: len(item[0]), default=None)
+
+    def accepts(self, key: str, schema: Schema, value: object) -> bool:
         """Whether the value has no error."""
         return self._validator(key, schema).is_valid(value)
 
-    def _validator(self, key: str, schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
+    def _validator(self, key: str, schema: Schema) -> jsonschema_rs.Draft202012Validator:
         if key not in self._compiled:
             self._compiled[key] = jsonschema_rs.Draft202012Validator(
                 to_json_schema(schema, self.base), registry=self.registry, validate_formats=True
