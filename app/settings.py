@@ -58,8 +58,8 @@ class WebhookSettings(_Settings):
     """GitHub's own cap on a payload."""
     debounce_seconds: float = 10.0
     """A burst of events on one issue is one evaluation, this long after the last of them."""
-    bot_login: str | None = None
-    """Our own login (`name[bot]`), whose echoes are ignored at the door; other bots always are."""
+    app_id: int | None = None
+    """Our App, by which the echoes of our own check runs are known and ignored at the door."""
 
     @field_validator("webhook_secret", mode="before")
     @classmethod

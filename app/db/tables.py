@@ -93,6 +93,7 @@ jobs = Table(
     Index("uq_jobs_ready_key", "key", unique=True, postgresql_where=text("state = 'ready'")),
     Index("uq_jobs_running_key", "key", unique=True, postgresql_where=text("state = 'running'")),
     Index("ix_jobs_lease", "lease_until", postgresql_where=text("state = 'running'")),
+    Index("ix_jobs_dead_key", "key", "id", postgresql_where=text("state = 'dead'")),
     comment="the queue of record",
 )
 
@@ -369,6 +370,5 @@ write_limits = Table(
     metadata,
     Column("installation_id", BigInteger, primary_key=True, autoincrement=False),
     Column("state", JSONB, nullable=False),
-    _time("blocked_until"),
     comment="one shared limiter per installation",
 )
