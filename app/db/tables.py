@@ -88,6 +88,7 @@ jobs = Table(
     _time("claimed_at"),
     _time("finished_at"),
     Column("error", Text, comment="why the last attempt failed"),
+    Column("progress", Text, comment="how far it is, for people"),
     CheckConstraint("state in ('ready','running','done','dead','superseded')", name="state"),
     Index("ix_jobs_due", "queue", "run_after", "id", postgresql_where=text("state = 'ready'")),
     Index("uq_jobs_ready_key", "key", unique=True, postgresql_where=text("state = 'ready'")),
