@@ -1,1 +1,1 @@
-"""Alembic's migrations, shipped with the package so that `r4p up` can apply them."""
+"""Alembic's revisions of the database. `app.db.migrate` runs them; nothing else lives here."""

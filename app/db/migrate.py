@@ -1,0 +1,39 @@
+"""Brings a database to a revision of the schema; the revisions themselves are in `migrations/`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection
+
+import migrations
+from app.db.session import engine
+
+
+def upgrade(database_url: str, revision: str = "head") -> None:
+    """Migrate up. Several starters may call this at once: one works, the others wait."""
+    _run(database_url, lambda config: command.upgrade(config, revision))
+
+
+def downgrade(database_url: str, revision: str) -> None:
+    """Migrate down, `base` being the empty database. Loses what the dropped tables held."""
+    _run(database_url, lambda config: command.downgrade(config, revision))
+
+
+def configuration(connection: Connection) -> Config:
+    """Alembic's configuration, bound to a connection."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _run(database_url: str, action: Callable[[Config], None]) -> None:
+    database = engine(database_url, pool_size=1)
+    try:
+        with database.connect() as connection:
+            action(configuration(connection))
+    finally:
+        database.dispose()
