@@ -14,10 +14,12 @@ from app.identifiers import PullNumber
 
 
 def check_suite(source: Source) -> CheckEvent | Ignored:
+    """All checks of one App on a commit finished, or were asked for again."""
     return _check(source, source.payload.part("check_suite"), is_suite=True)
 
 
 def check_run(source: Source) -> CheckEvent | Ignored:
+    """One check finished, was asked for again, or had a button pressed."""
     return _check(source, source.payload.part("check_run"), is_suite=False)
 
 
@@ -47,6 +49,7 @@ def _check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent | Ig
 
 
 def installation(source: Source) -> InstallationEvent:
+    """The App was installed, removed, suspended, resumed or given more rights."""
     return InstallationEvent(
         delivery=source.delivery,
         installation=source.installation,
@@ -58,6 +61,7 @@ def installation(source: Source) -> InstallationEvent:
 
 
 def installation_repositories(source: Source) -> InstallationRepositoriesEvent:
+    """Repositories came into the installation or left it."""
     return InstallationRepositoriesEvent(
         delivery=source.delivery,
         installation=source.installation,

@@ -27,6 +27,7 @@ _PATH_LIMIT = 4_096
 
 
 def pull_request(source: Source) -> PullRequestEvent:
+    """A pull request changed."""
     pull = source.payload.part("pull_request")
     head, base = pull.part("head"), pull.part("base")
     pushed = source.action == PullAction.SYNCHRONIZE
@@ -65,6 +66,7 @@ def _base_change(payload: Payload) -> BaseChange | None:
 
 
 def issue(source: Source) -> IssueEvent:
+    """An issue changed."""
     issue = source.payload.part("issue")
     return IssueEvent(
         delivery=source.delivery,
@@ -81,6 +83,7 @@ def issue(source: Source) -> IssueEvent:
 
 
 def comment(source: Source) -> CommentEvent | Ignored:
+    """A new comment, unless a bot wrote or sent it: bots never command."""
     issue, comment = source.payload.part("issue"), source.payload.part("comment")
     author = read_actor(comment, "user")
     if author.is_bot or source.sender.is_bot:
@@ -100,6 +103,7 @@ def comment(source: Source) -> CommentEvent | Ignored:
 
 
 def review(source: Source) -> ReviewEvent | Ignored:
+    """A review, unless it is a bot's."""
     review = source.payload.part("review")
     author = read_actor(review, "user")
     if author.is_bot:
@@ -121,6 +125,7 @@ def review(source: Source) -> ReviewEvent | Ignored:
 
 
 def push(source: Source) -> PushEvent | Ignored:
+    """The default branch moved; pushes elsewhere reach us as pull request events."""
     payload = source.payload
     branch = payload.part("repository").text("default_branch", NAME_LIMIT)
     if payload.text("ref", _PATH_LIMIT) != f"refs/heads/{branch}":

@@ -37,6 +37,7 @@ class Source:
 
 
 def read_actor(parent: Payload, name: str) -> Actor:
+    """An account; GitHub's ghost where the payload holds null."""
     account = parent.maybe_part(name)
     if account is None:
         return GHOST
@@ -46,6 +47,7 @@ def read_actor(parent: Payload, name: str) -> Actor:
 
 
 def read_repository(repository: Payload) -> Repository:
+    """A repository whose name is safe to build a URL or a path from."""
     full_name = repository.text("full_name", NAME_LIMIT)
     if not _FULL_NAME.fullmatch(full_name):
         raise UnreadableError("a repository's full_name is malformed: it should be owner/name")
