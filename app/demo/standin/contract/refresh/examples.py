@@ -24,7 +24,7 @@ def rest_examples(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
                 full = inlined(document, response)
                 body = full.get("content", {}).get("application/json")
                 if body is not None:
-                    start = _largest_example(document, body) or _envelope(status, full)
+                    start = _first_example(document, body) or _envelope(status, full)
                     value = completion.complete(body["schema"], start)
                     _drop_undeclared(closed, close_root(body["schema"], schemas), value)
                     built.setdefault(operation["operationId"], {})[status] = value
@@ -41,13 +41,13 @@ def _drop_undeclared(closed: Validators, schema: Schema, value: Any) -> None:
             del parent[name]
 
 
-def _largest_example(document: dict[str, Any], body: dict[str, Any]) -> Any:
-    items = [inlined(document, item)["value"] for item in body.get("examples", {}).values()]
-    # A few examples nest the reference once more, inside `value`.
-    values = [
-        inlined(document, item)["value"] if "$ref" in (item or ()) else item for item in items
-    ]
-    return max(values, key=lambda value: len(json.dumps(value)), default=None)
+def _first_example(document: dict[str, Any], body: dict[str, Any]) -> Any:
+    for example in body.get("examples", {}).values():
+        value = inlined(document, example)["value"]
+        if isinstance(value, dict) and "$ref" in value:  # a few nest the reference once more
+            value = inlined(document, value)["value"]
+        return value
+    return None
 
 
 def _envelope(status: str, response: dict[str, Any]) -> dict[str, str]:
