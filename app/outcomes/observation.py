@@ -1,0 +1,196 @@
+"""Which raw outcome events a webhook tells of (pure)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from app.events import (
+    Actor,
+    CheckAction,
+    CheckEvent,
+    Event,
+    IssueAction,
+    IssueEvent,
+    PullAction,
+    PullRequestEvent,
+    PushEvent,
+    RepositoryEvent,
+    ReviewAction,
+    ReviewEvent,
+)
+from app.identifiers import PullNumber
+from app.outcomes.facts import Details, EventKind, OutcomeEvent
+
+# The wordings of GitHub's revert button and of `git revert`, each alone on its line.
+_REVERTS_PULL = re.compile(
+    r"^Reverts (?:([\w.-]+/[\w.-]+))?#(\d{1,9})\s*$", re.ASCII | re.MULTILINE
+)
+_REVERTS_COMMIT = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
+# A squash merge's subject ends in the number; merge bots name it in a trailer.
+_CARRIES = re.compile(r"\A[^\n]*\(#(\d{1,9})\)[ \t]*(?:\n|\Z)", re.ASCII)
+_TRAILER = re.compile(
+    r"^(?:Closes|Pull Request resolved|PR-URL|Pull-Request):? ?"
+    r"(?:https?://[^\s/]+/([\w.-]+/[\w.-]+)/pull/|#)(\d{1,9})\s*$",
+    re.ASCII | re.MULTILINE | re.IGNORECASE,
+)
+_NAMED_AT_MOST = 20  # of one message; a hostile one could name thousands
+
+
+def observe(event: Event, received_at: datetime) -> tuple[OutcomeEvent, ...]:
+    """What the event adds to the record; nothing for most events.
+
+    `received_at` stands in where GitHub gives no time. Sources are derived from the delivery, so
+    observing it twice gives equal events.
+    """
+    match event:
+        case PullRequestEvent():
+            return tuple(_pull(event, received_at))
+        case IssueEvent():
+            return tuple(_issue(event, received_at))
+        case ReviewEvent():
+            return (_review(event, received_at),)
+        case CheckEvent():
+            return tuple(_check(event, received_at))
+        case PushEvent():
+            return tuple(_push(event, received_at))
+        case _:
+            return ()
+
+
+def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
+    kind = _pull_kind(event)
+    if kind is None:
+        return
+    merged = kind == EventKind.PULL_MERGED
+    seen = replace(
+        _observed(event, kind, event.sender, event.at or received_at),
+        pull=event.number,
+        head=event.head,
+        details=Details(
+            by_author=event.sender.id == event.author.id,
+            by_bot=event.sender.is_bot,
+            base=event.base,
+            commit=event.merge_commit if merged else None,
+        ),
+    )
+    yield seen
+    if merged and event.base_ref == event.default_branch:
+        text = f"{event.title}\n{event.body}"
+        yield from _reverts(seen, event, text, by=f"#{event.number}")
+
+
+def _pull_kind(event: PullRequestEvent) -> EventKind | None:
+    match event.action:
+        case PullAction.CLOSED:
+            return EventKind.PULL_MERGED if event.merged else EventKind.PULL_CLOSED
+        case PullAction.REOPENED:
+            return EventKind.PULL_REOPENED
+        case PullAction.SYNCHRONIZE:
+            return EventKind.HEAD_MOVED
+        case _:
+            return None
+
+
+def _issue(event: IssueEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
+    kinds = {
+        IssueAction.CLOSED: EventKind.ISSUE_CLOSED,
+        IssueAction.REOPENED: EventKind.ISSUE_REOPENED,
+    }
+    if event.action in kinds:
+        yield replace(
+            _observed(event, kinds[event.action], event.sender, event.at or received_at),
+            issue=event.number,
+            details=Details(
+                by_author=event.sender.id == event.author.id,
+                by_bot=event.sender.is_bot,
+                state=event.state_reason,
+            ),
+        )
+
+
+def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
+    """A dismissal carries the time of the review it takes back, so its own is when it arrived."""
+    submitted = event.action == ReviewAction.SUBMITTED
+    kind = EventKind.REVIEW_SUBMITTED if submitted else EventKind.REVIEW_DISMISSED
+    actor = event.author if submitted else event.sender
+    at = event.at if submitted and event.at else received_at
+    return replace(
+        _observed(event, kind, actor, at),
+        pull=event.number,
+        head=event.commit,
+        details=Details(by_bot=actor.is_bot, state=event.state, about=str(event.review)),
+    )
+
+
+def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
+    """Only whole suites count, and they name only the head: pull requests from forks aren't listed."""
+    if event.action == CheckAction.COMPLETED and event.is_suite and event.conclusion:
+        yield replace(
+            _observed(event, EventKind.CI_CONCLUDED, event.sender, event.at or received_at),
+            head=event.head,
+            details=Details(
+                by_bot=event.sender.is_bot,
+                state=event.conclusion,
+                about=event.app_slug or str(event.app_id),
+            ),
+        )
+
+
+def _push(event: PushEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
+    for commit in event.commits:
+        seen = replace(
+            _observed(event, EventKind.LANDED, event.sender, received_at),
+            source=f"{event.delivery}:{commit.sha}",
+            head=commit.sha,
+            details=Details(by_bot=event.sender.is_bot),
+        )
+        yield from _reverts(seen, event, commit.message, by=commit.sha)
+        for number in _carried(event, commit.message):
+            yield replace(seen, source=f"{seen.source}:{EventKind.LANDED}:{number}", pull=number)
+
+
+def _carried(event: PushEvent, message: str) -> list[PullNumber]:
+    subject = _CARRIES.match(message)
+    named = {subject.group(1)} if subject else set()
+    for repository, number in _TRAILER.findall(message):
+        if _is_here(repository, event):
+            named.add(number)
+    return sorted(PullNumber(int(number)) for number in named)[:_NAMED_AT_MOST]
+
+
+def _reverts(
+    seen: OutcomeEvent, event: RepositoryEvent, text: str, *, by: str
+) -> Iterator[OutcomeEvent]:
+    """One event for each pull request or commit that `text` says it takes back."""
+    revert = replace(seen, kind=EventKind.REVERTED, pull=None)
+    pulls = {
+        PullNumber(int(number))
+        for repository, number in _REVERTS_PULL.findall(text)
+        if _is_here(repository, event)
+    }
+    for pull in sorted(pulls)[:_NAMED_AT_MOST]:
+        source = f"{seen.source}:{EventKind.REVERTED}:{pull}"
+        yield replace(revert, source=source, pull=pull, details=replace(seen.details, by=by))
+    commits = sorted(set(_REVERTS_COMMIT.findall(text)))[:_NAMED_AT_MOST]
+    for commit in commits:
+        details = replace(seen.details, by=by, commit=commit)
+        source = f"{seen.source}:{EventKind.REVERTED}:{commit}"
+        yield replace(revert, source=source, details=details)
+
+
+def _is_here(named: str, event: RepositoryEvent) -> bool:
+    """A number without a repository is of this one; GitHub's names ignore case."""
+    return named.lower() in {"", event.repository.full_name.lower()}
+
+
+def _observed(
+    event: RepositoryEvent, kind: EventKind, actor: Actor, occurred_at: datetime
+) -> OutcomeEvent:
+    return OutcomeEvent(
+        kind=kind,
+        source=f"{event.delivery}:{kind}",
+        occurred_at=occurred_at,
+        actor=actor.login,
+        actor_id=actor.id,
+    )

@@ -1,0 +1,238 @@
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.outcomes import EventKind, History, derive
+from tests.app.outcomes.builders import (
+    BASE,
+    HEAD,
+    OTHER,
+    PULL,
+    closed,
+    happened,
+    judged,
+    merged,
+    outcomes,
+)
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "expected"),
+    [
+        ([], ("merged", None)),
+        ([judged(day=None)], ("merged", None)),
+        ([judged()], ("merged", None)),
+        ([judged(day=1)], ("merged", None)),
+        ([judged(OTHER, patch=None)], ("merged_after_changes", "head_moved")),
+        ([judged(OTHER)], ("merged_after_changes", "head_moved")),
+        ([judged(OTHER, "p"), judged(HEAD, "p", None)], ("merged", None)),
+        ([judged(OTHER, "p"), judged(HEAD, "q", None)], ("merged_after_changes", "diff_changed")),
+        ([judged(OTHER, "q", -3), judged(HEAD, "p", -2)], ("merged", None)),
+        (
+            [judged(HEAD, "p", base=OTHER), judged(HEAD, "q", None, base=BASE)],
+            ("merged_after_changes", "diff_changed"),
+        ),
+    ],
+    ids=[
+        "never collected",
+        "never judged",
+        "judged at this head",
+        "judged only after the merge",
+        "other head, patch unreadable",
+        "other head, merged one not collected",
+        "rebased, same diff",
+        "other head, other diff",
+        "judged again at the merged head",
+        "same head on another base",
+    ],
+)
+def test_a_merge_is_compared_with_what_was_judged_last(snapshots, expected):
+    assert outcomes(merged(base=BASE), snapshots=snapshots) == [expected]
+
+
+def test_a_verdict_in_the_same_second_as_the_merge_came_before_it():
+    late = judged(OTHER, None, day=0.5 / 86_400)
+    assert outcomes(merged(), snapshots=[late]) == [("merged_after_changes", "head_moved")]
+
+
+@pytest.mark.parametrize(
+    ("closing", "others", "rivals", "reason"),
+    [
+        ({}, [], [], "unknown"),
+        ({"permission": "read"}, [], [], "unknown"),
+        ({"permission": "maintain"}, [], [], "closed_by_maintainer"),
+        ({"by_bot": True}, [], [], "closed_by_bot"),
+        ({"by_author": True, "permission": "admin"}, [], [], "closed_by_author"),
+        ({"by_author": True}, [], [merged(-13, pull=13)], "superseded"),
+        ({"by_bot": True}, [], [merged(13, pull=13)], "superseded"),
+        ({}, [], [merged(15, pull=13)], "unknown"),
+        ({}, [], [merged(-15, pull=13)], "unknown"),
+        ({}, [happened(EventKind.LANDED, 0.1)], [merged(pull=13)], "landed_indirectly"),
+        ({}, [happened(EventKind.LANDED, -2)], [], "unknown"),
+        ({}, [happened(EventKind.ISSUE_CLOSED, -9, state="not_planned")], [], "issue_not_planned"),
+        ({}, [happened(EventKind.ISSUE_CLOSED, -9, state="completed")], [], "unknown"),
+        ({}, [happened(EventKind.ISSUE_CLOSED, 1, state="duplicate")], [], "unknown"),
+    ],
+)
+def test_a_closing_says_what_is_known_of_why(closing, others, rivals, reason):
+    assert outcomes(closed(**closing), *others, rivals=rivals) == [("closed", reason)]
+
+
+def test_an_issue_that_was_opened_again_no_longer_explains_a_closing():
+    events = [
+        happened(EventKind.ISSUE_CLOSED, -2, state="not_planned"),
+        happened(EventKind.ISSUE_REOPENED, -1),
+        closed(),
+    ]
+    assert outcomes(*events) == [("closed", "unknown")]
+
+
+def test_a_closing_counts_once_until_the_pull_request_is_opened_again():
+    reopened = happened(EventKind.PULL_REOPENED, 2)
+    assert outcomes(closed(0), closed(1), reopened, closed(3)) == [
+        ("closed", "unknown"),
+        ("reopened", "pull_request"),
+        ("closed", "unknown"),
+    ]
+
+
+def test_an_issue_reopened_after_the_merge_is_an_outcome_of_it():
+    reopened = happened(EventKind.ISSUE_REOPENED, 1)
+    assert outcomes(merged(), reopened) == [("merged", None), ("reopened", "issue")]
+    assert outcomes(merged(2), reopened) == [("merged", None)]
+    assert outcomes(reopened) == []
+
+
+def test_a_merge_reported_twice_is_one_merge():
+    assert outcomes(merged(source="webhook"), merged(source="reconcile")) == [("merged", None)]
+
+
+def test_a_revert_told_by_pull_request_and_by_commit_is_one_revert():
+    by_pull = happened(EventKind.REVERTED, 1, by="#15")
+    by_commit = happened(EventKind.REVERTED, 2, by=OTHER)
+    assert outcomes(merged(), by_pull, by_commit) == [("merged", None), ("reverted", "by #15")]
+
+
+def test_what_was_never_merged_cannot_be_reverted():
+    assert outcomes(closed(), happened(EventKind.REVERTED, 1)) == [("closed", "unknown")]
+
+
+def test_a_revert_without_a_known_cause_has_no_reason():
+    assert outcomes(merged(), happened(EventKind.REVERTED, 1))[-1] == ("reverted", None)
+
+
+def test_only_pushes_after_a_public_verdict_are_an_answer_to_it():
+    before = happened(EventKind.HEAD_MOVED)
+    after = happened(EventKind.HEAD_MOVED, 1, verdict_public=True)
+    assert outcomes(before, after) == [("new_commits_after_verdict", None)]
+
+
+def test_reviews_keep_their_state_unless_dismissed_or_by_someone_who_cannot_write():
+    def review(day, about, state, **fields):
+        return happened(EventKind.REVIEW_SUBMITTED, day, about=about, state=state, **fields)
+
+    assert outcomes(
+        review(0, "1", "approved", permission="write"),
+        review(1, "2", "changes_requested"),
+        review(2, "3", "approved", permission="read"),
+        review(3, "4", "approved", permission="admin"),
+        happened(EventKind.REVIEW_DISMISSED, -5, about="4"),
+    ) == [("reviewed", "approved"), ("reviewed", "changes_requested")]
+
+
+def test_a_rerun_of_ci_replaces_what_it_repeats_on_the_same_head():
+    def ci(day, state, head=HEAD, about="actions"):
+        return happened(EventKind.CI_CONCLUDED, day, state=state, head=head, about=about)
+
+    assert outcomes(
+        ci(0, "failure"), ci(1, "success"), ci(2, "failure", OTHER), ci(3, "neutral", about="x")
+    ) == [("ci", "success"), ("ci", "failure"), ("ci", "neutral")]
+
+
+def test_the_last_word_of_each_person_who_may_write_counts():
+    def said(kind, day, person, permission=None):
+        return happened(kind, day, actor_id=person, permission=permission, state="because")
+
+    assert outcomes(
+        said(EventKind.AGREED, 0, 1, "write"),
+        said(EventKind.DISAGREED, 1, 1, "write"),
+        said(EventKind.AGREED, 2, 2),
+        said(EventKind.DISAGREED, 3, 3, "read"),
+    ) == [("disagree", "because"), ("agree", "because")]
+
+
+def test_reactions_count_people_known_to_have_write():
+    def thumb(day, about, person, permission, state="+1", *, gone=False):
+        fields = {"about": about, "actor_id": person, "permission": permission, "gone": gone}
+        return happened(EventKind.REACTION, day, state=state, **fields)
+
+    events = (
+        thumb(0, "1", 1, "write"),
+        thumb(1, "2", 2, "admin"),
+        thumb(2, "3", 3, None),
+        thumb(3, "4", 4, "read", "-1"),
+        thumb(4, "5", 5, "write", "-1"),
+        thumb(5, "6", 6, "write", "-1"),
+        thumb(6, "6", 6, "write", "-1", gone=True),
+        thumb(7, "7", 1, "write", "heart"),
+    )
+    found = derive(History(PULL, events))
+    assert [(outcome.reason, outcome.value) for outcome in found] == [("+1", 2.0), ("-1", 1.0)]
+
+
+def test_survival_keeps_the_last_measure_of_each_age_and_zero_is_a_value():
+    def measured(day, days, share):
+        return happened(EventKind.SURVIVAL, day, days=days, share=share)
+
+    found = derive(History(PULL, (measured(7, 7, 1.0), measured(8, 7, 0.5), measured(30, 30, 0.0))))
+    assert [(outcome.reason, outcome.value) for outcome in found] == [
+        ("after_7_days", 0.5),
+        ("after_30_days", 0.0),
+    ]
+
+
+@st.composite
+def _events(draw):
+    kind = draw(st.sampled_from(EventKind))
+    return happened(
+        kind,
+        draw(st.integers(0, 4)),
+        source=draw(st.uuids()).hex,
+        permission=draw(st.sampled_from([None, "read", "write"])),
+        verdict_public=draw(st.booleans()),
+        actor_id=draw(st.integers(1, 2)),
+        head=draw(st.sampled_from([HEAD, OTHER])),
+        by_bot=draw(st.booleans()),
+        state=draw(st.sampled_from(["+1", "-1", "not_planned"])),
+        about=draw(st.sampled_from(["1", "2"])),
+        days=draw(st.sampled_from([7, 30])),
+        gone=draw(st.booleans()),
+    )
+
+
+@given(st.lists(_events(), max_size=8), st.randoms(use_true_random=False))
+def test_the_order_of_arrival_changes_nothing(events, chance):
+    snapshots = [judged(OTHER, "q", -2), judged(HEAD, "p", 1)]
+    rivals = [merged(day, pull=13) for day in (1, 30)]
+    expected = derive(History(PULL, tuple(events), tuple(snapshots), tuple(rivals)))
+    for pile in (events, snapshots, rivals):
+        chance.shuffle(pile)
+    assert derive(History(PULL, tuple(events), tuple(snapshots), tuple(rivals))) == expected
+
+
+def test_every_order_of_a_whole_life_gives_the_same_outcomes():
+    life = [
+        closed(0, by_author=True),
+        happened(EventKind.PULL_REOPENED, 1),
+        merged(2),
+        happened(EventKind.REVERTED, 3, by="#15"),
+    ]
+    expected = [
+        ("closed", "closed_by_author"),
+        ("reopened", "pull_request"),
+        ("merged", None),
+        ("reverted", "by #15"),
+    ]
+    assert all(outcomes(*order) == expected for order in itertools.permutations(life))

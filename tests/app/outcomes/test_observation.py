@@ -1,0 +1,192 @@
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from app.events import Ignored, parse
+from app.outcomes import Details, EventKind, observe
+from tests.app.events import payloads
+
+RECEIVED = datetime(2026, 3, 2, tzinfo=UTC)
+SENT = datetime(2026, 3, 1, 10, tzinfo=UTC)
+SHA, OTHER = payloads.SHA, payloads.OTHER_SHA
+
+
+def seen(event, **payload):
+    parsed = parse(event, "guid", json.dumps(payloads.envelope(**payload)).encode())
+    assert not isinstance(parsed, Ignored), parsed
+    return observe(parsed, RECEIVED)
+
+
+def pull(action, sender=None, **fields):
+    return seen(
+        "pull_request",
+        action=action,
+        number=12,
+        pull_request=payloads.pull(**fields),
+        sender=sender or payloads.account(),
+    )
+
+
+def test_a_merge_knows_its_head_base_commit_and_who_merged():
+    mia = payloads.account("mia", 2)
+    (event,) = pull("closed", mia, merged=True, merge_commit_sha="c" * 40)
+    assert event.kind == EventKind.PULL_MERGED
+    assert event.source == "guid:pull_merged"
+    assert event.occurred_at == SENT
+    assert (event.pull, event.actor, event.actor_id, event.head) == (12, "mia", 2, SHA)
+    assert event.details == Details(base=OTHER, commit="c" * 40)
+
+
+def test_a_closing_without_merge_knows_whether_author_or_bot_did_it():
+    (by_author,) = pull("closed", merge_commit_sha="c" * 40)
+    assert by_author.kind == EventKind.PULL_CLOSED
+    assert by_author.details == Details(by_author=True, base=OTHER)
+    (by_bot,) = pull("closed", payloads.account("stale[bot]", 9, "Bot"))
+    assert by_bot.details.by_bot
+    assert not by_bot.details.by_author
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [("reopened", EventKind.PULL_REOPENED), ("synchronize", EventKind.HEAD_MOVED)],
+)
+def test_reopening_and_pushing_are_recorded(action, kind):
+    assert [event.kind for event in pull(action)] == [kind]
+
+
+@pytest.mark.parametrize("action", ["opened", "edited", "ready_for_review"])
+def test_what_decides_nothing_is_not_recorded(action):
+    assert pull(action) == ()
+
+
+def test_where_github_gives_no_time_the_arrival_counts():
+    (event,) = pull("closed", updated_at=None)
+    assert event.occurred_at == RECEIVED
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("Reverts octo/cat#7", [(7, None)]),
+        ("Reverts Octo/Cat#7\r\n\r\nIt broke.", [(7, None)]),
+        ("Reverts #7\nReverts #8", [(7, None), (8, None)]),
+        ("Reverts other/repo#7", []),
+        ("It Reverts #7 and more", []),
+        ("This reverts commit abcdef1234.", [(None, "abcdef1234")]),
+        (None, []),
+    ],
+)
+def test_a_merged_revert_names_what_it_takes_back(body, expected):
+    merge, *reverts = pull("closed", merged=True, body=body)
+    assert [(event.pull, event.details.commit) for event in reverts] == expected
+    assert all(event.kind == EventKind.REVERTED for event in reverts)
+    assert all(event.details.by == "#12" for event in reverts)
+    assert len({event.source for event in (merge, *reverts)}) == 1 + len(expected)
+
+
+def test_a_revert_counts_only_when_merged_into_the_default_branch():
+    release = {"ref": "release", "sha": OTHER}
+    assert len(pull("closed", merged=True, base=release, body="Reverts #7")) == 1
+    assert len(pull("closed", body="Reverts #7")) == 1
+
+
+def issue(action, **fields):
+    return seen("issues", action=action, issue=payloads.issue(**fields))
+
+
+def test_an_issue_closed_says_why():
+    (event,) = issue("closed", state_reason="not_planned")
+    assert (event.kind, event.issue, event.pull) == (EventKind.ISSUE_CLOSED, 3, None)
+    assert event.details == Details(by_author=True, state="not_planned")
+    assert [event.kind for event in issue("reopened")] == [EventKind.ISSUE_REOPENED]
+    assert issue("edited") == ()
+
+
+def review(action, state, **fields):
+    return seen(
+        "pull_request_review",
+        action=action,
+        sender=payloads.account("mia", 2),
+        pull_request={"number": 12},
+        review={
+            "id": 5,
+            "state": state,
+            "user": payloads.account("noor", 3),
+            "commit_id": SHA,
+            "submitted_at": "2026-03-01T10:00:00Z",
+            **fields,
+        },
+    )
+
+
+def test_a_review_is_its_authors_and_a_dismissal_is_the_senders():
+    (given,) = review("submitted", "APPROVED")
+    assert (given.actor, given.occurred_at, given.head) == ("noor", SENT, SHA)
+    assert given.details == Details(state="approved", about="5")
+    (taken,) = review("dismissed", "dismissed")
+    assert (taken.actor, taken.occurred_at, taken.details.about) == ("mia", RECEIVED, "5")
+
+
+def test_a_review_without_a_time_happened_when_it_arrived():
+    (event,) = review("submitted", "commented", submitted_at=None)
+    assert event.occurred_at == RECEIVED
+
+
+def suite(**fields):
+    check = {"id": 1, "head_sha": SHA, "app": {"id": 4, "slug": "actions"}, **fields}
+    return seen("check_suite", action="completed", check_suite=check)
+
+
+def test_a_finished_suite_is_ci_on_a_head():
+    (event,) = suite(conclusion="failure", updated_at="2026-03-01T10:00:00Z")
+    assert (event.kind, event.head, event.pull) == (EventKind.CI_CONCLUDED, SHA, None)
+    assert (event.details.state, event.details.about) == ("failure", "actions")
+    (nameless,) = suite(conclusion="success", app={"id": 4})
+    assert (nameless.details.about, nameless.occurred_at) == ("4", RECEIVED)
+
+
+def test_a_suite_without_conclusion_and_a_single_run_say_nothing():
+    assert suite(conclusion=None) == ()
+    run = {"id": 1, "name": "test", "head_sha": SHA, "conclusion": "success", "app": {"id": 4}}
+    assert seen("check_run", action="completed", check_run=run) == ()
+
+
+def push(*messages):
+    commits = [{"id": f"{n:040x}", "message": message} for n, message in enumerate(messages)]
+    return seen("push", ref="refs/heads/main", before=SHA, after=OTHER, commits=commits)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Fix it (#7)\n\nDetails", [("landed", 7)]),
+        ("Fix it\n\nCloses #7", [("landed", 7)]),
+        ("Fix it\n\nPull Request resolved: https://github.com/octo/cat/pull/7", [("landed", 7)]),
+        ("Fix it\n\nPR-URL: https://github.com/other/repo/pull/7", []),
+        ('Revert "Fix it (#7)"\n\nThis reverts commit abcdef1.', [("reverted", "abcdef1")]),
+        ('Revert "Fix it (#7)" (#9)\n\nReverts octo/cat#7', [("reverted", 7), ("landed", 9)]),
+        ("Speak of #7", []),
+    ],
+)
+def test_commits_on_the_default_branch_tell_what_they_carry_and_revert(message, expected):
+    found = push(message)
+    assert [(str(e.kind), e.pull or e.details.commit) for e in found] == expected
+    assert all(event.occurred_at == RECEIVED for event in found)
+
+
+def test_a_push_of_many_commits_gives_each_its_own_source():
+    found = push("A (#7)", "B (#7)", "Reverts #7")
+    assert len({event.source for event in found}) == 3
+    assert found[-1].details.by == f"{2:040x}"
+
+
+def test_one_message_cannot_name_thousands():
+    assert len(push("\n".join(f"Reverts #{n}" for n in range(80)))) == 20
+
+
+def test_a_comment_and_an_installation_are_no_outcomes():
+    assert (
+        seen("issue_comment", action="created", issue={"number": 3}, comment=payloads.comment())
+        == ()
+    )
