@@ -1,0 +1,41 @@
+"""Where a GitHub's doors are, from its one base URL (pure)."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+API_VERSION: Final = "2022-11-28"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Base URLs without a trailing slash."""
+
+    web: str
+    """Pages, and git repositories as `{web}/{owner}/{name}.git`."""
+    rest: str
+    graphql: str
+
+    def git(self, full_name: str) -> str:
+        """The address git fetches `owner/name` from; it never holds a secret."""
+        return f"{self.web}/{full_name}.git"
+
+
+def endpoints(github_url: str) -> Endpoints:
+    """The doors of github.com, or of the GitHub Enterprise Server at that base URL.
+
+    Raises ValueError for anything but a plain http(s) base: credentials, queries and fragments
+    have no place there.
+    """
+    parts = urlsplit(github_url.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"R4P_GITHUB_URL {github_url!r}: expected http(s)://host")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError(
+            "R4P_GITHUB_URL: remove credentials, query and fragment; a base URL is all"
+        )
+    if parts.hostname in {"github.com", "www.github.com", "api.github.com"}:
+        api = "https://api.github.com"
+        return Endpoints(web="https://github.com", rest=api, graphql=f"{api}/graphql")
+    web = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    return Endpoints(web=web, rest=f"{web}/api/v3", graphql=f"{web}/api/graphql")

@@ -1,0 +1,184 @@
+"""What can go wrong between GitHub and us, and the one place that decides which it was.
+
+GitHubError
+├── Retryable              try again, not before `retry_at` when it is set
+│   ├── RateLimited        GitHub, or our own limiter, asks us to wait; nothing was changed
+│   ├── GitHubDown         5xx, timeout, reset, an answer that can't be read; nothing was changed
+│   └── Ambiguous          a write left and its answer was lost: look before sending again
+└── Permanent              another attempt would end the same way
+    ├── Unauthorized       GitHub doesn't know us: key, App id or clock
+    ├── Forbidden          known, but not allowed; names the permission where GitHub does
+    ├── NotFound           not there, or not for us to see
+    └── Unprocessable      GitHub understood and refuses
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import requests
+from urllib3.exceptions import MaxRetryError, NewConnectionError
+
+from app.github.calls import Answer, Call
+from app.github.redaction import redact
+
+UNSAID_WAIT: Final = timedelta(seconds=60)
+"""How long to wait when a limit doesn't say: GitHub asks for at least a minute."""
+_MESSAGE_CHARACTERS: Final = 300
+
+
+class GitHubError(Exception):
+    """Anything that GitHub, or the way to it, did."""
+
+
+class Retryable(GitHubError):
+    """Worth another attempt."""
+
+    retry_at: datetime | None = None
+    """Not before this moment; None leaves it to the queue's own back-off."""
+
+
+class RateLimited(Retryable):
+    """Nothing was changed, and nothing more may be sent before `retry_at`."""
+
+    retry_at: datetime
+
+    def __init__(self, message: str, retry_at: datetime) -> None:
+        super().__init__(f"{message} (again at {retry_at.isoformat(timespec='seconds')})")
+        self.retry_at = retry_at
+
+
+class GitHubDown(Retryable):
+    """GitHub can't be reached or doesn't answer properly. Nothing was changed."""
+
+
+class Ambiguous(Retryable):
+    """A write may have happened."""
+
+
+class Permanent(GitHubError):
+    """Another attempt would end the same way."""
+
+
+class Unauthorized(Permanent):
+    """Our credentials are refused: compare R4P_APP_ID, the private key and this machine's clock."""
+
+
+class Forbidden(Permanent):
+    """Not allowed."""
+
+    def __init__(self, message: str, permission: str | None = None) -> None:
+        hint = f": grant the App {permission}" if permission else ""
+        super().__init__(f"{message}{hint}")
+        self.permission = permission
+        """What GitHub would have accepted, such as `issues=write`; None when it didn't say."""
+
+
+class NotFound(Permanent):
+    """Not there, gone, moved, or hidden from this installation."""
+
+
+class Unprocessable(Permanent):
+    """GitHub refuses the request as it is."""
+
+
+def from_answer(call: Call, answer: Answer, now: datetime) -> GitHubError:
+    """What an answer other than 2xx and 304 means."""
+    said = f"{call}: {answer.status} {message(answer)}"
+    until = _limited_until(answer, now)
+    if until is not None:
+        return RateLimited(said, until)
+    if answer.status >= 500:
+        return unanswered(call, said)
+    if answer.status == 401:
+        return Unauthorized(f"{said}: check R4P_APP_ID, the private key and this machine's clock")
+    if answer.status in {403, 451}:
+        return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))
+    if answer.status in {404, 410} or answer.status < 400:
+        return NotFound(said)
+    return Unprocessable(said)
+
+
+def from_transport(call: Call, error: requests.RequestException) -> GitHubError:
+    """What it means that no whole answer came back."""
+    said = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
+    return GitHubDown(said) if _never_left(error) else unanswered(call, said)
+
+
+def unanswered(call: Call, said: str) -> GitHubError:
+    """An answer was lost or can't be read: harmless for a question, not for a write."""
+    return Ambiguous(said) if call.writes else GitHubDown(said)
+
+
+def from_graphql(call: Call, kind: str, text: str, answer: Answer, now: datetime) -> GitHubError:
+    """What one of the `errors` of a GraphQL answer means."""
+    said = f"{call}: GraphQL {kind}: {_clean(text)}"
+    if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
+        return RateLimited(said, _reset(answer, now) or now + UNSAID_WAIT)
+    if kind in {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
+        return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))
+    if kind == "NOT_FOUND":
+        return NotFound(said)
+    # A query that took too long, or met a fault inside GitHub, carries no type.
+    return Unprocessable(said) if kind else GitHubDown(said)
+
+
+def message(answer: Answer) -> str:
+    """What GitHub said, on one line and short; the start of the body when it is not its JSON."""
+    try:
+        said = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        said = answer.body[:_MESSAGE_CHARACTERS]
+    if isinstance(said, Mapping):
+        details = said.get("errors")
+        said = f"{said.get('message', '')}{f' {json.dumps(details)}' if details else ''}"
+    return _clean(str(said))
+
+
+def _clean(text: str) -> str:
+    plain = "".join(c if c.isprintable() else " " for c in redact(text))
+    return " ".join(plain.split())[:_MESSAGE_CHARACTERS]
+
+
+def _limited_until(answer: Answer, now: datetime) -> datetime | None:
+    """When to come back, if this is a rate limit; None if it is something else.
+
+    A secondary limit may come without a usable header: `x-ratelimit-remaining` counts the primary
+    quota, which is untouched then, and its reset may even lie in the past.
+    """
+    asked = _retry_after(answer, now)
+    spent = answer.headers.get("x-ratelimit-remaining") == "0"
+    words = message(answer).lower()
+    named = "rate limit" in words or "abuse detection" in words
+    if answer.status != 429 and not (answer.status == 403 and (asked or spent or named)):
+        return None
+    reset = _reset(answer, now) if spent else None
+    return asked or reset or now + UNSAID_WAIT
+
+
+def _retry_after(answer: Answer, now: datetime) -> datetime | None:
+    value = answer.headers.get("retry-after", "")
+    return now + timedelta(seconds=max(1, int(value))) if _is_count(value) else None
+
+
+def _reset(answer: Answer, now: datetime) -> datetime | None:
+    """The primary quota's reset on our clock, None when it is not in the future."""
+    value = answer.headers.get("x-ratelimit-reset", "")
+    if not _is_count(value):
+        return None
+    # The reset is a moment on GitHub's clock, of which only the distance is true on ours; one more
+    # second since it is not said when in that second.
+    wait = int(value) + 1 - (answer.sent_at or now).timestamp()
+    return now + timedelta(seconds=wait) if wait > 1 else None
+
+
+def _is_count(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) < 12
+
+
+def _never_left(error: requests.RequestException) -> bool:
+    """No connection was made, so that not even a write can have happened."""
+    cause = error.args[0] if error.args else None
+    reason = cause.reason if isinstance(cause, MaxRetryError) else None
+    return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)

@@ -1,0 +1,112 @@
+"""Asks GitHub about an issue and the pull requests that may resolve it, over GraphQL."""
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from app.github import queries, wire_issues, wire_pulls
+from app.github.auth import Purpose, Scope
+from app.github.calls import Json
+from app.github.connection import Connection, Question
+from app.github.errors import NotFound
+from app.github.facts import Heads, IssueFacts, PullIssues, RepositoryFacts
+from app.identifiers import IssueRef, PullNumber, RepositoryRef
+
+MOST_PAGES: Final = 5
+"""250 closing references and 500 events; of an issue with more, `is_complete` is False."""
+
+Shape = TypeVar("Shape")
+
+
+def issue_facts(github: Connection, ref: IssueRef) -> IssueFacts:
+    """The issue, its repository with our configuration there, and all that points at it.
+
+    One call; more only above 50 closing references or 100 events. Raises NotFound when the number
+    is no issue (a pull request's is none).
+    """
+    repository, issue = _issue_page(github, ref, {"closing": None, "events": None})
+    closing, events = list(issue.closing.nodes), list(issue.timeline_items.nodes)
+    page, pages = issue, 1
+    while _has_more(page) and pages < MOST_PAGES:
+        # A list that has ended is asked for what is behind its end, which is nothing.
+        cursors: dict[str, Json] = {
+            "closing": page.closing.page_info.end_cursor,
+            "events": page.timeline_items.page_info.end_cursor,
+        }
+        _, page = _issue_page(github, ref, cursors)
+        closing += page.closing.nodes
+        events += page.timeline_items.nodes
+        pages += 1
+    return wire_issues.issue_facts(
+        repository, issue, wire_issues.link(closing, events), is_complete=not _has_more(page)
+    )
+
+
+def repository_facts(github: Connection, repository: RepositoryRef) -> RepositoryFacts:
+    """The repository and our configuration on its default branch. Raises NotFound."""
+    answer = _ask(github, repository, queries.REPOSITORY, {}, wire_issues.RepositoryAnswer)
+    if answer.repository is None:
+        raise NotFound(f"repository {repository.full_name} is not there or not for us to see")
+    return answer.repository.facts()
+
+
+def pull_issues(github: Connection, repository: RepositoryRef, number: PullNumber) -> PullIssues:
+    """A pull request and the issues GitHub says it closes, in one call. Raises NotFound."""
+    answer = _ask(
+        github, repository, queries.PULL_ISSUES, {"number": number}, wire_pulls.PullAnswer
+    )
+    found = answer.repository
+    if found is None or found.pull_request is None:
+        raise NotFound(f"{repository.full_name} has no pull request #{number}")
+    closes = found.pull_request.closing_issues_references
+    return PullIssues(
+        pull=found.pull_request.facts(),
+        default_branch=found.default_branch_ref.name if found.default_branch_ref else None,
+        closes=tuple(node.mention() for node in closes.nodes) if closes else (),
+    )
+
+
+def read_heads(github: Connection, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
+    """The present heads of these pull requests and the issue's state, in one call.
+
+    Made for the moment before publishing, and so with the token that publishes. What is gone is
+    left out rather than an error.
+    """
+    question = Question(
+        queries.heads(numbers),
+        _place(ref.repository) | {"issue": ref.number},
+        wire_pulls.HeadsAnswer,
+    )
+    answer = github.graphql(Scope.of(ref.repository, Purpose.PUBLISH), question, may_miss=True)
+    if answer.repository is None:
+        raise NotFound(f"repository {ref.repository.full_name} is not there or not for us to see")
+    return answer.repository.facts()
+
+
+def _has_more(page: wire_issues.Issue) -> bool:
+    return page.closing.page_info.has_next_page or page.timeline_items.page_info.has_next_page
+
+
+def _issue_page(
+    github: Connection, ref: IssueRef, cursors: dict[str, Json]
+) -> tuple[RepositoryFacts, wire_issues.Issue]:
+    variables = cursors | {"number": ref.number}
+    answer = _ask(github, ref.repository, queries.ISSUE, variables, wire_issues.IssueAnswer)
+    if answer.repository is None or answer.repository.issue is None:
+        raise NotFound(f"{ref.repository.full_name} has no issue #{ref.number}")
+    return answer.repository.facts(), answer.repository.issue
+
+
+def _ask(
+    github: Connection,
+    repository: RepositoryRef,
+    query: str,
+    variables: dict[str, Json],
+    shape: type[Shape],
+) -> Shape:
+    question = Question(query, _place(repository) | variables, shape)
+    return github.graphql(Scope.of(repository, Purpose.READ), question)
+
+
+def _place(repository: RepositoryRef) -> dict[str, Json]:
+    owner, _, name = repository.full_name.partition("/")
+    return {"owner": owner, "name": name}

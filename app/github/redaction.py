@@ -1,0 +1,50 @@
+"""Keeps secrets out of text that leaves the process: logs, stored errors, messages.
+
+By value, for what this process was given, and by shape, for what it only passes on.
+"""
+
+import re
+import threading
+from collections import OrderedDict
+from typing import Final
+
+MASK: Final = "[secret]"
+
+_SHAPES: Final = re.compile(
+    r"""
+    gh[a-z]_[A-Za-z0-9._-]{20,}                              # GitHub tokens, the 520-character ones too
+  | github_pat_[A-Za-z0-9_]{20,}
+  | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*  # JSON web tokens
+  | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
+  | (?<=basic\ )[A-Za-z0-9+/]{16,}={0,2}                     # an Authorization header's value
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_SHORTEST: Final = 8
+_MOST: Final = 1_000
+
+_lock = threading.Lock()
+_known: OrderedDict[str, None] = OrderedDict()
+
+
+def remember(secret: str) -> None:
+    """Mask this value from now on. Too short ones are left: they would mask ordinary words.
+
+    The newest thousand are kept; a token is worthless an hour after it was made.
+    """
+    if len(secret) < _SHORTEST:
+        return
+    with _lock:
+        _known[secret] = None
+        _known.move_to_end(secret)
+        while len(_known) > _MOST:
+            _known.popitem(last=False)
+
+
+def redact(text: str) -> str:
+    """The text with every known secret, and everything that has the shape of one, masked."""
+    with _lock:
+        known = [secret for secret in _known if secret in text]
+    for secret in sorted(known, key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return _SHAPES.sub(MASK, text)
