@@ -1,0 +1,261 @@
+"""The `/r4p` grammar: which commands a comment holds, who may give them, what help says (pure)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rapidfuzz import fuzz, process
+
+from app.identifiers import PullNumber
+from app.prose import paragraph_lines
+
+PREFIX = "/r4p"
+MAX_COMMANDS = 5
+"""Commands of one comment that are run; a sixth is answered with this limit."""
+
+_READ_LIMIT = 16_384  # characters: reading Markdown costs time a stranger could waste
+_LINE_LIMIT = 500
+_MAX_PULLS = 20
+_PULL = re.compile(r"(?:GH-|#)([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
+
+
+class Permission(StrEnum):
+    """What GitHub lets an account do in a repository, least first."""
+
+    NONE = "none"
+    READ = "read"
+    TRIAGE = "triage"
+    WRITE = "write"
+    MAINTAIN = "maintain"
+    ADMIN = "admin"
+
+    @property
+    def rank(self) -> int:
+        """0 for the least."""
+        return list(Permission).index(self)
+
+
+class Verb(StrEnum):
+    """What can be asked for."""
+
+    VERIFY = "verify"
+    STATUS = "status"
+    EXPLAIN = "explain"
+    AGREE = "agree"
+    DISAGREE = "disagree"
+    GROUP = "group"
+    HELP = "help"
+
+
+class GroupEdit(StrEnum):
+    """What `group` does."""
+
+    SHOW = "show"
+    ADD = "add"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the help text and the documentation say of one verb."""
+
+    usage: str
+    description: str
+    needs: Permission
+    example: str
+    where: str
+
+
+_ANYWHERE = "the issue or one of its pull requests"
+
+REGISTRY: Mapping[Verb, Entry] = {
+    Verb.VERIFY: Entry(
+        usage="verify",
+        description="Judge the open pull requests for this issue now.",
+        needs=Permission.WRITE,
+        example="/r4p verify",
+        where=_ANYWHERE,
+    ),
+    Verb.STATUS: Entry(
+        usage="status",
+        description="Say which pull requests are compared and how far the work is.",
+        needs=Permission.NONE,
+        example="/r4p status",
+        where=_ANYWHERE,
+    ),
+    Verb.EXPLAIN: Entry(
+        usage="explain [#N]",
+        description="Give the reasons behind the verdict, of one pull request or of all.",
+        needs=Permission.NONE,
+        example="/r4p explain #12",
+        where=_ANYWHERE,
+    ),
+    Verb.AGREE: Entry(
+        usage="agree [#N]",
+        description="Record that the verdict is right.",
+        needs=Permission.WRITE,
+        example="/r4p agree #12",
+        where=_ANYWHERE,
+    ),
+    Verb.DISAGREE: Entry(
+        usage="disagree [#N] <why>",
+        description="Record that the verdict is wrong, and why.",
+        needs=Permission.WRITE,
+        example="/r4p disagree #12 it breaks on an empty list",
+        where=_ANYWHERE,
+    ),
+    Verb.GROUP: Entry(
+        usage="group [add|remove #N …]",
+        description="Show the pull requests that are compared, add some or leave some out.",
+        needs=Permission.WRITE,
+        example="/r4p group add #12 #15",
+        where="the issue",
+    ),
+    Verb.HELP: Entry(
+        usage="help",
+        description="List these commands.",
+        needs=Permission.NONE,
+        example="/r4p help",
+        where=_ANYWHERE,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command that can be carried out."""
+
+    verb: Verb
+    line: str
+    """As it was written, cut to a sane length; untrusted text."""
+    pulls: tuple[PullNumber, ...] = ()
+    """The pull requests it names, in order; empty: none named."""
+    edit: GroupEdit | None = None
+    """For `group` only."""
+    reason: str = ""
+    """For `agree` and `disagree`; untrusted text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A line that wanted to be a command."""
+
+    line: str
+    problem: str
+    suggestion: str | None
+    """The line as it should read; None when there is nothing near."""
+
+
+def may_command(body: str, mention: str | None = None) -> bool:
+    """Whether a comment is worth reading as Markdown: cheap, and never wrong when it says no."""
+    lowered = body.lower()
+    return PREFIX in lowered or bool(mention and f"@{mention.lower()}" in lowered)
+
+
+def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...]:
+    """The commands of a new comment, in order.
+
+    A command is the first word of a line of plain paragraph text; `mention` is the App's name,
+    whose `@name` counts as `/r4p`.
+    """
+    if not may_command(body, mention):
+        return ()
+    start = _start(mention)
+    found: list[Command | Unknown] = []
+    for line in paragraph_lines(body[:_READ_LIMIT]):
+        match = start.match(line)
+        if match is None:
+            continue
+        written = line.strip()[:_LINE_LIMIT]
+        if len(found) == MAX_COMMANDS:
+            problem = f"one comment runs {MAX_COMMANDS} commands at most; this one was left out"
+            found.append(Unknown(written, problem, None))
+            break
+        found.append(_command(written, (match["rest"] or "")[:_LINE_LIMIT].split()))
+    return tuple(found)
+
+
+def allowed(verb: Verb, permission: Permission) -> bool:
+    """Whether an account with this permission may give the command; being the author adds nothing."""
+    return permission.rank >= REGISTRY[verb].needs.rank
+
+
+def permission_from(name: str) -> Permission:
+    """GitHub's `role_name` or `permission`. A custom role's name proves nothing: it counts as none."""
+    return Permission(name) if name in set(Permission) else Permission.NONE
+
+
+def _start(mention: str | None) -> re.Pattern[str]:
+    names = [re.escape(PREFIX)]
+    if mention:
+        names.append(rf"@{re.escape(mention)}(?:\[bot\])?")
+    return re.compile(
+        rf"\s*(?:{'|'.join(names)})(?:[:,]?\s+(?P<rest>.*)|\s*$)", re.IGNORECASE | re.DOTALL
+    )
+
+
+def _command(line: str, words: list[str]) -> Command | Unknown:
+    if not words:
+        return Command(Verb.HELP, line)
+    name = words[0].lower()
+    if name not in set(Verb):
+        return _unknown_verb(line, words)
+    verb = Verb(name)
+    match verb:
+        case Verb.GROUP:
+            return _group(line, words[1:])
+        case Verb.EXPLAIN | Verb.AGREE | Verb.DISAGREE:
+            return _about(verb, line, words[1:])
+        case _:
+            return Command(verb, line)
+
+
+def _group(line: str, words: list[str]) -> Command | Unknown:
+    if not words:
+        return Command(Verb.GROUP, line, edit=GroupEdit.SHOW)
+    name, rest = words[0].lower(), words[1:]
+    if name not in set(GroupEdit):
+        near = _nearest(name, GroupEdit)
+        suggestion = _line("group", near, rest) if near else None
+        return Unknown(line, f"`group {words[0]}` is no command", suggestion)
+    edit = GroupEdit(name)
+    if edit is GroupEdit.SHOW:
+        return Command(Verb.GROUP, line, edit=edit)
+    pulls = tuple(dict.fromkeys(filter(None, map(_pull, rest))))
+    if not rest or len(pulls) != len({word.strip(",") for word in rest}):
+        numbered = [f"#{word.strip(',')}" for word in rest if word.strip(",").isdecimal()]
+        suggestion = _line("group", edit, numbered) if numbered else None
+        return Unknown(line, f"`group {edit}` needs pull requests written as #N", suggestion)
+    if len(pulls) > _MAX_PULLS:
+        return Unknown(line, f"`group {edit}` takes {_MAX_PULLS} pull requests at most", None)
+    return Command(Verb.GROUP, line, pulls, edit)
+
+
+def _about(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
+    named = _pull(words[0]) if words else None
+    reason = " ".join(words[1:] if named else words)
+    if verb is Verb.DISAGREE and not reason:
+        return Unknown(line, "`disagree` needs a reason: it is what the bot learns from", None)
+    pulls = () if named is None else (named,)
+    return Command(verb, line, pulls, reason="" if verb is Verb.EXPLAIN else reason)
+
+
+def _pull(word: str) -> PullNumber | None:
+    match = _PULL.fullmatch(word.strip(","))
+    return PullNumber(int(match[1])) if match else None
+
+
+def _unknown_verb(line: str, words: list[str]) -> Unknown:
+    near = _nearest(words[0].lower(), Verb)
+    suggestion = _line(near, None, words[1:]) if near else None
+    return Unknown(line, f"`{words[0]}` is no command", suggestion)
+
+
+def _nearest(word: str, known: type[Verb] | type[GroupEdit]) -> str | None:
+    best = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=60)
+    return str(best[0]) if best else None
+
+
+def _line(verb: str, edit: str | None, rest: list[str]) -> str:
+    return " ".join(filter(None, [PREFIX, verb, edit, *rest]))
