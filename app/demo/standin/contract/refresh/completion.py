@@ -65,11 +65,10 @@ class Completion:
         return built
 
     def _first_fitting(self, branches: list[Schema], value: Any) -> Any:
-        for branch in branches:
-            candidate = self._complete(branch, value)
-            if self._accepts(branch, candidate):
-                return candidate
-        return value
+        """By the first branch that keeps the value's type, or else the first that can be fitted."""
+        tried = [(branch, self._complete(branch, value)) for branch in branches]
+        fitting = [candidate for branch, candidate in tried if self._accepts(branch, candidate)]
+        return next((item for item in fitting if type(item) is type(value)), (*fitting, value)[0])
 
     def _invented(self, schema: Schema) -> Any:
         """A small value the schema accepts; GitHub's own examples first, then null."""

@@ -1,6 +1,5 @@
 """Builds one valid example of every answer and delivery from GitHub's own examples (pure)."""
 
-import json
 from typing import Any
 
 from app.demo.standin.contract.closing import close, close_root

@@ -1,0 +1,10 @@
+"""One contract for all tests of this folder: loading is quick, compiling adds up."""
+
+import pytest
+
+from app.demo.standin.contract import Contract
+
+
+@pytest.fixture(scope="session")
+def contract():
+    return Contract.load()

@@ -1,0 +1,78 @@
+"""The stored examples are what GitHub would send today."""
+
+import time
+
+import pytest
+
+from app.demo.standin.contract import Contract
+from tests.contract.messages import answer, delivery, page
+
+LOADED = Contract.load()
+ANSWERS = [
+    (name, int(status)) for name, found in LOADED.examples["rest"].items() for status in found
+]
+DELIVERIES = [(event, action) for event, found in LOADED.events.items() for action in found]
+EVENTS = {
+    "check_run",
+    "check_suite",
+    "installation",
+    "installation_repositories",
+    "issue_comment",
+    "issues",
+    "label",
+    "ping",
+    "pull_request",
+    "pull_request_review",
+    "push",
+    "star",
+}
+
+
+@pytest.mark.parametrize(("operation_id", "status"), ANSWERS)
+def test_every_rest_example_is_valid(contract, operation_id, status):
+    assert answer(contract, operation_id, status).violations(contract) == []
+
+
+@pytest.mark.parametrize(("event", "action"), DELIVERIES)
+def test_every_webhook_example_is_valid(contract, event, action):
+    assert delivery(contract, event, action).violations(contract) == []
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("operation_id", ["issues/list-comments", "checks/list-for-ref"])
+def test_every_page_of_a_list_is_valid(contract, operation_id, number):
+    assert page(contract, operation_id, number).violations(contract) == []
+
+
+def test_forty_operations_and_twelve_events_are_covered(contract):
+    assert len(contract.operations()) == 40
+    assert set(contract.events) == EVENTS
+    assert {operation for operation, status in ANSWERS if status < 300} == {
+        operation for operation, (method, _) in contract.operations().items() if method != "DELETE"
+    }
+
+
+def test_an_example_is_a_fresh_copy(contract):
+    contract.rest_example("pulls/get", 200)["number"] = "spoilt"
+    contract.webhook_example("push", None)["ref"] = 0
+    assert contract.rest_example("pulls/get", 200)["number"] == 1347
+    assert contract.webhook_example("push", None)["ref"].startswith("refs/")
+
+
+def test_every_delivery_but_ping_names_the_installation(contract):
+    missing = [pair for pair in DELIVERIES if "installation" not in contract.webhook_example(*pair)]
+    assert missing == [("ping", "")]
+
+
+def test_the_contract_loads_within_a_second_and_compiles_within_two():
+    started = time.perf_counter()
+    fresh = Contract.load()
+    loaded = time.perf_counter()
+    for operation_id, status in ANSWERS:
+        answer(fresh, operation_id, status).violations(fresh)
+    for event, action in DELIVERIES:
+        delivery(fresh, event, action).violations(fresh)
+    done = time.perf_counter()
+    print(f"load {loaded - started:.3f} s, compile and check all {done - loaded:.3f} s")  # noqa: T201
+    assert loaded - started < 1
+    assert done - loaded < 2

@@ -1,0 +1,126 @@
+"""Cutting GitHub's descriptions down, and the files that came of it."""
+
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from app.demo.standin.contract.documents import stored_json
+from app.demo.standin.contract.refresh import __main__ as refresh
+from app.demo.standin.contract.refresh.cut import inlined, pruned_webhooks, stripped
+from app.demo.standin.contract.refresh.examples import webhook_examples
+
+MAX_FILE_BYTES = 1_000_000
+PROPERTIES = {"title": {"type": "string", "description": "long", "example": "x", "x-y": 1}}
+PING = {
+    "operationId": "ping",
+    "x-github": {"subcategory": "ping"},
+    "parameters": [{"name": "X-GitHub-Event", "required": True}, {"name": "X-Extra"}],
+    "requestBody": {
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ping"}}}
+    },
+}
+STAR = {**PING, "operationId": "star/was-created", "x-github": {"subcategory": "star"}}
+DOCUMENT = {
+    "webhooks": {
+        "ping": {"post": PING},
+        "star-was-created": {"post": STAR},
+        "fork": {"post": {**PING, "operationId": "fork", "x-github": {"subcategory": "fork"}}},
+    },
+    "components": {
+        "schemas": {
+            "ping": {"properties": {"hook": {"$ref": "#/components/schemas/hook"}}, "required": ["zen"]},
+            "hook": {"properties": PROPERTIES},
+            "fork": {},
+        }
+    },
+}  # fmt: skip
+
+
+def test_annotations_go_and_properties_named_like_them_stay():
+    assert stripped({"title": "T", "properties": PROPERTIES}) == {
+        "properties": {"title": {"type": "string"}}
+    }
+
+
+def test_a_cut_keeps_the_scope_and_what_it_refers_to():
+    cut = pruned_webhooks(DOCUMENT)
+    reference = {"$ref": "#/components/schemas/ping"}
+    assert cut["webhooks"] == {
+        "ping": {"": {"headers": ["X-GitHub-Event"], "schema": reference}},
+        "star": {"was_created": {"headers": ["X-GitHub-Event"], "schema": reference}},
+    }
+    assert list(cut["components"]["schemas"]) == ["hook", "ping"]
+
+
+def test_an_example_of_an_unrecorded_action_comes_from_a_recorded_one():
+    shipped = {
+        "ping": {"examples": [{"zen": "Keep it logically awesome."}]},
+        "star": {"examples": [{"action": "deleted", "at": 1}, {"action": "other", "installation": {}}]},
+    }  # fmt: skip
+    built = webhook_examples(DOCUMENT, shipped)
+    assert built["ping"] == {"": {"zen": "Keep it logically awesome."}}
+    assert built["star"] == {
+        "was_created": {"action": "was_created", "installation": {}, "zen": None}
+    }
+
+
+def test_a_component_is_put_in_the_place_of_its_reference():
+    document = {"components": {"responses": {"gone": {"description": "Gone"}}}}
+    assert inlined(document, {"$ref": "#/components/responses/gone"}) == {"description": "Gone"}
+    assert inlined(document, {"description": "Here"}) == {"description": "Here"}
+
+
+@pytest.mark.parametrize("name", ["rest.json", "webhooks.json.xz"])
+def test_a_file_is_stored_under_its_bytes_or_compressed(tmp_path, name):
+    (tmp_path / name).write_bytes(refresh.packed(name, b"{}\n" * 1000))
+    assert refresh.stored(tmp_path / name) == b"{}\n" * 1000
+    assert ((tmp_path / name).stat().st_size < 1000) is name.endswith(".xz")
+    assert refresh.stored(tmp_path / "missing") is None
+
+
+def test_a_tarball_with_other_bytes_is_refused(tmp_path, monkeypatch):
+    tarball = tarred(tmp_path, "package/LICENSE", b"MIT")
+    npm = tmp_path / "npm"
+    npm.write_text(f"#!/bin/sh\ncp {tarball} thing.tgz && echo thing.tgz\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    room = tmp_path / "room"
+    room.mkdir()
+    digest = refresh.base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
+    right = refresh.Package("thing", "1.0.0", digest, ("LICENSE",))
+    wrong = refresh.Package("thing", "1.0.0", "AAAA", ("LICENSE",))
+    assert refresh.unpacked(right, room) == {"LICENSE": b"MIT"}
+    with pytest.raises(SystemExit, match="sha512-AAAA is pinned"):
+        refresh.unpacked(wrong, room)
+
+
+def test_every_stored_file_is_small_and_the_notice_names_every_package():
+    files = [path for path in refresh.SCHEMAS.iterdir() if path.is_file()]
+    assert max(path.stat().st_size for path in files) < MAX_FILE_BYTES
+    notice = (refresh.SCHEMAS / "NOTICE").read_text()
+    for package in refresh.PACKAGES:
+        assert f"{package.name} {package.version} sha512-{package.integrity}" in notice
+    licences = [path for path in files if path.name.startswith("LICENSE.")]
+    assert len(licences) == 3
+    assert all("Permission is hereby granted" in path.read_text() for path in licences)
+
+
+@pytest.mark.parametrize("name", ["rest.json", "webhooks.json.xz"])
+def test_every_reference_in_a_stored_file_has_its_schema(name):
+    document = stored_json(name)
+    schemas = document["components"]["schemas"]
+    pieces = str(document).split("#/components/schemas/")[1:]
+    assert {piece.split("'")[0] for piece in pieces} == set(schemas)
+
+
+def tarred(folder: Path, name: str, content: bytes) -> Path:
+    """A tarball of one file."""
+    path = folder / "made.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return path

@@ -1,0 +1,195 @@
+"""The checker is checked: defects are planted into valid messages, and nearly all must be seen.
+
+The share is honest only if defects that a stateless check cannot see are counted as well, so two
+of them are here on purpose.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.demo.standin.contract import Contract
+from tests.contract.messages import (
+    Message,
+    answer,
+    at,
+    delivery,
+    dropped,
+    exchange,
+    header,
+    page,
+    renamed,
+    without,
+)
+
+Spoil = Callable[[Any], Any]
+MIN_SHARE = 0.95
+
+PULL, ISSUE, COMMENT = "pulls/get", "issues/get", "issues/get-comment"
+FIELD = "data/repository/issue"
+LINKED = f"{FIELD}/closedByPullRequestsReferences"
+
+REST: list[tuple[str, str, int, Spoil]] = [
+    ("a required field is dropped", PULL, 200, dropped("head")),
+    ("a required field deep inside is dropped", PULL, 200, dropped("base/repo/full_name")),
+    ("a field the schema lists as nullable is dropped", PULL, 200, dropped("mergeable")),
+    ("a number is a string", PULL, 200, at("number", "1347")),
+    ("an id is a string", COMMENT, 200, at("id", "1")),
+    ("an id is a fraction", COMMENT, 200, at("id", 1.5)),
+    ("a flag is a string", PULL, 200, at("draft", "false")),
+    ("an object is null that may not be", PULL, 200, at("head/sha", None)),
+    ("a state is in GraphQL's spelling", PULL, 200, at("state", "OPEN")),
+    ("an enum has a value GitHub lacks", ISSUE, 200, at("author_association", "MAINTAINER")),
+    ("a check run has an unknown conclusion", "checks/get", 200, at("conclusion", "passed")),
+    ("a time is in seconds since 1970", COMMENT, 200, at("created_at", 1795237200)),
+    ("a time lacks its zone", COMMENT, 200, at("created_at", "2026-11-21 10:00:00")),
+    ("an address is no URL", COMMENT, 200, at("html_url", "not a url")),
+    ("a required field is in camel case", PULL, 200, renamed("node_id", "nodeId")),
+    ("an optional field is in camel case", COMMENT, 200, renamed("body", "bodyText")),
+    ("a key is invented", COMMENT, 200, at("internal_row", 4)),
+    ("a list is an object", "issues/list-comments", 200, lambda m: replace(m, body={"items": []})),
+    ("one item of a list is wrong", "pulls/list-files", 200, at("0/additions", None)),
+    ("a file status is invented", "pulls/list-files", 200, at("0/status", "touched")),
+    ("a token lacks its end", "apps/create-installation-access-token", 201, dropped("expires_at")),
+    ("a list in an object lacks its count", "checks/list-for-ref", 200, dropped("total_count")),
+    ("a reaction is an emoji", "reactions/create-for-issue-comment", 201, at("content", "👍")),
+    ("a permission is a number", "repos/get-collaborator-permission-level", 200, at("permission", 3)),
+    ("an error has no message", PULL, 404, dropped("message")),
+    ("201 is sent for 200", PULL, 200, lambda m: replace(m, status=201)),
+    ("200 is sent for 201", "issues/create-comment", 201, lambda m: replace(m, status=200)),
+    ("a status is not declared", PULL, 200, lambda m: replace(m, status=418)),
+    ("304 has a body", PULL, 200, lambda m: replace(m, status=304)),
+    ("204 has a body", COMMENT, 200, lambda m: replace(m, method="DELETE", status=204)),
+    ("an unknown path is answered", PULL, 200, lambda m: replace(m, path=m.path + "/merge")),
+    ("an unknown method is answered", PULL, 200, lambda m: replace(m, method="PUT")),
+    ("the body is cut off", PULL, 200, lambda m: replace(m, raw=b'{"number": 13')),
+    ("the body holds NaN", PULL, 200, lambda m: replace(m, raw=b'{"number": NaN}')),
+    ("JSON is sent as HTML", PULL, 200, header("Content-Type", "text/html; charset=utf-8")),
+    ("JSON is sent as the media type asked for", PULL, 200,
+     header("Content-Type", "application/vnd.github+json; charset=utf-8")),
+    ("JSON is sent as a diff", PULL, 200, header("Content-Type", "application/vnd.github.diff")),
+    ("the charset is missing", PULL, 200, header("Content-Type", "application/json")),
+    ("the request id is missing", PULL, 200, without("X-GitHub-Request-Id")),
+    ("the quota is missing", PULL, 200, without("X-RateLimit-Remaining")),
+    ("the quota exceeds its limit", PULL, 200, header("X-RateLimit-Remaining", "5001")),
+    ("the reset is a date", PULL, 200, header("X-RateLimit-Reset", "2026-11-21T10:00:00Z")),
+    ("the ETag is missing", PULL, 200, without("ETag")),
+    ("the ETag is not quoted", PULL, 200, header("ETag", "5c8c6d3f")),
+    ("the Location of a new comment is missing", "issues/create-comment", 201, without("Location")),
+    ("Retry-After is a date", PULL, 200, header("Retry-After", "Sat, 21 Nov 2026 10:00:00 GMT")),
+    ("the ETag is stale", PULL, 200, at("title", "changed, while the ETag stayed")),
+]  # fmt: skip
+
+PAGES: list[tuple[str, str, int, Spoil]] = [
+    ("Link is missing on page two", "issues/list-comments", 2, without("Link")),
+    ("Link is missing though the count says more", "checks/list-for-ref", 1, without("Link")),
+    ("the next page is off by one", "issues/list-comments", 1,
+     header("Link", '<https://api.github.com/x?page=3>; rel="next"')),
+    ("the last page is off by one", "checks/list-for-ref", 1,
+     header("Link", '<https://api.github.com/x?page=2>; rel="next", '
+                    '<https://api.github.com/x?page=2>; rel="last"')),
+    ("Link is on a single page", "issues/list-comments", 1,
+     header("Link", '<https://api.github.com/x?page=1>; rel="first"')),
+    ("Link is relative", "issues/list-comments", 1, header("Link", '</x?page=2>; rel="next"')),
+    ("Link is not in GitHub's form", "issues/list-comments", 1, header("Link", "/x?page=2")),
+    ("a page is too long", "issues/list-comments", 1,
+     lambda m: replace(m, body=m.body * 2)),
+    ("Link is missing on page one of a bare list", "issues/list-comments", 1, without("Link")),
+]  # fmt: skip
+
+DELIVERIES: list[tuple[str, str, str | None, Spoil]] = [
+    ("a delivery lacks its sender", "issue_comment", "created", dropped("sender")),
+    ("a delivery lacks the head", "pull_request", "synchronize", dropped("pull_request/head")),
+    ("a delivery has a string id", "issues", "opened", at("issue/id", "I_1")),
+    ("a delivery has an unknown action", "pull_request", "opened", at("action", "created")),
+    ("a delivery is of another event", "issues", "opened", header("X-GitHub-Event", "push")),
+    ("a delivery lacks its installation", "pull_request", "opened", dropped("installation")),
+    ("a delivery lacks its GUID", "push", None, without("X-GitHub-Delivery")),
+    ("a GUID is a number", "push", None, header("X-GitHub-Delivery", "42")),
+    ("a delivery is not signed", "push", None, without("X-Hub-Signature-256")),
+    ("a signature lacks its prefix", "push", None, header("X-Hub-Signature-256", "5d" * 32)),
+    ("a signature is SHA-1", "push", None, header("X-Hub-Signature-256", "sha1=" + "5d" * 20)),
+    ("a delivery is not from Hookshot", "ping", None, header("User-Agent", "curl/8")),
+    ("a delivery lacks its hook", "ping", None, without("X-GitHub-Hook-ID")),
+    ("a label has no colour", "label", "created", dropped("label/color")),
+    ("an installation is suspended by nobody", "installation", "suspend",
+     dropped("installation/suspended_by")),
+]  # fmt: skip
+
+GRAPHQL: list[tuple[str, Spoil]] = [
+    ("a field does not exist", lambda m: replace(m, query=m.query.replace("closed\n", "shut\n"))),
+    ("an argument does not exist", lambda m: replace(m, query=m.query.replace("number: $n", "no: $n"))),
+    ("a variable is missing", lambda m: replace(m, variables={"owner": "octocat", "name": "x"})),
+    ("a variable is a string", lambda m: replace(m, variables={**m.variables, "number": "7"})),
+    ("the query does not parse", lambda m: replace(m, query=m.query + "}")),
+    ("a selected field is missing", dropped(f"{LINKED}/totalCount")),
+    ("a field was not selected", at(f"{FIELD}/title", "Found a bug")),
+    ("a value is null that may not be", at(f"{LINKED}/nodes/0/headRefOid", None)),
+    ("an enum is in REST's spelling", at(f"{LINKED}/nodes/0/state", "open")),
+    ("a SHA is short", at(f"{LINKED}/nodes/0/headRefOid", "6dcb09b")),
+    ("a count is a string", at(f"{LINKED}/totalCount", "1")),
+    ("a list is an object", at(f"{LINKED}/nodes", {})),
+    ("a type cannot stand there", at(f"{FIELD}/timelineItems/nodes/0/__typename", "Commit")),
+    ("a result has neither data nor errors", lambda m: replace(m, body={"result": None})),
+    ("errors are empty", at("errors", [])),
+]  # fmt: skip
+
+
+def planted(contract: Contract) -> list[tuple[str, Message, Spoil]]:
+    """Every defect with the valid message it goes into."""
+    return [
+        *((name, answer(contract, op, status), spoil) for name, op, status, spoil in REST),
+        *((name, page(contract, op, number), spoil) for name, op, number, spoil in PAGES),
+        *((name, delivery(contract, ev, act), spoil) for name, ev, act, spoil in DELIVERIES),
+        *((f"GraphQL: {name}", exchange(), spoil) for name, spoil in GRAPHQL),
+    ]
+
+
+def missed(contract: Contract) -> list[str]:
+    return [
+        name
+        for name, message, spoil in planted(contract)
+        if not spoil(message).violations(contract)
+    ]
+
+
+def test_what_the_defects_are_planted_into_was_valid(contract):
+    assert [
+        (name, found)
+        for name, message, _ in planted(contract)
+        if (found := message.violations(contract))
+    ] == []
+
+
+def test_at_least_95_percent_of_seeded_defects_are_caught(contract):
+    total, unseen = len(planted(contract)), missed(contract)
+    share = 1 - len(unseen) / total
+    print(f"{total - len(unseen)} of {total} caught ({share:.1%}); missed: {unseen}")  # noqa: T201
+    assert total >= 40
+    assert share >= MIN_SHARE, f"missed: {unseen}"
+
+
+def test_only_defects_that_need_memory_are_missed(contract):
+    assert missed(contract) == ["the ETag is stale", "Link is missing on page one of a bare list"]
+
+
+@pytest.mark.parametrize("name", ["a required field is dropped", "201 is sent for 200"])
+def test_a_violation_says_where_and_what(contract, name):
+    [(message, spoil)] = [(m, s) for known, m, s in planted(contract) if known == name]
+    found = spoil(message).violations(contract)
+    assert [(item.where, item.what) for item in found] == {
+        "a required field is dropped": [
+            (
+                "response GET /repos/{owner}/{repo}/pulls/{pull_number} 200",
+                '/: "head" is a required property',
+            )
+        ],
+        "201 is sent for 200": [
+            (
+                "response GET /repos/{owner}/{repo}/pulls/{pull_number} 201",
+                "status 201 is not declared: ['200', '304', '404', '406', '500', '503']",
+            )
+        ],
+    }[name]
