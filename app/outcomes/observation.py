@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
+from app.commands import Command, Verb, parse
 from app.events import (
     Actor,
     CheckAction,
     CheckEvent,
+    CommentEvent,
     Event,
     IssueAction,
     IssueEvent,
@@ -19,7 +21,7 @@ from app.events import (
     ReviewAction,
     ReviewEvent,
 )
-from app.identifiers import PullNumber
+from app.identifiers import IssueNumber, PullNumber
 from app.outcomes.facts import Details, EventKind, OutcomeEvent
 
 # The wordings of GitHub's revert button and of `git revert`, each alone on its line.
@@ -37,25 +39,36 @@ _TRAILER = re.compile(
 _NAMED_AT_MOST = 20  # of one message; a hostile one could name thousands
 
 
-def observe(event: Event, received_at: datetime) -> tuple[OutcomeEvent, ...]:
+_OPINIONS = {Verb.AGREE: EventKind.AGREED, Verb.DISAGREE: EventKind.DISAGREED}
+
+
+def observe(
+    event: Event, received_at: datetime, mention: str | None = None
+) -> tuple[OutcomeEvent, ...]:
     """What the event adds to the record; nothing for most events.
 
-    `received_at` stands in where GitHub gives no time. Sources are derived from the delivery, so
-    observing it twice gives equal events.
+    `received_at` stands in where GitHub gives no time; `mention` is the App's name in commands.
+    Sources are derived from the delivery, so observing it twice gives equal events.
     """
+    return tuple(_told(event, received_at, mention))
+
+
+def _told(event: Event, received_at: datetime, mention: str | None) -> Iterator[OutcomeEvent]:
     match event:
         case PullRequestEvent():
-            return tuple(_pull(event, received_at))
+            yield from _pull(event, received_at)
         case IssueEvent():
-            return tuple(_issue(event, received_at))
+            yield from _issue(event, received_at)
+        case CommentEvent():
+            yield from _opinions(event, received_at, mention)
         case ReviewEvent():
-            return (_review(event, received_at),)
+            yield _review(event, received_at)
         case CheckEvent():
-            return tuple(_check(event, received_at))
+            yield from _check(event, received_at)
         case PushEvent():
-            return tuple(_push(event, received_at))
+            yield from _push(event, received_at)
         case _:
-            return ()
+            return
 
 
 def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
@@ -121,6 +134,28 @@ def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
         head=event.commit,
         details=Details(by_bot=actor.is_bot, state=event.state, about=str(event.review)),
     )
+
+
+def _opinions(
+    event: CommentEvent, received_at: datetime, mention: str | None
+) -> Iterator[OutcomeEvent]:
+    """`/r4p agree` and `disagree`; whether their author may give them is found out later."""
+    for place, command in enumerate(parse(event.body, mention)):
+        if not isinstance(command, Command) or command.verb not in _OPINIONS:
+            continue
+        kind = _OPINIONS[command.verb]
+        said = replace(
+            _observed(event, kind, event.author, event.at or received_at),
+            details=Details(state=command.reason or None),
+        )
+        here = PullNumber(event.number) if event.on_pull_request else None
+        for pull in command.pulls or (here,):
+            yield replace(
+                said,
+                source=f"{said.source}:{place}:{pull or ''}",
+                pull=pull,
+                issue=None if pull else IssueNumber(event.number),
+            )
 
 
 def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:

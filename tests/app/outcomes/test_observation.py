@@ -185,8 +185,35 @@ def test_one_message_cannot_name_thousands():
     assert len(push("\n".join(f"Reverts #{n}" for n in range(80)))) == 20
 
 
-def test_a_comment_and_an_installation_are_no_outcomes():
-    assert (
-        seen("issue_comment", action="created", issue={"number": 3}, comment=payloads.comment())
-        == ()
+@pytest.mark.parametrize(
+    ("body", "on", "expected"),
+    [
+        ("/r4p agree", {}, [("agreed", 3, None, None)]),
+        ("/r4p agree #12", {}, [("agreed", None, 12, None)]),
+        ("/r4p agree", {"pull_request": {"url": "u"}}, [("agreed", None, 3, None)]),
+        ("@r4p-bot disagree #12 it breaks", {}, [("disagreed", None, 12, "it breaks")]),
+        ("> /r4p agree", {}, []),
+        ("/r4p verify\n\n/r4p nonsense", {}, []),
+    ],
+)
+def test_opinions_are_of_the_issues_verdict_or_of_one_pull_request(body, on, expected):
+    found = observed_opinions(body, on)
+    assert [(str(e.kind), e.issue, e.pull, e.details.state) for e in found] == expected
+    assert all(event.permission is None for event in found)
+
+
+def observed_opinions(body, on):
+    payload = payloads.envelope(
+        action="created", issue={"number": 3, **on}, comment=payloads.comment(body=body)
     )
+    return observe(parse("issue_comment", "guid", payloads.encode(payload)), RECEIVED, "r4p-bot")
+
+
+def test_two_opinions_in_one_comment_are_two_events():
+    found = observed_opinions("/r4p agree #12\n\n/r4p disagree #13 wrong", {})
+    assert len({event.source for event in found}) == 2
+
+
+def test_an_installation_is_no_outcome():
+    installation = {"id": 7, "account": payloads.account()}
+    assert seen("installation", action="created", installation=installation) == ()
