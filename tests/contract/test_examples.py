@@ -1,10 +1,12 @@
 """The stored examples are what GitHub would send today."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from app.demo.standin.contract import Contract
+from app.demo.standin.contract.checker import MAX_PAYLOAD_BYTES
 from tests.contract.messages import answer, delivery, page
 
 LOADED = Contract.load()
@@ -62,6 +64,29 @@ def test_an_example_is_a_fresh_copy(contract):
 def test_every_delivery_but_ping_names_the_installation(contract):
     missing = [pair for pair in DELIVERIES if "installation" not in contract.webhook_example(*pair)]
     assert missing == [("ping", "")]
+
+
+def test_a_delivery_that_is_no_json_is_a_violation(contract):
+    found = contract.check_webhook("ping", {}, b"zen")
+    assert [(item.where, item.what[:16]) for item in found] == [
+        ("webhook ping", "body is not JSON")
+    ]
+
+
+def test_a_delivery_larger_than_github_sends_is_a_violation(contract):
+    ping = delivery(contract, "ping")
+    ping.body["zen"] = "z" * MAX_PAYLOAD_BYTES
+    [found] = ping.violations(contract)
+    assert found.what.endswith(f"GitHub delivers at most {MAX_PAYLOAD_BYTES}")
+
+
+def test_a_list_by_cursor_has_its_next_page_by_cursor(contract):
+    base = answer(contract, "apps/list-webhook-deliveries")
+    link = f'<https://api.github.com{base.path}?per_page=1&cursor=v1_20>; rel="next"'
+    listed = replace(
+        base, body=base.body[:1], headers={**base.headers, "Link": link}, query={"per_page": "1"}
+    )
+    assert listed.violations(contract) == []
 
 
 def test_the_contract_loads_within_a_second_and_compiles_within_two():

@@ -9,8 +9,8 @@ import pytest
 
 from app.demo.standin.contract.documents import stored_json
 from app.demo.standin.contract.refresh import __main__ as refresh
-from app.demo.standin.contract.refresh.cut import inlined, pruned_webhooks, stripped
-from app.demo.standin.contract.refresh.examples import webhook_examples
+from app.demo.standin.contract.refresh.cut import inlined, pruned_rest, pruned_webhooks, stripped
+from app.demo.standin.contract.refresh.examples import rest_examples, webhook_examples
 
 MAX_FILE_BYTES = 1_000_000
 PROPERTIES = {"title": {"type": "string", "description": "long", "example": "x", "x-y": 1}}
@@ -64,6 +64,77 @@ def test_an_example_of_an_unrecorded_action_comes_from_a_recorded_one():
     assert built["ping"] == {"": {"zen": "Keep it logically awesome."}}
     assert built["star"] == {
         "was_created": {"action": "was_created", "installation": {}, "zen": None}
+    }
+
+
+def issue_document():
+    """A description of one call, with everything behind references as GitHub writes it."""
+    issue = {
+        "description": "An issue",
+        "properties": {"title": {"type": "string"}, "id": {"type": "integer", "example": 7}},
+        "required": ["title", "id"],
+    }
+    success = {
+        "headers": {"Link": {}},
+        "content": {
+            "application/json": {
+                "schema": {"$ref": "#/components/schemas/issue"},
+                "examples": {"default": {"$ref": "#/components/examples/issue"}},
+            }
+        },
+    }
+    gone = {"description": "Gone", "content": {"application/json": {"schema": {}}}}
+    owner = {"name": "owner", "in": "path", "required": True, "schema": {"type": "string"}}
+    body = {"content": {"application/json": {"schema": {"type": "object"}}}}
+    operation = {
+        "operationId": "issues/get",
+        "parameters": [{"$ref": "#/components/parameters/owner"}],
+        "requestBody": body,
+        "responses": {
+            "200": success,
+            "201": {"content": {"application/json": {"schema": {"type": "object"}}}},
+            "204": {},
+            "410": {"$ref": "#/components/responses/gone"},
+        },
+    }
+    return {
+        "openapi": "3.0.3",
+        "paths": {"/issues/{owner}": {"get": operation, "delete": {}}, "/gists": {}},
+        "components": {
+            "schemas": {"issue": issue, "gist": {}},
+            "parameters": {"owner": {**owner, "description": "The owner"}},
+            "responses": {"gone": gone},
+            "examples": {
+                "issue": {"value": {"$ref": "#/components/examples/nested"}},
+                "nested": {"value": {"title": "Found a bug", "old_key": 1}},
+            },
+        },
+    }
+
+
+def test_a_rest_cut_is_complete_without_its_document():
+    cut = pruned_rest(issue_document(), {"/issues/{owner}": ("get",)})
+    assert list(cut["paths"]) == ["/issues/{owner}"]
+    operation = cut["paths"]["/issues/{owner}"]["get"]
+    assert operation["parameters"] == [
+        {"name": "owner", "in": "path", "required": True, "schema": {"type": "string"}}
+    ]
+    assert operation["requestBody"]["required"] is False
+    assert operation["responses"]["200"]["headers"] == ["Link"]
+    assert operation["responses"]["204"] == {"headers": [], "content": {}}
+    assert operation["responses"]["410"]["content"] == {"application/json": {"schema": {}}}
+    assert list(cut["components"]["schemas"]) == ["issue"]
+
+
+def test_a_rest_example_keeps_what_it_says_and_gets_what_it_lacks():
+    built = rest_examples(issue_document(), {"/issues/{owner}": ("get",)})
+    documentation = "https://docs.github.com/rest"
+    assert built == {
+        "issues/get": {
+            "200": {"title": "Found a bug", "id": 7},
+            "201": {},
+            "410": {"message": "Gone", "documentation_url": documentation, "status": "410"},
+        }
     }
 
 

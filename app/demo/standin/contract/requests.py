@@ -28,9 +28,6 @@ def parameter_problems(
         schema = parameter["schema"]
         for error in validators.errors(key, schema, _typed(schema, value)):
             yield f"{place} parameter {name!r} {error}"
-    for place, name in declared.keys() - given.keys():
-        if declared[place, name].get("required") and place == "query":
-            yield f"query parameter {name!r} is missing"
     per_page = query.get("per_page", "")
     if per_page.isdecimal() and not 1 <= int(per_page) <= _MAX_PER_PAGE:
         yield f"per_page is {per_page}, outside 1..{_MAX_PER_PAGE}"

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from app.demo.standin.contract.refresh.cut import pruned_rest, pruned_webhooks
 from app.demo.standin.contract.refresh.examples import rest_examples, webhook_examples
+from app.demo.standin.contract.refresh.scope import OPERATIONS
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
@@ -115,11 +116,11 @@ def files(sources: dict[str, dict[str, bytes]]) -> dict[str, bytes]:
     webhooks = json.loads(sources[WEBHOOKS.name]["generated/api.github.com.json"])
     shipped = json.loads(sources[EXAMPLES.name]["api.github.com/index.json"])
     examples = {
-        "rest": rest_examples(rest),
+        "rest": rest_examples(rest, OPERATIONS),
         "webhooks": webhook_examples(webhooks, {entry["name"]: entry for entry in shipped}),
     }
     return {
-        "rest.json": _json(pruned_rest(rest)),
+        "rest.json": _json(pruned_rest(rest, OPERATIONS)),
         "webhooks.json.xz": _json(pruned_webhooks(webhooks)),
         "examples.json.xz": _json(examples),
         "schema.graphql.xz": sources[GRAPHQL.name]["schema.graphql"],

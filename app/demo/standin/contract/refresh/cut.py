@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from app.demo.standin.contract.dialect import Schema, references, rewrite
-from app.demo.standin.contract.refresh.scope import EVENTS, OPERATIONS
+from app.demo.standin.contract.refresh.scope import EVENTS, Operations
 
 _ANNOTATIONS = ("title", "description", "example", "examples", "externalDocs", "readOnly")
 
 
-def pruned_rest(document: dict[str, Any]) -> dict[str, Any]:
-    """The operations we use with parameters, responses and headers inlined, and the schemas they need."""
+def pruned_rest(document: dict[str, Any], operations: Operations) -> dict[str, Any]:
+    """The operations with parameters, responses and headers inlined, and the schemas they need."""
     paths = {
         path: {method: _operation(document, path, method) for method in methods}
-        for path, methods in OPERATIONS.items()
+        for path, methods in operations.items()
     }
     roots = [
         schema for path in paths.values() for op in path.values() for schema in _schemas_of(op)

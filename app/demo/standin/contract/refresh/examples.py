@@ -6,17 +6,17 @@ from app.demo.standin.contract.closing import close, close_root
 from app.demo.standin.contract.dialect import Schema
 from app.demo.standin.contract.refresh.completion import Completion
 from app.demo.standin.contract.refresh.cut import inlined, webhooks_in_scope
-from app.demo.standin.contract.refresh.scope import OPERATIONS
+from app.demo.standin.contract.refresh.scope import Operations
 from app.demo.standin.contract.validators import Validators
 
 
-def rest_examples(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def rest_examples(document: dict[str, Any], operations: Operations) -> dict[str, dict[str, Any]]:
     """`examples[operation id][status]`: GitHub's example, brought up to the schema where it fails it."""
     schemas = document["components"]["schemas"]
     completion = Completion(schemas, Validators.of("rest", schemas))
     closed = Validators.of("rest", {name: close(item, schemas) for name, item in schemas.items()})
     built: dict[str, dict[str, Any]] = {}
-    for path, methods in OPERATIONS.items():
+    for path, methods in operations.items():
         for method in methods:
             operation = document["paths"][path][method]
             for status, response in operation["responses"].items():

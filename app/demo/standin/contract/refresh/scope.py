@@ -1,12 +1,17 @@
 """What the contract covers: the REST operations and webhook events this bot meets."""
 
+from collections.abc import Mapping
+
+Operations = Mapping[str, tuple[str, ...]]
+"""Methods by path template."""
+
 _REPO = "/repos/{owner}/{repo}"
 _COMMENT = f"{_REPO}/issues/comments/{{comment_id}}"
 _ISSUE = f"{_REPO}/issues/{{issue_number}}"
 _PULL = f"{_REPO}/pulls/{{pull_number}}"
 _DELIVERY = "/app/hook/deliveries/{delivery_id}"
 _INSTALLATION = "/app/installations/{installation_id}"
-OPERATIONS: dict[str, tuple[str, ...]] = {
+OPERATIONS: Operations = {
     "/app": ("get",),
     "/app/installations": ("get",),
     _INSTALLATION: ("get",),
