@@ -12,9 +12,10 @@ from urllib.parse import urlencode
 from app.github import errors, wire
 from app.github.auth import App, Purpose, Scope, Tokens
 from app.github.calls import Answer, Call, Json, Method
+from app.github.endpoints import Endpoints
 from app.github.errors import RateLimited, Unauthorized
 from app.github.etags import Cached, EtagStore
-from app.github.limiter import Limiter, WritePermit
+from app.github.limiter import Limiter, LimiterStore, WritePermit
 from app.github.transport import PER_PAGE, Transport
 from app.identifiers import InstallationId, RepositoryRef
 
@@ -41,6 +42,18 @@ class Connection:
     tokens: Tokens
     limiter: Limiter
     etags: EtagStore
+
+    @classmethod
+    def open(
+        cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore
+    ) -> "Connection":
+        """A connection as a process needs it; `close` it when the process ends."""
+        transport = Transport(github)
+        return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self.transport.close()
 
     def ask(self, scope: Scope, call: Call) -> Answer:
         """Send a call that changes nothing."""

@@ -1,0 +1,197 @@
+"""What we read over REST, one typed function per question; writing is `publisher`'s."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Final
+from urllib.parse import quote
+
+from app.github import wire
+from app.github.auth import Purpose, Scope
+from app.github.calls import Call, Method
+from app.github.connection import Connection
+from app.github.errors import NotFound
+from app.identifiers import (
+    CommentId,
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+
+
+class Right(IntEnum):
+    """What a person may do in a repository, weakest first, so that rights compare."""
+
+    NONE = 0
+    READ = 1
+    TRIAGE = 2
+    WRITE = 3
+    MAINTAIN = 4
+    ADMIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CommentFacts:
+    """A comment as it stands."""
+
+    id: CommentId
+    author: str | None
+    body: str
+    is_ours: bool
+    """Written by our App itself."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionFacts:
+    """One reaction of one person."""
+
+    id: int
+    content: str
+    """GitHub's word: `+1`, `-1`, `eyes`, …"""
+    user: str | None
+    user_id: int | None
+    is_bot: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFacts:
+    """What another tool's check says of a commit."""
+
+    name: str
+    status: str
+    conclusion: str | None
+    """None until it is completed."""
+    app_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PullSummary:
+    """Enough of an open pull request to see whether we missed something of it."""
+
+    number: PullNumber
+    head_sha: CommitSha
+    updated_at: datetime
+
+
+def right_of(github: Connection, repository: RepositoryRef, login: str) -> Right:
+    """What this person may do, asked now. Somebody GitHub doesn't know may nothing.
+
+    `author_association` in payloads is no substitute: private members show as contributors.
+    """
+    path = f"/repos/{repository.full_name}/collaborators/{quote(login, safe='')}/permission"
+    try:
+        answer = github.get(repository, path)
+    except NotFound:
+        return Right.NONE
+    said = wire.read(wire.Permission, _call(path), answer)
+    return max(_right(said.permission), _right(said.role_name))
+
+
+def comment(github: Connection, repository: RepositoryRef, comment_id: CommentId) -> CommentFacts:
+    """One comment of an issue or pull request. Raises NotFound when it was deleted."""
+    path = f"/repos/{repository.full_name}/issues/comments/{comment_id}"
+    return _comment(github, wire.read(wire.Comment, _call(path), github.get(repository, path)))
+
+
+def comments(
+    github: Connection, repository: RepositoryRef, number: IssueNumber
+) -> tuple[CommentFacts, ...]:
+    """All comments of an issue or pull request, oldest first, read to the end."""
+    path = f"/repos/{repository.full_name}/issues/{number}/comments"
+    scope = Scope.of(repository, Purpose.PUBLISH)
+    found: dict[int, CommentFacts] = {}
+    for answer in github.pages(scope, path):
+        for item in wire.read(tuple[wire.Comment, ...], _call(path), answer):
+            found[item.id] = _comment(github, item)
+    return tuple(found.values())
+
+
+def reactions(
+    github: Connection, repository: RepositoryRef, comment_id: CommentId
+) -> tuple[ReactionFacts, ...] | None:
+    """The first hundred reactions to a comment; None when nothing changed since last asked."""
+    path = f"/repos/{repository.full_name}/issues/comments/{comment_id}/reactions"
+    answer = github.get_conditional(repository, path, {"per_page": 100})
+    if answer.status == 304:
+        return None
+    return tuple(
+        ReactionFacts(
+            id=item.id,
+            content=item.content,
+            user=item.user.login if item.user else None,
+            user_id=item.user.id if item.user else None,
+            is_bot=item.user is not None and item.user.type == "Bot",
+            created_at=item.created_at,
+        )
+        for item in wire.read(tuple[wire.Reaction, ...], _call(path), answer)
+    )
+
+
+def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSummary, ...] | None:
+    """The hundred open pull requests that moved last; None when nothing changed since asked."""
+    path = f"/repos/{repository.full_name}/pulls"
+    query: dict[str, str | int] = {
+        "state": "open",
+        "sort": "updated",
+        "direction": "desc",
+        "per_page": 100,
+    }
+    answer = github.get_conditional(repository, path, query)
+    if answer.status == 304:
+        return None
+    return tuple(
+        PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
+        for item in wire.read(tuple[wire.OpenPull, ...], _call(path), answer)
+    )
+
+
+def checks(github: Connection, repository: RepositoryRef, sha: CommitSha) -> tuple[CheckFacts, ...]:
+    """The latest check runs of a commit, without our own."""
+    path = f"/repos/{repository.full_name}/commits/{sha}/check-runs"
+    found: list[CheckFacts] = []
+    for answer in github.pages(Scope.of(repository, Purpose.READ), path):
+        for item in wire.read(wire.CheckRuns, _call(path), answer).check_runs:
+            app_id = item.app.id if item.app else None
+            if app_id != github.app.id:
+                found.append(CheckFacts(item.name, item.status, item.conclusion, app_id))
+    return tuple(found)
+
+
+def repositories(github: Connection, installation: InstallationId) -> tuple[RepositoryRef, ...]:
+    """Every repository the installation lets us see."""
+    scope = Scope(installation, None, Purpose.LIST)
+    path = "/installation/repositories"
+    found: dict[int, RepositoryRef] = {}
+    for answer in github.pages(scope, path):
+        for item in wire.read(wire.Repositories, _call(path), answer).repositories:
+            found[item.id] = RepositoryRef(installation, RepositoryId(item.id), item.full_name)
+    return tuple(found.values())
+
+
+_RIGHTS: Final = {right.name.lower(): right for right in Right}
+
+
+def _right(word: str | None) -> Right:
+    """An organisation's own role names mean nothing to us beyond the base permission beside them."""
+    return _RIGHTS.get(word or "", Right.NONE)
+
+
+def _comment(github: Connection, item: wire.Comment) -> CommentFacts:
+    return CommentFacts(
+        id=CommentId(item.id),
+        author=item.user.login if item.user else None,
+        body=item.body,
+        is_ours=item.is_by(github.app.id),
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )
+
+
+def _call(path: str) -> Call:
+    return Call(Method.GET, path)
