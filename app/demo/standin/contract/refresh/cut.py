@@ -115,6 +115,7 @@ def pruned_webhooks(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def webhooks_in_scope(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Event, action and OpenAPI operation of each; an event without actions has the action ""."""
     for entry in document["webhooks"].values():
         post = entry["post"]
         event = post["x-github"]["subcategory"]
