@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.demo.standin.git import GitRepository
+from app.demo.standin.git import Blob, GitRepository
 
 _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied"}
 _FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x01"
@@ -70,6 +70,7 @@ class Changes:
     def __init__(self) -> None:
         self._comparisons: dict[tuple[str, str, str], Comparison] = {}
         self._commits: dict[tuple[str, str], CommitInfo] = {}
+        self._blobs: dict[tuple[str, str, str], Blob | None] = {}
         self._mergeable: dict[tuple[str, str, str], bool] = {}
 
     def compare(self, repository: GitRepository, base: str, head: str) -> Comparison:
@@ -85,6 +86,13 @@ class Changes:
         if key not in self._commits:
             self._commits[key] = log(repository, "--max-count=1", sha)[0]
         return self._commits[key]
+
+    def blob(self, repository: GitRepository, sha: str, path: str) -> Blob | None:
+        """A file at a commit given by full SHA, or None."""
+        key = (repository.path.as_posix(), sha, path)
+        if key not in self._blobs:
+            self._blobs[key] = repository.blob(sha, path)
+        return self._blobs[key]
 
     def mergeable(self, repository: GitRepository, base: str, head: str) -> bool:
         """Whether merging head into base has no conflict."""

@@ -1,5 +1,7 @@
 """State as GitHub's REST objects: accounts, repositories, apps, issues, comments."""
 
+from urllib.parse import quote
+
 from app.demo.standin.clock import optional_timestamp, timestamp
 from app.demo.standin.node_ids import node_id
 from app.demo.standin.state import (
@@ -79,7 +81,9 @@ def repository_api(world: World, repository: Repository, path: str = "") -> str:
 
 def user(world: World, who: User) -> Json:
     """A simple-user."""
-    url = api(world, f"/users/{who.login}")
+    url = api(world, f"/users/{quote(who.login)}")
+    is_app = who.type == "Bot" and who.login.endswith("[bot]")
+    page = f"apps/{who.login.removesuffix('[bot]')}" if is_app else who.login
     return {
         "login": who.login,
         "id": who.id,
@@ -87,7 +91,7 @@ def user(world: World, who: User) -> Json:
         "avatar_url": f"{world.url}/avatars/u/{who.id}?v=4",
         "gravatar_id": "",
         "url": url,
-        "html_url": f"{world.url}/{who.login}",
+        "html_url": f"{world.url}/{page}",
         **{f"{name}_url": url + path for name, path in _USER_URLS},
         "type": who.type,
         "user_view_type": "public",

@@ -144,6 +144,8 @@ class Pull:
     merged_at: float | None = None
     merged_by: User | None = None
     merge_commit_sha: str | None = None
+    merged_onto: str | None = None
+    """The base branch's tip just before the merge."""
     reviews: list[Review] = field(default_factory=list)
 
 
@@ -249,7 +251,11 @@ class Repository:
 class Ids:
     """Numeric ids by kind, seeded. Comments and checks lie above 2^31, as GitHub's do today."""
 
-    _FIRST: ClassVar = {"comment": 3_000_000_000, "check": 40_000_000_000, "delivery": 200_000_000_000}
+    _FIRST: ClassVar = {
+        "comment": 3_000_000_000,
+        "check": 40_000_000_000,
+        "delivery": 200_000_000_000,
+    }
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)

@@ -16,7 +16,12 @@ class ApiError(Exception):
     """An error answer of GitHub's: status, message, optional details."""
 
     def __init__(
-        self, status: int, message: str, *, errors: list[Json] | None = None, **headers: str
+        self,
+        status: int,
+        message: str,
+        *,
+        errors: list[Json] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -27,7 +32,7 @@ class ApiError(Exception):
         }
         if errors is not None:
             self.body["errors"] = errors
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers = dict(headers or {})
 
 
 class NotModelled(Exception):
@@ -42,7 +47,9 @@ def not_found() -> ApiError:
 def invalid(resource: str, name: str, code: str = "invalid", message: str = "") -> ApiError:
     """A 422 about one field of the request."""
     detail = {"resource": resource, "code": code, "field": name}
-    return ApiError(422, "Validation Failed", errors=[detail | ({"message": message} if message else {})])
+    return ApiError(
+        422, "Validation Failed", errors=[detail | ({"message": message} if message else {})]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,13 @@ class Caller:
 
     app: AppRecord | None = None
     token: Token | None = None
+
+    @property
+    def key(self) -> str:
+        """Under which name the caller's requests are metered."""
+        if self.token is not None:
+            return f"installation:{self.token.installation.id}"
+        return f"app:{self.app.id}" if self.app else "anonymous"
 
     @property
     def bot(self) -> User:
@@ -80,6 +94,13 @@ class Call:
         if self.repository is None:
             raise not_found()
         return self.repository
+
+    def text(self, name: str) -> str:
+        """A string of the body; 422 if it is missing or something else."""
+        value = self.body.get(name)
+        if not isinstance(value, str):
+            raise ApiError(422, f'Invalid request.\n\n"{name}" wasn\'t supplied.')
+        return value
 
     def number(self, name: str) -> int:
         """A numeric path parameter; anything else is 404, as on GitHub."""

@@ -5,8 +5,12 @@ from pathlib import Path
 
 from app.demo.standin.changes import Changes, Comparison
 from app.demo.standin.clock import Clock
+from app.demo.standin.contract import Contract
+from app.demo.standin.deliveries import Deliveries
+from app.demo.standin.faults import Faults
 from app.demo.standin.git import GitRepository, Signature
 from app.demo.standin.journal import Journal
+from app.demo.standin.limits import Limits
 from app.demo.standin.state import (
     AppRecord,
     Comment,
@@ -31,6 +35,10 @@ class World:
     clock: Clock
     ids: Ids
     journal: Journal
+    contract: Contract
+    deliveries: Deliveries
+    limits: Limits
+    faults: Faults = field(default_factory=Faults)
     changes: Changes = field(default_factory=Changes)
     users: dict[str, User] = field(default_factory=dict)
     repositories: dict[str, Repository] = field(default_factory=dict)
@@ -38,6 +46,8 @@ class World:
     installations: dict[int, Installation] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
     manifests: dict[str, AppRecord] = field(default_factory=dict)
+    checked_queries: set[bytes] = field(default_factory=set)
+    """GraphQL requests whose form was checked before."""
 
     # ---- look-ups; each raises the 404 a client would see
 

@@ -1,0 +1,75 @@
+"""`python -m app.demo.standin --data DIR [--port N]`: run the stand-in until it is ended."""
+
+import argparse
+import asyncio
+import logging
+import socket
+from pathlib import Path
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from app.demo.standin.clock import Clock
+from app.demo.standin.contract import Contract, graphql_schema
+from app.demo.standin.deliveries import Deliveries
+from app.demo.standin.journal import Journal
+from app.demo.standin.limits import Limits
+from app.demo.standin.server import create_app
+from app.demo.standin.state import Ids
+from app.demo.standin.world import World
+
+
+class _Protocol(HttpToolsProtocol):
+    """Hands the connection to the application, which resets it when a fault says so."""
+
+    def on_headers_complete(self) -> None:
+        self.scope["standin.transport"] = self.transport  # type: ignore[typeddict-unknown-key]
+        super().on_headers_complete()
+
+
+def make_world(data: Path, url: str, time_scale: float, seed: int) -> World:
+    """An empty GitHub that keeps its repositories and its journal under `data`."""
+    data.mkdir(parents=True, exist_ok=True)
+    clock, ids = Clock(time_scale), Ids(seed)
+    return World(
+        data=data,
+        url=url,
+        clock=clock,
+        ids=ids,
+        journal=Journal(data / "violations.jsonl"),
+        contract=Contract.load(),
+        deliveries=Deliveries(clock, ids),
+        limits=Limits(clock),
+    )
+
+
+async def _serve(listener: socket.socket, world: World, ready_file: Path | None) -> None:
+    config = uvicorn.Config(
+        create_app(world), http=_Protocol, log_level="warning", access_log=False, lifespan="on"
+    )
+    graphql_schema()  # a second of work that no request should wait for
+    if ready_file is not None:
+        ready_file.with_suffix(".part").write_text(world.url)
+        ready_file.with_suffix(".part").rename(ready_file)
+    print(world.url, flush=True)
+    await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def main() -> None:
+    """Parse the command line, listen on loopback, serve."""
+    parser = argparse.ArgumentParser(prog="python -m app.demo.standin", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="where repositories are kept")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--ready-file", type=Path, help="gets the URL when the server listens")
+    parser.add_argument("--time-scale", type=float, default=1.0, help="simulated s per real s")
+    parser.add_argument("--seed", type=int, default=1, help="of ids and GUIDs")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING)
+    listener = socket.create_server(("127.0.0.1", options.port), backlog=512)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    world = make_world(options.data.resolve(), url, options.time_scale, options.seed)
+    asyncio.run(_serve(listener, world, options.ready_file))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The one table from GitHub's operation ids to handlers, and what each needs to be allowed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.demo.standin import rest_apps, rest_issues, rest_pulls, rest_repos
+from app.demo.standin.auth import Need, needs
+from app.demo.standin.wire import Answer, Call
+from app.demo.standin.world import World
+
+Handler = Callable[[World, Call], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A handler with its permissions (any one is enough) and its meters."""
+
+    handle: Handler
+    needs: tuple[Need, ...] = ()
+    content: bool = False
+    """Whether it creates content, which GitHub meters apart."""
+    app_only: bool = False
+    """Called with an App JWT, so that repository permissions do not apply."""
+
+
+def _endpoint(handle: Handler, wanted: str = "", *, content: bool = False) -> Endpoint:
+    return Endpoint(handle, needs(wanted), content)
+
+
+def _app(handle: Handler) -> Endpoint:
+    return Endpoint(handle, app_only=True)
+
+
+_READ_THREAD = "issues=read; pull_requests=read"
+_WRITE_THREAD = "issues=write; pull_requests=write"
+
+ENDPOINTS: dict[str, Endpoint] = {
+    "rate-limit/get": _endpoint(rest_apps.rate_limit),
+    "apps/get-authenticated": _app(rest_apps.get_app),
+    "apps/list-installations": _app(rest_apps.list_installations),
+    "apps/get-installation": _app(rest_apps.get_installation),
+    "apps/get-repo-installation": _app(rest_apps.repository_installation),
+    "apps/create-installation-access-token": _app(rest_apps.create_token),
+    "apps/list-webhook-deliveries": _app(rest_apps.list_deliveries),
+    "apps/get-webhook-delivery": _app(rest_apps.get_delivery),
+    "apps/redeliver-webhook-delivery": _app(rest_apps.redeliver),
+    "apps/create-from-manifest": _endpoint(rest_apps.convert_manifest),
+    "apps/list-repos-accessible-to-installation": _endpoint(rest_apps.list_repositories),
+    "issues/get": _endpoint(rest_issues.get_issue, _READ_THREAD),
+    "issues/list-for-repo": _endpoint(rest_issues.list_issues, _READ_THREAD),
+    "issues/list-comments": _endpoint(rest_issues.list_comments, _READ_THREAD),
+    "issues/create-comment": _endpoint(rest_issues.create_comment, _WRITE_THREAD, content=True),
+    "issues/get-comment": _endpoint(rest_issues.get_comment, _READ_THREAD),
+    "issues/update-comment": _endpoint(rest_issues.update_comment, _WRITE_THREAD),
+    "issues/delete-comment": _endpoint(rest_issues.delete_comment, _WRITE_THREAD),
+    "issues/list-events-for-timeline": _endpoint(rest_issues.timeline, _READ_THREAD),
+    "reactions/list-for-issue-comment": _endpoint(rest_issues.list_reactions, _READ_THREAD),
+    "reactions/create-for-issue-comment": _endpoint(
+        rest_issues.create_reaction, _WRITE_THREAD, content=True
+    ),
+    "reactions/delete-for-issue-comment": _endpoint(rest_issues.delete_reaction, _WRITE_THREAD),
+    "pulls/get": _endpoint(rest_pulls.get_pull, "pull_requests=read"),
+    "pulls/list": _endpoint(rest_pulls.list_pulls, "pull_requests=read"),
+    "pulls/list-files": _endpoint(rest_pulls.list_files, "pull_requests=read"),
+    "pulls/list-commits": _endpoint(rest_pulls.list_commits, "pull_requests=read"),
+    "pulls/list-reviews": _endpoint(rest_pulls.list_reviews, "pull_requests=read"),
+    "checks/create": _endpoint(rest_pulls.create_check, "checks=write", content=True),
+    "checks/update": _endpoint(rest_pulls.update_check, "checks=write"),
+    "checks/get": _endpoint(rest_pulls.get_check, "checks=read"),
+    "checks/list-for-ref": _endpoint(rest_pulls.checks_of_ref, "checks=read"),
+    "checks/list-suites-for-ref": _endpoint(rest_pulls.suites_of_ref, "checks=read"),
+    "repos/get": _endpoint(rest_repos.get_repository, "metadata=read"),
+    "repos/get-content": _endpoint(rest_repos.get_content, "contents=read"),
+    "repos/get-commit": _endpoint(rest_repos.get_commit, "contents=read"),
+    "repos/list-commits": _endpoint(rest_repos.list_commits, "contents=read"),
+    "repos/compare-commits-with-basehead": _endpoint(rest_repos.compare, "contents=read"),
+    "repos/get-collaborator-permission-level": _endpoint(
+        rest_repos.get_permission, "metadata=read"
+    ),
+    "users/get-by-username": _endpoint(rest_repos.get_user),
+}
