@@ -1,0 +1,170 @@
+"""Derived outcomes: replaced as a whole, for one pull request at a time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select, union
+
+from app.db.session import transaction
+from app.db.store import outcome_events as event_store
+from app.db.tables import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    group_members,
+    groups,
+    outcome_events,
+    outcomes,
+)
+from app.identifiers import CommitSha, PullNumber, RepositoryId
+from app.outcomes import RULE_VERSION, History, Outcome, OutcomeKind, Snapshot, derive
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """One derived outcome, as people and training read it."""
+
+    pull: PullNumber
+    kind: OutcomeKind
+    reason: str | None
+    value: float | None
+    actor: str | None
+    permission: str | None
+    """The actor's when it happened; None: not known."""
+    head_sha: CommitSha | None
+    occurred_at: datetime
+    verdict_public: bool
+    """Whether a verdict could be read then: if so, it may have led to this."""
+
+
+def history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
+    """All that is stored about one pull request's fate."""
+    own = event_store.of_pull(connection, number, pull)
+    rivals = event_store.rival_merges(connection, number, pull)
+    return History(
+        pull=pull,
+        events=tuple(stored.event for stored in own),
+        snapshots=_snapshots(connection, number, pull),
+        rival_merges=tuple(stored.event for stored in rivals),
+    )
+
+
+def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
+    """Bring the outcomes of pull requests up to date; what is right already stays untouched."""
+    for pull in sorted(pulls):
+        # Two deliveries about one pull request may be recorded at once: the second sees the first.
+        lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
+        connection.execute(select(func.pg_advisory_xact_lock(lock)))
+        replace(connection, number, pull, derive(history(connection, number, pull)))
+
+
+def rederive_all(database: Engine) -> int:
+    """Derive everything anew, after a change of the rule; returns for how many pull requests."""
+    told = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
+    collected = select(candidates.c.repository_id, candidates.c.pull_number)
+    with transaction(database) as connection:
+        query = union(told.where(outcome_events.c.pull_number.is_not(None)), collected)
+        pulls = [(RepositoryId(row[0]), PullNumber(row[1])) for row in connection.execute(query)]
+    for number, pull in pulls:
+        with transaction(database) as connection:
+            rederive(connection, number, [pull])
+    return len(pulls)
+
+
+def replace(
+    connection: Connection, number: RepositoryId, pull: PullNumber, found: Iterable[Outcome]
+) -> None:
+    """Make `found` the pull request's outcomes under the present rule."""
+    rows = list(found)
+    ids = _event_ids(connection, [outcome.event.source for outcome in rows])
+    wanted = {
+        (
+            outcome.kind.value,
+            outcome.reason,
+            outcome.value,
+            outcome.event.head,
+            outcome.event.actor,
+            outcome.event.permission,
+            ids[outcome.event.source],
+            RULE_VERSION,
+        )
+        for outcome in rows
+    }
+    columns = (
+        outcomes.c.kind,
+        outcomes.c.reason,
+        outcomes.c.value,
+        outcomes.c.head_sha,
+        outcomes.c.actor,
+        outcomes.c.permission,
+        outcomes.c.event_id,
+        outcomes.c.rule_version,
+    )
+    of_pull = (outcomes.c.repository_id == number, outcomes.c.pull_number == pull)
+    present = {tuple(row) for row in connection.execute(select(*columns).where(*of_pull))}
+    if present == wanted:
+        return
+    connection.execute(delete(outcomes).where(*of_pull))
+    names = ("repository_id", "pull_number", *(column.name for column in columns))
+    for values in sorted(wanted, key=lambda row: (row[6], row[0])):
+        connection.execute(
+            insert(outcomes).values(dict(zip(names, (number, pull, *values), strict=True)))
+        )
+
+
+def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
+    """The outcomes of a group's members, oldest first."""
+    rows = connection.execute(
+        select(outcomes, outcome_events.c.occurred_at, outcome_events.c.evaluation_id)
+        .join(outcome_events, outcome_events.c.id == outcomes.c.event_id)
+        .join(groups, groups.c.repository_id == outcomes.c.repository_id)
+        .join(
+            group_members,
+            (group_members.c.group_id == groups.c.id)
+            & (group_members.c.pull_number == outcomes.c.pull_number),
+        )
+        .where(groups.c.id == group, group_members.c.forced.is_distinct_from(False))
+        .order_by(outcome_events.c.occurred_at, outcomes.c.pull_number, outcomes.c.kind)
+    )
+    return tuple(
+        OutcomeRow(
+            pull=PullNumber(row.pull_number),
+            kind=OutcomeKind(row.kind),
+            reason=row.reason,
+            value=row.value,
+            actor=row.actor,
+            permission=row.permission,
+            head_sha=None if row.head_sha is None else CommitSha(row.head_sha),
+            occurred_at=row.occurred_at,
+            verdict_public=row.evaluation_id is not None,
+        )
+        for row in rows
+    )
+
+
+def _snapshots(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> tuple[Snapshot, ...]:
+    """Once for each time a candidate was submitted, and once for one that never was."""
+    rows = connection.execute(
+        select(candidates, evaluations.c.verified_at)
+        .outerjoin(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
+        .outerjoin(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
+        .where(candidates.c.repository_id == number, candidates.c.pull_number == pull)
+    )
+    return tuple(
+        Snapshot(
+            CommitSha(row.head_sha), CommitSha(row.base_sha), row.patch_sha256, row.verified_at
+        )
+        for row in rows
+    )
+
+
+def _event_ids(connection: Connection, sources: list[str]) -> dict[str, int]:
+    rows = connection.execute(
+        select(outcome_events.c.source, outcome_events.c.id).where(
+            outcome_events.c.source.in_(sources)
+        )
+    )
+    return {row.source: row.id for row in rows}

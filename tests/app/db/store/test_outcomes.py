@@ -1,0 +1,218 @@
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from app.db.session import transaction
+from app.db.store import outcome_events, outcomes
+from app.db.tables import outcome_events as event_table
+from app.db.tables import outcomes as outcome_table
+from app.identifiers import CommitSha, DeliveryGuid
+from app.outcomes import Details, EventKind, OutcomeEvent
+from tests.app.db.store.world import (
+    BASE,
+    FIRST,
+    ISSUE,
+    LATE,
+    PUBLISHED_AT,
+    REPOSITORY,
+    SECOND,
+    collect,
+    count,
+    head_of,
+    judge,
+    settle,
+)
+
+pytestmark = pytest.mark.services
+OTHER = CommitSha("f" * 40)
+MERGE_COMMIT = CommitSha("e" * 40)
+AFTER = PUBLISHED_AT.replace(microsecond=0)
+
+
+def happened(kind, pull=None, hours=1.0, source=None, **fields):
+    details = {name: fields.pop(name) for name in list(fields) if hasattr(Details(), name)}
+    return OutcomeEvent(
+        kind,
+        source or f"{kind}:{pull}:{hours}",
+        AFTER + timedelta(hours=hours),
+        pull=pull,
+        details=Details(**details),
+        **fields,
+    )
+
+
+def merged(pull, hours=1.0, **fields):
+    fields = {"head": head_of(pull), "base": BASE, "commit": MERGE_COMMIT, **fields}
+    return happened(EventKind.PULL_MERGED, pull, hours, **fields)
+
+
+def closed(pull, hours=2.0, **fields):
+    return happened(EventKind.PULL_CLOSED, pull, hours, head=head_of(pull), **fields)
+
+
+def record(connection, *events):
+    outcome_events.append(connection, REPOSITORY, events, DeliveryGuid("guid"))
+    touched = outcome_events.touched(connection, REPOSITORY, events)
+    outcomes.rederive(connection, REPOSITORY, touched)
+    return touched
+
+
+def told(connection, group):
+    rows = outcomes.rows_for_group(connection, group)
+    return [(row.pull, str(row.kind), row.reason) for row in rows]
+
+
+@pytest.fixture
+def connection(database):
+    with transaction(database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def group(connection):
+    return settle(connection)
+
+
+def test_a_merge_makes_a_later_closing_of_its_rival_superseded(connection, group):
+    record(connection, merged(FIRST, actor="mia", permission="write"))
+    record(connection, closed(SECOND))
+    assert told(connection, group) == [
+        (FIRST, "merged", None),
+        (SECOND, "closed", "superseded"),
+    ]
+    (first, _) = outcomes.rows_for_group(connection, group)
+    assert (first.actor, first.permission, first.head_sha) == ("mia", "write", head_of(FIRST))
+    assert first.verdict_public
+
+
+def test_a_rivals_merge_that_is_told_late_changes_why_the_other_was_closed(connection, group):
+    record(connection, closed(SECOND))
+    assert told(connection, group) == [(SECOND, "closed", "unknown")]
+    assert record(connection, merged(FIRST)) == [FIRST, SECOND, LATE]
+    assert (SECOND, "closed", "superseded") in told(connection, group)
+
+
+def test_the_same_source_is_stored_once(connection, group):
+    for _ in range(2):
+        record(connection, merged(FIRST))
+    assert count(connection, event_table) == 1
+    assert told(connection, group) == [(FIRST, "merged", None)]
+
+
+def test_what_is_right_already_is_not_written_again(connection, group):
+    record(connection, merged(FIRST))
+    before = connection.execute(select(outcome_table)).all()
+    outcomes.rederive(connection, REPOSITORY, [FIRST])
+    assert connection.execute(select(outcome_table)).all() == before
+
+
+def test_a_head_collected_but_not_judged_shows_whether_the_diff_changed(connection, group):
+    collect(connection, FIRST, OTHER, f"diff of {FIRST}")
+    record(connection, merged(FIRST, head=OTHER))
+    assert told(connection, group) == [(FIRST, "merged", None)]
+    collect(connection, FIRST, OTHER, "another diff")
+    outcomes.rederive(connection, REPOSITORY, [FIRST])
+    assert told(connection, group) == [(FIRST, "merged_after_changes", "diff_changed")]
+
+
+@pytest.mark.parametrize(
+    ("hours", "public"), [(0, True), (-0.001, False)], ids=["in that second", "before"]
+)
+def test_the_verdict_that_was_public_then_is_kept(connection, group, hours, public):
+    record(connection, happened(EventKind.HEAD_MOVED, FIRST, hours, head=OTHER))
+    (row,) = connection.execute(select(event_table)).all()
+    assert (row.evaluation_id is not None) is public
+    expected = [(FIRST, "new_commits_after_verdict", None)] if public else []
+    assert told(connection, group) == expected
+
+
+def test_a_verdict_in_shadow_mode_was_never_public(connection, group):
+    judge(connection, group, (LATE,), mode="shadow")
+    record(connection, happened(EventKind.HEAD_MOVED, LATE, head=OTHER))
+    assert told(connection, group) == []
+
+
+def test_ci_is_known_by_the_head_whichever_comes_first(connection, group):
+    ci = {"head": OTHER, "state": "success", "about": "actions"}
+    record(connection, happened(EventKind.CI_CONCLUDED, **ci))
+    assert told(connection, group) == []
+    record(connection, happened(EventKind.HEAD_MOVED, FIRST, -1, head=OTHER))
+    assert told(connection, group) == [(FIRST, "ci", "success")]
+    rerun = {**ci, "state": "failure"}
+    assert record(connection, happened(EventKind.CI_CONCLUDED, hours=2, **rerun))[0] == FIRST
+    assert told(connection, group) == [(FIRST, "ci", "failure")]
+
+
+def test_ci_of_a_judged_head_needs_no_event_about_it(connection, group):
+    ci = {"head": head_of(SECOND), "state": "success", "about": "actions"}
+    record(connection, happened(EventKind.CI_CONCLUDED, **ci))
+    assert told(connection, group) == [(SECOND, "ci", "success")]
+
+
+@pytest.mark.parametrize("merge_first", [True, False])
+def test_a_revert_finds_the_merge_by_its_commit_in_either_order(connection, group, merge_first):
+    revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT[:9], by="#15", head=OTHER)
+    events = [merged(FIRST), revert]
+    for event in events if merge_first else reversed(events):
+        record(connection, event)
+    assert told(connection, group)[-1] == (FIRST, "reverted", "by #15")
+
+
+def test_an_opinion_on_the_issue_is_about_the_pull_requests_judged_in_that_verdict(
+    connection, group
+):
+    record(connection, happened(EventKind.AGREED, issue=ISSUE, actor_id=1, state="tried it"))
+    assert told(connection, group) == [
+        (FIRST, "agree", "tried it"),
+        (SECOND, "agree", "tried it"),
+    ]
+
+
+def test_an_opinion_before_there_was_a_verdict_is_about_nothing(connection, group):
+    record(connection, happened(EventKind.AGREED, hours=-9, issue=ISSUE, actor_id=1))
+    assert told(connection, group) == []
+
+
+def test_an_issue_withdrawn_explains_why_its_pull_requests_were_closed(connection, group):
+    record(connection, closed(FIRST))
+    record(connection, happened(EventKind.ISSUE_CLOSED, issue=ISSUE, state="not_planned"))
+    assert told(connection, group) == [(FIRST, "closed", "issue_not_planned")]
+
+
+def test_a_permission_is_filled_in_once(connection, group):
+    record(connection, happened(EventKind.DISAGREED, FIRST, actor="mia", actor_id=1))
+    assert outcome_events.lacks_permission(connection, REPOSITORY, "mia")
+    touched = outcome_events.fill_in_permission(connection, REPOSITORY, "mia", "read")
+    outcomes.rederive(connection, REPOSITORY, touched)
+    assert told(connection, group) == []
+    assert not outcome_events.lacks_permission(connection, REPOSITORY, "mia")
+    assert outcome_events.fill_in_permission(connection, REPOSITORY, "mia", "admin") == []
+
+
+def test_a_reaction_taken_back_is_no_longer_shown(connection, group):
+    thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
+    record(connection, happened(EventKind.REACTION, hours=1, **thumb))
+    assert len(outcome_events.shown_reactions(connection, REPOSITORY, ISSUE)) == 1
+    assert told(connection, group)[0] == (FIRST, "reaction", "+1")
+    record(connection, happened(EventKind.REACTION, hours=2, gone=True, **thumb))
+    assert outcome_events.shown_reactions(connection, REPOSITORY, ISSUE) == ()
+    assert told(connection, group) == []
+
+
+def test_a_share_of_nothing_is_zero_and_kept(connection, group):
+    record(connection, happened(EventKind.SURVIVAL, FIRST, share=0.0, days=7))
+    (row,) = outcomes.rows_for_group(connection, group)
+    assert (row.reason, row.value) == ("after_7_days", 0.0)
+
+
+def test_a_new_rule_derives_everything_anew(database):
+    with transaction(database) as connection:
+        group = settle(connection)
+        record(connection, merged(FIRST), closed(SECOND))
+        expected = told(connection, group)
+        connection.execute(update(outcome_table).values(kind="reopened", rule_version=0))
+    assert outcomes.rederive_all(database) == 2
+    with transaction(database) as connection:
+        assert told(connection, group) == expected
+        assert set(connection.execute(select(outcome_table.c.rule_version)).scalars()) == {1}

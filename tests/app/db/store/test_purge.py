@@ -1,0 +1,74 @@
+import pytest
+from sqlalchemy import insert, select
+
+from app.db.session import transaction
+from app.db.store import outcome_events, outcomes, purge
+from app.db.tables import deliveries, etags, installations, jobs, metadata, patches, write_limits
+from app.identifiers import RepositoryId
+from tests.app.db.store.test_outcomes import merged
+from tests.app.db.store.world import FIRST, INSTALLATION, REPOSITORY, count, settle
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def connection(database):
+    with transaction(database) as connection:
+        settle(connection)
+        outcome_events.append(connection, REPOSITORY, [merged(FIRST)])
+        outcomes.rederive(connection, REPOSITORY, [FIRST])
+        about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY}
+        connection.execute(insert(deliveries).values(guid="g", event="push", body=b"{}", **about))
+        for state in ("ready", "running", "dead"):
+            job = {"kind": "locate_issues", "queue": "github", "payload": {}, "state": state}
+            connection.execute(insert(jobs).values(**job, **about))
+        purging = {"kind": "purge_data", "queue": "events", "payload": {}, "state": "running"}
+        connection.execute(insert(jobs).values(**purging, **about))
+        for path in ("/repos/octo/cat/pulls", "/repos/octo/cats/pulls"):
+            kept = {"path": path, "etag": "e", "body": b""}
+            connection.execute(insert(etags).values(installation_id=INSTALLATION, **kept))
+        connection.execute(insert(write_limits).values(installation_id=INSTALLATION, state={}))
+        yield connection
+
+
+def left(connection):
+    return {table.name for table in metadata.sorted_tables if count(connection, table)}
+
+
+def test_nothing_of_an_installation_is_left_but_the_job_that_purges_it(connection):
+    for _ in range(2):
+        purge.purge(connection, INSTALLATION, None)
+        assert left(connection) == {"jobs"}
+        assert connection.execute(select(jobs.c.kind)).scalars().all() == ["purge_data"]
+
+
+def test_a_repository_goes_and_its_installation_stays(connection):
+    for _ in range(2):
+        purge.purge(connection, INSTALLATION, REPOSITORY)
+        assert left(connection) == {"installations", "jobs", "etags", "write_limits"}
+        assert connection.execute(select(etags.c.path)).scalar_one() == "/repos/octo/cats/pulls"
+
+
+def test_what_belongs_to_others_stays(connection):
+    before = {table: count(connection, table) for table in metadata.sorted_tables}
+    purge.purge(connection, 8, None)
+    purge.purge(connection, INSTALLATION, RepositoryId(71))
+    assert {table: count(connection, table) for table in metadata.sorted_tables} == before
+
+
+def test_a_patch_that_another_repository_has_too_stays(connection):
+    assert count(connection, patches) == 2
+    connection.execute(insert(installations).values(id=8, account="other"))
+    other = {"installation_id": 8, "full_name": "other/fork"}
+    tables = metadata.tables
+    connection.execute(insert(tables["repositories"]).values(id=80, **other))
+    shas = {"head_sha": "a" * 40, "base_sha": "b" * 40}
+    connection.execute(insert(tables["pull_requests"]).values(repository_id=80, number=1, **shas))
+    sha = connection.execute(select(patches.c.sha256).order_by(patches.c.sha256)).scalars().first()
+    connection.execute(
+        insert(tables["candidates"]).values(
+            repository_id=80, pull_number=1, patch_sha256=sha, **shas
+        )
+    )
+    purge.purge(connection, INSTALLATION, None)
+    assert connection.execute(select(patches.c.sha256)).scalars().all() == [sha]

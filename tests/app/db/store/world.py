@@ -1,0 +1,68 @@
+"""A small repository in the database: one issue, three rivals, a verdict that can be published."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import insert, select, update
+
+from app.db.store import candidates, evaluations, groups
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.db.store.groups import PullRow
+from app.db.tables import evaluations as evaluation_table
+from app.db.tables import installations, repositories
+from app.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+
+INSTALLATION = InstallationId(7)
+REPOSITORY = RepositoryId(70)
+ISSUE = IssueNumber(3)
+FIRST, SECOND, LATE = (PullNumber(number) for number in (12, 13, 14))
+BASE = CommitSha("b" * 40)
+JUDGED_AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+PUBLISHED_AT = datetime(2026, 3, 1, 9, 30, 0, 700_000, tzinfo=UTC)
+
+
+def head_of(pull):
+    return CommitSha(f"{pull:040x}")
+
+
+def settle(connection):
+    """The issue's group, with the first two pull requests judged and published; returns its id."""
+    connection.execute(insert(installations).values(id=INSTALLATION, account="octo"))
+    connection.execute(
+        insert(repositories).values(
+            id=REPOSITORY, installation_id=INSTALLATION, full_name="octo/cat"
+        )
+    )
+    pulls = (FIRST, SECOND, LATE)
+    groups.upsert_pulls(connection, REPOSITORY, [_pull(pull) for pull in pulls])
+    group = groups.upsert_group(connection, REPOSITORY, ISSUE, ("Crash", "On empty"), "open")
+    groups.save_links(connection, group, [(pull, "closes") for pull in pulls])
+    judge(connection, group, (FIRST, SECOND))
+    return group
+
+
+def judge(connection, group, pulls, mode="advisory"):
+    """An evaluation of these pull requests, verified and published at fixed times."""
+    submitted = tuple(Candidate(pull, head_of(pull), BASE, f"diff of {pull}", 1) for pull in pulls)
+    new = NewEvaluation(group, "issue", mode, 4, "Crash", "On empty", submitted)
+    identity = evaluations.create(connection, REPOSITORY, new)
+    connection.execute(
+        update(evaluation_table)
+        .where(evaluation_table.c.id == identity)
+        .values(state="published", verified_at=JUDGED_AT, published_at=PUBLISHED_AT)
+    )
+    return identity
+
+
+def collect(connection, pull, head, diff):
+    """A candidate that was read and not judged."""
+    candidates.save(connection, REPOSITORY, Candidate(pull, head, BASE, diff, 1))
+
+
+def count(connection, table):
+    """How many rows a table has."""
+    return len(connection.execute(select(table)).all())
+
+
+def _pull(pull):
+    return PullRow(pull, f"Fix {pull}", "noor", False, "open", False, head_of(pull), BASE, "main")
