@@ -1,0 +1,96 @@
+"""Which patches can be judged at all, and which fit: decided before a token is paid for (pure).
+
+Nothing is ever clipped: half a patch would be judged as if it were the whole.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from model.diff import fingerprint, parse
+from model.domain import Coverage, Patch, PatchId
+from model.errors import BadDiff
+from model.grouping import SEATS, Candidate
+from model.prompts.untrusted import safe_patch
+
+_LONGEST_TOKEN = 40
+"""Characters a token can hold on average at the very most; a diff above that is too long uncounted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A patch that will be judged, as the model is going to see it."""
+
+    candidate: Candidate
+    text: str
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A patch that will not be judged, and why."""
+
+    id: PatchId
+    reason: str
+    coverage: Coverage
+
+
+def admit(
+    patches: Sequence[Patch], room: int, count_tokens: Callable[[str], int]
+) -> tuple[Admitted | Refused, ...]:
+    """Each patch's case, in order. `room` is how many tokens the patches of one prompt may take together.
+
+    Every seat has an equal share of the room, and what short patches leave is shared by the long ones, so
+    no patch pushes another out. One that needs more sits alone; one that needs more than the room is refused.
+    """
+    sizes: dict[PatchId, int] = {}
+    cases = [_readable(patch) for patch in patches]
+    for case in cases:
+        if isinstance(case, Admitted):
+            huge = len(case.text) > room * _LONGEST_TOKEN
+            sizes[case.candidate.id] = room + 1 if huge else count_tokens(case.text)
+    share = fair_share([size for size in sizes.values() if size <= room], room)
+    return tuple(
+        case if isinstance(case, Refused) else _seated(case, sizes[case.candidate.id], share, room)
+        for case in cases
+    )
+
+
+def fair_share(sizes: Sequence[int], room: int) -> int:
+    """The most that one patch may take so that any four fit together (max-min fairness over the largest four)."""
+    left = room
+    largest = sorted(sizes)[-SEATS:]
+    for taken, size in enumerate(largest):
+        share = left // (len(largest) - taken)
+        if size > share:
+            return share
+        left -= size
+    return room
+
+
+def _readable(patch: Patch) -> Admitted | Refused:
+    try:
+        files = parse(patch.diff)
+        identity = fingerprint(patch.diff)
+    except BadDiff as error:
+        return Refused(patch.id, f"Not judged: {error}", Coverage(0, 0))
+    coverage = Coverage(len(files), sum(not file.is_binary for file in files))
+    if not any(file.is_textual for file in files):
+        what = "the patch is empty" if not files else "the patch changes no line of text"
+        return Refused(patch.id, f"Not judged: {what}", Coverage(len(files), 0))
+    return Admitted(
+        Candidate(patch.id, identity), safe_patch(patch.diff.strip("\n")).text, coverage
+    )
+
+
+def _seated(case: Admitted, size: int, share: int, room: int) -> Admitted | Refused:
+    if size > room:
+        needs = f"{size:,} tokens" if size > room + 1 else "more tokens"
+        return Refused(
+            case.candidate.id,
+            f"Not judged: the patch needs {needs}, and the verifier has room for {room:,}",
+            Coverage(case.coverage.files, 0),
+        )
+    if size <= share:
+        return case
+    alone = Candidate(case.candidate.id, case.candidate.fingerprint, solo=True)
+    return Admitted(alone, case.text, case.coverage)

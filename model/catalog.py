@@ -1,0 +1,108 @@
+"""Names to constructors: the one place that knows every engine and verifier, and loads them late."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from model.errors import EngineDown
+from model.protocols import Engine, Verifier
+
+T = TypeVar("T")
+
+DEFAULT_MODEL = "qwen2.5-coder-0.5b-instruct"
+"""The embedded one: it shows the pipeline, and judges at chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Which engine, and what the chosen one needs; what it does not need is ignored."""
+
+    name: str
+    """`openai_compatible`, `local_transformers` or `scripted`."""
+    model: str | None = None
+    """A server's name for it, or one of our own catalogue; None takes the only one served, or DEFAULT_MODEL."""
+    url: str | None = None
+    """Base of an OpenAI-compatible API, as in `http://127.0.0.1:8000/v1`."""
+    api_key: str | None = field(default=None, repr=False)
+    cache: Path | None = None
+    """Where the embedded model's files are kept."""
+    weights: Path | None = None
+    """A directory that may hold the embedded model's file already."""
+    script: Path | None = None
+    """JSON lines that a scripted engine answers from."""
+    on_step: Callable[[str, int, int], None] = lambda _step, _done, _total: None
+    """Told of downloads and decoding: what, how much is done, of how much (0: unknown)."""
+
+
+def engine(choice: EngineChoice) -> Engine:
+    """The engine, ready to answer; the embedded one is fetched and loaded now, which may take a minute.
+
+    Raises EngineDown (naming what is missing) or WeightsUnavailable.
+    """
+    match choice.name:
+        case "openai_compatible":
+            from model.engines.openai_compatible import connect
+
+            return connect(_given(choice.url, choice, "url"), choice.model, choice.api_key)
+        case "local_transformers":
+            return _embedded(choice)
+        case "scripted":
+            from model.engines import scripted
+
+            return scripted.load(_given(choice.script, choice, "script"))
+        case unknown:
+            raise EngineDown(
+                f"no engine is called {unknown!r}; there are openai_compatible, local_transformers, scripted"
+            )
+
+
+def verifier(name: str, engine: Engine, *, prompt: str | Path | None = None) -> Verifier:
+    """A verifier by name (`r4p`) that speaks through `engine`; `prompt` replaces its template.
+
+    Raises TemplateError, and EngineDown for an unknown name.
+    """
+    match name:
+        case "r4p":
+            from model import prompts
+            from model.verifiers.r4p import R4PVerifier, Sampling
+
+            # On two cores every token costs: 256 keep three votes on four patches well under a minute and a half.
+            embedded = engine.name == "local_transformers"
+            sampling = Sampling(max_tokens=256, batch=4) if embedded else Sampling()
+            return R4PVerifier(engine, prompts.load(prompt or "r4p_group"), sampling)
+        case unknown:
+            raise EngineDown(f"no verifier is called {unknown!r}; there is r4p")
+
+
+def _embedded(choice: EngineChoice) -> Engine:
+    from model import weights
+
+    cache: Path = _given(choice.cache, choice, "cache")
+    file = weights.CATALOGUE.get(choice.model or DEFAULT_MODEL)
+    if file is None:
+        raise EngineDown(
+            f"no embedded model is called {choice.model!r}; there are {', '.join(weights.CATALOGUE)}; "
+            "any other model needs an engine's URL"
+        )
+    try:
+        from model.engines import dequantise, local_transformers
+    except ImportError as error:
+        raise EngineDown(
+            f"the embedded model needs {error.name}: install r4p-bot[local], or give an engine's URL"
+        ) from error
+    copy = dequantise.copy_of(file, cache)
+    if not copy.is_dir():
+        gguf = weights.fetch(file, cache, local=choice.weights, on_progress=choice.on_step)
+        choice.on_step("unpacking the model, once", 0, 0)
+        copy = dequantise.prepare(file, gguf, cache)
+    choice.on_step("loading the model", 0, 0)
+    return local_transformers.LocalTransformers(
+        copy, model=file.name, on_token=lambda done: choice.on_step("thinking, tokens", done, 0)
+    )
+
+
+def _given(value: T | None, choice: EngineChoice, what: str) -> T:
+    if value is None:
+        raise EngineDown(f"engine {choice.name} needs its {what}, and none is set")
+    return value

@@ -1,0 +1,258 @@
+"""`r4p verify`: candidate patches from files judged offline, without GitHub and without a database."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from model import catalog, diff
+from model.catalog import EngineChoice
+from model.domain import GroupVerdict, Issue, Patch, PatchId, Verdict
+from model.errors import BadDiff, EngineError, ModelError, TemplateError
+from model.prompts.untrusted import safe_issue, safe_patch, visible
+from model.verdict_json import Subject, to_json
+
+
+class Exit(IntEnum):
+    """What the exit code of `r4p verify` means."""
+
+    OK = 0
+    """At least one candidate is held to be correct."""
+    USAGE = 2
+    NONE_CORRECT = 3
+    """Every candidate was judged, and none is correct."""
+    UNSURE = 4
+    """No candidate is held to be correct, and at least one could not be decided or judged."""
+    BACKEND_DOWN = 5
+
+
+_COLOURS = {
+    Verdict.CORRECT: "green",
+    Verdict.INCORRECT: "red",
+    Verdict.UNSURE: "yellow",
+    Verdict.NOT_JUDGED: "bright_black",
+}
+_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+def verify(  # noqa: PLR0913 - one parameter per option of the command
+    issue: Annotated[
+        Path,
+        typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line."),
+    ],
+    patch: Annotated[
+        list[Path], typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff.")
+    ],
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]…", help="Further candidates.")
+    ] = None,
+    votes: Annotated[
+        int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
+    ] = 3,
+    engine_url: Annotated[
+        str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
+        ),
+    ] = None,
+    prompt: Annotated[
+        Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
+    ] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p)."),
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")
+    ] = False,
+) -> None:
+    """Judge candidate patches for one issue against each other.
+
+    Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
+    """
+    reported = _issue(issue)
+    patches = _patches([*patch, *(more or [])])
+    _warn_of_tricks(reported, patches)
+    choice = EngineChoice(
+        name=_engine_name(engine_url, script),
+        model=model,
+        url=engine_url,
+        cache=cache or Path.home() / ".cache" / "r4p",
+        script=script,
+    )
+    verdict = _judge(choice, prompt, reported, patches, votes)
+    if json_output:
+        identity = hashlib.sha256(
+            "\0".join([reported.text, *(one.diff for one in patches)]).encode(errors="replace")
+        )
+        subject = Subject(title=reported.title, group_id=identity.hexdigest()[:16])
+        sys.stdout.write(json.dumps(to_json(verdict, subject), indent=2) + "\n")
+    else:
+        _show(verdict)
+    if verdict.engine.model == catalog.DEFAULT_MODEL:
+        _stderr.print(
+            "Note: the embedded 0.5B model only shows how this works; its verdicts are no better than chance. "
+            "Give --engine-url for real ones."
+        )
+    raise typer.Exit(exit_code(verdict))
+
+
+def exit_code(verdict: GroupVerdict) -> Exit:
+    """What the command answers to the shell."""
+    said = {one.verdict for one in verdict.patches}
+    if Verdict.CORRECT in said:
+        return Exit.OK
+    return Exit.NONE_CORRECT if said == {Verdict.INCORRECT} else Exit.UNSURE
+
+
+def _engine_name(url: str | None, script: Path | None) -> str:
+    if script:
+        return "scripted"
+    return "openai_compatible" if url else "local_transformers"
+
+
+def _judge(
+    choice: EngineChoice, prompt: Path | None, issue: Issue, patches: Sequence[Patch], votes: int
+) -> GroupVerdict:
+    with _progress() as bar:
+        task = bar.add_task("starting", total=None)
+        steps = EngineChoice(
+            name=choice.name,
+            model=choice.model,
+            url=choice.url,
+            cache=choice.cache,
+            script=choice.script,
+            on_step=lambda step, done, _total: bar.update(
+                task, description=f"{step} {done}" if done else step
+            ),
+        )
+        try:
+            verifier = catalog.verifier("r4p", engine := catalog.engine(steps), prompt=prompt)
+            bar.update(task, description=f"asking {engine.model} for {votes} votes")
+            return verifier.verify(
+                issue,
+                patches,
+                votes=votes,
+                on_vote=lambda done, asked: bar.update(
+                    task, description=f"{done} of {asked} votes"
+                ),
+            )
+        except TemplateError as error:
+            _stop(Exit.USAGE, str(error))
+        except (EngineError, ModelError) as error:
+            _stop(Exit.BACKEND_DOWN, str(error))
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=_stderr,
+        transient=True,
+    ) as bar:
+        yield bar
+
+
+def _issue(path: Path) -> Issue:
+    lines = _read(path, "issue").strip().splitlines()
+    if not lines:
+        _stop(Exit.USAGE, f"issue {path} is empty; write the title on its first line")
+    return Issue(title=lines[0].lstrip("# ").strip(), body="\n".join(lines[1:]).strip())
+
+
+def _patches(paths: Sequence[Path]) -> list[Patch]:
+    """The candidates, named by file, or by path where two files have one name."""
+    if len({path.absolute() for path in paths}) < len(paths):
+        _stop(Exit.USAGE, "a patch is given twice; give each file once")
+    short = [path.name for path in paths]
+    names = short if len(set(short)) == len(short) else [str(path) for path in paths]
+    patches = [
+        Patch(PatchId(name), _read(path, "patch")) for name, path in zip(names, paths, strict=True)
+    ]
+    empty = []
+    for path, one in zip(paths, patches, strict=True):
+        try:
+            if not any(file.is_textual for file in diff.parse(one.diff)):
+                empty.append(f"patch {path} changes no line of text; it can't be judged")
+        except BadDiff as error:
+            _stop(Exit.USAGE, f"patch {path}: {error}")
+    if len(empty) == len(patches):
+        _stop(Exit.USAGE, "; ".join(empty))
+    for line in empty:
+        _stderr.print(visible(line))
+    return patches
+
+
+def _read(path: Path, what: str) -> str:
+    """A file's text; bytes that are not UTF-8 survive as escapes, a NUL byte means that it is no text."""
+    try:
+        raw = path.read_bytes()
+    except IsADirectoryError:
+        _stop(Exit.USAGE, f"{what} {path} is a directory; give a file")
+    except OSError as error:
+        _stop(Exit.USAGE, f"{what} {path} can't be read: {error.strerror}")
+    if b"\0" in raw:
+        _stop(
+            Exit.USAGE,
+            f"{what} {path} is a binary file; give {'a unified diff' if what == 'patch' else 'text'}",
+        )
+    return raw.decode(errors="surrogateescape")
+
+
+def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
+    texts = [("the issue", safe_issue(issue.text))]
+    texts += [(f"patch {one.id}", safe_patch(one.diff)) for one in patches]
+    for where, safe in texts:
+        if safe.tricks:
+            found = ", ".join(
+                f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.tricks
+            )
+            _stderr.print(visible(f"{where}: {found} made harmless before the model reads it"))
+
+
+def _show(verdict: GroupVerdict) -> None:
+    out = Console(highlight=False, markup=False)
+    table = Table("patch", "verdict", "votes for", "against", "none", "files seen")
+    for one in verdict.patches:
+        table.add_row(
+            Text(visible(one.id)),
+            Text(one.verdict.value.replace("_", " "), style=_COLOURS[one.verdict]),
+            str(one.votes.correct),
+            str(one.votes.incorrect),
+            str(one.votes.none),
+            f"{one.coverage.files_seen} of {one.coverage.files}",
+        )
+    out.print(table)
+    for one in verdict.patches:
+        out.print(Text(visible(f"{one.id}: {one.reason}")))
+    out.print(
+        Text(
+            f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read, "
+            f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
+        )
+    )
+
+
+def _stop(code: Exit, message: str) -> NoReturn:
+    """One line on stderr, and the exit code."""
+    _stderr.print(visible(f"r4p verify: {' '.join(message.split())}"))
+    raise typer.Exit(code)

@@ -1,0 +1,197 @@
+"""Unified diffs read once into frozen values, and a fingerprint that says which are the same edit (pure).
+
+Applying a diff to a tree does not live here.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchedFile, PatchSet
+
+from model.errors import BadDiff
+
+MAX_CHARACTERS = 20_000_000
+"""A longer diff is refused before it is parsed: nobody reviews it, and it would hold a worker for minutes."""
+
+_DEV_NULL = "/dev/null"
+_PREFIX = re.compile(r"[abciow12]/")
+_C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
+_C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
+_DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatch:
+    """What a diff does to one file, paths without git's prefixes and quotes."""
+
+    path: str
+    """Where the file is afterwards; for a deletion, where it was."""
+    old_path: str | None
+    """Where it was before; None for a new file."""
+    added: int
+    removed: int
+    is_binary: bool = False
+    is_new: bool = False
+    is_deleted: bool = False
+
+    @property
+    def is_rename(self) -> bool:
+        """The file moved, with or without edits."""
+        return self.old_path is not None and self.old_path != self.path
+
+    @property
+    def is_textual(self) -> bool:
+        """There is at least one added or removed line to read."""
+        return not self.is_binary and bool(self.added or self.removed)
+
+
+def parse(text: str) -> tuple[FilePatch, ...]:
+    """The files a diff touches, in its order; nothing for blank text.
+
+    Raises BadDiff for text that is no unified diff, is cut off, or is above MAX_CHARACTERS.
+    """
+    return tuple(_file_patch(file) for file in _parsed(text, contents=False))
+
+
+def touched_files(text: str) -> frozenset[str]:
+    """Every path a diff names, before and after. Raises BadDiff like `parse`."""
+    files = parse(text)
+    return frozenset(file.path for file in files) | {
+        file.old_path for file in files if file.old_path
+    }
+
+
+def edited_lines(text: str) -> int:
+    """Added and removed lines together, as `git apply --numstat` counts them. Raises BadDiff."""
+    return sum(file.added + file.removed for file in parse(text))
+
+
+def normalise(text: str) -> str:
+    """The edit without what depends on where it stands: line numbers, section titles, index lines, file order.
+
+    Two diffs that make the same edit between the same context lines normalise to the same text.
+    Whitespace counts: it carries meaning in Python. Raises BadDiff like `parse`.
+    """
+    return "".join(sorted("".join(_normal_lines(file)) for file in _parsed(text, contents=True)))
+
+
+def fingerprint(text: str) -> str:
+    """SHA-256 of the normalised diff in hex: equal for equal edits. Raises BadDiff like `parse`."""
+    return hashlib.sha256(normalise(text).encode(errors="surrogatepass")).hexdigest()
+
+
+def _parsed(text: str, *, contents: bool) -> PatchSet:
+    if len(text) > MAX_CHARACTERS:
+        raise BadDiff(
+            f"diff has {len(text):,} characters, more than the {MAX_CHARACTERS:,} that are read; "
+            "leave generated files out of it"
+        )
+    if _DOS_HEADER.search(text):  # a whole diff saved with DOS line ends, not a diff of a DOS file
+        text = text.replace("\r\n", "\n")
+    try:
+        files = PatchSet(StringIO(text), metadata_only=not contents)
+    except (UnidiffParseError, ValueError) as error:
+        raise _located(text, error) from error
+    if not files and text.strip():
+        first = next(line for line in text.splitlines() if line.strip())
+        raise BadDiff(
+            f"line 1 starts no file of a unified diff: {_shown(first)}; "
+            "expected `diff --git a/… b/…` or `--- …`, as `git diff` writes them"
+        )
+    return files
+
+
+def _located(text: str, error: Exception) -> BadDiff:
+    """The same failure with its line, found by reading once more; the good path pays nothing for it."""
+    at = 0
+    line = ""
+
+    def counted() -> Iterator[str]:
+        nonlocal at, line
+        for at, line in enumerate(StringIO(text), 1):  # noqa: B007 - read after the loop broke off
+            yield line
+
+    try:
+        PatchSet(counted(), metadata_only=True)
+    except (UnidiffParseError, ValueError):
+        reason = str(error).split(":")[0]
+        return BadDiff(
+            f"line {at} is not part of a unified diff ({reason}): {_shown(line)}; "
+            "write the diff again with `git diff`, and do not edit or cut it by hand"
+        )
+    return BadDiff(f"not a unified diff: {error}")
+
+
+def _shown(line: str) -> str:
+    cut = line.rstrip("\r\n")
+    return repr(cut if len(cut) <= 80 else cut[:79] + "…")
+
+
+def _file_patch(file: PatchedFile) -> FilePatch:
+    old, new = _paths(file)
+    return FilePatch(
+        path=old if new == _DEV_NULL else new,
+        old_path=None if old == _DEV_NULL else old,
+        added=file.added,
+        removed=file.removed,
+        is_binary=file.is_binary_file,
+        is_new=old == _DEV_NULL,
+        is_deleted=new == _DEV_NULL,
+    )
+
+
+def _paths(file: PatchedFile) -> tuple[str, str]:
+    """Old and new path; git's rename lines win, since `diff --git` is ambiguous with spaces in names."""
+    old, new = _plain(file.source_file), _plain(file.target_file)
+    for line in file.patch_info or ():
+        word, _, path = line.rstrip("\r\n").partition(" from " if " from " in line else " to ")
+        if word in {"rename", "copy"}:
+            if " from " in line:
+                old = _unquoted(path)
+            else:
+                new = _unquoted(path)
+    return old, new
+
+
+def _plain(path: str) -> str:
+    path = _unquoted(path.rstrip("\r"))
+    return (
+        path
+        if path == _DEV_NULL
+        else _PREFIX.sub("", path, count=1)
+        if _PREFIX.match(path)
+        else path
+    )
+
+
+def _unquoted(path: str) -> str:
+    """Undo git's C-style quoting; octal escapes are bytes of UTF-8."""
+    if len(path) < 2 or not (path[0] == path[-1] == '"'):
+        return path
+
+    def char(match: re.Match[bytes]) -> bytes:
+        code = match[1]
+        return bytes([int(code, 8) & 255 if len(code) == 3 else _C_LETTERS[code[0]]])
+
+    raw = path[1:-1].encode(errors="surrogatepass")
+    return _C_ESCAPE.sub(char, raw).decode(errors="replace")
+
+
+def _normal_lines(file: PatchedFile) -> Iterator[str]:
+    old, new = _paths(file)
+    yield f"--- {old}\n+++ {new}\n"
+    for info in file.patch_info or ():
+        # the blob ids are all there is to tell two binary edits apart
+        if info.startswith(("old mode", "new mode")) or (
+            file.is_binary_file and info.startswith("index ")
+        ):
+            yield info
+    for hunk in file:
+        yield "@@\n"
+        for line in hunk:
+            end = "" if line.value.endswith("\n") else "\n"
+            yield f"{line.line_type or ' '}{line.value}{end}"

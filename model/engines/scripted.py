@@ -1,0 +1,112 @@
+"""An engine that answers from a script: for tests, demos and learning the bot without a model.
+
+It can answer by content, so that shuffled seats still give a known verdict, and it can fail in every way.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from model.errors import EngineDown, EngineError
+from model.protocols import Completion, Request
+
+_PATCH = re.compile(r"<patch-(\d+)>\n(.*?)\n</patch-\1>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a script. It answers the first request it fits, then it is used up unless it repeats."""
+
+    when: str = ""
+    """It fits a request whose prompt (or opened reply) contains this text."""
+    reply: str = ""
+    box_containing: tuple[str, ...] | None = None
+    """Ends the reply with a box of the seats whose patch contains one of these texts; () boxes none."""
+    fail: str | None = None
+    """This request fails with this message."""
+    down: str | None = None
+    """The engine is dead, with this message."""
+    stall_seconds: float = 0.0
+    """Waits before it answers."""
+    repeat: bool = False
+
+
+class Scripted:
+    """Answers requests from lines in order. Raises EngineDown when no line is left that fits."""
+
+    name = "scripted"
+    model = "script"
+
+    def __init__(self, lines: Iterable[Line], *, context_tokens: int = 32_768) -> None:
+        self.context_tokens = context_tokens
+        self._lines = list(lines)
+        self._lock = threading.Lock()
+
+    def count_tokens(self, text: str) -> int:
+        """A quarter of the characters, rounded up."""
+        return -(-len(text) // 4)
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
+        """One scripted answer per request."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Completion | EngineError:
+        prompt = "\n".join(message.content for message in request.messages) + (
+            request.prefill or ""
+        )
+        line = self._take(prompt)
+        if line.stall_seconds:
+            threading.Event().wait(line.stall_seconds)
+        if line.down is not None:
+            raise EngineDown(line.down)
+        if line.fail is not None:
+            return EngineError(line.fail)
+        reply = line.reply
+        if line.box_containing is not None:
+            reply += _box(prompt, line.box_containing, opened=bool(request.prefill))
+        return Completion(reply, True, self.count_tokens(prompt), 0, self.count_tokens(reply))
+
+    def _take(self, prompt: str) -> Line:
+        with self._lock:
+            for at, line in enumerate(self._lines):
+                if line.when in prompt:
+                    return line if line.repeat else self._lines.pop(at)
+        raise EngineDown(
+            "the script has no line left for this request; add one, or let the last repeat"
+        )
+
+
+def load(path: Path) -> Scripted:
+    """A script from JSON lines: one object a line with the fields of `Line`. Raises EngineDown naming a bad line."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise EngineDown(f"script {path} can't be read: {error}") from error
+    lines = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        try:
+            lines += [_line(json.loads(raw))] if raw.strip() else []
+        except (ValueError, TypeError) as error:
+            raise EngineDown(f"script {path}, line {number}: {error}") from error
+    return Scripted(lines)
+
+
+def _line(values: dict[str, Any]) -> Line:
+    known = [one.name for one in fields(Line)]
+    if unknown := sorted(set(values) - set(known)):
+        raise ValueError(f"unknown field {unknown[0]!r}; known are {', '.join(known)}")
+    boxed = values.pop("box_containing", None)
+    return Line(**values, box_containing=None if boxed is None else tuple(boxed))
+
+
+def _box(prompt: str, texts: Sequence[str], *, opened: bool) -> str:
+    seats = [
+        number
+        for number, patch in _PATCH.findall(prompt)
+        if patch.strip() and any(text in patch for text in texts)
+    ]
+    return ", ".join(seats) + "}" if opened else f"\n\\boxed{{{', '.join(seats)}}}"

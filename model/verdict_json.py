@@ -1,0 +1,77 @@
+"""The published form of a verdict, `r4p.verdict/1`: the same object in the CLI, the API and the comment (pure).
+
+Its JSON Schema is `verdict.schema.json` beside this file. Raw replies are not part of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model.domain import GroupVerdict, PatchId, PatchVerdict
+
+SCHEMA = "r4p.verdict/1"
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a verdict is about, which the verifier itself never learns."""
+
+    title: str
+    group_id: str
+    repository: str | None = None
+    """`owner/name`; None offline."""
+    number: int | None = None
+    """The issue's number; None offline."""
+    head_shas: Mapping[PatchId, str] = field(default_factory=dict)
+    """The commit each patch was taken from, where there is one."""
+
+
+def to_json(verdict: GroupVerdict, subject: Subject) -> dict[str, Json]:
+    """The document as plain JSON values; seconds are rounded to milliseconds."""
+    return {
+        "schema": SCHEMA,
+        "issue": {
+            "repository": subject.repository,
+            "number": subject.number,
+            "title": subject.title,
+        },
+        "group": {
+            "id": subject.group_id,
+            "size": len(verdict.patches),
+            "partition": [list(part) for part in verdict.partition],
+        },
+        "patches": [_patch(patch, subject.head_shas.get(patch.id)) for patch in verdict.patches],
+        "engine": {
+            "name": verdict.engine.name,
+            "model": verdict.engine.model,
+            "prompt_fingerprint": verdict.engine.prompt_fingerprint,
+        },
+        "votes": {"asked": verdict.asked, "valid": verdict.valid},
+        "tokens": {
+            "prompt": verdict.tokens.prompt,
+            "cached": verdict.tokens.cached,
+            "completion": verdict.tokens.completion,
+        },
+        "seconds": {
+            "total": round(verdict.total_seconds, 3),
+            "engine": round(verdict.engine_seconds, 3),
+            "overhead": round(max(0.0, verdict.total_seconds - verdict.engine_seconds), 3),
+        },
+    }
+
+
+def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
+    return {
+        "id": patch.id,
+        "verdict": patch.verdict.value,
+        "probability": patch.probability,
+        "votes": {
+            "correct": patch.votes.correct,
+            "incorrect": patch.votes.incorrect,
+            "none": patch.votes.none,
+        },
+        "reason": patch.reason,
+        "coverage": {"files": patch.coverage.files, "files_seen": patch.coverage.files_seen},
+        "head_sha": head_sha,
+    }
