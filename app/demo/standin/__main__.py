@@ -43,6 +43,15 @@ def make_world(data: Path, url: str, time_scale: float, seed: int) -> World:
     )
 
 
+def _listener(port: int) -> socket.socket:
+    """A loopback socket. asyncio switches Nagle's 40 ms off only where TCP is named."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(512)
+    return listener
+
+
 async def _serve(listener: socket.socket, world: World, ready_file: Path | None) -> None:
     config = uvicorn.Config(
         create_app(world), http=_Protocol, log_level="warning", access_log=False, lifespan="on"
@@ -65,7 +74,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of ids and GUIDs")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
-    listener = socket.create_server(("127.0.0.1", options.port), backlog=512)
+    listener = _listener(options.port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     world = make_world(options.data.resolve(), url, options.time_scale, options.seed)
     asyncio.run(_serve(listener, world, options.ready_file))

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app.demo.standin import control_scenes
+from app.demo.standin import control_apps, control_scenes
 from app.demo.standin.faults import Fault, Kind
 from app.demo.standin.wire import ApiError
 from app.demo.standin.world import World
@@ -139,6 +139,7 @@ COMMANDS: dict[str, Command] = {
     "deliveries": _deliveries,
     "redeliver": _redeliver,
     "drain": _drain,
+    **control_apps.COMMANDS,
     **control_scenes.COMMANDS,
 }
 

@@ -1,6 +1,6 @@
 """What happens in the world as GitHub's webhook payloads, checked and queued for every App."""
 
-from app.demo.standin import objects, objects_checks, objects_pulls
+from app.demo.standin import objects, objects_checks, objects_issues, objects_pulls
 from app.demo.standin.changes import CommitInfo, changed_files, log
 from app.demo.standin.git import EMPTY_TREE
 from app.demo.standin.node_ids import node_id
@@ -48,7 +48,7 @@ def issue(
     world: World, repo: Repository, what: Issue, action: str, sender: User, **more: Json
 ) -> None:
     """An `issues` event."""
-    body = {"action": action, "issue": objects.issue(world, repo, what), **more}
+    body = {"action": action, "issue": objects_issues.issue(world, repo, what), **more}
     emit(world, repo, "issues", body, sender)
 
 
@@ -58,8 +58,8 @@ def comment(
     """An `issue_comment` event, the App's own comments included."""
     body = {
         "action": action,
-        "issue": objects.issue(world, repo, repo.issues[written.number]),
-        "comment": objects.comment(world, repo, written),
+        "issue": objects_issues.issue(world, repo, repo.issues[written.number]),
+        "comment": objects_issues.comment(world, repo, written),
         **more,
     }
     emit(world, repo, "issue_comment", body, sender)

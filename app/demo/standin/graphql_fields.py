@@ -32,6 +32,7 @@ _MAX_BLOB_TEXT = 512_000
 
 
 def repository(context: GraphContext, _: object, arguments: Arguments) -> RepositoryNode:
+    """`repository(owner:, name:)`; NOT_FOUND for what the caller may not see."""
     name = f"{arguments['owner']}/{arguments['name']}"
     found = context.world.repositories.get(name.lower())
     if found is None or not context.sees(found):
@@ -40,6 +41,7 @@ def repository(context: GraphContext, _: object, arguments: Arguments) -> Reposi
 
 
 def rate_limit(context: GraphContext, _: object, __: Arguments) -> dict[str, int]:
+    """The caller's GraphQL budget."""
     return {"cost": 1, **context.world.limits.status(context.caller.key, "graphql")}
 
 
@@ -105,12 +107,14 @@ def _object(
 
 
 def blob_text(_: GraphContext, node: BlobNode, __: Arguments) -> str | None:
+    """A file's text, cut at 512,000 bytes; null for a binary file."""
     if b"\0" in node.data:
         return None
     return node.data[:_MAX_BLOB_TEXT].decode(errors="replace")
 
 
 def head_commit(context: GraphContext, node: RefNode, _: Arguments) -> CommitNode:
+    """The commit a branch points at."""
     git = context.world.git(node.repository)
     sha = node.repository.branches[node.name]
     return CommitNode(node.repository, context.world.changes.commit(git, sha))

@@ -1,6 +1,6 @@
 """Pull requests, commits, files, reviews and comparisons as GitHub's REST objects."""
 
-from app.demo.standin import objects
+from app.demo.standin import objects, objects_issues
 from app.demo.standin.changes import CommitInfo, Comparison, FileChange, Identity
 from app.demo.standin.clock import optional_timestamp, timestamp
 from app.demo.standin.node_ids import node_id
@@ -15,7 +15,7 @@ def pull_simple(world: World, repo: Repository, issue: Issue, pull: Pull) -> Jso
     issue_url = objects.repository_api(world, repo, f"/issues/{issue.number}")
     html = f"{world.url}/{repo.full_name}/pull/{issue.number}"
     statuses = objects.repository_api(world, repo, f"/statuses/{pull.head_sha}")
-    as_issue = objects.issue(world, repo, issue)
+    as_issue = objects_issues.issue(world, repo, issue)
     shared = ("number", "state", "locked", "title", "user", "body", "labels", "milestone")
     more = ("active_lock_reason", "created_at", "updated_at", "closed_at", "assignee", "assignees")
     links = {

@@ -1,6 +1,6 @@
 """REST operations on issues, their comments and reactions, and the timeline."""
 
-from app.demo.standin import objects, threads
+from app.demo.standin import objects, objects_issues, threads
 from app.demo.standin.clock import timestamp
 from app.demo.standin.node_ids import node_id
 from app.demo.standin.paging import page
@@ -12,7 +12,7 @@ from app.demo.standin.world import World
 
 def get_issue(world: World, call: Call) -> Answer:
     """GET .../issues/{issue_number}"""
-    return Answer(body=objects.issue_detail(world, call.repo, _issue(world, call)))
+    return Answer(body=objects_issues.issue_detail(world, call.repo, _issue(world, call)))
 
 
 def list_issues(world: World, call: Call) -> Answer:
@@ -28,14 +28,16 @@ def list_issues(world: World, call: Call) -> Answer:
     ]
     down = call.query.get("direction", "desc") == "desc"
     found.sort(key=lambda i: (getattr(i, key), i.number), reverse=down)
-    return page([objects.issue(world, call.repo, i) for i in found], call.query, _url(world, call))
+    return page(
+        [objects_issues.issue(world, call.repo, i) for i in found], call.query, _url(world, call)
+    )
 
 
 def list_comments(world: World, call: Call) -> Answer:
     """GET .../issues/{issue_number}/comments, oldest first"""
     since = call.query.get("since", "")
     written = [
-        objects.comment(world, call.repo, c)
+        objects_issues.comment(world, call.repo, c)
         for c in call.repo.comments_of(_issue(world, call).number)
         if timestamp(c.updated_at) >= since
     ]
@@ -46,19 +48,19 @@ def create_comment(world: World, call: Call) -> Answer:
     """POST .../issues/{issue_number}/comments"""
     issue = _issue(world, call)
     comment = threads.add_comment(world, call.repo, issue, call.text("body"), _author(call))
-    return _created(objects.comment(world, call.repo, comment))
+    return _created(objects_issues.comment(world, call.repo, comment))
 
 
 def get_comment(world: World, call: Call) -> Answer:
     """GET .../issues/comments/{comment_id}"""
-    return Answer(body=objects.comment(world, call.repo, _comment(world, call)))
+    return Answer(body=objects_issues.comment(world, call.repo, _comment(world, call)))
 
 
 def update_comment(world: World, call: Call) -> Answer:
     """PATCH .../issues/comments/{comment_id}: an App may edit only what it wrote"""
     comment = _own_comment(world, call)
     threads.edit_comment(world, call.repo, comment, call.text("body"), call.caller.bot)
-    return Answer(body=objects.comment(world, call.repo, comment))
+    return Answer(body=objects_issues.comment(world, call.repo, comment))
 
 
 def delete_comment(world: World, call: Call) -> Answer:
@@ -71,7 +73,7 @@ def list_reactions(world: World, call: Call) -> Answer:
     """GET .../issues/comments/{comment_id}/reactions"""
     wanted = call.query.get("content")
     given = [
-        objects.reaction(world, r)
+        objects_issues.reaction(world, r)
         for r in _comment(world, call).reactions
         if wanted in {None, r.content}
     ]
@@ -82,7 +84,7 @@ def create_reaction(world: World, call: Call) -> Answer:
     """POST .../issues/comments/{comment_id}/reactions: 200 if it was there already"""
     comment = _comment(world, call)
     reaction, fresh = threads.react(world, comment, call.text("content"), call.caller.bot)
-    return Answer(201 if fresh else 200, objects.reaction(world, reaction))
+    return Answer(201 if fresh else 200, objects_issues.reaction(world, reaction))
 
 
 def delete_reaction(world: World, call: Call) -> Answer:
@@ -110,7 +112,7 @@ def timeline(world: World, call: Call) -> Answer:
 
 
 def _commented(world: World, repo: Repository, comment: Comment) -> Json:
-    shown = objects.comment(world, repo, comment)
+    shown = objects_issues.comment(world, repo, comment)
     return {"event": "commented", "actor": shown["user"], **shown}
 
 
@@ -118,7 +120,7 @@ def _event(world: World, repo: Repository, issue: Issue, event: TimelineEvent) -
     shown: Json = {"event": event.kind, "actor": objects.user(world, event.actor)}
     if event.kind == "cross-referenced" and event.source_number is not None:
         source_repo = world.repositories[event.source_repository or ""]
-        source = objects.issue(world, source_repo, source_repo.issues[event.source_number])
+        source = objects_issues.issue(world, source_repo, source_repo.issues[event.source_number])
         moments = {"created_at": timestamp(event.at), "updated_at": timestamp(event.at)}
         source["repository"] = objects.repository(world, source_repo)
         return shown | moments | {"source": {"type": "issue", "issue": source}}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.demo.standin import events
 from app.demo.standin.links import Reference, closing_references, mentions
-from app.demo.standin.objects import REACTIONS
+from app.demo.standin.objects_issues import REACTIONS
 from app.demo.standin.state import (
     AppRecord,
     Comment,
