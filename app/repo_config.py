@@ -1,0 +1,194 @@
+"""`.github/r4p.yml` becomes a RepoConfig, or a list of what is wrong with it (pure).
+
+Which file is read, and that it comes from the default branch only, is the caller's affair.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+from rapidfuzz import fuzz, process
+
+from app import yaml_document
+from app.yaml_document import Document
+
+MAX_VOTES = 32
+
+
+class Mode(StrEnum):
+    """How much of a verdict the world sees."""
+
+    SHADOW = "shadow"
+    """Judge and keep; publish only what somebody asked for by command."""
+    ADVISORY = "advisory"
+    """Publish; no check ever fails."""
+    ENFORCE = "enforce"
+    """Publish; the check of an incorrect patch fails."""
+
+
+class TriggerKind(StrEnum):
+    """What may start a judgement."""
+
+    PULL_REQUEST = "pull_request"
+    """Any change of an issue or of its pull requests."""
+    COMMAND = "command"
+    """`/r4p verify`."""
+
+
+class Comments(StrEnum):
+    """When the one comment on the issue is written."""
+
+    ALL = "all"
+    """After every judgement, also when all it says is that nothing can be said."""
+    OUTCOMES = "outcomes"
+    """When at least one patch was found correct or incorrect."""
+    NONE = "none"
+    """Only when somebody asked by command; otherwise the check runs speak alone."""
+
+
+class CommentOn(StrEnum):
+    """Where the comment stands."""
+
+    ISSUE = "issue"
+
+
+Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+class RepoConfig(BaseModel):
+    """What a repository decides about the bot."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        title="R4P bot's settings of one repository: .github/r4p.yml on the default branch",
+    )
+
+    version: Annotated[int, Field(ge=1, le=1, strict=True)]
+    """Version of this file's format."""
+    mode: Mode = Mode.SHADOW
+    """`shadow`: judge, publish only what was asked for by command. `advisory`: publish, no check
+    ever fails. `enforce`: publish, the check of an incorrect patch fails."""
+    triggers: Annotated[tuple[TriggerKind, ...], Field(min_length=1, max_length=2)] = (
+        TriggerKind.PULL_REQUEST,
+        TriggerKind.COMMAND,
+    )
+    """What may start a judgement: changes of pull requests and issues, or only `/r4p verify`."""
+    min_candidates: Annotated[int, Field(ge=1, le=16, strict=True)] = 2
+    """Judge an issue by itself only from this many open pull requests on; a command always may."""
+    quiet_minutes: Annotated[int, Field(ge=0, le=1_440, strict=True)] = 10
+    """How long nothing must have changed before the bot starts by itself."""
+    votes: Annotated[int, Field(ge=1, le=MAX_VOTES, strict=True)] = 4
+    """How often each group is judged, each time in another order."""
+    comments: Comments = Comments.OUTCOMES
+    """When the one comment is written. `all`: after every judgement. `outcomes`: when a patch was
+    found correct or incorrect. `none`: only when asked by command."""
+    comment_on: CommentOn = CommentOn.ISSUE
+    """Where the comment stands: on the issue, where all its pull requests meet."""
+    paths: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
+    """Only judge pull requests that touch one of these; `**` crosses folders. Empty: all."""
+    ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()
+    """Logins whose pull requests are never judged; a bot's login ends in `[bot]`."""
+
+
+WITHOUT_FILE = RepoConfig(version=1)
+"""What holds for a repository that has no file: it is watched in silence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with the file."""
+
+    line: int | None
+    """Counted from 1; None: the file as a whole."""
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.line is None else f"line {self.line}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigError:
+    """The file can't be used; the last good one stays in force."""
+
+    problems: tuple[Problem, ...]
+
+
+def parse(text: str) -> RepoConfig | ConfigError:
+    """The configuration in a file's text, whatever is written there."""
+    try:
+        document = yaml_document.read(text)
+    except yaml_document.RefusedError as refusal:
+        return ConfigError((Problem(refusal.line, str(refusal)),))
+    try:
+        return RepoConfig.model_validate(document.values)
+    except ValidationError as error:
+        return ConfigError(tuple(_problem(detail, document) for detail in error.errors()))
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema that editors use; published as `app/repo_config.schema.json`."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **RepoConfig.model_json_schema(),
+    }
+
+
+def _problem(detail: ErrorDetails, document: Document) -> Problem:
+    place = detail["loc"]
+    key = str(place[0])
+    if detail["type"] == "missing":
+        return Problem(None, f"`{key}` is missing: add `{key}: 1`")
+    line = document.line(*place)
+    if detail["type"] == "extra_forbidden":
+        return Problem(line, f"unknown key `{key[:40]}`{_meant(key)}")
+    return Problem(line, f"`{key}` can't be {_shown(detail['input'])}: {_expected(key)}")
+
+
+def _meant(key: str) -> str:
+    near = process.extractOne(
+        key, list(RepoConfig.model_fields), scorer=fuzz.ratio, score_cutoff=60
+    )
+    if near is None:
+        return f": known are {', '.join(RepoConfig.model_fields)}"
+    return f": did you mean `{near[0]}`?"
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "empty"
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "a mapping"
+        case _:
+            text = str(value)
+            return f"`{text[:40]}…`" if len(text) > 40 else f"`{text}`"
+
+
+def _expected(key: str) -> str:
+    schema = RepoConfig.model_json_schema()
+    field = schema["properties"][key]
+    if field.get("type") == "integer":
+        least, most = field["minimum"], field["maximum"]
+        return f"give {least}" if least == most else f"give a whole number from {least} to {most}"
+    if field.get("type") != "array":
+        return f"choose {_either(schema['$defs'][_name(field)]['enum'])}"
+    if "$ref" in field["items"]:
+        return f"give a list of {_either(schema['$defs'][_name(field['items'])]['enum'])}"
+    longest = field["items"]["maxLength"]
+    return f"give a list of at most {field['maxItems']} texts, each up to {longest} characters"
+
+
+def _name(field: dict[str, Any]) -> str:
+    return str(field["$ref"]).rpartition("/")[2]
+
+
+def _either(choices: list[str]) -> str:
+    *most, last = (f"`{choice}`" for choice in choices)
+    return f"{', '.join(most)} or {last}" if most else last

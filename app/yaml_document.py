@@ -1,0 +1,102 @@
+"""Reads a small YAML mapping from a stranger: no tags, no aliases, no surprises, with line numbers (pure).
+
+Every scalar is text except null and plain decimal numbers: `no`, `1:30` and `2026-03-01` stay what
+was written.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import yaml
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
+
+MAX_CHARACTERS = 65_536
+_MAX_DEPTH = 8
+_MAX_EVENTS = 5_000
+_TAG = "tag:yaml.org,2002:"
+_DECIMAL = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+
+Value = None | int | str | list["Value"] | dict[str, "Value"]
+
+
+class RefusedError(ValueError):
+    """The text is not such a mapping; `line` counts from 1 and is None for the whole of it."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The mapping and where its parts stand."""
+
+    values: Mapping[str, Value]
+    _root: yaml.MappingNode
+
+    def line(self, key: str | int, item: str | int | None = None) -> int:
+        """The line of a key that is there or, when it holds a list, of one of its items."""
+        name, value = next(pair for pair in self._root.value if pair[0].value == key)
+        listed = isinstance(value, yaml.SequenceNode) and isinstance(item, int)
+        return _line(value.value[item] if listed else name)
+
+
+def read(text: str) -> Document:
+    """The mapping that `text` holds. Raises RefusedError."""
+    if len(text) > MAX_CHARACTERS:
+        raise RefusedError(f"the file is longer than {MAX_CHARACTERS} characters")
+    try:
+        _check_events(text)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "a character that YAML does not allow"
+        raise RefusedError(f"not YAML: {problem}", mark.line + 1 if mark else None) from None
+    if not isinstance(node, yaml.MappingNode):
+        raise RefusedError("the file holds no settings: begin with `version: 1`")
+    return Document(_mapping(node), node)
+
+
+def _check_events(text: str) -> None:
+    """Composing is recursive and aliases multiply, so both are bounded before it begins."""
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+        depth += isinstance(event, CollectionStartEvent)
+        depth -= isinstance(event, CollectionEndEvent)
+        line = event.start_mark.line + 1 if event.start_mark else None
+        if isinstance(event, AliasEvent):
+            raise RefusedError("aliases (`*name`) are not allowed: write the value out", line)
+        if depth > _MAX_DEPTH:
+            raise RefusedError(f"nested more than {_MAX_DEPTH} levels deep", line)
+        if count > _MAX_EVENTS:
+            raise RefusedError("too many entries", line)
+
+
+def _mapping(node: yaml.MappingNode) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise RefusedError("a key must be a word", _line(key))
+        if key.value in values:
+            raise RefusedError(f"`{key.value[:40]}` is set twice", _line(key))
+        values[key.value] = _value(value)
+    return values
+
+
+def _value(node: yaml.Node) -> Value:
+    kind = node.tag.removeprefix(_TAG)
+    if isinstance(node, yaml.MappingNode) and kind == "map":
+        return _mapping(node)
+    if isinstance(node, yaml.SequenceNode) and kind == "seq":
+        return [_value(item) for item in node.value]
+    if not isinstance(node, yaml.ScalarNode) or "/" in kind or kind.startswith(("!", "tag:")):
+        raise RefusedError(f"the tag `{kind[:40]}` is not allowed", _line(node))
+    if kind == "null":
+        return None
+    text = str(node.value)
+    return int(text) if kind == "int" and _DECIMAL.fullmatch(text) else text
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
