@@ -58,6 +58,20 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """A job to store, and when it may run."""
+
+    job: Job
+    delay_seconds: float = 0.0
+    """0: at once, also when the same work waits. Else a ready job of the same key that is not yet
+    due waits this long again, at most `DEBOUNCES` times in all."""
+
+
+DEBOUNCES = 6
+"""A job that is wanted again and again still runs, this many delays after it was first wanted."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordEvent(Job):
     """Turn one stored delivery into outcome events and into the jobs that follow from it."""
 

@@ -80,7 +80,6 @@ jobs = Table(
     Column("delivery_guid", Text, index=True, comment="the delivery it came from, if one"),
     Column("state", Text, nullable=False, server_default="ready"),
     Column("attempt", Integer, nullable=False, server_default="0", comment="counted at claim"),
-    Column("max_attempts", Integer, nullable=False, server_default="3"),
     Column("token", BigInteger, nullable=False, server_default="0", comment="fencing token"),
     _now("run_after"),
     _now("created_at"),

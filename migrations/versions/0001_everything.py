@@ -107,7 +107,6 @@ def upgrade() -> None:
         sa.Column(
             "attempt", sa.Integer(), server_default="0", nullable=False, comment="counted at claim"
         ),
-        sa.Column("max_attempts", sa.Integer(), server_default="3", nullable=False),
         sa.Column(
             "token", sa.BigInteger(), server_default="0", nullable=False, comment="fencing token"
         ),
@@ -124,6 +123,7 @@ def upgrade() -> None:
         sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("error", sa.Text(), nullable=True, comment="why the last attempt failed"),
+        sa.Column("progress", sa.Text(), nullable=True, comment="how far it is, for people"),
         sa.CheckConstraint(
             "state in ('ready','running','done','dead','superseded')", name=op.f("ck_jobs_state")
         ),

@@ -1,0 +1,133 @@
+"""The queue of record as a whole: what is due, what was left behind, what gave up, how much waits."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.exc import IntegrityError
+
+from app.db.store.jobs import StoredJob
+from app.db.tables import etags, jobs
+from app.identifiers import InstallationId, JobId, RepositoryId
+from app.jobs import Queue
+
+LEFT_BEHIND: Final = "its lease ended: the worker died, hung or lost the database"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadJob:
+    """A job that gave up, and why."""
+
+    id: JobId
+    kind: str
+    key: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many jobs of a queue are in a state; the oldest due one has waited this long."""
+
+    queue: str
+    state: str
+    jobs: int
+    lag_seconds: float
+
+
+def due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
+    """Jobs that could be claimed now, the longest due first; ones being claimed are left out."""
+    chosen = (
+        select(jobs.c.id)
+        .where(jobs.c.queue == queue.value, jobs.c.state == "ready", jobs.c.run_after <= func.now())
+        .order_by(jobs.c.run_after, jobs.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return tuple(StoredJob(JobId(id_), queue, is_due=True) for id_ in connection.scalars(chosen))
+
+
+def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
+    """Take jobs back from workers that stopped beating: ready again, or dead after the last attempt.
+
+    Returns those that are dead now.
+    """
+    rows = connection.exec_driver_sql(
+        """
+        update jobs set lease_until = null, run_after = now(),
+            error = %(why)s || ' (attempt ' || attempt || ')',
+            finished_at = case when judged.state <> 'ready' then now() end, state = judged.state
+        from (
+            select id, case
+                when attempt >= %(limit)s then 'dead'
+                when exists (select from jobs as ready
+                    where ready.key = expired.key and ready.state = 'ready') then 'superseded'
+                else 'ready' end as state
+            from jobs as expired where state = 'running' and lease_until < now()
+            for update of expired skip locked) as judged
+        where jobs.id = judged.id
+        returning jobs.id, jobs.state
+        """,
+        {"why": LEFT_BEHIND, "limit": max_attempts},
+    )
+    return tuple(JobId(row.id) for row in rows if row.state == "dead")
+
+
+def dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
+    """The newest jobs that gave up."""
+    rows = connection.execute(
+        select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error)
+        .where(jobs.c.state == "dead")
+        .order_by(jobs.c.id.desc())
+        .limit(limit)
+    )
+    return tuple(DeadJob(JobId(row.id), row.kind, row.key, row.error) for row in rows)
+
+
+def requeue(connection: Connection, job: JobId) -> bool:
+    """Give a dead job all its attempts again. False: it is not dead, or its work waits already."""
+    try:
+        with connection.begin_nested():
+            changed = connection.execute(
+                jobs.update()
+                .where(jobs.c.id == job, jobs.c.state == "dead")
+                .values(
+                    state="ready", attempt=0, error=None, finished_at=None, run_after=func.now()
+                )
+            )
+    except IntegrityError:  # uq_jobs_ready_key
+        return False
+    return bool(changed.rowcount)
+
+
+def counts(connection: Connection) -> tuple[Count, ...]:
+    """Jobs by queue and state, in one query."""
+    rows = connection.exec_driver_sql(
+        """
+        select queue, state, count(*) as jobs, coalesce(extract(epoch from
+            now() - min(run_after) filter (where state = 'ready' and run_after < now())), 0) as lag
+        from jobs group by queue, state order by queue, state
+        """
+    )
+    return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
+
+
+def forget(
+    connection: Connection, installation: InstallationId, repository: RepositoryId | None
+) -> int:
+    """Supersede what an installation, or one repository of it, still has waiting or running."""
+    where = [jobs.c.installation_id == installation, jobs.c.state.in_(["ready", "running"])]
+    if repository is not None:
+        where.append(jobs.c.repository_id == repository)
+    where.append(jobs.c.kind != "purge_data")
+    changed = connection.execute(
+        jobs.update()
+        .where(*where)
+        .values(state="superseded", finished_at=func.now(), lease_until=None)
+    )
+    return changed.rowcount
+
+
+def prune_etags(connection: Connection, days: int) -> int:
+    """Drop revalidation answers nobody has used for so long."""
+    age = func.make_interval(0, 0, 0, days)
+    return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount

@@ -1,0 +1,144 @@
+"""The doorbell: the only module that sends to the queue's broker, and nothing depends on it.
+
+A ring says that a job may be due. It is never retried: the sweeper rings again for whatever is
+still due, and a job claimed by nobody lies safe in PostgreSQL.
+"""
+
+import queue
+import threading
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Final
+
+from celery import Celery
+from kombu.exceptions import KombuError, OperationalError
+from redis.exceptions import RedisError
+
+from app.db.store.jobs import StoredJob
+from app.identifiers import JobId
+from app.jobs import Queue
+from app.metrics import Metrics
+
+RUN_TASK: Final = "r4p.run"
+"""The task that claims and runs a job: `(job id, queue)`."""
+
+SOCKET_SECONDS: Final = 1.0
+
+TIME_LIMIT_SECONDS: Final[Mapping[Queue, float | None]] = {
+    Queue.EVENTS: 120,
+    Queue.GITHUB: 1_800,
+    Queue.VERIFY: 7_200,
+    Queue.AGENTS: 7_200,
+    Queue.TRAIN: None,
+}
+"""After this a worker's process is killed and replaced; the attempt counts. None: no limit."""
+
+_BURST: Final = 4
+"""Rings per queue and batch; a worker that was rung for one job goes on with the next due one."""
+_PAUSE_SECONDS: Final = 0.1
+
+_DOWN: Final = (OperationalError, KombuError, RedisError, OSError)
+
+
+class Doorbell:
+    """Rings for jobs by task name, over a small pool of connections. Safe to share by threads."""
+
+    def __init__(self, redis_url: str) -> None:
+        self._celery = Celery("r4p", broker=redis_url, set_as_current=False)
+        self._celery.conf.update(
+            broker_transport_options={
+                "socket_timeout": SOCKET_SECONDS,
+                "socket_connect_timeout": SOCKET_SECONDS,
+            },
+            broker_connection_retry=False,
+            broker_connection_timeout=SOCKET_SECONDS,
+            broker_pool_limit=4,
+            task_publish_retry=False,
+            task_ignore_result=True,
+            task_serializer="json",
+            worker_send_task_events=False,
+        )
+
+    def ring(self, queue: Queue, job: JobId) -> bool:
+        """Say that a job may be due. False: the broker did not take it within about a second."""
+        try:
+            self._celery.send_task(
+                RUN_TASK,
+                (job, queue.value),
+                queue=queue.value,
+                retry=False,
+                time_limit=TIME_LIMIT_SECONDS[queue],
+            )
+        except _DOWN:
+            return False
+        return True
+
+    def waiting(self, queue: Queue) -> int | None:
+        """How many rings nobody has heard yet; None when the broker does not answer."""
+        try:
+            with self._celery.connection_for_write().channel() as channel:
+                return int(channel.queue_declare(queue.value, passive=True).message_count)
+        except _DOWN:
+            return None
+
+    def answers(self) -> bool:
+        """Whether the broker answers within about a second."""
+        return self.waiting(Queue.EVENTS) is not None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._celery.close()
+
+
+class BackgroundDoorbell:
+    """Rings from a thread of its own, so that no request ever waits for the broker.
+
+    A burst is rung for a few times only; when the broker is away, what piled up is dropped.
+    """
+
+    def __init__(self, doorbell: Doorbell, metrics: Metrics) -> None:
+        self._doorbell = doorbell
+        self._metrics = metrics
+        self._jobs: queue.SimpleQueue[StoredJob | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="doorbell", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread, waiting at most for the ring it is at."""
+        self._stopping.set()
+        self._jobs.put(None)
+        self._thread.join(3 * SOCKET_SECONDS)
+
+    def ring_soon(self, jobs: Iterable[StoredJob]) -> None:
+        """Have the due ones of these jobs rung for. Never blocks."""
+        for job in jobs:
+            if job.is_due:
+                self._jobs.put(job)
+
+    def _work(self) -> None:
+        while (batch := self._batch()) and not self._stopping.is_set():
+            self._ring(batch)
+            if len(batch) > _BURST:
+                self._stopping.wait(_PAUSE_SECONDS)
+
+    def _batch(self) -> list[StoredJob]:
+        first = self._jobs.get()
+        batch = [first]
+        while not self._jobs.empty():
+            batch.append(self._jobs.get())
+        return [job for job in batch if job is not None]
+
+    def _ring(self, batch: list[StoredJob]) -> None:
+        for queue_, jobs in groupby(sorted(batch, key=_by_queue), key=_by_queue):
+            for job in list(jobs)[:_BURST]:
+                if not self._doorbell.ring(queue_, job.id):
+                    self._metrics.add("r4p_doorbell_failures_total")
+                    return
+
+
+def _by_queue(job: StoredJob) -> Queue:
+    return job.queue

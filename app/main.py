@@ -1,0 +1,102 @@
+"""The web process's composition root: settings in, an application out."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.db.session import engine
+from app.db.store import deliveries
+from app.dispatch import BackgroundDoorbell, Doorbell
+from app.events import Event, Ignored, RepositoryEvent, parse
+from app.github.signature import VerifiedBody
+from app.health import Health
+from app.identifiers import DeliveryGuid
+from app.ignored import IgnoredCounts
+from app.jobs import Planned, RecordEvent
+from app.metrics import Metrics
+from app.settings import BrokerSettings, DatabaseSettings, WebhookSettings, load
+from app.webhook import PATH, Decide, Decision, Door, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """All that the web process is told."""
+
+    database: DatabaseSettings
+    broker: BrokerSettings
+    webhook: WebhookSettings
+
+
+def web_settings() -> WebSettings:
+    """From the environment. Raises SettingsError."""
+    return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
+
+
+def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAPI:
+    """The application; it connects to nothing before it starts.
+
+    `decide` replaces what the bot makes of a delivery.
+    """
+    database_url = settings.database.database_url
+    pool = deliveries.pool(database_url, size=settings.database.pool_size)
+    database = engine(database_url, pool_size=2)
+    metrics, doorbell = Metrics(), Doorbell(settings.broker.redis_url)
+    background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
+    secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
+    limits = Limits(secrets, settings.webhook.max_body_bytes)
+    door = Door(limits, decide or _decide, pool, background, ignored, metrics)
+    health = Health(database, doorbell, metrics)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await pool.open()
+        background.start()
+        flushing = asyncio.create_task(ignored.keep_flushing())
+        yield
+        flushing.cancel()
+        with suppress(asyncio.CancelledError):
+            await flushing
+        await ignored.flush()
+        background.stop()
+        doorbell.close()
+        await pool.close()
+        database.dispose()
+
+    app = FastAPI(
+        title="R4P bot", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
+    )
+    # Plain routes: FastAPI's own argument handling would cost a tenth of the webhook.
+    app.add_route(PATH, door.receive, methods=["POST"], include_in_schema=False)
+    app.add_route("/healthz", health.alive)
+    app.add_route("/readyz", health.ready)
+    app.add_route("/metrics", health.scrape)
+    return app
+
+
+def serve(host: str, port: int) -> None:
+    """Run the web process until it is told to stop."""
+    uvicorn.run(
+        create_app(web_settings()),
+        host=host,
+        port=port,
+        access_log=False,
+        server_header=False,
+        log_level="warning",
+        timeout_graceful_shutdown=10,
+    )
+
+
+def _decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
+    parsed = parse(event, delivery, body)
+    if isinstance(parsed, Ignored):
+        return parsed
+    repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
+    return Decision(parsed.installation, repository, _planned(parsed))
+
+
+def _planned(event: Event) -> tuple[Planned, ...]:
+    return (Planned(RecordEvent(event.installation, event.delivery)),)

@@ -1,0 +1,100 @@
+"""The Celery object: queues, limits, the clock. `celery -A worker.celery_app worker|beat`."""
+
+import multiprocessing
+from collections.abc import Callable
+from functools import cache
+from multiprocessing.synchronize import Event
+from typing import Final
+
+from celery import Celery
+from celery.signals import worker_shutting_down
+
+from app.jobs import Queue
+from app.settings import BrokerSettings, QueueSettings, load
+from worker import tasks, wiring
+from worker.tasks import Runtime
+
+SOFT_SHUTDOWN_SECONDS: Final = 20.0
+"""After SIGTERM (mapped to SIGQUIT) running jobs have this long to stop by themselves."""
+TIDY_SECONDS: Final = 600.0
+
+MakeRuntime = Callable[[QueueSettings, BrokerSettings, Callable[[], bool]], Runtime]
+"""Settings, and whether this process is stopping, to what a worker process works with."""
+
+
+def create(broker: BrokerSettings, pace: QueueSettings, make: MakeRuntime) -> Celery:
+    """A Celery application whose tasks run on what `make` makes in each child process."""
+    celery = Celery("r4p-worker", broker=broker.redis_url)
+    celery.conf.update(_configuration(pace))
+    celery.conf.beat_schedule = _schedule(pace)
+    stopping = _stopping()
+
+    @cache  # once per child process: the parent runs no task, so a fork copies nothing
+    def runtime() -> Runtime:
+        return make(pace, broker, stopping.is_set)
+
+    tasks.register(celery, runtime)
+    return celery
+
+
+def _configuration(pace: QueueSettings) -> dict[str, object]:
+    return {
+        "task_default_queue": Queue.EVENTS.value,
+        # Acknowledged before it runs: a lost ring is rung again, a doubled one finds nothing.
+        "task_acks_late": False,
+        "worker_prefetch_multiplier": 1,
+        "worker_concurrency": pace.concurrency,
+        "task_ignore_result": True,
+        "result_backend": None,
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        "worker_send_task_events": False,
+        "worker_enable_remote_control": False,
+        "worker_soft_shutdown_timeout": SOFT_SHUTDOWN_SECONDS,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_transport_options": {"socket_timeout": 2.0, "socket_connect_timeout": 2.0},
+        "timezone": "UTC",
+    }
+
+
+def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
+    """A tick that nobody hears before the next one is worth nothing, so each expires."""
+
+    def every(seconds: float, task: str, *arguments: str) -> dict[str, object]:
+        return {
+            "task": task,
+            "args": arguments,
+            "schedule": seconds,
+            "options": {"expires": seconds, "queue": Queue.EVENTS.value},
+        }
+
+    return {
+        "sweep": every(pace.sweep_seconds, tasks.SWEEP),
+        "janitor": every(TIDY_SECONDS, tasks.TIDY),
+        "reconcile": every(pace.reconcile_seconds, tasks.TICK, "reconcile"),
+        "reactions": every(pace.reactions_seconds, tasks.TICK, "reactions"),
+    }
+
+
+def _stopping() -> Event:
+    """An event that children inherit; the parent sets it when it is told to shut down."""
+    stopping = multiprocessing.get_context("fork").Event()
+
+    def tell(**_signal: object) -> None:
+        stopping.set()
+
+    worker_shutting_down.connect(tell, weak=False)
+    return stopping
+
+
+@cache
+def _app() -> Celery:
+    return create(load(BrokerSettings), load(QueueSettings), wiring.runtime)
+
+
+def __getattr__(name: str) -> Celery:
+    """`app`, made when Celery's command asks for it, so that an import reads no environment."""
+    if name == "app":
+        return _app()
+    raise AttributeError(name)

@@ -1,0 +1,21 @@
+"""How an attempt may end other than by being done.
+
+Postponed      somebody else was not ready; the attempt is not counted
+GiveUp         another attempt would end the same way: dead at once
+model.errors.Superseded    newer work made this pointless; quiet
+app.db.store.jobs.Fenced   the job is no longer ours; quiet
+
+Anything else is counted, logged with its trace and tried again, up to the limit of attempts.
+"""
+
+
+class Postponed(Exception):
+    """Try again later, as if this attempt had not been."""
+
+    def __init__(self, why: str, *, after_seconds: float) -> None:
+        super().__init__(why)
+        self.after_seconds = after_seconds
+
+
+class GiveUp(Exception):
+    """Final: the message says what somebody has to change before it is worth another attempt."""
