@@ -114,12 +114,10 @@ def comments(
 
 def reactions(
     github: Connection, repository: RepositoryRef, comment_id: CommentId
-) -> tuple[ReactionFacts, ...] | None:
-    """The first hundred reactions to a comment; None when nothing changed since last asked."""
+) -> tuple[ReactionFacts, ...]:
+    """The first hundred reactions to a comment; asking again is free while nothing changes."""
     path = f"/repos/{repository.full_name}/issues/comments/{comment_id}/reactions"
     answer = github.get_conditional(repository, path, {"per_page": 100})
-    if answer.status == 304:
-        return None
     return tuple(
         ReactionFacts(
             id=item.id,
