@@ -48,6 +48,14 @@ class Verb(StrEnum):
     HELP = "help"
 
 
+class Button(StrEnum):
+    """The buttons of our check runs; GitHub shows them to those who may write."""
+
+    VERIFY = "r4p-verify"
+    AGREE = "r4p-agree"
+    DISAGREE = "r4p-disagree"
+
+
 class GroupEdit(StrEnum):
     """What `group` does."""
 
