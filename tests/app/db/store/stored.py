@@ -1,0 +1,46 @@
+"""A few words for tests to speak with the queue of record."""
+
+from sqlalchemy import Engine, text
+
+from app.db.store import jobs
+from app.db.store.jobs import StoredJob
+from app.identifiers import InstallationId, IssueNumber, PullNumber, RepositoryId
+from app.jobs import EvaluateIssue, Job, LocateIssues, Planned
+
+LEASE = 60.0
+
+
+def an_issue(number: int = 1, trigger: str = "pull_request") -> EvaluateIssue:
+    return EvaluateIssue(InstallationId(5), RepositoryId(7), IssueNumber(number), trigger)
+
+
+def a_pull(number: int = 1) -> LocateIssues:
+    return LocateIssues(InstallationId(5), RepositoryId(7), PullNumber(number))
+
+
+def put(
+    database: Engine, *wanted: Job, delay: float = 0.0, delivery: str | None = None
+) -> tuple[StoredJob, ...]:
+    """Store jobs, committed."""
+    planned = [Planned(job, delay) for job in wanted]
+    with database.begin() as connection:
+        return jobs.enqueue(connection, planned, delivery=delivery)
+
+
+def rows(database: Engine, columns: str = "state") -> list[object]:
+    """Columns of all jobs in the order of their ids; bare values when it is one column."""
+    with database.connect() as connection:
+        found = connection.execute(text(f"select {columns} from jobs order by id")).all()
+    return [tuple(row) if len(row) > 1 else row[0] for row in found]
+
+
+def execute(database: Engine, statement: str) -> None:
+    """Do to the database what time or a stranger would."""
+    with database.begin() as connection:
+        connection.execute(text(statement))
+
+
+def let_leases_end(database: Engine) -> None:
+    execute(
+        database, "update jobs set lease_until = now() - interval '1 s' where state = 'running'"
+    )

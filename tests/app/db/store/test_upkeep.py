@@ -1,0 +1,77 @@
+"""The queue as a whole: what is due, what gave up, what is counted, what is forgotten."""
+
+import pytest
+
+from app.db.store import jobs, upkeep
+from app.identifiers import InstallationId, RepositoryId
+from app.jobs import PurgeData, Queue
+from tests.app.db.store.stored import LEASE, a_pull, an_issue, execute, put, rows
+
+pytestmark = pytest.mark.services
+
+
+def test_only_what_could_be_claimed_now_is_due(database):
+    due, running = put(database, a_pull(1), a_pull(2))
+    jobs.claim(database, running.id, LEASE)
+    put(database, an_issue(), delay=60)
+    with database.begin() as connection:
+        assert upkeep.due(connection, Queue.GITHUB, 10) == (due,)
+        assert upkeep.due(connection, Queue.VERIFY, 10) == ()
+
+
+def test_due_jobs_are_limited_and_those_being_looked_at_are_left_out(database):
+    put(database, *(a_pull(number) for number in range(5)))
+    with database.begin() as one, database.begin() as other:
+        assert len(upkeep.due(one, Queue.GITHUB, 3)) == 3
+        assert len(upkeep.due(other, Queue.GITHUB, 3)) == 2
+
+
+def test_a_dead_job_gets_all_its_attempts_again(database):
+    (stored,) = put(database, a_pull())
+    jobs.bury(database, jobs.claim(database, stored.id, LEASE), "no use")
+    with database.begin() as connection:
+        assert upkeep.requeue(connection, stored.id)
+        assert not upkeep.requeue(connection, stored.id)
+    assert jobs.claim(database, stored.id, LEASE).attempt == 1
+
+
+def test_a_dead_job_whose_work_waits_already_stays_dead(database):
+    (stored,) = put(database, an_issue())
+    jobs.bury(database, jobs.claim(database, stored.id, LEASE), "no use")
+    put(database, an_issue())
+    with database.begin() as connection:
+        assert not upkeep.requeue(connection, stored.id)
+    assert rows(database) == ["dead", "ready"]
+
+
+def test_jobs_are_counted_by_queue_and_state_with_the_longest_wait(database):
+    put(database, a_pull(1), a_pull(2))
+    jobs.claim_next(database, Queue.GITHUB, LEASE)
+    execute(database, "update jobs set run_after = now() - interval '30 s'")
+    with database.connect() as connection:
+        ready, running = upkeep.counts(connection)
+    assert (ready.queue, ready.state, ready.jobs) == ("github", "ready", 1)
+    assert ready.lag_seconds == pytest.approx(30, abs=5)
+    assert (running.state, running.jobs, running.lag_seconds) == ("running", 1, 0)
+
+
+def test_what_waits_for_a_removed_repository_is_forgotten_but_not_the_purge(database):
+    purge = PurgeData(InstallationId(5), RepositoryId(7))
+    put(database, an_issue(), purge)
+    with database.begin() as connection:
+        assert upkeep.forget(connection, InstallationId(5), RepositoryId(8)) == 0
+        assert upkeep.forget(connection, InstallationId(5), RepositoryId(7)) == 1
+    assert rows(database, "kind, state") == [
+        ("evaluate_issue", "superseded"),
+        ("purge_data", "ready"),
+    ]
+
+
+def test_etags_nobody_used_for_long_are_dropped(database):
+    execute(
+        database,
+        "insert into etags (installation_id, path, etag, body, updated_at)"
+        " values (1, 'old', 'x', '', now() - interval '40 days'), (1, 'new', 'x', '', now())",
+    )
+    with database.begin() as connection:
+        assert upkeep.prune_etags(connection, days=30) == 1

@@ -1,0 +1,39 @@
+"""Fixtures for every test: real services, started once when the first test asks for them."""
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+from sqlalchemy import Engine
+
+from app.db.session import engine
+from tests import services as running_services
+from tests.services import Services
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[Services]:
+    """PostgreSQL and Valkey for the whole session."""
+    with running_services.running() as servers:
+        yield servers
+
+
+@pytest.fixture
+def database_url(services) -> str:
+    """An empty database at head; a test that changes its schema makes one of its own."""
+    return services.clean_database()
+
+
+@pytest.fixture
+def database(database_url) -> Iterator[Engine]:
+    """An engine on an empty database at head."""
+    pooled = engine(database_url)
+    yield pooled
+    pooled.dispose()
+
+
+@pytest.fixture
+def broker(services) -> Iterator[redis.Redis]:
+    """A client of the session's broker, emptied for this test."""
+    with services.broker() as client:
+        yield client
