@@ -10,8 +10,16 @@ from datetime import datetime
 from sqlalchemy import Connection, case, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.tables import deliveries, groups, installations, pull_requests, repositories
+from app.db.tables import (
+    deliveries,
+    group_members,
+    groups,
+    installations,
+    pull_requests,
+    repositories,
+)
 from app.events import (
+    CheckEvent,
     Event,
     InstallationAction,
     InstallationEvent,
@@ -23,7 +31,7 @@ from app.events import (
     Repository,
     RepositoryEvent,
 )
-from app.identifiers import DeliveryGuid, InstallationId
+from app.identifiers import DeliveryGuid, InstallationId, IssueNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,30 @@ def reflect(connection: Connection, event: Event, received_at: datetime) -> None
         _pull(connection, event, received_at)
     if isinstance(event, IssueEvent):
         _issue(connection, event, received_at)
+
+
+def linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
+    """The issues we know in whose groups the subject of the event stands; its own if it is one."""
+    query = (
+        select(groups.c.issue_number)
+        .outerjoin(group_members, group_members.c.group_id == groups.c.id)
+        .where(groups.c.repository_id == event.repository.id)
+    )
+    member = group_members.c.forced.is_distinct_from(False)
+    match event:
+        case PullRequestEvent():
+            query = query.where(member, group_members.c.pull_number == event.number)
+        case IssueEvent():
+            query = query.where(groups.c.issue_number == event.number)
+        case CheckEvent():
+            at_head = select(pull_requests.c.number).where(
+                pull_requests.c.repository_id == event.repository.id,
+                pull_requests.c.head_sha == event.head,
+            )
+            query = query.where(member, group_members.c.pull_number.in_(at_head))
+        case _:
+            return frozenset()
+    return frozenset(IssueNumber(row[0]) for row in connection.execute(query))
 
 
 def _installation(connection: Connection, event: InstallationEvent, received_at: datetime) -> None:

@@ -16,6 +16,7 @@ from app.db.tables import (
 )
 from app.identifiers import CommitSha, DeliveryGuid, IssueNumber, PullNumber, RepositoryId
 from app.outcomes import Details, EventKind, OutcomeEvent
+from app.policy import BY_COMMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +156,13 @@ _OF_THE_VERDICT = (
 
 
 def _public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]:
-    """The newest verdict that could be read on GitHub at that time, in GitHub's whole seconds."""
+    """The newest verdict that could be read on GitHub at that time, in GitHub's whole seconds.
+
+    In shadow mode only what was asked for by command is shown.
+    """
     published = evaluations.c.published_at
     query = select(evaluations.c.id).where(
-        evaluations.c.mode != "shadow",
+        or_(evaluations.c.mode != "shadow", evaluations.c.trigger == BY_COMMAND),
         func.date_trunc("second", published) <= event.occurred_at,
     )
     if event.pull is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, union
 
@@ -10,15 +10,30 @@ from app.db.session import transaction
 from app.db.store import outcome_events as event_store
 from app.db.tables import (
     candidates,
+    effects,
     evaluation_candidates,
     evaluations,
     group_members,
     groups,
+    installations,
     outcome_events,
     outcomes,
+    pull_requests,
+    repositories,
 )
-from app.identifiers import CommitSha, PullNumber, RepositoryId
-from app.outcomes import RULE_VERSION, History, Outcome, OutcomeKind, Snapshot, derive
+from app.identifiers import (
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    IssueRef,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+from app.outcomes import RULE_VERSION, EventKind, History, Outcome, OutcomeKind, Snapshot, derive
+
+WATCHED_AFTER_CLOSING = timedelta(days=30)
+"""How long after its issue was closed the thumbs on a verdict are still counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +51,20 @@ class OutcomeRow:
     occurred_at: datetime
     verdict_public: bool
     """Whether a verdict could be read then: if so, it may have led to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPullRow:
+    """A merge, with the commits that git needs to find its lines again."""
+
+    head: CommitSha
+    base: CommitSha
+    merge: CommitSha
+    merged_at: datetime
+    branch: str
+    """What it was merged into."""
+    default_branch: str | None
+    """None: not told yet."""
 
 
 def history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
@@ -141,6 +170,73 @@ def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]
         )
         for row in rows
     )
+
+
+def merged_pull(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> MergedPullRow | None:
+    """How a pull request of one of our groups was merged; None when that isn't known."""
+    row = connection.execute(
+        select(
+            outcome_events.c.head_sha,
+            outcome_events.c.data,
+            outcome_events.c.occurred_at,
+            pull_requests.c.base_ref,
+            repositories.c.default_branch,
+        )
+        .join(
+            pull_requests,
+            (pull_requests.c.repository_id == outcome_events.c.repository_id)
+            & (pull_requests.c.number == outcome_events.c.pull_number),
+        )
+        .join(repositories, repositories.c.id == outcome_events.c.repository_id)
+        .where(
+            outcome_events.c.repository_id == number,
+            outcome_events.c.pull_number == pull,
+            outcome_events.c.kind == EventKind.PULL_MERGED.value,
+        )
+        .order_by(outcome_events.c.occurred_at, outcome_events.c.source)
+        .limit(1)
+    ).one_or_none()
+    if row is None or not (row.head_sha and row.data.get("base") and row.data.get("commit")):
+        return None
+    return MergedPullRow(
+        head=CommitSha(row.head_sha),
+        base=CommitSha(row.data["base"]),
+        merge=CommitSha(row.data["commit"]),
+        merged_at=row.occurred_at,
+        branch=row.base_ref,
+        default_branch=row.default_branch,
+    )
+
+
+def watched_comments(connection: Connection) -> list[IssueRef]:
+    """Issues with a comment of ours on which people may still react: open ones, or closed lately."""
+    recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
+    rows = connection.execute(
+        select(
+            repositories.c.installation_id,
+            repositories.c.id,
+            repositories.c.full_name,
+            groups.c.issue_number,
+        )
+        .join(groups, groups.c.repository_id == repositories.c.id)
+        .join(effects, effects.c.key == func.concat("comment:group:", groups.c.id))
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(
+            effects.c.github_id.is_not(None),
+            installations.c.suspended_at.is_(None),
+            (groups.c.state == "open") | recent,
+        )
+        .order_by(groups.c.id)
+    )
+    return [
+        IssueRef(
+            RepositoryRef(InstallationId(row.installation_id), RepositoryId(row.id), row.full_name),
+            IssueNumber(row.issue_number),
+        )
+        for row in rows
+    ]
 
 
 def _snapshots(

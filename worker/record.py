@@ -1,0 +1,131 @@
+"""Deliveries become rows and further jobs; what is to be forgotten is deleted. Database only."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from app import repo_config
+from app.db.store import groups, mirror, outcome_events, outcomes, purge
+from app.events import Event, Ignored, RepositoryEvent, parse
+from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
+from app.jobs import MeasureSurvival, Planned, PurgeData, RecordEvent, ResolvePermission
+from app.outcomes import EventKind, OutcomeEvent, observe
+from app.policy import KnownLinks, follow_ups
+from app.repo_config import WITHOUT_FILE, ConfigError, RepoConfig
+from worker.context import Context
+
+SURVIVAL_DAYS = (7, 30, 90)
+"""When the lines of a merged pull request are counted."""
+
+NEED_PERMISSION = frozenset(
+    {
+        EventKind.PULL_CLOSED,
+        EventKind.PULL_MERGED,
+        EventKind.PULL_REOPENED,
+        EventKind.REVIEW_SUBMITTED,
+        EventKind.AGREED,
+        EventKind.DISAGREED,
+        EventKind.REACTION,
+    }
+)
+"""Acts whose weight depends on who did them. Pushes and CI don't ask for it: they are too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEventHandler:
+    """Reads one stored delivery again: rows, raw events, outcomes and what follows, all or nothing."""
+
+    own_app: int | None
+    """Our App's id, whose own checks are no CI; None: not known to this process."""
+    mention: str | None
+    """The App's name, as people address it in commands."""
+    host: str
+    """Where GitHub is, such as `github.com`."""
+    day_seconds: float
+    """How long a day lasts, for survival."""
+    least_quiet_seconds: float
+    """A burst of events on one issue is one evaluation, whatever the repository configured."""
+
+    def __call__(self, context: Context, job: RecordEvent) -> None:
+        """Record the job's delivery; one that was purged meanwhile leaves no trace."""
+        with context.transaction() as connection:
+            delivery = mirror.delivery(connection, job.delivery)
+            if delivery is None:
+                return
+            event = parse(delivery.event, job.delivery, delivery.body, own_app=self.own_app)
+            if isinstance(event, Ignored):
+                return
+            mirror.reflect(connection, event, delivery.received_at)
+            if isinstance(event, RepositoryEvent):
+                seen = observe(event, delivery.received_at, self.mention)
+                record(connection, event.repository.id, seen, job.delivery)
+                context.enqueue(connection, list(self._afterwards(event.repository, seen)))
+            context.enqueue(connection, follow_ups(event, self._known(connection, event)))
+
+    def _afterwards(
+        self, repository: RepositoryRef, seen: Sequence[OutcomeEvent]
+    ) -> Iterator[Planned]:
+        """Who acted, and later on whether what was merged is still there."""
+        yield from ask_permissions(repository, seen)
+        for event in seen:
+            if event.kind == EventKind.PULL_MERGED and event.pull is not None:
+                for days in SURVIVAL_DAYS:
+                    job = MeasureSurvival(repository.installation, repository.id, event.pull, days)
+                    yield Planned(job, days * self.day_seconds)
+
+    def _known(self, connection: Connection, event: Event) -> KnownLinks:
+        if not isinstance(event, RepositoryEvent):
+            return KnownLinks()
+        config = _config(connection, event.repository.id)
+        return KnownLinks(
+            issues=mirror.linked_issues(connection, event),
+            host=self.host,
+            quiet_seconds=max(config.quiet_minutes * 60.0, self.least_quiet_seconds),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeDataHandler:
+    """Deletes what is stored of an installation, or of one repository of it."""
+
+    def __call__(self, context: Context, job: PurgeData) -> None:
+        """Delete in one transaction; what is gone already stays gone."""
+        with context.transaction() as connection:
+            purge.purge(connection, job.installation, job.repository)
+
+
+def record(
+    connection: Connection,
+    number: RepositoryId,
+    events: Sequence[OutcomeEvent],
+    delivery: DeliveryGuid | None = None,
+) -> None:
+    """Store raw events and bring the outcomes that they touch up to date."""
+    outcome_events.append(connection, number, events, delivery)
+    touched = outcome_events.touched(connection, number, events)
+    outcomes.rederive(connection, number, touched)
+
+
+def ask_permissions(repository: RepositoryRef, events: Sequence[OutcomeEvent]) -> list[Planned]:
+    """One job per person whose right matters and isn't known."""
+    people = {
+        event.actor
+        for event in events
+        if event.kind in NEED_PERMISSION
+        and event.actor is not None
+        and event.permission is None
+        and not event.details.by_bot
+    }
+    return [
+        Planned(ResolvePermission(repository.installation, repository.id, actor))
+        for actor in sorted(people)
+    ]
+
+
+def _config(connection: Connection, number: RepositoryId) -> RepoConfig:
+    """The last good configuration; the one for no file where there is none."""
+    stored = groups.repository(connection, number)
+    text = stored.config_text if stored else None
+    found = repo_config.parse(text) if text else WITHOUT_FILE
+    return WITHOUT_FILE if isinstance(found, ConfigError) else found
