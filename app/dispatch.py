@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from celery import Celery
-from kombu.exceptions import KombuError, OperationalError
+from kombu.exceptions import ChannelError, KombuError, OperationalError
 from redis.exceptions import RedisError
 
 from app.db.store.jobs import StoredJob
@@ -78,6 +78,8 @@ class Doorbell:
         try:
             with self._celery.connection_for_write().channel() as channel:
                 return int(channel.queue_declare(queue.value, passive=True).message_count)
+        except ChannelError:
+            return 0  # the broker never heard of this queue
         except _DOWN:
             return None
 

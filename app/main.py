@@ -11,13 +11,14 @@ from fastapi import FastAPI
 from app.db.session import engine
 from app.db.store import deliveries
 from app.dispatch import BackgroundDoorbell, Doorbell
-from app.events import Event, Ignored, RepositoryEvent, parse
+from app.events import Ignored, RepositoryEvent, parse
 from app.github.signature import VerifiedBody
 from app.health import Health
 from app.identifiers import DeliveryGuid
 from app.ignored import IgnoredCounts
-from app.jobs import Planned, RecordEvent
+from app.jobs import Planned
 from app.metrics import Metrics
+from app.policy import jobs_for
 from app.settings import BrokerSettings, DatabaseSettings, WebhookSettings, load
 from app.webhook import PATH, Decide, Decision, Door, Limits
 
@@ -48,7 +49,8 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
     limits = Limits(secrets, settings.webhook.max_body_bytes)
-    door = Door(limits, decide or _decide, pool, background, ignored, metrics)
+    mention = (settings.webhook.bot_login or "").removesuffix("[bot]") or None
+    door = Door(limits, decide or decider(mention), pool, background, ignored, metrics)
     health = Health(database, doorbell, metrics)
 
     @asynccontextmanager
@@ -90,13 +92,15 @@ def serve(host: str, port: int) -> None:
     )
 
 
-def _decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
-    parsed = parse(event, delivery, body)
-    if isinstance(parsed, Ignored):
-        return parsed
-    repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
-    return Decision(parsed.installation, repository, _planned(parsed))
+def decider(mention: str | None) -> Decide:
+    """What the policy makes of deliveries; `mention` is the App's name in comments."""
 
+    def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
+        parsed = parse(event, delivery, body)
+        if isinstance(parsed, Ignored):
+            return parsed
+        repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
+        planned = tuple(Planned(job) for job in jobs_for(parsed, mention))
+        return Decision(parsed.installation, repository, planned)
 
-def _planned(event: Event) -> tuple[Planned, ...]:
-    return (Planned(RecordEvent(event.installation, event.delivery)),)
+    return decide
