@@ -15,7 +15,7 @@ _ID = re.compile(r"#?([1-9][0-9]{0,3})", re.ASCII)
 
 
 def box_content(reply: str) -> str | None:
-    """What the last `\\boxed{…}` holds, braces balanced; None when there is no box or the last stays open."""
+    r"""What the last `\boxed{…}` holds, braces balanced; None when there is no box or the last stays open."""
     opening = _last_opening(reply)
     if opening is None:
         return None

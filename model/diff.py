@@ -6,6 +6,7 @@ Applying a diff to a tree does not live here.
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 
@@ -18,7 +19,7 @@ MAX_CHARACTERS = 20_000_000
 """A longer diff is refused before it is parsed: nobody reviews it, and it would hold a worker for minutes."""
 
 _DEV_NULL = "/dev/null"
-_PREFIX = re.compile(r"[abciow12]/")
+_PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
 _DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTILINE)
@@ -90,10 +91,13 @@ def _parsed(text: str, *, contents: bool) -> PatchSet:
             f"diff has {len(text):,} characters, more than the {MAX_CHARACTERS:,} that are read; "
             "leave generated files out of it"
         )
-    if _DOS_HEADER.search(text):  # a whole diff saved with DOS line ends, not a diff of a DOS file
+    if "\r\n" in text and _DOS_HEADER.search(
+        text
+    ):  # a whole diff saved with DOS line ends, not a diff of a DOS file
         text = text.replace("\r\n", "\n")
     try:
-        files = PatchSet(StringIO(text), metadata_only=not contents)
+        ended = text if text.endswith("\n") else text + "\n"
+        files = PatchSet(StringIO(ended), metadata_only=not contents)
     except (UnidiffParseError, ValueError) as error:
         raise _located(text, error) from error
     if not files and text.strip():
@@ -115,15 +119,13 @@ def _located(text: str, error: Exception) -> BadDiff:
         for at, line in enumerate(StringIO(text), 1):  # noqa: B007 - read after the loop broke off
             yield line
 
-    try:
+    with suppress(UnidiffParseError, ValueError):
         PatchSet(counted(), metadata_only=True)
-    except (UnidiffParseError, ValueError):
-        reason = str(error).split(":")[0]
-        return BadDiff(
-            f"line {at} is not part of a unified diff ({reason}): {_shown(line)}; "
-            "write the diff again with `git diff`, and do not edit or cut it by hand"
-        )
-    return BadDiff(f"not a unified diff: {error}")
+    reason = str(error).split(":")[0]
+    return BadDiff(
+        f"line {at} is not part of a unified diff ({reason}): {_shown(line)}; "
+        "write the diff again with `git diff`, and do not edit or cut it by hand"
+    )
 
 
 def _shown(line: str) -> str:
@@ -159,13 +161,7 @@ def _paths(file: PatchedFile) -> tuple[str, str]:
 
 def _plain(path: str) -> str:
     path = _unquoted(path.rstrip("\r"))
-    return (
-        path
-        if path == _DEV_NULL
-        else _PREFIX.sub("", path, count=1)
-        if _PREFIX.match(path)
-        else path
-    )
+    return path if path == _DEV_NULL else _PREFIX.sub("", path, count=1)
 
 
 def _unquoted(path: str) -> str:
@@ -192,6 +188,5 @@ def _normal_lines(file: PatchedFile) -> Iterator[str]:
             yield info
     for hunk in file:
         yield "@@\n"
-        for line in hunk:
-            end = "" if line.value.endswith("\n") else "\n"
-            yield f"{line.line_type or ' '}{line.value}{end}"
+        # blank lines after a hunk, which belong to no file, have no type
+        yield from [line.line_type + line.value for line in hunk if line.line_type]

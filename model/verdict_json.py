@@ -6,7 +6,9 @@ Its JSON Schema is `verdict.schema.json` beside this file. Raw replies are not p
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from model.domain import GroupVerdict, PatchId, PatchVerdict
+from typing import Any
+
+from model.domain import Coverage, GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount
 
 SCHEMA = "r4p.verdict/1"
 
@@ -75,3 +77,20 @@ def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
         "coverage": {"files": patch.coverage.files, "files_seen": patch.coverage.files_seen},
         "head_sha": head_sha,
     }
+
+
+def patches_from_json(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
+    """The patches of a document that `to_json` wrote. Raises KeyError or ValueError for another one."""
+    if document["schema"] != SCHEMA:
+        raise ValueError(f"schema {document['schema']!r} is not {SCHEMA}")
+    return tuple(
+        PatchVerdict(
+            id=PatchId(one["id"]),
+            verdict=Verdict(one["verdict"]),
+            votes=VoteCount(**one["votes"]),
+            reason=one["reason"],
+            coverage=Coverage(**one["coverage"]),
+            probability=one["probability"],
+        )
+        for one in document["patches"]
+    )

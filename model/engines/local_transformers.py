@@ -75,7 +75,7 @@ class LocalTransformers:
             self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(directory)
             self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
                 directory, dtype=torch.bfloat16, attn_implementation=_attention()
-            ).eval()
+            ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
         ends = self._weights.generation_config.eos_token_id

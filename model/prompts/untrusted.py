@@ -50,7 +50,8 @@ _INVISIBLE = re.compile(rf"{_STRAY_SELECTOR}|[{_UNSEEN}]")
 _TRICKS = re.compile(
     rf"""
       (?P<escape>⟦(?=U\+))
-    | (?P<delimiter><(?=\s{{0,9}}/?\s{{0,9}}(?:issue\s{{0,9}}>|patch\s{{0,9}}-)))
+    | (?P<delimiter><(?=\s{{0,9}}/?\s{{0,9}}patch\s{{0,9}}-|\s{{0,9}}/\s{{0,9}}issue\s{{0,9}}>
+        |\s{{0,9}}(?-i:issue)\s{{0,9}}>))  # List<Issue> is Java, not a tag of ours
     | (?P<special_token>
           <(?=[|｜])
         | <(?=/?(?:s|think|tool_call|tool_response|start_of_turn|end_of_turn)>)

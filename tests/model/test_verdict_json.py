@@ -1,0 +1,105 @@
+"""The published verdict: valid by its own schema, and readable again."""
+
+import json
+from importlib.resources import files
+
+import jsonschema_rs
+import pytest
+
+from model.domain import (
+    Coverage,
+    EngineInfo,
+    GroupVerdict,
+    PatchId,
+    PatchVerdict,
+    Tokens,
+    Verdict,
+    VoteCount,
+)
+from model.verdict_json import Subject, patches_from_json, to_json
+from tests.model.builders import vote
+
+VERDICT = GroupVerdict(
+    patches=(
+        PatchVerdict(
+            PatchId("#12"), Verdict.CORRECT, VoteCount(2, 1), "It works.", Coverage(2, 2), 0.75
+        ),
+        PatchVerdict(
+            PatchId("#13"), Verdict.NOT_JUDGED, VoteCount(), "Not judged: empty", Coverage(0, 0)
+        ),
+    ),
+    engine=EngineInfo("scripted", "script", "0123456789ab"),
+    votes=(vote("ab..", "a", "secret reasoning"), vote("ab..", None)),
+    asked=3,
+    partition=((PatchId("#12"),),),
+    tokens=Tokens(10, 4, 2),
+    engine_seconds=1.23456,
+    total_seconds=1.5,
+)
+SUBJECT = Subject("It breaks", "g1", "octo/repo", 7, {PatchId("#12"): "a" * 40})
+
+
+def test_the_document_is_the_contract():
+    assert to_json(VERDICT, SUBJECT) == {
+        "schema": "r4p.verdict/1",
+        "issue": {"repository": "octo/repo", "number": 7, "title": "It breaks"},
+        "group": {"id": "g1", "size": 2, "partition": [["#12"]]},
+        "patches": [
+            {
+                "id": "#12",
+                "verdict": "correct",
+                "probability": 0.75,
+                "votes": {"correct": 2, "incorrect": 1, "none": 0},
+                "reason": "It works.",
+                "coverage": {"files": 2, "files_seen": 2},
+                "head_sha": "a" * 40,
+            },
+            {
+                "id": "#13",
+                "verdict": "not_judged",
+                "probability": None,
+                "votes": {"correct": 0, "incorrect": 0, "none": 0},
+                "reason": "Not judged: empty",
+                "coverage": {"files": 0, "files_seen": 0},
+                "head_sha": None,
+            },
+        ],
+        "engine": {"name": "scripted", "model": "script", "prompt_fingerprint": "0123456789ab"},
+        "votes": {"asked": 3, "valid": 1},
+        "tokens": {"prompt": 10, "cached": 4, "completion": 2},
+        "seconds": {"total": 1.5, "engine": 1.235, "overhead": 0.265},
+    }
+
+
+@pytest.fixture(scope="module")
+def schema():
+    text = (files("model") / "verdict.schema.json").read_text()
+    return jsonschema_rs.validator_for(json.loads(text))
+
+
+def test_the_document_is_valid_by_the_published_schema(schema):
+    schema.validate(to_json(VERDICT, SUBJECT))
+    schema.validate(to_json(VERDICT, Subject("t", "g")))
+
+
+@pytest.mark.parametrize("key", ["schema", "issue", "patches", "seconds"])
+def test_the_schema_misses_what_is_missing(schema, key):
+    document = to_json(VERDICT, SUBJECT)
+    del document[key]
+    assert not schema.is_valid(document)
+
+
+def test_the_schema_knows_no_other_verdict_and_no_other_field(schema):
+    document = to_json(VERDICT, SUBJECT)
+    document["patches"][0]["verdict"] = "maybe"
+    assert not schema.is_valid(document)
+    assert not schema.is_valid(to_json(VERDICT, SUBJECT) | {"extra": 1})
+
+
+def test_patches_are_read_back():
+    assert patches_from_json(to_json(VERDICT, SUBJECT)) == VERDICT.patches
+
+
+def test_another_schema_is_refused():
+    with pytest.raises(ValueError, match="r4p.verdict/2"):
+        patches_from_json({"schema": "r4p.verdict/2", "patches": []})

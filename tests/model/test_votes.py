@@ -1,0 +1,119 @@
+"""Counting: majorities decide, failures count for nobody, reasons name patches and not seats."""
+
+import pytest
+
+from model.domain import Verdict, VoteCount
+from model.votes import EXCERPT_CHARACTERS, decide, explain, tally
+from tests.model.builders import vote
+
+
+def test_votes_are_counted_by_patch_and_not_by_seat():
+    votes = [vote("ab..", "a"), vote("ba..", "a"), vote("ab..", "ab")]
+    assert tally(votes, "a", asked=3) == VoteCount(correct=3)
+    assert tally(votes, "b", asked=3) == VoteCount(correct=1, incorrect=2)
+
+
+def test_an_unreadable_vote_counts_for_neither_side():
+    votes = [vote("ab..", "a"), vote("ab..", None)]
+    assert tally(votes, "b", asked=2) == VoteCount(incorrect=1, none=1)
+
+
+def test_a_vote_that_never_came_is_none():
+    assert tally([vote("a...", "a")], "a", asked=3) == VoteCount(correct=1, none=2)
+
+
+def test_votes_about_another_part_of_the_group_do_not_count():
+    assert tally([vote("ab..", "a"), vote("cd..", None)], "a", asked=1) == VoteCount(correct=1)
+
+
+def test_a_group_where_all_are_right_and_one_where_all_are_wrong():
+    for boxed, verdict in (("abcd", Verdict.CORRECT), ("", Verdict.INCORRECT)):
+        votes = [vote("abcd", boxed), vote("dcba", boxed)]
+        assert {decide(tally(votes, patch, 2)) for patch in "abcd"} == {verdict}
+
+
+@pytest.mark.parametrize(
+    ("count", "verdict"),
+    [
+        (VoteCount(correct=1), Verdict.CORRECT),
+        (VoteCount(incorrect=1), Verdict.INCORRECT),
+        (VoteCount(correct=2, incorrect=1), Verdict.CORRECT),
+        (VoteCount(correct=1, incorrect=2), Verdict.INCORRECT),
+        (VoteCount(correct=3, incorrect=2), Verdict.CORRECT),
+        (VoteCount(correct=2, incorrect=3), Verdict.INCORRECT),
+        (VoteCount(correct=2, incorrect=2), Verdict.UNSURE),
+        (VoteCount(correct=4, incorrect=3), Verdict.UNSURE),
+        (VoteCount(correct=1, none=1), Verdict.CORRECT),
+        (VoteCount(correct=1, none=2), Verdict.UNSURE),
+        (VoteCount(incorrect=1, none=2), Verdict.UNSURE),
+        (VoteCount(none=3), Verdict.UNSURE),
+        (VoteCount(), Verdict.UNSURE),
+    ],
+)
+def test_thresholds(count, verdict):
+    assert decide(count) == verdict
+
+
+def reason(votes, patch="a"):
+    return explain(votes, patch, tally(votes, patch, len(votes)))
+
+
+def test_the_reason_quotes_the_winning_side_and_renames_the_seats():
+    votes = [
+        vote("ba..", "b", "Patch 2 forgets the empty list. Patch 1 is better.\n\\boxed{1}"),
+        vote("ab..", "b", "Patch 2 covers it, unlike <patch-1>, which breaks. So \\boxed{2}."),
+        vote("ab..", "a", "Patch 1 is perfect.\\boxed{1}"),
+    ]
+    assert reason(votes) == "1 of 3 valid votes hold it correct. a forgets the empty list."
+    assert reason(votes, "b") == "2 of 3 valid votes hold it correct. b is better."
+    assert reason(votes[1:2]) == (
+        "0 of 1 valid votes hold it correct. b covers it, unlike a, which breaks."
+    )
+
+
+def test_a_reply_that_boxed_by_itself_is_quoted_before_a_forced_one():
+    votes = [
+        vote("a...", "a", "Patch 1 is forced.", forced=True),
+        vote("a...", "a", "Patch 1 is free."),
+    ]
+    assert reason(votes) == "2 of 2 valid votes hold it correct. a is free."
+
+
+def test_empty_and_unknown_seats_keep_a_readable_name():
+    votes = [vote("a...", "a", "patch 1 beats patch #2 and Patch 7.")]
+    assert reason(votes).endswith("a beats an empty seat and Patch 7.")
+
+
+def test_numbers_that_are_no_patches_stay():
+    votes = [vote("a...", "a", "Patch 1 returns 2, and mypatch 1 or dispatch-1 do not.")]
+    assert reason(votes).endswith("a returns 2, and mypatch 1 or dispatch-1 do not.")
+
+
+def test_a_long_quote_is_cut_at_a_word():
+    votes = [vote("a...", "a", "Patch 1 " + "really " * 500)]
+    quote = reason(votes).split(". ", 1)[1]
+    assert len(quote) <= EXCERPT_CHARACTERS
+    assert quote.endswith("really…")
+
+
+def test_silence_is_reported_as_silence():
+    assert reason([vote("a...", "a", "\\boxed{1}")]) == (
+        "1 of 1 valid votes hold it correct; no reply said why"
+    )
+
+
+def test_a_tie_says_that_the_votes_do_not_agree():
+    votes = [vote("a...", "a", "Patch 1 works."), vote("a...", "")]
+    assert reason(votes) == "1 of 2 valid votes hold it correct; the votes do not agree"
+
+
+def test_too_many_failures_are_said():
+    votes = [vote("a...", "a"), vote("a...", None), vote("a...", None)]
+    assert reason(votes) == (
+        "1 of 1 valid votes hold it correct; 2 votes failed or could not be read, too many to decide"
+    )
+
+
+def test_no_vote_at_all_says_what_was_wrong_first():
+    assert reason([vote("a...", None)]) == "None of 1 votes could be read: no box"
+    assert explain([], "a", VoteCount(none=2)) == "None of 2 votes could be read"
