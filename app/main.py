@@ -49,8 +49,7 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
     limits = Limits(secrets, settings.webhook.max_body_bytes)
-    mention = (settings.webhook.bot_login or "").removesuffix("[bot]") or None
-    door = Door(limits, decide or decider(mention), pool, background, ignored, metrics)
+    door = Door(limits, decide or decider(settings.webhook.app_id), pool, background, ignored, metrics)
     health = Health(database, doorbell, metrics)
 
     @asynccontextmanager
@@ -92,15 +91,15 @@ def serve(host: str, port: int) -> None:
     )
 
 
-def decider(mention: str | None) -> Decide:
-    """What the policy makes of deliveries; `mention` is the App's name in comments."""
+def decider(own_app: int | None) -> Decide:
+    """What the policy makes of deliveries; `own_app` is our App's id, whose echoes are ignored."""
 
     def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
-        parsed = parse(event, delivery, body)
+        parsed = parse(event, delivery, body, own_app=own_app)
         if isinstance(parsed, Ignored):
             return parsed
         repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
-        planned = tuple(Planned(job) for job in jobs_for(parsed, mention))
+        planned = tuple(Planned(job) for job in jobs_for(parsed))
         return Decision(parsed.installation, repository, planned)
 
     return decide
