@@ -130,7 +130,12 @@ class VerifyGroup(Job):
 
     @property
     def key(self) -> str | None:
-        return f"verify_group:{self.evaluation}"
+        return self.key_of(self.evaluation)
+
+    @staticmethod
+    def key_of(evaluation: EvaluationId) -> str:
+        """The key under which an evaluation is verified."""
+        return f"verify_group:{evaluation}"
 
 
 @dataclass(frozen=True, slots=True)

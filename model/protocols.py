@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from model.domain import GroupVerdict, Issue, Patch
+from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Vote
 from model.errors import EngineError
 
 
@@ -68,16 +68,22 @@ class Engine(Protocol):
 class Verifier(Protocol):
     """Judges the candidates of one issue against each other."""
 
+    @property
+    def engine(self) -> EngineInfo:
+        """Which engine, weights and wording will speak."""
+        ...
+
     def verify(
         self,
         issue: Issue,
         candidates: Sequence[Patch],
         *,
         votes: int,
+        earlier: Sequence[Vote] = ...,
         on_vote: Callable[[int, int], None] = ...,
         keep_going: Callable[[], bool] = ...,
     ) -> GroupVerdict:
-        """The verdict. `on_vote(done, asked)` reports progress; `keep_going` is asked between engine calls,
+        """The verdict, counting the votes of `earlier` runs on the same texts. `on_vote(done, asked)` reports progress; `keep_going` is asked between engine calls,
         and False raises Superseded: newer work replaced this one.
         """
         ...

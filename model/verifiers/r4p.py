@@ -63,20 +63,25 @@ class R4PVerifier:
         self._template = template
         self._sampling = sampling or Sampling()
 
+    @property
+    def engine(self) -> EngineInfo:
+        """Who will speak: votes of one engine, one model and one wording may be counted together."""
+        return EngineInfo(self._engine.name, self._engine.model, self._template.fingerprint)
+
     def verify(
         self,
         issue: Issue,
         candidates: Sequence[Patch],
         *,
         votes: int,
-        first_vote: int = 0,
+        earlier: Sequence[Vote] = (),
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:
         """The verdict of `votes` votes, each over every part of the group.
 
-        Seeds and seats follow from the issue and the patches alone: `first_vote=3` asks for the votes that come
-        after the three of an earlier run. A reply without a box is continued once from an opened one; a failed
+        Seeds and seats follow from the issue and the patches alone: with the votes of `earlier` runs on the same
+        texts, those that come after them are asked for, and all of them count. A reply without a box is continued once from an opened one; a failed
         request or an unreadable reply is no vote. Raises EngineDown, Superseded when `keep_going` says no, and
         ValueError for two candidates with one id.
         """
@@ -89,12 +94,10 @@ class R4PVerifier:
         shared = share_seats([case.candidate for case in admitted])
         sitting = [case for case in admitted if shared[case.candidate.id] == case.candidate.id]
         seed = _seed(issue_text, *sorted(case.candidate.fingerprint for case in sitting))
-        plans = plans_of_votes(
-            [case.candidate for case in sitting],
-            seed,
-            first=first_vote,
-            count=votes if sitting else 0,
-        )
+        seated = [case.candidate for case in sitting]
+        parts = len(plans_of_votes(seated, seed, first=0, count=1)[0]) if sitting else 1
+        first_vote = len(earlier) // parts
+        plans = plans_of_votes(seated, seed, first=first_vote, count=votes if sitting else 0)
         texts = {case.candidate.id: case.text for case in sitting}
         ballots = [
             _Ballot(
@@ -105,15 +108,15 @@ class R4PVerifier:
             for part, seats in enumerate(plan)
         ]
         run = _Run(self._engine, self._sampling, keep_going)
-        cast: list[Vote] = []
+        cast = list(earlier)
         for start in range(0, len(ballots), self._sampling.batch):
             cast += run.cast(ballots[start : start + self._sampling.batch])
-            on_vote(len(cast), len(ballots))
+            on_vote(len(cast) - len(earlier), len(ballots))
         return GroupVerdict(
-            patches=tuple(_verdict(case, shared, cast, votes) for case in cases),
-            engine=EngineInfo(self._engine.name, self._engine.model, self._template.fingerprint),
+            patches=tuple(_verdict(case, shared, cast, first_vote + votes) for case in cases),
+            engine=self.engine,
             votes=tuple(cast),
-            asked=len(ballots),
+            asked=len(earlier) + len(ballots),
             partition=tuple(_occupants(seats) for seats in plans[0]) if plans else (),
             tokens=run.tokens,
             engine_seconds=run.seconds,

@@ -9,10 +9,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store import candidates as candidate_store
 from app.db.store.candidates import Candidate, Judged
-from app.db.tables import evaluation_candidates, evaluations, groups, votes
+from app.db.tables import evaluation_candidates, evaluations, groups, repositories, votes
 from app.identifiers import EvaluationId, IssueNumber, RepositoryId
 from app.jobs import Json
-from model.domain import PatchId, PatchVerdict, Vote
+from model.domain import EngineInfo, PatchId, PatchVerdict, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ class Evaluation:
     id: EvaluationId
     group: int
     repository: RepositoryId
+    repository_name: str
+    """`owner/name`"""
     issue: IssueNumber
     state: str
     trigger: str
@@ -63,16 +65,26 @@ def patch_id(pull: int) -> PatchId:
     return PatchId(f"#{pull}")
 
 
-def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> EvaluationId:
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A new evaluation and those it replaces."""
+
+    id: EvaluationId
+    superseded: tuple[EvaluationId, ...]
+
+
+def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> Created:
     """Freeze a snapshot. Older ones of the group that are not yet published are superseded."""
-    connection.execute(
+    replaced = connection.execute(
         update(evaluations)
         .where(
             evaluations.c.group_id == new.group,
             evaluations.c.state.in_(("collected", "verified")),
         )
         .values(state="superseded")
+        .returning(evaluations.c.id)
     )
+    superseded = tuple(EvaluationId(row.id) for row in replaced)
     statement = (
         insert(evaluations)
         .values(
@@ -96,7 +108,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
                 strength=candidate.strength,
             )
         )
-    return identity
+    return Created(identity, superseded)
 
 
 def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
@@ -131,21 +143,22 @@ def overtaken(connection: Connection, evaluation: Evaluation) -> bool:
 
 
 def earlier_votes(
-    connection: Connection, evaluation: Evaluation, model: str, prompt: str
+    connection: Connection, evaluation: Evaluation, engine: EngineInfo
 ) -> tuple[Vote, ...]:
     """Votes already cast on exactly these texts by the same weights and wording.
 
     Asking again adds votes instead of replacing them: nobody gets to roll until the verdict pleases.
     """
-    engine = evaluations.c.verdict["engine"]
+    spoke = evaluations.c.verdict["engine"]
     rows = connection.execute(
         select(votes)
         .join(evaluations, evaluations.c.id == votes.c.evaluation_id)
         .where(
             evaluations.c.group_id == evaluation.group,
             evaluations.c.fingerprint == evaluation.fingerprint,
-            engine["model"].astext == model,
-            engine["prompt_fingerprint"].astext == prompt,
+            spoke["name"].astext == engine.name,
+            spoke["model"].astext == engine.model,
+            spoke["prompt_fingerprint"].astext == engine.prompt_fingerprint,
         )
         .order_by(votes.c.id)
     )
@@ -190,8 +203,10 @@ def _update(identity: EvaluationId) -> Update:
 
 
 def _select() -> Select[*tuple[object, ...]]:
-    return select(evaluations, groups.c.repository_id, groups.c.issue_number).join(
-        groups, groups.c.id == evaluations.c.group_id
+    return (
+        select(evaluations, groups.c.repository_id, groups.c.issue_number, repositories.c.full_name)
+        .join(groups, groups.c.id == evaluations.c.group_id)
+        .join(repositories, repositories.c.id == groups.c.repository_id)
     )
 
 
@@ -200,6 +215,7 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         id=EvaluationId(row.id),
         group=row.group_id,
         repository=RepositoryId(row.repository_id),
+        repository_name=row.full_name,
         issue=IssueNumber(row.issue_number),
         state=row.state,
         trigger=row.trigger,

@@ -88,13 +88,14 @@ def repository(connection: Connection, number: RepositoryId) -> StoredRepository
 
 
 def save_config(
-    connection: Connection, number: RepositoryId, *, good: str | None, error: str | None
+    connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
 ) -> None:
-    """Keep the newest good file and what is wrong with the newest one, if anything."""
-    values: dict[str, str | None] = {"config_error": error}
-    if error is None:
-        values["config_text"] = good
-    connection.execute(repositories.update().where(repositories.c.id == number).values(values))
+    """Keep the file in force (None: there is none), and what is wrong with the newest one."""
+    connection.execute(
+        repositories.update()
+        .where(repositories.c.id == number)
+        .values(config_text=text, config_error=error)
+    )
 
 
 def upsert_group(

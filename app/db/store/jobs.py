@@ -190,6 +190,14 @@ def postpone(database: Engine, claimed: ClaimedJob, why: str, after_seconds: flo
     return _again(database, claimed, why, after_seconds, forgiven=1)
 
 
+def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> None:
+    """Say how far a job is, in words for a person."""
+    connection.exec_driver_sql(
+        f"update jobs set progress = %(progress)s where {_OURS}",
+        {**_ours(claimed), "progress": progress},
+    )
+
+
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
     """Take back ready and running jobs by key; who runs one learns it at the next heartbeat."""
     done = connection.exec_driver_sql(

@@ -1,0 +1,240 @@
+"""Collect the rival pull requests of an issue: one question to GitHub, one git fetch, one snapshot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from app import links
+from app.db.session import transaction
+from app.db.store import candidates, evaluations, groups, jobs
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.db.store.groups import PullRow, StoredRepository
+from app.github import links as github_links
+from app.github.auth import Purpose, Scope
+from app.github.connection import Connection as GitHub
+from app.github.errors import NotFound
+from app.github.facts import IssueFacts, PullFacts, State
+from app.identifiers import IssueRef, PullNumber, RepositoryRef
+from app.jobs import EvaluateIssue, Planned, VerifyGroup
+from app.judging import CandidateFacts, Go, Wait, should_evaluate
+from app.links import LinkStrength, Member
+from app.policy import BY_COMMAND
+from model import diff
+from model.errors import BadDiff
+from worker.checkout import CheckoutBusy, Checkouts
+from worker.config import InForce, in_force
+from worker.context import Context
+from worker.errors import Postponed
+from worker.hardened_git import GitUnreachable
+from worker.patches import FetchedPull, RefusedPull, WantedPull
+from worker.replies import Replies
+
+_GIT_WAITS_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rivals:
+    """What was found for one issue."""
+
+    facts: IssueFacts
+    settings: InForce
+    members: tuple[Member, ...]
+    pulls: tuple[PullFacts, ...]
+    candidates: tuple[Candidate, ...]
+    """Of the pull requests that are open and ready, in their order."""
+
+    def decide(self, trigger: str) -> Go | Wait:
+        """Whether to judge them now."""
+        by_pull = {candidate.pull: candidate for candidate in self.candidates}
+        facts = [
+            CandidateFacts(
+                number=pull.number,
+                author=pull.author.login if pull.author else "",
+                is_open=pull.state is State.OPEN,
+                is_draft=pull.is_draft,
+                paths=_paths(by_pull.get(pull.number)),
+            )
+            for pull in self.pulls
+        ]
+        is_open = self.facts.state is State.OPEN
+        return should_evaluate(self.settings.config, facts, trigger, issue_is_open=is_open)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateIssueHandler:
+    """Takes a snapshot of an issue's rivals and, if the policy says so, submits it as one group."""
+
+    github: GitHub
+    checkouts: Checkouts
+    replies: Replies
+    host: str
+    """Where GitHub is, such as `github.com`."""
+
+    def __call__(self, context: Context, job: EvaluateIssue) -> None:
+        """Collect, store, decide. An issue that is gone, or a repository left behind, ends quietly."""
+        with transaction(context.database) as connection:
+            stored = groups.repository(connection, job.repository)
+        if stored is None or stored.suspended:
+            return
+        try:
+            rivals = self._collect(context, stored, IssueRef(stored.ref, job.issue))
+        except NotFound:
+            return
+        context.check()
+        decision = rivals.decide(job.trigger)
+        with context.transaction() as connection:
+            group = _store(connection, stored.ref, rivals)
+            waiting = decision.reason if isinstance(decision, Wait) else None
+            groups.set_waiting(connection, group, waiting)
+            if isinstance(decision, Go):
+                context.enqueue(connection, _submit(connection, job, group, rivals, decision))
+        if waiting is not None and job.trigger == BY_COMMAND:
+            self.replies.waiting(stored.ref, job.issue, group, waiting)
+
+    def _collect(self, context: Context, stored: StoredRepository, ref: IssueRef) -> _Rivals:
+        facts = github_links.issue_facts(self.github, ref)
+        settings = in_force(stored.config_text, facts.repository.config)
+        added, removed = _forced(context, ref)
+        members = links.members(facts, added=added, removed=removed, host=self.host)
+        pulls = self._pulls(ref.repository, facts, members)
+        found = self._candidates(context, ref, pulls, members)
+        return _Rivals(facts, settings, members, pulls, found)
+
+    def _pulls(
+        self, repository: RepositoryRef, facts: IssueFacts, members: Sequence[Member]
+    ) -> tuple[PullFacts, ...]:
+        """The members' facts; those that only a command made members are asked for one by one."""
+        known = {linked.pull.number: linked.pull for linked in facts.pulls}
+        found = []
+        for member in members:
+            try:
+                found.append(
+                    known.get(member.number)
+                    or github_links.pull_issues(self.github, repository, member.number).pull
+                )
+            except NotFound:
+                continue
+        return tuple(found)
+
+    def _candidates(
+        self, context: Context, ref: IssueRef, pulls: Sequence[PullFacts], members: Sequence[Member]
+    ) -> tuple[Candidate, ...]:
+        strength = {member.number: member.strength.value for member in members}
+        ready = [pull for pull in pulls if pull.state is State.OPEN and not pull.is_draft]
+        with transaction(context.database) as connection:
+            found = {
+                pull.number: candidates.stored(
+                    connection, ref.repository.id, pull.number, pull.head_sha, pull.base_sha
+                )
+                for pull in ready
+            }
+        fetched = self._fetch(ref.repository, [pull for pull in ready if not found[pull.number]])
+        both = {**found, **fetched}
+        return tuple(
+            replace(candidate, strength=strength[pull.number])
+            for pull in ready
+            if (candidate := both[pull.number]) is not None
+        )
+
+    def _fetch(
+        self, repository: RepositoryRef, pulls: Sequence[PullFacts]
+    ) -> dict[PullNumber, Candidate]:
+        if not pulls:
+            return {}
+        token = self.github.tokens.token(Scope.of(repository, Purpose.READ))
+        wanted = [WantedPull(p.number, p.head_sha, p.base_ref, p.base_sha) for p in pulls]
+        try:
+            fetched = self.checkouts.fetch_pulls(repository, token, wanted)
+        except (CheckoutBusy, GitUnreachable) as error:
+            raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
+        return {
+            pull.number: _candidate(pull, found) for pull, found in zip(pulls, fetched, strict=True)
+        }
+
+
+def _forced(context: Context, ref: IssueRef) -> tuple[frozenset[PullNumber], frozenset[PullNumber]]:
+    """What commands added to the group and took out of it."""
+    with transaction(context.database) as connection:
+        group = groups.group_of(connection, ref.repository.id, ref.number)
+        rows = groups.members(connection, group.id) if group else []
+    return (
+        frozenset(row.pull for row in rows if row.forced is True),
+        frozenset(row.pull for row in rows if row.forced is False),
+    )
+
+
+def _candidate(pull: PullFacts, found: FetchedPull | RefusedPull) -> Candidate:
+    if isinstance(found, RefusedPull):
+        return Candidate(pull.number, pull.head_sha, pull.base_sha, None, 0, found.detail)
+    # Bytes that are no UTF-8 are shown as U+FFFD: the model would not read them either.
+    text = found.diff.decode("utf-8", "replace")
+    return Candidate(pull.number, pull.head_sha, pull.base_sha, text, len(found.files))
+
+
+def _paths(candidate: Candidate | None) -> tuple[str, ...]:
+    if candidate is None or candidate.diff is None:
+        return ()
+    try:
+        return tuple(sorted(diff.touched_files(candidate.diff)))
+    except BadDiff:
+        return ()
+
+
+def _store(connection: Connection, repository: RepositoryRef, rivals: _Rivals) -> int:
+    """Everything that was found, whether or not it is judged now. Returns the group."""
+    number, facts = repository.id, rivals.facts
+    settings = rivals.settings
+    groups.save_config(connection, number, text=settings.text, error=settings.error)
+    group = groups.upsert_group(
+        connection, number, facts.number, (facts.title, facts.body), facts.state.value
+    )
+    groups.upsert_pulls(connection, number, [_row(pull) for pull in rivals.pulls])
+    linked = [
+        (member.number, None if member.strength is LinkStrength.ADDED else member.strength.value)
+        for member in rivals.members
+    ]
+    groups.save_links(connection, group, linked)
+    for candidate in rivals.candidates:
+        candidates.save(connection, number, candidate)
+    return group
+
+
+def _row(pull: PullFacts) -> PullRow:
+    return PullRow(
+        number=pull.number,
+        title=pull.title,
+        author=pull.author.login if pull.author else None,
+        author_is_bot=pull.author is not None and pull.author.is_bot,
+        state=pull.state.value,
+        is_draft=pull.is_draft,
+        head_sha=pull.head_sha,
+        base_sha=pull.base_sha,
+        base_ref=pull.base_ref,
+        merged_at=pull.merged_at,
+    )
+
+
+def _submit(
+    connection: Connection, job: EvaluateIssue, group: int, rivals: _Rivals, go: Go
+) -> list[Planned]:
+    """Freeze the snapshot, unless exactly this one is judged already and nobody asked again."""
+    settings = rivals.settings.config
+    new = NewEvaluation(
+        group=group,
+        trigger=job.trigger,
+        mode=settings.mode.value,
+        votes=settings.votes,
+        title=rivals.facts.title,
+        body=rivals.facts.body,
+        candidates=tuple(c for c in rivals.candidates if c.pull in go.candidates),
+    )
+    newest = evaluations.newest(connection, group, "collected", "verified", "published")
+    same = newest is not None and newest.fingerprint == new.fingerprint
+    if same and job.trigger != BY_COMMAND:
+        return []
+    created = evaluations.create(connection, job.repository, new)
+    jobs.supersede(connection, [VerifyGroup.key_of(old) for old in created.superseded])
+    verify = VerifyGroup(job.installation, job.repository, job.issue, created.id)
+    return [Planned(verify)]

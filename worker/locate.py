@@ -1,0 +1,47 @@
+"""Which issue is a pull request about? Asked of GitHub when its own text doesn't say."""
+
+from dataclasses import dataclass
+
+from app.db.session import transaction
+from app.db.store import groups
+from app.github import links
+from app.github.connection import Connection as GitHub
+from app.github.errors import NotFound
+from app.github.facts import State
+from app.jobs import EvaluateIssue, LocateIssues, Planned
+from worker.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class LocateIssuesHandler:
+    """Looks up the issues that GitHub says a pull request closes, and has them evaluated."""
+
+    github: GitHub
+    quiet_seconds: float
+    """As long as after any other event: a burst is one evaluation."""
+
+    def __call__(self, context: Context, job: LocateIssues) -> None:
+        """Plan an evaluation per issue of the same repository; none for a pull request that is closed."""
+        with transaction(context.database) as connection:
+            stored = groups.repository(connection, job.repository)
+        if stored is None or stored.suspended:
+            return
+        try:
+            found = links.pull_issues(self.github, stored.ref, job.pull)
+        except NotFound:
+            return
+        if found.pull.state is not State.OPEN:
+            return
+        here = stored.ref.full_name.lower()
+        numbers = [issue.number for issue in found.closes if issue.repository.lower() == here]
+        with context.transaction() as connection:
+            context.enqueue(
+                connection,
+                [
+                    Planned(
+                        EvaluateIssue(job.installation, job.repository, number, "pull_request"),
+                        self.quiet_seconds,
+                    )
+                    for number in numbers
+                ],
+            )
