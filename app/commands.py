@@ -75,7 +75,7 @@ class Entry:
     where: str
 
 
-_ANYWHERE = "the issue or one of its pull requests"
+_ANYWHERE = "issue or pull request"
 
 REGISTRY: Mapping[Verb, Entry] = {
     Verb.VERIFY: Entry(
@@ -118,7 +118,7 @@ REGISTRY: Mapping[Verb, Entry] = {
         description="Show the pull requests that are compared, add some or leave some out.",
         needs=Permission.WRITE,
         example="/r4p group add #12 #15",
-        where="the issue",
+        where="issue",
     ),
     Verb.HELP: Entry(
         usage="help",

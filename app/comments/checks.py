@@ -1,0 +1,114 @@
+"""The check run on each pull request: one word, and where to read more (pure)."""
+
+from dataclasses import dataclass
+
+from app.commands import Button
+from app.comments.views import Row, VerdictView
+from app.comments.words import CHECK_NAME, VERDICTS, agreement, coverage, probability, quotation
+from app.identifiers import CommitSha
+from app.quoting import phrase
+from app.repo_config import Mode
+from model.domain import Verdict
+
+_REASON_LIMIT = 8_000
+_TITLE_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonText:
+    """A button as GitHub wants it: label and identifier of 20 characters at most, description of 40."""
+
+    identifier: Button
+    label: str
+    description: str
+
+
+BUTTONS = (
+    ButtonText(Button.VERIFY, "Re-verify", "Judge this issue's patches again"),
+    ButtonText(Button.AGREE, "Verdict right", "Teach the bot that it was right"),
+    ButtonText(Button.DISAGREE, "Verdict wrong", "Teach the bot that it was wrong"),
+)
+"""GitHub shows three at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckText:
+    """What our check run on one head says."""
+
+    name: str
+    head: CommitSha
+    conclusion: str
+    """`success`, `neutral`, `failure` or `skipped`."""
+    title: str
+    """Begins with the verdict, for neutral and skipped checks count as passed."""
+    summary: str
+    details_url: str | None
+    buttons: tuple[ButtonText, ...]
+
+
+def check_run(view: VerdictView, row: Row, comment_url: str | None = None) -> CheckText:
+    """The check run for one row; `comment_url` is where the whole verdict stands."""
+    return CheckText(
+        name=CHECK_NAME,
+        head=row.head,
+        conclusion=_conclusion(row.verdict.verdict, view.mode),
+        title=_title(view, row)[:_TITLE_LIMIT],
+        summary=_summary(view, row, comment_url),
+        details_url=view.page or comment_url,
+        buttons=BUTTONS,
+    )
+
+
+def _conclusion(verdict: Verdict, mode: Mode) -> str:
+    match verdict:
+        case Verdict.CORRECT:
+            return "success"
+        case Verdict.INCORRECT if mode is Mode.ENFORCE:
+            return "failure"
+        case Verdict.NOT_JUDGED:
+            return "skipped"
+        case _:
+            return "neutral"
+
+
+def _title(view: VerdictView, row: Row) -> str:
+    word = VERDICTS[row.verdict.verdict]
+    advisory = "" if view.mode is Mode.ENFORCE else " (advisory)"
+    if row.verdict.verdict is Verdict.NOT_JUDGED:
+        return f"{word}: {_plain(row.verdict.reason)}"
+    model = ", demonstration model" if view.is_demonstration else ""
+    return f"{word}: {_votes(row)}{model}{advisory}"
+
+
+def _votes(row: Row) -> str:
+    if row.verdict.verdict is Verdict.UNSURE:
+        return f"votes {agreement(row.verdict)}"
+    return f"{agreement(row.verdict)} votes agree"
+
+
+def _plain(text: str) -> str:
+    """A title is no Markdown, so what would be escaped there is left as it is, on one line."""
+    return " ".join(text.split())
+
+
+def _summary(view: VerdictView, row: Row, comment_url: str | None) -> str:
+    verdict = row.verdict
+    commit = f"`{row.head[:7]}`"
+    if verdict.verdict is Verdict.NOT_JUDGED:
+        said = f"Commit {commit} was not judged: {phrase(verdict.reason, 1_000)}."
+    else:
+        known = verdict.probability
+        chance = (
+            "not enough history for a probability"
+            if known is None
+            else f"probability correct: {probability(known)}"
+        )
+        said = (
+            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_votes(row)}; "
+            f"{chance}; {coverage(verdict.coverage)}.\n\n{quotation(verdict.reason, _REASON_LIMIT)}"
+        )
+    rivals = len(view.rows) - 1
+    beside = f"Judged beside {rivals} other pull request{'' if rivals == 1 else 's'}."
+    link = f"[The whole verdict]({comment_url})" if comment_url else ""
+    blocks = [said, beside if rivals else "", link]
+    return "\n\n".join(block for block in blocks if block)

@@ -1,0 +1,167 @@
+"""Answers to commands: short, and only where a reaction can't say it (pure)."""
+
+from collections.abc import Iterable, Sequence
+
+from app.commands import PREFIX, REGISTRY, GroupEdit, Permission, Unknown, Verb
+from app.comments.hidden import reply_marker
+from app.comments.verdict import headline
+from app.comments.views import GroupView, Row, Stage, StatusView, VerdictView
+from app.comments.words import LINKS, VERDICTS, agreement, coverage, listed, one_line, quotation
+from app.identifiers import CommentId, IssueNumber, PullNumber
+from app.judging import LeftOut, Wait
+from app.links import Member
+from app.quoting import phrase
+
+_LINE_LIMIT = 200
+_REASON_LIMIT = 4_000
+_EXPLAINED_AT_MOST = 8
+_LISTED_AT_MOST = 50
+
+_STAGES = {
+    Stage.NOTHING: "Nothing has been judged here yet.",
+    Stage.WAITING: "Not judged yet.",
+    Stage.QUEUED: "Waiting for its turn.",
+    Stage.JUDGING: "Being judged now.",
+    Stage.JUDGED: "Judged.",
+    Stage.FAILED: "The last attempt failed.",
+}
+
+
+def help_reply(answers: CommentId) -> str:
+    """Every command, from the registry."""
+    lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| `{PREFIX} {_cell(entry.usage)}` | {entry.description} | {_who(entry.needs)} | {entry.where} |"
+        for entry in REGISTRY.values()
+    ]
+    advice = (
+        "Write a command at the beginning of a line of a new comment, "
+        f"for example `{REGISTRY[Verb.EXPLAIN].example}`."
+    )
+    return _reply(answers, "\n".join(lines), advice)
+
+
+def unknown_reply(answers: CommentId, mistakes: Sequence[Unknown]) -> str:
+    """What was not understood, with the line as it should read."""
+    return _reply(answers, *(_mistake(mistake) for mistake in mistakes), _help_line())
+
+
+def forbidden_reply(answers: CommentId, verb: Verb, has: Permission) -> str:
+    """Which right is missing."""
+    needed = REGISTRY[verb].needs
+    return _reply(
+        answers,
+        f"`{PREFIX} {verb}` needs {needed} access to this repository; you have {has} access. "
+        "Being a pull request's author doesn't change that: a verdict isn't drawn again until "
+        "it pleases.",
+        f"`{PREFIX} status` and `{PREFIX} explain` are open to everyone.",
+    )
+
+
+def status_reply(answers: CommentId, issue: IssueNumber, status: StatusView) -> str:
+    """Which pull requests are compared and how far the work is."""
+    detail = f" {_sentence(status.detail)}" if status.detail else ""
+    where = f" [The verdict]({status.comment})" if status.comment else ""
+    return _reply(
+        answers,
+        f"**#{issue}:** {_STAGES[status.stage]}{detail}{where}",
+        _members(status.members),
+        _left_out(status.left_out),
+    )
+
+
+def explain_reply(answers: CommentId, view: VerdictView, pull: PullNumber | None) -> str:
+    """The reasons at length, for one pull request or for all."""
+    rows = [row for row in view.rows if pull in {None, row.pull}]
+    if not rows:
+        known = listed(f"#{row.pull}" for row in view.rows)
+        return _reply(answers, f"#{pull} is not among the pull requests compared here: {known}.")
+    more = len(rows) - _EXPLAINED_AT_MOST
+    rest = f"{more} more: `{PREFIX} explain #N` gives the reasons of one." if more > 0 else ""
+    shown = rows[:_EXPLAINED_AT_MOST]
+    return _reply(answers, f"{headline(view).capitalize()}.", *map(_explained, shown), rest)
+
+
+def no_verdict_reply(answers: CommentId) -> str:
+    """There is nothing to explain or to agree with."""
+    return _reply(
+        answers,
+        "There is no verdict here yet.",
+        f"`{PREFIX} status` tells how far the work is; `{PREFIX} verify` starts it.",
+    )
+
+
+def group_reply(answers: CommentId, group: GroupView) -> str:
+    """The group as it is after a `group` command."""
+    done = {GroupEdit.ADD: "Added", GroupEdit.REMOVE: "Left out from now on"}.get(group.edit)
+    changed = listed(f"#{number}" for number in group.changed) if group.changed else "nothing new"
+    return _reply(answers, f"{done}: {changed}." if done else "", _members(group.members))
+
+
+def waiting_reply(answers: CommentId, wait: Wait) -> str:
+    """Why a `verify` doesn't start."""
+    return _reply(answers, f"Not judged: {_sentence(wait.reason)}", _left_out(wait.left_out))
+
+
+def failed_reply(answers: CommentId, what: str, fix: str | None = None) -> str:
+    """A command could not be carried out; both texts come from us, not from strangers."""
+    return _reply(answers, f"That didn't work: {_sentence(what)}", _sentence(fix) if fix else "")
+
+
+def _reply(answers: CommentId, *blocks: str) -> str:
+    return "\n\n".join([reply_marker(answers), *filter(None, blocks)]) + "\n"
+
+
+def _mistake(mistake: Unknown) -> str:
+    line = f"> {phrase(mistake.line, _LINE_LIMIT)}"
+    problem = f"{one_line(mistake.problem, _LINE_LIMIT)}."
+    if mistake.suggestion is None:
+        return f"{line}\n\n{problem}"
+    meant = one_line(f"`{mistake.suggestion}`", _LINE_LIMIT)
+    return f"{line}\n\n{problem} Did you mean {meant}?"
+
+
+def _help_line() -> str:
+    return f"`{PREFIX} help` lists every command."
+
+
+def _who(needs: Permission) -> str:
+    return "anyone" if needs is Permission.NONE else f"{needs} access"
+
+
+def _cell(usage: str) -> str:
+    return usage.replace("|", "\\|")
+
+
+def _members(members: Sequence[Member]) -> str:
+    if not members:
+        return "No pull request is linked to this issue."
+    lines = [f"- #{one.number} ({LINKS[one.strength]})" for one in members[:_LISTED_AT_MOST]]
+    return "\n".join(["Compared here:", *lines, *_more(members)])
+
+
+def _left_out(left_out: Sequence[LeftOut]) -> str:
+    if not left_out:
+        return ""
+    lines = [f"- #{one.number}: {phrase(one.reason, 300)}" for one in left_out[:_LISTED_AT_MOST]]
+    return "\n".join(["Left out:", *lines, *_more(left_out)])
+
+
+def _more(items: Sequence[object]) -> Iterable[str]:
+    rest = len(items) - _LISTED_AT_MOST
+    return [f"- and {rest} more"] if rest > 0 else []
+
+
+def _explained(row: Row) -> str:
+    verdict = row.verdict
+    return (
+        f"**#{row.pull}: {VERDICTS[verdict.verdict]}** at `{row.head[:7]}`, "
+        f"agreement {agreement(verdict)}, {coverage(verdict.coverage)}\n\n"
+        f"{quotation(verdict.reason, _REASON_LIMIT)}"
+    )
+
+
+def _sentence(text: str) -> str:
+    said = one_line(text, 500)
+    said = said[:1].upper() + said[1:]
+    return said if said.endswith((".", "…", "?", "!")) else f"{said}."

@@ -1,0 +1,217 @@
+"""The one comment about a group: who is right comes first, why stands in a fold (pure)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.comments.hidden import group_marker, verdict_json
+from app.comments.views import Finding, Row, VerdictView
+from app.comments.words import (
+    FINDINGS,
+    LINKS,
+    VERDICTS,
+    agreement,
+    coverage,
+    listed,
+    probability,
+    pulls,
+    quotation,
+)
+from app.quoting import phrase
+from app.repo_config import Mode
+from model.domain import Verdict
+
+LONGEST_BODY = 60_000
+"""GitHub refuses 65,536 characters; what is counted there may be more than what is counted here."""
+
+_NAMED_AT_MOST = 20
+_REASON_LIMIT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How much a comment may say; the next one says less."""
+
+    rows: int
+    reason: int
+    """Characters of each reason; 0: none."""
+    document: bool
+    notice: str = ""
+
+
+_REASONS_CUT = "Reasons are shortened: the comment would be too long for GitHub."
+_DOCUMENT_LEFT_OUT = (
+    "Reasons are shortened and the machine-readable verdict is left out: "
+    "the comment would be too long for GitHub."
+)
+_ROWS_LEFT_OUT = (
+    "Only the first {shown} of {all} pull requests are listed, without reasons: "
+    "the comment would be too long for GitHub."
+)
+_ROOMS = (
+    _Room(1_000, 2_000, document=True),
+    _Room(1_000, 600, document=True, notice=_REASONS_CUT),
+    _Room(1_000, 200, document=False, notice=_DOCUMENT_LEFT_OUT),
+    _Room(30, 0, document=False, notice=_ROWS_LEFT_OUT),
+)
+
+
+def verdict_comment(view: VerdictView) -> str:
+    """The comment as Markdown, at most LONGEST_BODY long; equal views give equal text."""
+    *roomy, smallest = _ROOMS
+    for room in roomy:
+        body = _body(view, room)
+        if _size(body) <= LONGEST_BODY:
+            return body
+    return _body(view, smallest)
+
+
+def headline(view: VerdictView) -> str:
+    """The answer in one line. Several can be correct, or none."""
+    verdicts = [row.verdict.verdict for row in view.rows]
+    correct, judged = verdicts.count(Verdict.CORRECT), len(verdicts)
+    if judged == 1:
+        return f"{pulls(1)}: {VERDICTS[verdicts[0]].lower()}"
+    if correct:
+        return f"{correct} of {pulls(judged)} judged correct"
+    if all(verdict is Verdict.INCORRECT for verdict in verdicts):
+        return f"none of {pulls(judged)} judged correct"
+    return f"no clear answer for {pulls(judged)}"
+
+
+def _body(view: VerdictView, room: _Room) -> str:
+    shown = view.rows[: room.rows]
+    blocks = [
+        f"{group_marker(view.group)}\n### R4P verdict{_mode(view.mode)}: {headline(view)}",
+        _demonstration() if view.is_demonstration else "",
+        _table(shown),
+        _how(view),
+        "\n".join(f"- {note}" for note in _notes(view, shown)),
+        room.notice.format(shown=len(shown), all=len(view.rows)),
+        _reasons(shown, room.reason) if room.reason else "",
+        _footer(view),
+        verdict_json(view.document) if room.document else "",
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _size(body: str) -> int:
+    """Length as JavaScript counts it, which is never less than ours."""
+    return len(body.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _mode(mode: Mode) -> str:
+    return "" if mode is Mode.ENFORCE else f" ({mode})"
+
+
+def _demonstration() -> str:
+    return (
+        "> [!WARNING]\n"
+        "> Judged by the small demonstration model, which shows how the bot works. "
+        "Its verdicts are no better than guesses: don't act on them."
+    )
+
+
+def _table(rows: Sequence[Row]) -> str:
+    with_probability = any(row.verdict.probability is not None for row in rows)
+    with_ci = any(row.ci for row in rows)
+    head = ["PR", "Verdict", "Agreement"]
+    head += ["P(correct)"] * with_probability + ["CI"] * with_ci + ["Commit", "Link"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        cells = [f"#{row.pull}", _verdict(row), agreement(row.verdict)]
+        cells += [probability(row.verdict.probability)] * with_probability
+        cells += [phrase(row.ci or "–", 40)] * with_ci
+        cells += [_commit(row), LINKS[row.strength]]
+        lines.append(cells)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _verdict(row: Row) -> str:
+    return f"**{VERDICTS[row.verdict.verdict]}**".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _commit(row: Row) -> str:
+    return f"`{row.head[:7]}`{', changed since' if row.moved else ''}"
+
+
+def _how(view: VerdictView) -> str:
+    """How the answer came about, in one line."""
+    together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
+    if len(view.rows) + len(view.alternatives) == 1:
+        together = "alone, without a rival to compare it with"
+    unread = view.asked - view.valid
+    votes = "1 vote" if view.asked == 1 else f"{view.asked} votes, each in another order"
+    lost = f" ({unread} could not be read)" if unread else ""
+    known = any(row.verdict.probability is not None for row in view.rows)
+    history = "" if known else " No probabilities yet: not enough history."
+    return (
+        f"Judged {together}: {votes}{lost}. "
+        f"Model `{_code(view.engine.model)}` on {phrase(view.engine.name, 60)}, "
+        f"prompt `{_code(view.engine.prompt_fingerprint)[:12]}`.{history}"
+    )
+
+
+def _code(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())[:100]
+
+
+def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
+    """What a reader should know before relying on the table."""
+    for row in rows:
+        yield from _row_notes(row)
+    if view.issue_findings:
+        yield f"The issue's text held {_found(view.issue_findings)}; the model read it without."
+    if view.alternatives:
+        right = sum(one.verdict is Verdict.CORRECT for one in view.alternatives)
+        yield (
+            f"The bot's own agents wrote {len(view.alternatives)} more to compare with; "
+            f"{right} of them judged correct."
+        )
+    for left in view.left_out[:_NAMED_AT_MOST]:
+        yield f"#{left.number} is left out: {phrase(left.reason, _REASON_LIMIT)}."
+    if len(view.left_out) > _NAMED_AT_MOST:
+        yield f"{len(view.left_out) - _NAMED_AT_MOST} more are left out."
+
+
+def _row_notes(row: Row) -> Iterator[str]:
+    verdict = row.verdict
+    if verdict.verdict is Verdict.NOT_JUDGED:
+        yield f"#{row.pull} was not judged: {phrase(verdict.reason, _REASON_LIMIT)}."
+    elif verdict.coverage.files_seen < verdict.coverage.files:
+        yield f"#{row.pull} was judged in part: {coverage(verdict.coverage)}."
+    if row.moved:
+        yield (
+            f"#{row.pull} has changed since: its verdict speaks of `{row.head[:7]}` only, "
+            "and the new commits will be judged."
+        )
+    if row.findings:
+        yield f"#{row.pull} holds {_found(row.findings)}; the model was shown them as such."
+
+
+def _found(findings: Sequence[Finding]) -> str:
+    return listed(FINDINGS[finding] for finding in dict.fromkeys(findings))
+
+
+def _reasons(rows: Sequence[Row], limit: int) -> str:
+    judged = [row for row in rows if row.verdict.verdict is not Verdict.NOT_JUDGED]
+    if not judged:
+        return ""
+    parts = [
+        f"**#{row.pull}: {VERDICTS[row.verdict.verdict]}** ({coverage(row.verdict.coverage)})\n\n"
+        f"{quotation(row.verdict.reason, limit)}"
+        for row in judged
+    ]
+    return "\n\n".join(
+        ["<details>\n<summary>Reasons, from the model's own words</summary>", *parts, "</details>"]
+    )
+
+
+def _footer(view: VerdictView) -> str:
+    details = f" [Details]({view.page})." if view.page else ""
+    spent = view.tokens.prompt + view.tokens.completion
+    return (
+        "Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; "
+        "`/r4p help` lists every command.\n\n"
+        f"<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. "
+        f"{view.total_seconds:.0f} s, {spent:,} tokens.{details}</sub>"
+    )

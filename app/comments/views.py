@@ -1,0 +1,99 @@
+"""What the bot's sentences are made from: frozen values that the worker fills (pure)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.commands import GroupEdit
+from app.identifiers import CommitSha, PullNumber
+from app.jobs import Json
+from app.judging import LeftOut
+from app.links import LinkStrength, Member
+from app.repo_config import Mode
+from model.domain import EngineInfo, PatchVerdict, Tokens
+
+
+class Finding(StrEnum):
+    """Something in a text that was made harmless before the model read it."""
+
+    DELIMITER = "delimiter"
+    SPECIAL_TOKEN = "special_token"  # noqa: S105 - no secret, a kind of text
+    BOX = "box"
+    INVISIBLE = "invisible"
+    ESCAPE = "escape"
+    HTML_COMMENT = "html_comment"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One pull request and what was found about it."""
+
+    pull: PullNumber
+    head: CommitSha
+    """The commit that was judged."""
+    verdict: PatchVerdict
+    strength: LinkStrength
+    moved: bool = False
+    """Commits were pushed since."""
+    ci: str | None = None
+    """What other checks concluded at that commit, such as `success`; None: not known."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """One evaluation, ready to be told. `rows` stand in the order of the pull requests' numbers."""
+
+    group: int
+    mode: Mode
+    rows: tuple[Row, ...]
+    engine: EngineInfo
+    asked: int
+    valid: int
+    parts: int
+    """In how many overlapping parts the group was judged; 1: all together."""
+    tokens: Tokens
+    total_seconds: float
+    document: Json
+    """The `r4p.verdict/1` object."""
+    alternatives: tuple[PatchVerdict, ...] = ()
+    """Fixes that the bot's own agents wrote, judged beside the pull requests."""
+    left_out: tuple[LeftOut, ...] = ()
+    issue_findings: tuple[Finding, ...] = ()
+    is_demonstration: bool = False
+    """The model is only there to show the pipeline."""
+    page: str | None = None
+    """The group's page; None: the installation has no public address."""
+
+
+class Stage(StrEnum):
+    """How far the work on a group is."""
+
+    NOTHING = "nothing"
+    WAITING = "waiting"
+    QUEUED = "queued"
+    JUDGING = "judging"
+    JUDGED = "judged"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """A group at this moment."""
+
+    members: tuple[Member, ...]
+    stage: Stage
+    detail: str | None = None
+    """Why it waits or failed, or what comes next, in words for a person."""
+    left_out: tuple[LeftOut, ...] = ()
+    comment: str | None = None
+    """Where the verdict is; None: not published."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group after a `group` command."""
+
+    edit: GroupEdit
+    changed: tuple[PullNumber, ...]
+    """What the command really added or removed."""
+    members: tuple[Member, ...]

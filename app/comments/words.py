@@ -1,0 +1,83 @@
+"""The words that several conversations share (pure)."""
+
+from collections.abc import Iterable
+
+from app.comments.views import Finding
+from app.links import LinkStrength
+from app.quoting import paragraph
+from model.domain import Coverage, PatchVerdict, Verdict
+
+CHECK_NAME = "r4p/verdict"
+
+VERDICTS = {
+    Verdict.CORRECT: "Correct",
+    Verdict.INCORRECT: "Incorrect",
+    Verdict.UNSURE: "Unsure",
+    Verdict.NOT_JUDGED: "Not judged",
+}
+
+LINKS = {
+    LinkStrength.ADDED: "added by command",
+    LinkStrength.CLOSING: "closes it",
+    LinkStrength.KEYWORD: "keyword, other base",
+    LinkStrength.CONNECTED: "connected",
+    LinkStrength.CROSS_REFERENCE: "refers to it",
+}
+
+FINDINGS = {
+    Finding.DELIMITER: "text that imitates the prompt's own tags",
+    Finding.SPECIAL_TOKEN: "a chat model's control markers",
+    Finding.BOX: "an answer written for the model",
+    Finding.INVISIBLE: "characters that readers can't see",
+    Finding.ESCAPE: "hand-written escapes",
+    Finding.HTML_COMMENT: "hidden HTML comments",
+}
+
+
+def agreement(verdict: PatchVerdict) -> str:
+    """How many of the votes that could be read say the same as the verdict; a split shows both sides."""
+    votes = verdict.votes
+    match verdict.verdict:
+        case Verdict.CORRECT:
+            return f"{votes.correct} of {votes.valid}"
+        case Verdict.INCORRECT:
+            return f"{votes.incorrect} of {votes.valid}"
+        case Verdict.UNSURE if votes.valid:
+            return f"{votes.correct} : {votes.incorrect}"
+        case _:
+            return "–"
+
+
+def probability(value: float | None) -> str:
+    """As a percentage, never rounded up to a certainty."""
+    if value is None:
+        return "–"
+    return f"{min(max(round(value * 100), 1), 99)} %"
+
+
+def coverage(seen: Coverage) -> str:
+    """How much of a patch was read."""
+    if seen.files == 1:
+        return "its one file was read" if seen.files_seen else "its one file was not read"
+    return f"{seen.files_seen} of {seen.files} files were read"
+
+
+def quotation(text: str, limit: int) -> str:
+    """Untrusted prose as a quotation."""
+    return "\n".join(f"> {line}".rstrip() for line in paragraph(text, limit).split("\n"))
+
+
+def one_line(text: str, limit: int) -> str:
+    """Untrusted prose on one line, with `code` kept as code; not for table cells."""
+    return paragraph(" ".join(text.split()), limit)
+
+
+def listed(names: Iterable[object], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, end = map(str, names)
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def pulls(count: int) -> str:
+    """A number of pull requests."""
+    return "1 pull request" if count == 1 else f"{count} pull requests"

@@ -1,0 +1,266 @@
+from dataclasses import replace
+
+import pytest
+
+from app.commands import GroupEdit, Permission, Unknown, Verb, parse
+from app.comments import (
+    GroupView,
+    Stage,
+    StatusView,
+    config_check,
+    config_notice,
+    explain_reply,
+    failed_reply,
+    forbidden_reply,
+    group_reply,
+    help_reply,
+    no_verdict_reply,
+    status_reply,
+    unknown_reply,
+    waiting_reply,
+)
+from app.judging import LeftOut, Wait
+from app.links import LinkStrength, Member
+from app.repo_config import ConfigError, Problem
+from model.domain import Verdict, VoteCount
+from tests.app.comments.views import CORRECT, judged, view
+
+MEMBERS = (Member(12, LinkStrength.CLOSING), Member(15, LinkStrength.ADDED))
+
+
+def test_help_lists_every_command():
+    assert (
+        help_reply(900)
+        == """\
+<!-- r4p:reply=900 -->
+
+| Command | What it does | Who may | Where |
+| --- | --- | --- | --- |
+| `/r4p verify` | Judge the open pull requests for this issue now. | write access | issue or pull request |
+| `/r4p status` | Say which pull requests are compared and how far the work is. | anyone | issue or pull request |
+| `/r4p explain [#N]` | Give the reasons behind the verdict, of one pull request or of all. | anyone | issue or pull request |
+| `/r4p agree [#N]` | Record that the verdict is right. | write access | issue or pull request |
+| `/r4p disagree [#N] <why>` | Record that the verdict is wrong, and why. | write access | issue or pull request |
+| `/r4p group [add\\|remove #N …]` | Show the pull requests that are compared, \
+add some or leave some out. | write access | issue |
+| `/r4p help` | List these commands. | anyone | issue or pull request |
+
+Write a command at the beginning of a line of a new comment, for example `/r4p explain #12`.
+"""
+    )
+
+
+def test_a_mistake_is_quoted_and_corrected():
+    mistakes = (
+        Unknown("/r4p verfy @mona", "`verfy` is no command", "/r4p verify @mona"),
+        Unknown("/r4p merge", "`merge` is no command", None),
+    )
+    assert (
+        unknown_reply(900, mistakes).replace("\u200b", "|")
+        == """\
+<!-- r4p:reply=900 -->
+
+> /r4p verfy @|mona
+
+`verfy` is no command. Did you mean `/r4p verify @|mona`?
+
+> /r4p merge
+
+`merge` is no command.
+
+`/r4p help` lists every command.
+"""
+    )
+
+
+def test_a_missing_right_is_named():
+    assert (
+        forbidden_reply(900, Verb.VERIFY, Permission.READ)
+        == """\
+<!-- r4p:reply=900 -->
+
+`/r4p verify` needs write access to this repository; you have read access. \
+Being a pull request's author doesn't change that: a verdict isn't drawn again until it pleases.
+
+`/r4p status` and `/r4p explain` are open to everyone.
+"""
+    )
+
+
+def test_status_tells_who_is_compared_and_what_comes_next():
+    status = StatusView(
+        members=MEMBERS,
+        stage=Stage.WAITING,
+        detail="one pull request can be judged; 2 needed",
+        left_out=(LeftOut(15, "it is a draft"),),
+        comment="https://github.com/octo/cat/issues/3#issuecomment-1",
+    )
+    assert (
+        status_reply(900, 3, status)
+        == """\
+<!-- r4p:reply=900 -->
+
+**#3:** Not judged yet. One pull request can be judged; 2 needed. \
+[The verdict](https://github.com/octo/cat/issues/3#issuecomment-1)
+
+Compared here:
+- #12 (closes it)
+- #15 (added by command)
+
+Left out:
+- #15: it is a draft
+"""
+    )
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+def test_every_stage_has_its_sentence(stage):
+    first = status_reply(900, 3, StatusView((), stage)).split("\n\n")[1]
+    assert first.startswith("**#3:** ")
+    assert first.endswith(".")
+
+
+def test_a_crowd_is_listed_up_to_a_limit():
+    members = tuple(Member(n, LinkStrength.CLOSING) for n in range(60))
+    reply = status_reply(900, 3, StatusView(members, Stage.QUEUED))
+    assert reply.count("closes it") == 50
+    assert "- and 10 more" in reply
+
+
+def test_an_explanation_gives_the_reasons_of_one():
+    assert (
+        explain_reply(900, view(), 12)
+        == """\
+<!-- r4p:reply=900 -->
+
+1 of 2 pull requests judged correct.
+
+**#12: Correct** at `ccccccc`, agreement 4 of 4, 2 of 2 files were read
+
+> It handles `[]` before the loop.
+"""
+    )
+
+
+def test_an_explanation_of_all_stays_readable():
+    rows = [judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 900) for n in range(9)]
+    reply = explain_reply(900, view(*rows), None)
+    assert reply.count("**#") == 8
+    assert "1 more: `/r4p explain #N` gives the reasons of one." in reply
+    assert len(reply) < 60_000
+
+
+def test_a_stranger_to_the_group_is_not_explained():
+    assert (
+        explain_reply(900, view(), 99)
+        == """\
+<!-- r4p:reply=900 -->
+
+#99 is not among the pull requests compared here: #12 and #15.
+"""
+    )
+
+
+def test_without_a_verdict_there_is_nothing_to_explain():
+    assert (
+        no_verdict_reply(900)
+        == """\
+<!-- r4p:reply=900 -->
+
+There is no verdict here yet.
+
+`/r4p status` tells how far the work is; `/r4p verify` starts it.
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("edit", "changed", "first"),
+    [
+        (GroupEdit.ADD, (12, 15, 16), "Added: #12, #15 and #16."),
+        (GroupEdit.ADD, (), "Added: nothing new."),
+        (GroupEdit.REMOVE, (12,), "Left out from now on: #12."),
+        (GroupEdit.SHOW, (), "Compared here:\n- #12 (closes it)\n- #15 (added by command)\n"),
+    ],
+)
+def test_a_changed_group_is_shown(edit, changed, first):
+    reply = group_reply(900, GroupView(edit, changed, MEMBERS))
+    assert reply.split("\n\n")[1] == first
+    assert reply.endswith("- #15 (added by command)\n")
+
+
+def test_an_empty_group_says_so():
+    reply = group_reply(900, GroupView(GroupEdit.SHOW, (), ()))
+    assert reply == "<!-- r4p:reply=900 -->\n\nNo pull request is linked to this issue.\n"
+
+
+def test_what_keeps_a_judgement_waiting_is_said():
+    wait = Wait("the issue is closed", (LeftOut(15, "it is a draft"),))
+    assert (
+        waiting_reply(900, wait)
+        == """\
+<!-- r4p:reply=900 -->
+
+Not judged: The issue is closed.
+
+Left out:
+- #15: it is a draft
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("fix", "rest"), [(None, ""), ("try again later!", "\n\nTry again later\\!\n")]
+)
+def test_a_failure_names_the_reason_and_the_fix(fix, rest):
+    reply = failed_reply(900, "the engine does not answer", fix)
+    assert reply.startswith(
+        "<!-- r4p:reply=900 -->\n\nThat didn't work: The engine does not answer."
+    )
+    assert reply.rstrip("\n").endswith(rest.rstrip("\n"))
+
+
+def test_no_reply_commands_anything():
+    replies = [
+        help_reply(1),
+        unknown_reply(1, (Unknown("/r4p x", "`x` is no command", "/r4p verify"),)),
+        forbidden_reply(1, Verb.VERIFY, Permission.NONE),
+        no_verdict_reply(1),
+        explain_reply(1, view(replace(CORRECT, verdict=replace(
+            CORRECT.verdict, reason="/r4p verify\n\n/r4p verify"))), None),
+    ]  # fmt: skip
+    assert [parse(reply) for reply in replies] == [()] * len(replies)
+
+
+PROBLEMS = ConfigError(
+    (Problem(2, "unknown key `trigers`: did you mean `triggers`?"), Problem(None, "x\n@mona"))
+)
+
+
+def test_a_broken_configuration_is_explained_once_for_maintainers():
+    assert (
+        config_notice(PROBLEMS, ".github/r4p.yml").replace("\u200b", "|")
+        == """\
+<!-- r4p:config -->
+**`.github/r4p.yml` can't be used.** Until it is mended, the last good settings hold.
+
+- line 2: unknown key `trigers`: did you mean `triggers`?
+- x @|mona
+
+`r4p config validate` checks the file before it is pushed.
+"""
+    )
+
+
+def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
+    check = config_check(PROBLEMS, ".github/r4p.yml", "a" * 40)
+    assert (check.name, check.conclusion) == ("r4p/config", "failure")
+    assert check.title == ".github/r4p.yml can't be used: 2 problems"
+    assert check.summary == config_notice(PROBLEMS, ".github/r4p.yml").split("\n", 1)[1][:-1]
+
+
+def test_many_problems_are_counted():
+    many = ConfigError(tuple(Problem(n, "wrong") for n in range(1, 24)))
+    assert "- line 20: wrong\n- and 3 more" in config_notice(many, ".github/r4p.yml")
+    one = ConfigError((Problem(1, "wrong"),))
+    assert config_check(one, "r4p.yml", "a" * 40).title == "r4p.yml can't be used: 1 problem"

@@ -1,0 +1,259 @@
+import json
+import re
+from dataclasses import replace
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.comments import LONGEST_BODY, Finding, headline, verdict_comment, verdict_json
+from app.judging import LeftOut
+from app.links import LinkStrength
+from app.repo_config import Mode
+from model.domain import Coverage, Verdict, VoteCount
+from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, judged, view
+
+
+def render(markdown):
+    return cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)
+
+
+def with_probability(row, value):
+    return replace(row, verdict=replace(row.verdict, probability=value))
+
+
+def test_a_plain_verdict_reads_like_this():
+    assert (
+        verdict_comment(view()).replace("\u200b", "|")
+        == """\
+<!-- r4p:group=17 -->
+### R4P verdict (advisory): 1 of 2 pull requests judged correct
+
+| PR | Verdict | Agreement | Commit | Link |
+| --- | --- | --- | --- | --- |
+| #12 | **Correct** | 4 of 4 | `ccccccc` | closes it |
+| #15 | **Incorrect** | 3 of 4 | `fffffff` | closes it |
+
+Judged side by side: 4 votes, each in another order. \
+Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough history.
+
+<details>
+<summary>Reasons, from the model's own words</summary>
+
+**#12: Correct** (2 of 2 files were read)
+
+> It handles `[]` before the loop.
+
+**#15: Incorrect** (2 of 2 files were read)
+
+> It returns early, so @|mona's case #|7 fails.
+
+</details>
+
+Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; \
+`/r4p help` lists every command.
+
+<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. \
+42 s, 30,100 tokens.</sub>
+
+<!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
+"""
+    )
+
+
+def test_everything_worth_knowing_is_noted():
+    rows = (
+        replace(with_probability(CORRECT, 0.94), ci="success"),
+        replace(INCORRECT, moved=True),
+        replace(
+            UNSURE,
+            strength=LinkStrength.KEYWORD,
+            findings=(Finding.INVISIBLE, Finding.BOX, Finding.BOX),
+            verdict=replace(UNSURE.verdict, coverage=Coverage(5, 3)),
+        ),
+        NOT_JUDGED,
+    )
+    comment = verdict_comment(
+        view(
+            *rows,
+            asked=5,
+            parts=2,
+            mode=Mode.ENFORCE,
+            is_demonstration=True,
+            page="https://r4p.example.org/groups/17",
+            issue_findings=(Finding.HTML_COMMENT,),
+            alternatives=(CORRECT.verdict, INCORRECT.verdict),
+            left_out=(LeftOut(20, "it is a draft"),),
+        )
+    )
+    until_reasons = comment.partition("<details>")[0]
+    assert (
+        until_reasons.replace("\N{NO-BREAK SPACE}", "~")
+        == """\
+<!-- r4p:group=17 -->
+### R4P verdict: 1 of 4 pull requests judged correct
+
+> [!WARNING]
+> Judged by the small demonstration model, which shows how the bot works. \
+Its verdicts are no better than guesses: don't act on them.
+
+| PR | Verdict | Agreement | P(correct) | CI | Commit | Link |
+| --- | --- | --- | --- | --- | --- | --- |
+| #12 | **Correct** | 4 of 4 | 94 % | success | `ccccccc` | closes it |
+| #15 | **Incorrect** | 3 of 4 | – | – | `fffffff`, changed since | closes it |
+| #16 | **Unsure** | 2 : 2 | – | – | `1010101` | keyword, other base |
+| #18 | **Not~judged** | – | – | – | `1212121` | closes it |
+
+Judged in 2 overlapping groups: 5 votes, each in another order (1 could not be read). \
+Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`.
+
+- #15 has changed since: its verdict speaks of `fffffff` only, and the new commits will be judged.
+- #16 was judged in part: 3 of 5 files were read.
+- #16 holds characters that readers can't see and an answer written for the model; \
+the model was shown them as such.
+- #18 was not judged: the diff is longer than the model can read.
+- The issue's text held hidden HTML comments; the model read it without.
+- The bot's own agents wrote 2 more to compare with; 1 of them judged correct.
+- #20 is left out: it is a draft.
+
+"""
+    )
+    assert "[Details](https://r4p.example.org/groups/17)" in comment
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ((CORRECT,), "1 pull request: correct"),
+        ((NOT_JUDGED,), "1 pull request: not judged"),
+        ((CORRECT, CORRECT), "2 of 2 pull requests judged correct"),
+        ((CORRECT, NOT_JUDGED, UNSURE), "1 of 3 pull requests judged correct"),
+        ((INCORRECT, INCORRECT), "none of 2 pull requests judged correct"),
+        ((INCORRECT, UNSURE), "no clear answer for 2 pull requests"),
+    ],
+)
+def test_the_headline_is_the_answer(rows, line):
+    assert headline(view(*rows)) == line
+
+
+def test_a_lone_patch_is_said_to_have_had_no_rival():
+    comment = verdict_comment(view(CORRECT, asked=1, valid=1))
+    assert "Judged alone, without a rival to compare it with: 1 vote. Model" in comment
+
+
+def test_without_any_judged_patch_there_are_no_reasons():
+    assert "<details>" not in verdict_comment(view(NOT_JUDGED))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0, "1 %"), (0.004, "1 %"), (0.5, "50 %"), (0.999, "99 %"), (1.0, "99 %")],
+)
+def test_no_probability_claims_certainty(value, shown):
+    assert f"| {shown} |" in verdict_comment(view(with_probability(CORRECT, value)))
+
+
+def test_a_vote_that_could_not_be_read_counts_for_neither_side():
+    row = judged(12, Verdict.CORRECT, VoteCount(correct=3, incorrect=0, none=1))
+    assert "| 3 of 3 |" in verdict_comment(view(row))
+
+
+def test_an_unsure_patch_without_a_vote_has_no_agreement():
+    row = judged(12, Verdict.UNSURE, VoteCount(none=4), coverage=Coverage(1, 1))
+    comment = verdict_comment(view(row, valid=0))
+    assert "| **Unsure** | – |" in comment
+    assert "(its one file was read)" in comment
+
+
+def test_what_was_not_read_is_said():
+    row = judged(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
+    assert "judged in part: its one file was not read." in verdict_comment(view(row))
+
+
+def test_equal_verdicts_are_told_in_equal_words():
+    assert verdict_comment(view()) == verdict_comment(view())
+
+
+def crowd(count, reason):
+    return [judged(n, Verdict.CORRECT, VoteCount(4, 0), reason=reason) for n in range(1, count + 1)]
+
+
+@pytest.mark.parametrize(
+    ("count", "reason", "notice"),
+    [
+        (20, "because " * 300, None),
+        (60, "because " * 300, "Reasons are shortened: the comment"),
+        (
+            130,
+            "because " * 300,
+            "Reasons are shortened and the machine-readable verdict is left out: the comment",
+        ),
+        (
+            900,
+            "because " * 300,
+            "Only the first 30 of 900 pull requests are listed, without reasons: the comment",
+        ),
+    ],
+    ids=["whole", "short reasons", "no document", "few rows"],
+)
+def test_a_comment_that_would_be_too_long_says_what_it_leaves_out(count, reason, notice):
+    comment = verdict_comment(view(*crowd(count, reason)))
+    assert len(comment) <= LONGEST_BODY
+    assert "the comment would be too long" in comment if notice else "too long" not in comment
+    assert notice is None or notice in comment
+    assert ("r4p.verdict/1" in comment) == (count <= 60)
+
+
+def test_the_worst_comment_still_fits():
+    worst = judged(
+        1,
+        Verdict.NOT_JUDGED,
+        VoteCount(),
+        reason="@" * 5_000,
+        moved=True,
+        findings=tuple(Finding),
+        ci="\U0001f600" * 100,
+    )
+    many = tuple(LeftOut(n, "#" * 5_000) for n in range(100))
+    comment = verdict_comment(
+        view(*[worst] * 5_000, left_out=many, document={"x": "y" * 100_000}, is_demonstration=True)
+    )
+    assert len(comment.encode("utf-16-le")) // 2 <= LONGEST_BODY
+    assert "80 more are left out." in comment
+
+
+def test_hostile_reasons_and_names_stay_words():
+    row = judged(
+        12,
+        Verdict.CORRECT,
+        VoteCount(4, 0),
+        reason="</details>\n@mona fixes #3 ![x](https://evil.example)\n--> `a`\n\n> quote",
+    )
+    engine = replace(view().engine, name="<b>@mona</b>", model="`x` @mona", prompt_fingerprint="`")
+    rendered = render(verdict_comment(view(row, engine=engine)))
+    assert rendered.count("</details>") == 1
+    assert "<img" not in rendered
+    assert "<b>" not in rendered
+    assert "<a " not in rendered
+    outside_code = re.sub(r"<code>.*?</code>|<!--.*?-->", "", rendered, flags=re.DOTALL)
+    assert not re.search(r"@\w", outside_code)
+    assert not re.search(r"#3\b", outside_code)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values | st.sampled_from(["-->", "--!>", "<!--", "@mona #3 https://x", "-", "---"]))
+def test_the_hidden_document_can_be_read_back_and_nothing_in_it_shows(value):
+    hidden = verdict_json({"reason": value})
+    written = hidden.removeprefix("<!-- r4p.verdict/1 ").removesuffix(" -->")
+    assert json.loads(written) == {"reason": value}
+    assert not re.search(r"-->|--!>|[<>@#]|://", written)
+    assert "<!--" not in written
+    assert render(f"{hidden}\n\nnext").strip() == f"{hidden}\n<p>next</p>"
