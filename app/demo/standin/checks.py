@@ -82,6 +82,14 @@ def finish_suite(
     return suite
 
 
+def request_suites(world: World, repo: Repository, sha: str, sender: User) -> None:
+    """After a push: a queued suite, and a request, for every App that may write checks."""
+    for installation in world.installations_on(repo):
+        if installation.permissions.get("checks") == "write" and not installation.suspended_at:
+            suite = suite_of(world, repo, sha, installation.app.slug)
+            events.check_suite_requested(world, repo, suite, sender)
+
+
 def _apply(world: World, run: CheckRun, body: Json) -> None:
     for name in _PLAIN_FIELDS:
         if name in body:

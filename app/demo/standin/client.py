@@ -229,6 +229,10 @@ class StandIn:
         """Deliver once more under the same GUID."""
         self.send("redeliver", guid=guid)
 
+    def answer_within(self, seconds: float) -> None:
+        """How long a delivery waits for its answer: 10 real seconds unless changed."""
+        self.send("answer_within", seconds=seconds)
+
     def hold_webhooks(self) -> None:
         """Keep deliveries back from now on."""
         self.send("hold_webhooks")

@@ -116,6 +116,11 @@ def _redeliver(world: World, guid: str) -> object:
     return world.deliveries.redeliver(newest[-1]).id
 
 
+def _answer_within(world: World, seconds: float) -> object:
+    world.deliveries.answer_seconds = seconds
+    return None
+
+
 async def _drain(world: World, timeout_seconds: float) -> object:
     return await world.deliveries.drain(timeout_seconds)
 
@@ -138,6 +143,7 @@ COMMANDS: dict[str, Command] = {
     "release": _release,
     "deliveries": _deliveries,
     "redeliver": _redeliver,
+    "answer_within": _answer_within,
     "drain": _drain,
     **control_apps.COMMANDS,
     **control_scenes.COMMANDS,

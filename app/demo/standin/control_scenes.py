@@ -5,6 +5,7 @@ from typing import Any
 
 from app.demo.standin import (
     checks,
+    events,
     objects_checks,
     objects_issues,
     pulls,
@@ -41,13 +42,16 @@ def _set_state(world: World, repo: str, number: int, state: str, by: str) -> Non
 
 
 def _lock(world: World, repo: str, number: int, locked: bool) -> None:
-    _, issue = _thread(world, repo, number)
+    found, issue = _thread(world, repo, number)
     issue.locked = locked
+    send = events.pull if issue.pull else events.issue
+    send(world, found, issue, "locked" if locked else "unlocked", found.owner)
 
 
 def _delete_issue(world: World, repo: str, number: int) -> None:
-    _, issue = _thread(world, repo, number)
+    found, issue = _thread(world, repo, number)
     issue.deleted = True
+    events.issue(world, found, issue, "deleted", found.owner)
 
 
 def _comment(world: World, repo: str, number: int, body: str, author: str) -> int:

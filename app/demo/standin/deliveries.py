@@ -74,6 +74,7 @@ class Deliveries:
         self._clock = clock
         self._ids = ids
         self.log: dict[int, Delivery] = {}
+        self.answer_seconds = ANSWER_SECONDS
         self.held: list[int] | None = None
         """Ids of deliveries held back, or None when they flow."""
         self._queues: dict[int, deque[int]] = {}
@@ -181,13 +182,16 @@ class Deliveries:
 
     async def _send(self, delivery: Delivery) -> Delivery:
         if self._client is None:
-            self._client = httpx.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False)
+            self._client = httpx.AsyncClient(trust_env=False)
         if not delivery.url:
             return replace(delivery, status="No webhook URL")
         started = time.monotonic()
         try:
             answer = await self._client.post(
-                delivery.url, content=delivery.body, headers=delivery.headers
+                delivery.url,
+                content=delivery.body,
+                headers=delivery.headers,
+                timeout=self.answer_seconds,
             )
         except httpx.TimeoutException:
             return replace(delivery, status="timed out", duration=time.monotonic() - started)

@@ -117,12 +117,29 @@ def check_suite(
     emit(world, repo, "check_suite", {"action": action, "check_suite": shown}, sender)
 
 
+def check_suite_requested(world: World, repo: Repository, suite: CheckSuite, sender: User) -> None:
+    """The `check_suite` event by which GitHub asks one App to check a pushed commit."""
+    shown = objects_checks.check_suite(world, repo, suite)
+    shown.pop("repository")
+    for installation in world.installations_on(repo):
+        app = installation.app
+        if app.slug == suite.app_slug and "check_suite" in app.events:
+            body = {
+                "action": "requested",
+                "check_suite": shown,
+                "repository": objects.repository(world, repo),
+                "sender": objects.user(world, sender),
+                "installation": _stub(installation),
+            }
+            deliver(world, app, "check_suite", body)
+
+
 def push(world: World, repo: Repository, branch: str, ends: tuple[str, str], sender: User) -> None:
     """A `push` event for a branch that moved from the first SHA to the second."""
     before, after = ends
     git = world.git(repo)
     fresh = before == "0" * 40
-    wanted = after if fresh else f"{before}..{after}"
+    wanted = f"{repo.head_sha if fresh else before}..{after}"
     commits = log(git, "--reverse", f"--max-count={_MAX_PUSH_COMMITS}", wanted)
     forced = not fresh and world.git(repo).merge_base(before, after) != before
     shown = [_push_commit(world, repo, info) for info in commits]

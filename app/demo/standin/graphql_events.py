@@ -5,19 +5,18 @@ from operator import itemgetter
 from app.demo.standin import threads
 from app.demo.standin.clock import timestamp
 from app.demo.standin.graphql_fields import (
-    COMMIT,
     ISSUE,
     PULL,
     REPOSITORY,
     Arguments,
     Resolver,
-    blob_text,
-    head_commit,
     login,
     plain,
     rate_limit,
     repository,
+    viewer,
 )
+from app.demo.standin.graphql_git import BLOB, COMMIT, REF
 from app.demo.standin.graphql_nodes import (
     Connection,
     EventNode,
@@ -89,19 +88,13 @@ _TARGET = plain(lambda n: thread(n.repository, n.issue))
 def _table() -> dict[str, Resolver]:
     """Every `Type.field`, flat."""
     types: dict[str, dict[str, Resolver]] = {
-        "Query": {"repository": repository, "rateLimit": rate_limit},
+        "Query": {"repository": repository, "rateLimit": rate_limit, "viewer": viewer},
         "Repository": REPOSITORY,
         "Issue": ISSUE | {"timelineItems": _timeline},
         "PullRequest": PULL | {"timelineItems": _timeline},
         "Commit": COMMIT,
-        "Ref": {"name": plain(lambda n: n.name), "target": head_commit},
-        "Blob": {
-            "oid": plain(lambda n: n.oid),
-            "text": blob_text,
-            "byteSize": plain(lambda n: len(n.data)),
-            "isBinary": plain(lambda n: b"\0" in n.data),
-            "isTruncated": plain(lambda n: len(n.data) > 512_000),
-        },
+        "Ref": REF,
+        "Blob": BLOB,
         "StatusCheckRollup": {"state": plain(lambda n: n.state)},
         "PullRequestCommit": {"commit": plain(lambda n: n.commit)},
         "PullRequestChangedFile": {
@@ -116,9 +109,8 @@ def _table() -> dict[str, Resolver]:
             "startCursor": plain(lambda n: n.start),
             "endCursor": plain(lambda n: n.end),
         },
-        "RateLimit": {
-            name: plain(itemgetter(name)) for name in ("cost", "limit", "remaining", "used")
-        },
+        "RateLimit": {"resetAt": plain(lambda n: timestamp(n["reset"]))}
+        | {name: plain(itemgetter(name)) for name in ("cost", "limit", "remaining", "used")},
         "CrossReferencedEvent": _EVENT
         | {"source": _source, "target": _TARGET, "willCloseTarget": _will_close},
         "ConnectedEvent": _EVENT | {"subject": _source, "source": _TARGET},

@@ -18,7 +18,6 @@ from app.demo.standin.graphql_nodes import (
     PullNode,
     RefNode,
     RepositoryNode,
-    RollupNode,
     connection,
     failure,
     thread,
@@ -28,7 +27,6 @@ from app.demo.standin.state import User
 
 Arguments = Mapping[str, Any]
 Resolver = Callable[[GraphContext, Any, Arguments], object]
-_MAX_BLOB_TEXT = 512_000
 
 
 def repository(context: GraphContext, _: object, arguments: Arguments) -> RepositoryNode:
@@ -38,6 +36,11 @@ def repository(context: GraphContext, _: object, arguments: Arguments) -> Reposi
     if found is None or not context.sees(found):
         raise failure("NOT_FOUND", f"Could not resolve to a Repository with the name '{name}'.")
     return RepositoryNode(found)
+
+
+def viewer(context: GraphContext, _: object, __: Arguments) -> User:
+    """The App's bot account."""
+    return context.caller.bot
 
 
 def rate_limit(context: GraphContext, _: object, __: Arguments) -> dict[str, int]:
@@ -106,20 +109,6 @@ def _object(
     return CommitNode(node.repository, context.world.changes.commit(git, sha)) if sha else None
 
 
-def blob_text(_: GraphContext, node: BlobNode, __: Arguments) -> str | None:
-    """A file's text, cut at 512,000 bytes; null for a binary file."""
-    if b"\0" in node.data:
-        return None
-    return node.data[:_MAX_BLOB_TEXT].decode(errors="replace")
-
-
-def head_commit(context: GraphContext, node: RefNode, _: Arguments) -> CommitNode:
-    """The commit a branch points at."""
-    git = context.world.git(node.repository)
-    sha = node.repository.branches[node.name]
-    return CommitNode(node.repository, context.world.changes.commit(git, sha))
-
-
 def _author(_: GraphContext, node: Any, __: Arguments) -> User | None:
     author: User = node.issue.author
     return None if author.deleted else author
@@ -169,18 +158,6 @@ def _commits(context: GraphContext, node: PullNode, arguments: Arguments) -> Con
     ahead = context.world.comparison(node.repository, node.pull).ahead
     found = [PullCommitNode(CommitNode(node.repository, info)) for info in ahead]
     return connection(found, arguments)
-
-
-def _rollup(_: GraphContext, node: CommitNode, __: Arguments) -> RollupNode | None:
-    """The worst of the commit's suites; null without any, and for commits nobody checks."""
-    suites = [s for s in node.repository.suites.values() if s.head_sha == node.info.sha]
-    if not suites:
-        return None
-    if any(s.conclusion in {"failure", "timed_out", "cancelled"} for s in suites):
-        return RollupNode("FAILURE")
-    if any(s.status != "completed" for s in suites):
-        return RollupNode("PENDING")
-    return RollupNode("SUCCESS")
 
 
 def _mergeable(context: GraphContext, node: PullNode, _: Arguments) -> str:
@@ -283,12 +260,4 @@ REPOSITORY: dict[str, Resolver] = {
     "pullRequest": _pull,
     "issueOrPullRequest": _thread,
     "pullRequests": _pulls,
-}
-COMMIT: dict[str, Resolver] = {
-    "oid": plain(lambda n: n.info.sha),
-    "message": plain(lambda n: n.info.message),
-    "messageHeadline": plain(lambda n: n.info.message.partition("\n")[0]),
-    "committedDate": plain(lambda n: n.info.committer.at),
-    "authoredDate": plain(lambda n: n.info.author.at),
-    "statusCheckRollup": _rollup,
 }

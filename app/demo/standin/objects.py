@@ -157,10 +157,12 @@ def app(world: World, record: AppRecord) -> Json:
 
 def installation(world: World, record: Installation) -> Json:
     """An installation."""
+    account = user(world, record.account)
+    del account["user_view_type"]  # GitHub leaves it out here
     return {
         "id": record.id,
         "client_id": record.app.client_id,
-        "account": user(world, record.account),
+        "account": account,
         "repository_selection": record.selection,
         "access_tokens_url": api(world, f"/app/installations/{record.id}/access_tokens"),
         "repositories_url": api(world, "/installation/repositories"),

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.demo.standin import events, threads
+from app.demo.standin import checks, events, threads
 from app.demo.standin.git import GitError
 from app.demo.standin.state import Issue, Pull, Repository, Review, User
 from app.demo.standin.wire import ApiError
 from app.demo.standin.world import World
 
 Files = Mapping[str, str | None]
+_NOTHING = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def add_pull(
         draft=new.draft,
     )
     _set_head(world, repo, issue, sha)
+    if not new.fork:
+        _pushed(world, repo, ref, (_NOTHING, sha), author)
     world.comparison(repo, issue.pull)  # read once here, so that later requests are fast
     events.pull(world, repo, issue, "opened", author)
     threads.refer(world, repo, issue, new.body, author)
@@ -75,7 +78,7 @@ def push(world: World, repo: Repository, issue: Issue, change: Change, force: bo
     _set_head(world, repo, issue, after)
     issue.updated_at = world.clock.now()
     if not pull.is_fork:
-        events.push(world, repo, pull.head_ref, (before, after), issue.author)
+        _pushed(world, repo, pull.head_ref, (before, after), issue.author)
     events.pull(world, repo, issue, "synchronize", issue.author, before=before, after=after)
     return after
 
@@ -124,7 +127,7 @@ def merge(world: World, repo: Repository, issue: Issue, by: User, method: str) -
     threads.add_event(world, issue, "closed", by)
     move_branch(world, repo, pull.base_ref, after)
     events.pull(world, repo, issue, "closed", by)
-    events.push(world, repo, pull.base_ref, (before, after), by)
+    _pushed(world, repo, pull.base_ref, (before, after), by)
     if pull.base_ref == repo.default_branch:
         for other_repo, other in threads.closes(world, repo, issue):
             threads.set_state(world, other_repo, other, "closed", by)
@@ -163,7 +166,7 @@ def commit_on_branch(
     parent = before or repo.branches.get(repo.default_branch)
     after = world.git(repo).commit_files(parent, files, message, world.signature(author))
     move_branch(world, repo, branch, after)
-    events.push(world, repo, branch, (before or "0" * 40, after), author)
+    _pushed(world, repo, branch, (before or _NOTHING, after), author)
     return after
 
 
@@ -179,6 +182,11 @@ def branch_tip(repo: Repository, branch: str) -> str:
     if branch not in repo.branches:
         raise ApiError(422, f"Branch {branch!r} does not exist in {repo.full_name}")
     return repo.branches[branch]
+
+
+def _pushed(world: World, repo: Repository, branch: str, ends: tuple[str, str], by: User) -> None:
+    events.push(world, repo, branch, ends, by)
+    checks.request_suites(world, repo, ends[1], by)
 
 
 def _pull(issue: Issue) -> Pull:

@@ -14,6 +14,9 @@ from app.demo.standin.wire import Answer, ApiError, Call, Caller, Json, NotModel
 from app.demo.standin.world import World
 
 _JSON = "application/json; charset=utf-8"
+# GitHub's schema says otherwise, but a deleted fork or account leaves null behind:
+# https://github.com/paritytech/parity-processbot/issues/256
+_REAL_NULLS = ('/head/repo: null is not of type "object"', '/user: null is not of type "object"')
 _FREE = frozenset({"rate-limit/get"})
 
 
@@ -185,7 +188,8 @@ def _check(world: World, exchange: Exchange, reply: Reply) -> None:
     for broken in world.contract.check_response(
         exchange.method, exchange.path, reply.status, reply.headers, reply.body, exchange.query
     ):
-        world.journal.break_rule(broken.where, broken.what)
+        if not broken.what.endswith(_REAL_NULLS):
+            world.journal.break_rule(broken.where, broken.what)
 
 
 def _encoded(value: object) -> bytes:

@@ -20,7 +20,14 @@ def list_installations(world: World, call: Call) -> Answer:
     """GET /app/installations"""
     record = auth.require_app(call.caller)
     mine = [i for i in world.installations.values() if i.app is record]
-    return page([objects.installation(world, i) for i in mine], call.query, _url(world, call))
+    shown = [objects.installation(world, i) for i in mine]
+    for item in shown:
+        # GitHub's schema of this list wants a user and an enterprise in one: `allOf`, not `anyOf`.
+        del item["client_id"]  # nor does it know this one
+        account = item["account"]
+        account |= {"name": account["login"], "slug": account["login"], "description": None}
+        account |= {"created_at": None, "updated_at": None, "website_url": None}
+    return page(shown, call.query, _url(world, call))
 
 
 def get_installation(world: World, call: Call) -> Answer:

@@ -1,0 +1,57 @@
+"""GraphQL fields of what git stores: branches, commits with their checks, files."""
+
+from app.demo.standin.graphql_fields import Arguments, Resolver, plain
+from app.demo.standin.graphql_nodes import BlobNode, CommitNode, GraphContext, RefNode, RollupNode
+
+_MAX_BLOB_TEXT = 512_000
+
+
+def _blob_text(_: GraphContext, node: BlobNode, __: Arguments) -> str | None:
+    """A file's text, cut at 512,000 bytes; null for a binary file."""
+    if b"\0" in node.data:
+        return None
+    return node.data[:_MAX_BLOB_TEXT].decode(errors="replace")
+
+
+def _head_commit(context: GraphContext, node: RefNode, _: Arguments) -> CommitNode:
+    """The commit a branch points at."""
+    git = context.world.git(node.repository)
+    sha = node.repository.branches[node.name]
+    return CommitNode(node.repository, context.world.changes.commit(git, sha))
+
+
+def _rollup(_: GraphContext, node: CommitNode, __: Arguments) -> RollupNode | None:
+    """The worst of the commit's suites; null without any, and for commits nobody checks."""
+    repo = node.repository
+    reported = {run.suite_id for run in repo.checks.values()}
+    suites = [
+        s
+        for s in repo.suites.values()
+        # A suite that GitHub made for a push, and nobody reported on, does not count.
+        if s.head_sha == node.info.sha and (s.conclusion is not None or s.id in reported)
+    ]
+    if not suites:
+        return None
+    if any(s.conclusion in {"failure", "timed_out", "cancelled"} for s in suites):
+        return RollupNode("FAILURE")
+    if any(s.status != "completed" for s in suites):
+        return RollupNode("PENDING")
+    return RollupNode("SUCCESS")
+
+
+COMMIT: dict[str, Resolver] = {
+    "oid": plain(lambda n: n.info.sha),
+    "message": plain(lambda n: n.info.message),
+    "messageHeadline": plain(lambda n: n.info.message.partition("\n")[0]),
+    "committedDate": plain(lambda n: n.info.committer.at),
+    "authoredDate": plain(lambda n: n.info.author.at),
+    "statusCheckRollup": _rollup,
+}
+BLOB: dict[str, Resolver] = {
+    "oid": plain(lambda n: n.oid),
+    "text": _blob_text,
+    "byteSize": plain(lambda n: len(n.data)),
+    "isBinary": plain(lambda n: b"\0" in n.data),
+    "isTruncated": plain(lambda n: len(n.data) > _MAX_BLOB_TEXT),
+}
+REF: dict[str, Resolver] = {"name": plain(lambda n: n.name), "target": _head_commit}
