@@ -49,6 +49,8 @@ class Doorbell:
             broker_transport_options={
                 "socket_timeout": SOCKET_SECONDS,
                 "socket_connect_timeout": SOCKET_SECONDS,
+                "max_retries": 0,
+                "interval_start": 0,
             },
             broker_connection_retry=False,
             broker_connection_timeout=SOCKET_SECONDS,
@@ -76,8 +78,9 @@ class Doorbell:
     def waiting(self, queue: Queue) -> int | None:
         """How many rings nobody has heard yet; None when the broker does not answer."""
         try:
-            with self._celery.connection_for_write().channel() as channel:
-                return int(channel.queue_declare(queue.value, passive=True).message_count)
+            with self._celery.pool.acquire(block=True, timeout=SOCKET_SECONDS) as connection:
+                declared = connection.default_channel.queue_declare(queue.value, passive=True)
+                return int(declared.message_count)
         except ChannelError:
             return 0  # the broker never heard of this queue
         except _DOWN:
