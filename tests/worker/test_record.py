@@ -66,10 +66,10 @@ def told(database, group):
 
 
 def contents(database):
-    """Every row but the queue's."""
+    """Every row but the queue's, in an order of its own: updates move rows."""
     with transaction(database) as connection:
         return {
-            table.name: connection.execute(select(table)).all()
+            table.name: sorted(connection.execute(select(table)).all(), key=repr)
             for table in metadata.sorted_tables
             if table is not jobs
         }

@@ -1,8 +1,8 @@
 """Derived outcomes: replaced as a whole, for one pull request at a time."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, union
 
@@ -30,6 +30,7 @@ from app.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
+from app.jobs import Json
 from app.outcomes import RULE_VERSION, EventKind, History, Outcome, OutcomeKind, Snapshot, derive
 
 WATCHED_AFTER_CLOSING = timedelta(days=30)
@@ -51,6 +52,14 @@ class OutcomeRow:
     occurred_at: datetime
     verdict_public: bool
     """Whether a verdict could be read then: if so, it may have led to this."""
+
+    def as_json(self) -> dict[str, Json]:
+        """The fields under their own names; the time in ISO 8601, UTC."""
+        return {
+            **asdict(self),
+            "kind": self.kind.value,
+            "occurred_at": self.occurred_at.astimezone(UTC).isoformat(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from app.db.session import transaction
 from app.db.store import outcome_events, outcomes
@@ -83,7 +83,17 @@ def test_a_merge_makes_a_later_closing_of_its_rival_superseded(connection, group
     ]
     (first, _) = outcomes.rows_for_group(connection, group)
     assert (first.actor, first.permission, first.head_sha) == ("mia", "write", head_of(FIRST))
-    assert first.verdict_public
+    assert first.as_json() == {
+        "pull": 12,
+        "kind": "merged",
+        "reason": None,
+        "value": None,
+        "actor": "mia",
+        "permission": "write",
+        "head_sha": head_of(FIRST),
+        "occurred_at": "2026-03-01T10:30:00+00:00",
+        "verdict_public": True,
+    }
 
 
 def test_a_rivals_merge_that_is_told_late_changes_why_the_other_was_closed(connection, group):
@@ -204,6 +214,33 @@ def test_a_share_of_nothing_is_zero_and_kept(connection, group):
     record(connection, happened(EventKind.SURVIVAL, FIRST, share=0.0, days=7))
     (row,) = outcomes.rows_for_group(connection, group)
     assert (row.reason, row.value) == ("after_7_days", 0.0)
+
+
+def test_any_order_of_arrival_leaves_the_same_outcomes(connection, group):
+    ci = {"head": head_of(FIRST), "state": "success", "about": "actions"}
+    life = [
+        closed(SECOND, actor="mia"),
+        merged(FIRST),
+        happened(EventKind.CI_CONCLUDED, **ci),
+        happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT[:7], by="#15"),
+        happened(EventKind.DISAGREED, issue=ISSUE, actor_id=1),
+        happened(EventKind.ISSUE_REOPENED, hours=4, issue=ISSUE),
+    ]
+    found = set()
+    for turn in range(len(life)):
+        connection.execute(delete(event_table))
+        for event in life[turn:] + life[:turn][::-1]:
+            record(connection, event)
+        found.add(tuple(told(connection, group)))
+    (only,) = found
+    assert {kind for _, kind, _ in only} == {
+        "merged",
+        "closed",
+        "ci",
+        "reverted",
+        "disagree",
+        "reopened",
+    }
 
 
 def test_a_new_rule_derives_everything_anew(database):
