@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from app.db.session import engine
 from tests import services as running_services
+from tests.crashes import EveryWay
 from tests.services import Services
 
 
@@ -37,3 +38,9 @@ def broker(services) -> Iterator[redis.Redis]:
     """A client of the session's broker, emptied for this test."""
     with services.broker() as client:
         yield client
+
+
+@pytest.fixture
+def twice(services, database) -> EveryWay:
+    """`twice(handler, arrange, observe)`: twice, and after a crash at each commit."""
+    return EveryWay(services, database)
