@@ -111,6 +111,8 @@ class EvaluateIssue(Job):
     issue: IssueNumber
     trigger: str
     """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
+    asked_in: CommentId | None = None
+    """The comment that asked for it, to be answered if nothing can be judged."""
 
     @property
     def key(self) -> str | None:
@@ -233,6 +235,20 @@ class MeasureSurvival(Job):
 
 
 @dataclass(frozen=True, slots=True)
+class Reconcile(Job):
+    """Look for open pull requests whose webhooks were missed."""
+
+    queue = Queue.GITHUB
+    kind = "reconcile"
+
+    repository: RepositoryId
+
+    @property
+    def key(self) -> str | None:
+        return f"reconcile:{self.repository}"
+
+
+@dataclass(frozen=True, slots=True)
 class PurgeData(Job):
     """Delete what is stored of an installation, or of one repository taken out of it."""
 
@@ -260,6 +276,7 @@ KINDS: Mapping[str, type[Job]] = {
         ResolvePermission,
         PollReactions,
         MeasureSurvival,
+        Reconcile,
         PurgeData,
     )
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from app import links
+from app import comments, links
 from app.db.session import transaction
 from app.db.store import candidates, evaluations, groups, jobs
 from app.db.store.candidates import Candidate
@@ -86,12 +86,14 @@ class EvaluateIssueHandler:
         decision = rivals.decide(job.trigger)
         with context.transaction() as connection:
             group = _store(connection, stored.ref, rivals)
-            waiting = decision.reason if isinstance(decision, Wait) else None
-            groups.set_waiting(connection, group, waiting)
             if isinstance(decision, Go):
+                groups.set_waiting(connection, group, None)
                 context.enqueue(connection, _submit(connection, job, group, rivals, decision))
-        if waiting is not None and job.trigger == BY_COMMAND:
-            self.replies.waiting(stored.ref, job.issue, group, waiting)
+            else:
+                groups.set_waiting(connection, group, decision.reason)
+        if isinstance(decision, Wait) and job.asked_in is not None:
+            body = comments.waiting_reply(job.asked_in, decision)
+            self.replies.send(stored.ref, job.issue, job.asked_in, body)
 
     def _collect(self, context: Context, stored: StoredRepository, ref: IssueRef) -> _Rivals:
         facts = github_links.issue_facts(self.github, ref)
@@ -229,9 +231,10 @@ def _submit(
         title=rivals.facts.title,
         body=rivals.facts.body,
         candidates=tuple(c for c in rivals.candidates if c.pull in go.candidates),
+        left_out=go.left_out,
     )
     newest = evaluations.newest(connection, group, "collected", "verified", "published")
-    same = newest is not None and newest.fingerprint == new.fingerprint
+    same = newest is not None and newest.failure is None and newest.fingerprint == new.fingerprint
     if same and job.trigger != BY_COMMAND:
         return []
     created = evaluations.create(connection, job.repository, new)

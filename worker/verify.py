@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.db.session import transaction
-from app.db.store import evaluations, jobs
+from app.db.store import evaluations, jobs, votes
 from app.db.store.candidates import Candidate
-from app.db.store.evaluations import Evaluation, patch_id
-from app.jobs import Planned, PublishVerdict, VerifyGroup
+from app.db.store.evaluations import Evaluation, Verified, patch_id
+from app.jobs import Json, Planned, PublishVerdict, VerifyGroup
 from model.domain import (
     Coverage,
     GroupVerdict,
@@ -36,7 +36,9 @@ class VerifyGroupHandler:
             evaluation = evaluations.load(connection, job.evaluation)
             if evaluation is None or evaluation.state != "collected":
                 return
-            earlier = evaluations.earlier_votes(connection, evaluation, verifier.engine)
+            earlier = votes.earlier(
+                connection, evaluation.group, evaluation.fingerprint, verifier.engine
+            )
         candidates = [judged.candidate for judged in evaluation.judged]
         verdict = verifier.verify(
             Issue(evaluation.title, evaluation.body),
@@ -46,34 +48,34 @@ class VerifyGroupHandler:
             on_vote=lambda done, asked: self._report(context, done, asked),
             keep_going=context.keep_going,
         )
-        self._save(context, job, evaluation, with_unreadable(verdict, candidates), len(earlier))
+        whole = with_unreadable(verdict, candidates)
+        new = verdict.votes[len(earlier) :]
+        finish(context, job, Verified(document(evaluation, whole), whole.patches, new))
 
     def _report(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:
             jobs.set_progress(connection, context.claimed, f"{done} of {asked} votes")
 
-    def _save(
-        self,
-        context: Context,
-        job: VerifyGroup,
-        evaluation: Evaluation,
-        verdict: GroupVerdict,
-        earlier: int,
-    ) -> None:
-        heads = {patch_id(j.candidate.pull): j.candidate.head_sha for j in evaluation.judged}
-        subject = Subject(
-            title=evaluation.title,
-            group_id=str(evaluation.group),
-            repository=evaluation.repository_name,
-            number=evaluation.issue,
-            head_shas=heads,
-        )
-        new = verdict.votes[earlier:]
-        publish = PublishVerdict(job.installation, job.repository, job.issue, job.evaluation)
-        with context.transaction() as connection:
-            document = to_json(verdict, subject)
-            evaluations.save_verdict(connection, job.evaluation, document, verdict.patches, new)
-            context.enqueue(connection, [Planned(publish)])
+
+def finish(context: Context, job: VerifyGroup, verified: Verified) -> None:
+    """Store what became of an evaluation and have it published."""
+    publish = PublishVerdict(job.installation, job.repository, job.issue, job.evaluation)
+    with context.transaction() as connection:
+        evaluations.save_verdict(connection, job.evaluation, verified)
+        context.enqueue(connection, [Planned(publish)])
+
+
+def document(evaluation: Evaluation, verdict: GroupVerdict) -> Json:
+    """The `r4p.verdict/1` document about an evaluation (pure)."""
+    heads = {patch_id(j.candidate.pull): j.candidate.head_sha for j in evaluation.judged}
+    subject = Subject(
+        title=evaluation.title,
+        group_id=str(evaluation.group),
+        repository=evaluation.repository_name,
+        number=evaluation.issue,
+        head_shas=heads,
+    )
+    return dict(to_json(verdict, subject))
 
 
 def with_unreadable(verdict: GroupVerdict, candidates: Sequence[Candidate]) -> GroupVerdict:

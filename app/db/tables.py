@@ -224,13 +224,14 @@ evaluations = Table(
     Column("issue_title", Text, nullable=False),
     Column("issue_body", Text, nullable=False),
     Column("verdict", JSONB, comment="r4p.verdict/1"),
-    Column("failure", Text),
+    Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
+    Column(
+        "failure", Text, comment="why there is no real verdict; null: there is one, or none yet"
+    ),
     _now("created_at"),
     _time("verified_at"),
     _time("published_at"),
-    CheckConstraint(
-        "state in ('collected','verified','published','superseded','failed')", name="state"
-    ),
+    CheckConstraint("state in ('collected','verified','published','superseded')", name="state"),
     comment="one snapshot of a group, judged once; the newest published one is current",
 )
 

@@ -420,7 +420,18 @@ def upgrade() -> None:
             nullable=True,
             comment="r4p.verdict/1",
         ),
-        sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column(
+            "left_out",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'[]'::jsonb"),
+            nullable=False,
+        ),
+        sa.Column(
+            "failure",
+            sa.Text(),
+            nullable=True,
+            comment="why there is no real verdict; null: there is one, or none yet",
+        ),
         sa.Column(
             "created_at",
             sa.DateTime(timezone=True),
@@ -430,7 +441,7 @@ def upgrade() -> None:
         sa.Column("verified_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("published_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
-            "state in ('collected','verified','published','superseded','failed')",
+            "state in ('collected','verified','published','superseded')",
             name=op.f("ck_evaluations_state"),
         ),
         sa.ForeignKeyConstraint(

@@ -1,18 +1,25 @@
 """Evaluations: one snapshot of a group's candidates, judged once, published once."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, Select, Update, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store import candidates as candidate_store
+from app.db.store import votes
 from app.db.store.candidates import Candidate, Judged
-from app.db.tables import evaluation_candidates, evaluations, groups, repositories, votes
-from app.identifiers import EvaluationId, IssueNumber, RepositoryId
+from app.db.tables import (
+    evaluation_candidates,
+    evaluations,
+    groups,
+    jobs,
+    repositories,
+)
+from app.identifiers import EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.jobs import Json
-from model.domain import EngineInfo, PatchId, PatchVerdict, Vote
+from app.judging import LeftOut
+from model.domain import PatchId, PatchVerdict, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,7 @@ class NewEvaluation:
     title: str
     body: str
     candidates: tuple[Candidate, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -57,6 +65,8 @@ class Evaluation:
     verdict: Json
     """The `r4p.verdict/1` document; None while there is none."""
     failure: str | None
+    """Why the document holds no real verdict; None: it does, or there is none yet."""
+    left_out: tuple[LeftOut, ...]
     judged: tuple[Judged, ...]
 
 
@@ -95,6 +105,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             fingerprint=new.fingerprint,
             issue_title=new.title,
             issue_body=new.body,
+            left_out=[{"number": one.number, "reason": one.reason} for one in new.left_out],
         )
         .returning(evaluations.c.id)
     )
@@ -142,44 +153,32 @@ def overtaken(connection: Connection, evaluation: Evaluation) -> bool:
     return newer is not None
 
 
-def earlier_votes(
-    connection: Connection, evaluation: Evaluation, engine: EngineInfo
-) -> tuple[Vote, ...]:
-    """Votes already cast on exactly these texts by the same weights and wording.
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What became of an evaluation."""
 
-    Asking again adds votes instead of replacing them: nobody gets to roll until the verdict pleases.
-    """
-    spoke = evaluations.c.verdict["engine"]
-    rows = connection.execute(
-        select(votes)
-        .join(evaluations, evaluations.c.id == votes.c.evaluation_id)
-        .where(
-            evaluations.c.group_id == evaluation.group,
-            evaluations.c.fingerprint == evaluation.fingerprint,
-            spoke["name"].astext == engine.name,
-            spoke["model"].astext == engine.model,
-            spoke["prompt_fingerprint"].astext == engine.prompt_fingerprint,
-        )
-        .order_by(votes.c.id)
-    )
-    return tuple(_vote(row) for row in rows)
+    document: Json
+    """`r4p.verdict/1`"""
+    verdicts: tuple[PatchVerdict, ...]
+    cast: tuple[Vote, ...]
+    """The votes of this evaluation, without earlier ones it counted."""
+    failure: str | None = None
 
 
-def save_verdict(
-    connection: Connection,
-    identity: EvaluationId,
-    document: Json,
-    verdicts: Sequence[PatchVerdict],
-    cast: Sequence[Vote],
-) -> None:
+def save_verdict(connection: Connection, identity: EvaluationId, verified: Verified) -> None:
     """Store the verdict, the counts per candidate and every reply; the state becomes `verified`."""
-    by_patch = {verdict.id: verdict for verdict in verdicts}
+    by_patch = {verdict.id: verdict for verdict in verified.verdicts}
     for pull, candidate in candidate_store.ids_by_pull(connection, identity).items():
         _save_patch_verdict(connection, identity, candidate, by_patch[patch_id(pull)])
-    for vote in cast:
-        _save_vote(connection, identity, vote)
+    for vote in verified.cast:
+        votes.save(connection, identity, vote)
     connection.execute(
-        _update(identity).values(state="verified", verdict=document, verified_at=func.now())
+        _update(identity).values(
+            state="verified",
+            verdict=verified.document,
+            failure=verified.failure,
+            verified_at=func.now(),
+        )
     )
 
 
@@ -193,9 +192,18 @@ def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
     connection.execute(_update(identity).values(state="superseded"))
 
 
-def mark_failed(connection: Connection, identity: EvaluationId, failure: str) -> None:
-    """No verdict could be made; the reason is for people."""
-    connection.execute(_update(identity).values(state="failed", failure=failure))
+def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
+    """Evaluations that nobody will judge: their job gave up. With the reason."""
+    key = func.concat("verify_group:", evaluations.c.id)
+    alive = select(jobs.c.id).where(jobs.c.key == key, jobs.c.state.in_(("ready", "running")))
+    rows = connection.execute(
+        select(evaluations.c.id, func.max(jobs.c.error).label("error"))
+        .join(jobs, jobs.c.key == key)
+        .where(evaluations.c.state == "collected", jobs.c.state == "dead", ~alive.exists())
+        .group_by(evaluations.c.id)
+        .order_by(evaluations.c.id)
+    )
+    return [(EvaluationId(row.id), row.error or "its worker died") for row in rows]
 
 
 def _update(identity: EvaluationId) -> Update:
@@ -226,6 +234,7 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         body=row.issue_body,
         verdict=row.verdict,
         failure=row.failure,
+        left_out=tuple(LeftOut(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
         judged=candidate_store.of_evaluation(connection, EvaluationId(row.id)),
     )
 
@@ -247,29 +256,4 @@ def _save_patch_verdict(
             votes_none=verdict.votes.none,
             reason=verdict.reason,
         )
-    )
-
-
-def _save_vote(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
-    connection.execute(
-        insert(votes).values(
-            evaluation_id=identity,
-            seed=vote.seed,
-            seats=[seat or "" for seat in vote.seats],
-            correct=None if vote.correct is None else sorted(vote.correct),
-            forced=vote.forced,
-            failure=vote.failure,
-            reply=vote.reply,
-        )
-    )
-
-
-def _vote(row: Row[*tuple[object, ...]]) -> Vote:
-    return Vote(
-        seed=row.seed,
-        seats=tuple(PatchId(seat) if seat else None for seat in row.seats),
-        correct=None if row.correct is None else frozenset(map(PatchId, row.correct)),
-        reply=row.reply,
-        forced=row.forced,
-        failure=row.failure,
     )

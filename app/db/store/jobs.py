@@ -77,7 +77,9 @@ on conflict (key) where state = 'ready' do update set
         else greatest(jobs.run_after, least(
             excluded.run_after, jobs.created_at + {DEBOUNCES} * (excluded.run_after - now())))
         end,
-    payload = case when jobs.run_after <= now() then jobs.payload else excluded.payload end,
+    payload = case
+        when jobs.run_after <= now() and excluded.run_after > now() then jobs.payload
+        else excluded.payload end,
     delivery_guid = coalesce(excluded.delivery_guid, jobs.delivery_guid)
 returning id, queue, run_after <= now() as is_due
 """

@@ -1,0 +1,24 @@
+"""Answers to comments: one per comment, edited in place when the answer changes."""
+
+from dataclasses import dataclass
+
+from app import comments
+from app.db.store.effects import reply_key
+from app.github.effects import EffectKey
+from app.github.publisher import CommentDraft, Publisher
+from app.identifiers import CommentId, IssueNumber, RepositoryRef
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """Says things that a reaction can't."""
+
+    publisher: Publisher
+
+    def send(
+        self, repository: RepositoryRef, number: int, answers: CommentId, body: str
+    ) -> CommentId:
+        """Bring our answer to a comment up to date. `number` is the issue or pull request it is under."""
+        key = EffectKey(repository, reply_key(answers))
+        marker = comments.reply_marker(answers)
+        return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))

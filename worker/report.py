@@ -1,0 +1,117 @@
+"""Publish a verdict: every head is read again first, then one comment and one check run per head."""
+
+from dataclasses import dataclass
+
+from app import comments
+from app.comments import CheckText, Row, VerdictView
+from app.db.session import transaction
+from app.db.store import evaluations, groups
+from app.db.store.effects import check_key, comment_key
+from app.db.store.evaluations import Evaluation
+from app.github import links
+from app.github.connection import Connection as GitHub
+from app.github.effects import EffectKey
+from app.github.facts import Heads, State
+from app.github.publisher import CheckAction, CheckDraft, CommentDraft, Publisher
+from app.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
+from app.jobs import EvaluateIssue, Planned, PublishVerdict
+from app.judging import publication
+from worker.config import last_good
+from worker.context import Context
+from worker.views import verdict_view
+
+
+@dataclass(frozen=True, slots=True)
+class PublishVerdictHandler:
+    """Brings what GitHub shows of a group in line with its newest verdict."""
+
+    github: GitHub
+    publisher: Publisher
+    quiet_seconds: float
+    """How long to wait before a head that moved is looked at again."""
+
+    def __call__(self, context: Context, job: PublishVerdict) -> None:
+        """Publish, unless a newer verdict is out; a head that moved meanwhile is judged anew."""
+        with transaction(context.database) as connection:
+            stored = groups.repository(connection, job.repository)
+            evaluation = evaluations.load(connection, job.evaluation)
+            if stored is None or stored.suspended or evaluation is None:
+                return
+            if evaluation.state not in {"verified", "published"}:
+                return
+            late = evaluations.overtaken(connection, evaluation)
+        if late:
+            with context.transaction() as connection:
+                evaluations.mark_superseded(connection, evaluation.id)
+            return
+        heads = self._heads(stored.ref, evaluation)
+        moved = moved_heads(evaluation, heads)
+        context.check()
+        view = verdict_view(evaluation, moved)
+        verdicts = [row.verdict.verdict for row in view.rows]
+        wanted = publication(last_good(stored.config_text), evaluation.trigger, verdicts)
+        url = self._comment(stored.ref, evaluation, view) if wanted.comment else None
+        for row in view.rows if wanted.checks else ():
+            if row.pull in open_heads(heads) and not row.moved:
+                self._check(stored.ref, row, view, url)
+        with context.transaction() as connection:
+            evaluations.mark_published(connection, evaluation.id)
+            context.enqueue(connection, self._again(job) if moved else [])
+
+    def _heads(self, repository: RepositoryRef, evaluation: Evaluation) -> Heads:
+        numbers = [judged.candidate.pull for judged in evaluation.judged]
+        return links.read_heads(self.github, IssueRef(repository, evaluation.issue), numbers)
+
+    def _again(self, job: PublishVerdict) -> list[Planned]:
+        again = EvaluateIssue(job.installation, job.repository, job.issue, "moved_head")
+        return [Planned(again, self.quiet_seconds)]
+
+    def _comment(self, repository: RepositoryRef, evaluation: Evaluation, view: VerdictView) -> str:
+        """Write the canonical comment; returns its address."""
+        key = EffectKey(repository, comment_key(evaluation.group))
+        draft = CommentDraft(
+            issue=evaluation.issue,
+            body=comments.verdict_comment(view),
+            marker=comments.group_marker(evaluation.group),
+        )
+        comment = self.publisher.comment(key, draft)
+        return comment_url(self.github, IssueRef(repository, evaluation.issue), comment)
+
+    def _check(
+        self, repository: RepositoryRef, row: Row, view: VerdictView, url: str | None
+    ) -> None:
+        key = EffectKey(repository, check_key(view.group, row.pull, row.head))
+        self.publisher.check_run(key, _draft(comments.check_run(view, row, url)))
+
+
+def moved_heads(evaluation: Evaluation, heads: Heads) -> frozenset[PullNumber]:
+    """The pull requests whose head is no longer the one that was judged (pure)."""
+    now = {pull.number: pull.head_sha for pull in heads.pulls}
+    judged = {one.candidate.pull: one.candidate.head_sha for one in evaluation.judged}
+    return frozenset(pull for pull, head in judged.items() if now.get(pull, head) != head)
+
+
+def open_heads(heads: Heads) -> frozenset[PullNumber]:
+    """The pull requests that are still open (pure)."""
+    return frozenset(pull.number for pull in heads.pulls if pull.state is State.OPEN)
+
+
+def comment_url(github: GitHub, issue: IssueRef, comment: CommentId) -> str:
+    """Where a person reads it (pure)."""
+    web = github.transport.endpoints.web
+    return f"{web}/{issue.repository.full_name}/issues/{issue.number}#issuecomment-{comment}"
+
+
+def _draft(text: CheckText) -> CheckDraft:
+    return CheckDraft(
+        name=text.name,
+        head_sha=text.head,
+        conclusion=text.conclusion,
+        title=text.title,
+        summary=text.summary,
+        details_url=text.details_url,
+        actions=tuple(
+            CheckAction(button.label, button.description, button.identifier.value)
+            for button in text.buttons
+        ),
+    )

@@ -1,0 +1,62 @@
+"""What is stored of a group becomes what the bot tells about it (pure)."""
+
+from collections.abc import Collection, Iterable
+from typing import Any, cast
+
+from app.comments import Finding, Row, VerdictView
+from app.db.store.evaluations import Evaluation, patch_id
+from app.db.store.groups import MemberRow
+from app.identifiers import PullNumber
+from app.links import LinkStrength, Member
+from app.repo_config import Mode
+from model.domain import EngineInfo, Tokens
+from model.prompts.untrusted import Trick, safe_issue, safe_patch
+from model.verdict_json import patches_from_json
+
+DEMONSTRATION_ENGINE = "local_transformers"
+"""The embedded models judge at chance; they are there to show the pipeline."""
+
+
+def verdict_view(evaluation: Evaluation, moved: Collection[PullNumber] = ()) -> VerdictView:
+    """A verified evaluation as the bot tells it; `moved` are the pull requests changed since."""
+    document = cast("dict[str, Any]", evaluation.verdict)
+    verdicts = {verdict.id: verdict for verdict in patches_from_json(document)}
+    engine = EngineInfo(**document["engine"])
+    return VerdictView(
+        group=evaluation.group,
+        mode=Mode(evaluation.mode),
+        rows=tuple(
+            Row(
+                pull=judged.candidate.pull,
+                head=judged.candidate.head_sha,
+                verdict=verdicts[patch_id(judged.candidate.pull)],
+                strength=LinkStrength(judged.candidate.strength or LinkStrength.ADDED),
+                moved=judged.candidate.pull in moved,
+                findings=_findings(safe_patch(judged.candidate.diff or "").tricks),
+            )
+            for judged in evaluation.judged
+        ),
+        engine=engine,
+        asked=document["votes"]["asked"],
+        valid=document["votes"]["valid"],
+        parts=max(1, len(document["group"]["partition"])),
+        tokens=Tokens(**document["tokens"]),
+        total_seconds=document["seconds"]["total"],
+        document=evaluation.verdict,
+        left_out=evaluation.left_out,
+        issue_findings=_findings(safe_issue(f"{evaluation.title}\n\n{evaluation.body}").tricks),
+        is_demonstration=engine.name == DEMONSTRATION_ENGINE,
+    )
+
+
+def members_of(rows: Iterable[MemberRow]) -> tuple[Member, ...]:
+    """The group as it stands: what was removed by command is out."""
+    return tuple(
+        Member(row.pull, LinkStrength(row.strength) if row.strength else LinkStrength.ADDED)
+        for row in rows
+        if row.forced is not False
+    )
+
+
+def _findings(tricks: Iterable[tuple[Trick, int]]) -> tuple[Finding, ...]:
+    return tuple(Finding(trick.value) for trick, _ in tricks)
