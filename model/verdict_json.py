@@ -5,7 +5,6 @@ Its JSON Schema is `verdict.schema.json` beside this file. Raw replies are not p
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
 from typing import Any
 
 from model.domain import Coverage, GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount

@@ -23,6 +23,8 @@ from huggingface_hub import constants, hf_hub_download
 
 from model.errors import WeightsUnavailable
 
+HUB = constants.ENDPOINT
+"""Address of the Hugging Face hub, or of the mirror its own library is set to."""
 HUB_PATIENCE_SECONDS = 3.0
 PIP_PATIENCE_SECONDS = 1200.0
 _CHUNK = 1 << 20
@@ -131,14 +133,15 @@ def locked(directory: Path) -> Iterator[None]:
 def _from_hub(model: ModelFile, _cache: Path, scratch: Path, on_progress: Progress) -> Path:
     if model.hub is None:
         raise WeightsUnavailable("not published there")
-    address = urlsplit(constants.ENDPOINT)
+    address = urlsplit(HUB)
     if not _reachable(address.hostname or "", address.port or 443):
         raise WeightsUnavailable(f"{address.hostname} can't be reached")
     on_progress(f"downloading {model.filename} from the hub", 0, model.size)
     try:
-        return Path(hf_hub_download(model.hub, model.filename, local_dir=scratch))
+        return Path(hf_hub_download(model.hub, model.filename, local_dir=scratch, endpoint=HUB))
     except (OSError, ValueError) as error:
-        raise WeightsUnavailable(str(error).splitlines()[0]) from error
+        # the library's own words for a failure hide what happened; its cause tells
+        raise WeightsUnavailable(str(error.__cause__ or error).splitlines()[0]) from error
 
 
 def _reachable(host: str, port: int) -> bool:

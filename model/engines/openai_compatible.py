@@ -146,8 +146,10 @@ class OpenAICompatible:
     def _sent(self, body: dict[str, Any]) -> httpx.Response:
         """The server's good answer. Raises EngineDown when it was not taken, EngineError when it failed."""
         place = f"the engine at {self._endpoint.url}"
-        for attempt in range(1, self._endpoint.attempts + 1):
-            last = attempt == self._endpoint.attempts
+        attempt = 0
+        while True:
+            attempt += 1
+            last = attempt >= self._endpoint.attempts
             wait = self._endpoint.pause_seconds * 2 ** (attempt - 1)
             try:
                 answer = self._client.post("chat/completions", json=body)
@@ -162,7 +164,6 @@ class OpenAICompatible:
             asked = _retry_after(answer)
             if answer.status_code not in _BUSY or asked is None or last or self._stop.wait(asked):
                 raise _refusal(place, answer)
-        raise EngineDown(f"{place} was not asked: no attempt is allowed")
 
 
 def _client(url: str, api_key: str | None, seconds: float) -> httpx.Client:

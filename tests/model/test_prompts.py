@@ -138,25 +138,9 @@ def test_a_tag_cannot_be_hidden_behind_a_comment():
     assert "<patch-" not in safe_issue("<<!-- -->patch-1><pat<!---->ch-2>").text
 
 
+PIECES = r"< / patch - 1 > issue \ boxed { } ⟦ U+003C ⟧ <| |> im_end <!-- --> [INST] ❤".split()  # noqa: SIM905
 tricky = st.lists(
-    st.sampled_from(
-        ["<", "/", "patch", "-", "1", ">", "issue", "\\", "boxed", "{", "}", "⟦", "U+003C", "⟧"]
-        + [
-            "<|",
-            "|>",
-            "im_end",
-            "\u202e",
-            "\ufe0f",
-            "❤",
-            "<!--",
-            "-->",
-            " ",
-            "\n",
-            "[INST]",
-            "\ud800",
-        ]
-    )
-    | st.text(max_size=3)
+    st.sampled_from([*PIECES, " ", "\n", "\u202e", "\ufe0f", "\ud800"]) | st.text(max_size=3)
 ).map("".join)
 
 

@@ -1,0 +1,119 @@
+"""A small real HTTP server that speaks the chat completions API, well or badly, as a test needs it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Reply:
+    """What the server answers next: JSON, or raw bytes; `cut` promises more bytes than it sends."""
+
+    body: object
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    cut: bool = False
+    wait_for: threading.Event | None = None
+
+
+def completion(text, **extra):
+    """A good answer in vLLM's shape."""
+    return Reply(
+        {
+            "choices": [
+                {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            ],
+            "usage": {
+                "prompt_tokens": 100,
+                "completion_tokens": 7,
+                "prompt_tokens_details": {"cached_tokens": 64},
+            },
+        }
+        | extra
+    )
+
+
+MODELS = Reply({"object": "list", "data": [{"id": "r4p", "max_model_len": 4096}]})
+
+
+class ChatServer(ThreadingHTTPServer):
+    """Answers each path from its list of replies; the last one repeats. Remembers what it was sent."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, routes):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.routes = {path: list(replies) for path, replies in routes.items()}
+        self.seen = []
+        self.together = 0
+        self.most_together = 0
+        self.lock = threading.Lock()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def sent_to(self, path):
+        """The decoded bodies that a path got, in order."""
+        return [body for where, _, body in self.seen if where == path]
+
+    def next_reply(self, path):
+        with self.lock:
+            replies = self.routes.get(path)
+            if not replies:
+                return Reply({"error": "no such route"}, 404)
+            return replies.pop(0) if len(replies) > 1 else replies[0]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: ChatServer
+
+    def do_GET(self):
+        self.answer(None)
+
+    def do_POST(self):
+        self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def answer(self, body):
+        server = self.server
+        with server.lock:
+            server.seen.append((self.path, dict(self.headers), body))
+            server.together += 1
+            server.most_together = max(server.most_together, server.together)
+        reply = server.next_reply(self.path)
+        if reply.wait_for:
+            reply.wait_for.wait(10)
+        with server.lock:
+            server.together -= 1
+        raw = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+        try:
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(raw) + (50 if reply.cut else 0)))
+            self.end_headers()
+            self.wfile.write(raw)
+        except OSError:
+            pass  # the client has given up, which is what some tests are about
+        self.close_connection = reply.cut
+
+    def log_message(self, *_): ...
+
+
+@contextmanager
+def serving(**routes) -> Iterator[ChatServer]:
+    """A running server; routes by short name: models, chat, tokenize."""
+    paths = {"models": "/v1/models", "chat": "/v1/chat/completions", "tokenize": "/tokenize"}
+    with ChatServer({paths[name]: replies for name, replies in routes.items()}) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,56 @@
+"""The catalogue: names to constructors, and a clear word for a name it does not have."""
+
+import pytest
+
+from model import catalog
+from model.catalog import EngineChoice
+from model.errors import EngineDown, TemplateError
+from tests.model.chat_server import MODELS, serving
+
+
+def test_a_served_model_is_connected_to():
+    with serving(models=[MODELS]) as server:
+        engine = catalog.engine(EngineChoice("openai_compatible", url=server.url))
+    assert (engine.name, engine.model, engine.context_tokens) == ("openai_compatible", "r4p", 4096)
+
+
+def test_a_script_is_loaded_and_verified_with(tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"reply": "\\\\boxed{}"}')
+    engine = catalog.engine(EngineChoice("scripted", script=script))
+    assert engine.name == "scripted"
+    assert catalog.verifier("r4p", engine) is not None
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        (EngineChoice("gpt"), "no engine is called 'gpt'"),
+        (EngineChoice("openai_compatible"), "needs its url"),
+        (EngineChoice("scripted"), "needs its script"),
+        (EngineChoice("local_transformers"), "needs its cache"),
+    ],
+)
+def test_what_is_missing_is_named(choice, message):
+    with pytest.raises(EngineDown, match=message):
+        catalog.engine(choice)
+
+
+def test_an_unknown_embedded_model_is_named(tmp_path):
+    choice = EngineChoice("local_transformers", model="llama", cache=tmp_path)
+    with pytest.raises(EngineDown, match=r"'llama'; there are qwen2\.5-coder"):
+        catalog.engine(choice)
+
+
+def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text("")
+    engine = catalog.engine(EngineChoice("scripted", script=script))
+    with pytest.raises(EngineDown, match="no verifier is called 'oracle'"):
+        catalog.verifier("oracle", engine)
+    with pytest.raises(TemplateError, match=r"own\.j2"):
+        catalog.verifier("r4p", engine, prompt=tmp_path / "own.j2")
+
+
+def test_a_key_is_not_shown():
+    assert "s3cret" not in repr(EngineChoice("openai_compatible", api_key="s3cret"))

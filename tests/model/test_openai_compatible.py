@@ -1,0 +1,242 @@
+"""The client of OpenAI-compatible servers, against a real one on loopback that behaves and misbehaves."""
+
+import socket
+import threading
+from contextlib import closing, contextmanager
+
+import pytest
+
+from model.engines.openai_compatible import (
+    DEFAULT_CONTEXT_TOKENS,
+    Endpoint,
+    OpenAICompatible,
+    connect,
+    probe,
+)
+from model.errors import EngineDown, EngineError
+from model.protocols import Completion, Message, Request
+from tests.model.chat_server import MODELS, Reply, completion, serving
+
+MESSAGES = (Message("system", "judge"), Message("user", "patches"))
+REQUEST = Request(MESSAGES, max_tokens=50, temperature=0.5, seed=7)
+
+
+@contextmanager
+def engine_at(url, **options):
+    options = {"reply_seconds": 5.0, "pause_seconds": 0.01} | options
+    with closing(OpenAICompatible(Endpoint(url, "r4p", **options))) as engine:
+        yield engine
+
+
+def ask(server, *requests, **options):
+    with engine_at(server.url, **options) as engine:
+        return engine.complete(requests or [REQUEST])
+
+
+@pytest.fixture
+def dead_url():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+def test_a_completion_is_asked_for_and_read():
+    with serving(chat=[completion("so \\boxed{1}")]) as server:
+        answers = ask(server)
+    assert answers == [Completion("so \\boxed{1}", True, 100, 64, 7)]
+    assert server.sent_to("/v1/chat/completions") == [
+        {
+            "model": "r4p",
+            "messages": [
+                {"role": "system", "content": "judge"},
+                {"role": "user", "content": "patches"},
+            ],
+            "max_tokens": 50,
+            "temperature": 0.5,
+            "seed": 7,
+            "n": 1,
+        }
+    ]
+
+
+def test_a_prefill_continues_the_opened_turn_the_way_vllm_wants_it():
+    with serving(chat=[completion("1}")]) as server:
+        ask(server, Request(MESSAGES, 9, 1.0, 7, prefill="so \\boxed{"))
+    (body,) = server.sent_to("/v1/chat/completions")
+    assert body["messages"][-1] == {"role": "assistant", "content": "so \\boxed{"}
+    assert body["continue_final_message"] is True
+    assert body["add_generation_prompt"] is False
+
+
+def test_the_key_is_sent_and_never_shown():
+    with serving(chat=[completion("x")]) as server:
+        ask(server, api_key="s3cret")
+    assert server.seen[0][1]["Authorization"] == "Bearer s3cret"
+    assert "s3cret" not in repr(Endpoint("u", "m", "s3cret"))
+
+
+def test_requests_run_at_once_but_not_all_and_answers_keep_their_order():
+    gate = threading.Event()
+    with serving(chat=[Reply(completion("x").body, wait_for=gate)]) as server:
+        with engine_at(server.url, concurrency=3) as engine:
+            waiting = threading.Thread(target=engine.complete, args=([REQUEST] * 7,))
+            waiting.start()
+            while server.together < 3:
+                gate.wait(0.005)
+            gate.set()
+            waiting.join()
+        assert server.most_together == 3
+        assert len(server.seen) == 7
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply({"error": "kaputt"}, 500), "HTTP 500.*kaputt"),
+        (Reply({"message": "prompt too long"}, 400), "HTTP 400.*too long"),
+        (Reply(b"<html>hello</html>"), "no chat completion.*html"),
+        (Reply({"choices": []}), "no chat completion"),
+        (Reply([1]), "no chat completion"),
+        (Reply(b'{"choices": [{"mess'), "no chat completion"),
+        (Reply(b'{"choices": [{"mess', cut=True), "broke off"),
+    ],
+    ids=["500", "400", "html", "no choices", "a list", "half JSON", "half an answer"],
+)
+def test_a_failed_request_is_data_and_is_not_sent_twice(reply, message):
+    with serving(chat=[reply]) as server:
+        (answer,) = ask(server)
+        assert isinstance(answer, EngineError)
+        assert not isinstance(answer, EngineDown)
+        with pytest.raises(EngineError, match=message):
+            raise answer
+        assert len(server.seen) == 1
+
+
+def test_a_slow_reply_is_given_up_and_not_sent_twice():
+    gate = threading.Event()
+    with serving(chat=[Reply(completion("late").body, wait_for=gate)]) as server:
+        (answer,) = ask(server, reply_seconds=0.2)
+        gate.set()
+        assert "broke off" in str(answer)
+        assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_that_says_when_is_asked_again(status):
+    busy = Reply({}, status, {"Retry-After": "0.01"})
+    with serving(chat=[busy, busy, completion("x")]) as server:
+        (answer,) = ask(server)
+        assert isinstance(answer, Completion)
+        assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize("after", [None, "3600", "tomorrow", "-1"])
+def test_a_busy_server_that_does_not_say_when_is_down(after):
+    busy = Reply({}, 429, {"Retry-After": after} if after else {})
+    with serving(chat=[busy]) as server:
+        with pytest.raises(EngineDown, match="HTTP 429"):
+            ask(server)
+        assert len(server.seen) == 1
+
+
+def test_a_server_that_stays_busy_is_down():
+    with serving(chat=[Reply({}, 503, {"Retry-After": "0"})]) as server:
+        with pytest.raises(EngineDown, match="HTTP 503"):
+            ask(server)
+        assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_that_refuses_the_key_or_the_model_is_down(status):
+    with serving(chat=[Reply({}, status)]) as server, pytest.raises(EngineDown):
+        ask(server)
+
+
+def test_a_dead_server_is_tried_again_and_then_down(dead_url):
+    with engine_at(dead_url) as engine, pytest.raises(EngineDown, match="can't be reached"):
+        engine.complete([REQUEST, REQUEST])
+
+
+def test_votes_that_were_paid_for_survive_a_server_that_goes_down():
+    with serving(chat=[completion("x"), Reply({}, 503)]) as server:
+        answers = ask(server, REQUEST, REQUEST, concurrency=1)
+    assert isinstance(answers[0], Completion)
+    assert isinstance(answers[1], EngineDown)
+
+
+def test_a_cut_reply_and_missing_figures_are_read_as_such():
+    choice = {"message": {"content": None}, "finish_reason": "length"}
+    with serving(chat=[Reply({"choices": [choice]})]) as server:
+        assert ask(server) == [Completion("", False, 0, 0, 0)]
+
+
+def test_no_request_is_no_answer(dead_url):
+    with engine_at(dead_url) as engine:
+        assert engine.complete([]) == []
+
+
+def test_tokens_are_counted_by_the_server_where_it_can():
+    with serving(tokenize=[Reply({"count": 42})]) as server, engine_at(server.url) as engine:
+        assert engine.count_tokens("text") == 42
+        assert server.sent_to("/tokenize") == [
+            {"model": "r4p", "prompt": "text", "add_special_tokens": False}
+        ]
+
+
+def test_tokens_are_estimated_high_where_the_server_cannot_and_it_is_asked_once():
+    with serving(models=[MODELS]) as server, engine_at(server.url) as engine:
+        assert engine.count_tokens("abcde") == 3
+        assert engine.count_tokens("é\ud800") == 2
+        assert len(server.seen) == 1
+
+
+def test_tokens_are_estimated_while_the_server_is_away(dead_url):
+    with engine_at(dead_url) as engine:
+        assert engine.count_tokens("abcd") == 2
+
+
+def test_the_probe_takes_the_only_model_and_its_context():
+    with serving(models=[MODELS]) as server:
+        served = probe(server.url, None)
+        with closing(connect(server.url + "/", "r4p")) as engine:
+            assert (engine.name, engine.model, engine.context_tokens) == (
+                "openai_compatible",
+                "r4p",
+                4096,
+            )
+    assert (served.name, served.context_tokens) == ("r4p", 4096)
+
+
+def test_the_probe_assumes_a_context_where_none_is_told():
+    with serving(models=[Reply({"data": [{"id": "gpt"}]})]) as server:
+        assert probe(server.url, "gpt").context_tokens == DEFAULT_CONTEXT_TOKENS
+
+
+@pytest.mark.parametrize(
+    ("models", "model", "message"),
+    [
+        (MODELS, "other", "does not serve 'other'; it serves r4p"),
+        (Reply({"data": [{"id": "a"}, {"id": "b"}]}), None, r"2 models \(a, b\); name one"),
+        (Reply({"data": []}), None, r"0 models \(none\)"),
+        (Reply(b"<html>"), None, "no list of models"),
+        (Reply([]), None, "no list of models"),
+        (Reply({}, 404), None, r"HTTP 404.*ends in /v1"),
+        (Reply({}, 401), None, "refuses the API key"),
+    ],
+    ids=["unknown", "several", "none", "html", "a list", "404", "401"],
+)
+def test_the_probe_says_in_one_line_what_is_wrong(models, model, message):
+    with serving(models=[models]) as server, pytest.raises(EngineDown, match=message) as failure:
+        probe(server.url, model)
+    assert "\n" not in str(failure.value)
+
+
+def test_the_probe_names_a_dead_url(dead_url):
+    with pytest.raises(EngineDown, match=f"no engine answers at {dead_url}"):
+        probe(dead_url, None)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://a:b/v1", ""])
+def test_the_probe_names_an_address_that_is_none(url):
+    with pytest.raises(EngineDown, match="is no http address"):
+        probe(url, None)

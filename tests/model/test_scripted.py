@@ -1,0 +1,72 @@
+"""The scripted engine: determinate by content, and able to fail in every way."""
+
+import json
+
+import pytest
+
+from model.engines.scripted import Line, Scripted, load
+from model.errors import EngineDown, EngineError
+from model.protocols import Message, Request
+
+PROMPT = "<patch-1>\nfoo\n</patch-1>\n\n<patch-2>\nbar foo\n</patch-2>\n\n<patch-3>\n\n</patch-3>"
+
+
+def ask(engine, text=PROMPT, prefill=None):
+    (answer,) = engine.complete([Request((Message("user", text),), 10, 1.0, 0, prefill)])
+    return answer if isinstance(answer, EngineError) else answer.text
+
+
+def test_lines_answer_in_order_and_are_used_up():
+    engine = Scripted([Line(reply="one"), Line(reply="two", repeat=True)])
+    assert [ask(engine) for _ in range(3)] == ["one", "two", "two"]
+
+
+def test_a_line_waits_for_a_prompt_that_contains_its_text():
+    engine = Scripted([Line(when="secret", reply="found"), Line(reply="else", repeat=True)])
+    assert ask(engine) == "else"
+    assert ask(engine, "a secret") == "found"
+
+
+@pytest.mark.parametrize(
+    ("texts", "box"), [(("foo",), "1, 2"), (("bar",), "2"), ((), ""), (("baz", "bar"), "2")]
+)
+def test_seats_are_boxed_by_what_their_patch_contains(texts, box):
+    assert ask(Scripted([Line(box_containing=texts)])) == f"\n\\boxed{{{box}}}"
+    assert ask(Scripted([Line(box_containing=texts)]), prefill="\\boxed{") == f"{box}}}"
+
+
+def test_a_request_can_fail_and_the_engine_can_die():
+    assert str(ask(Scripted([Line(fail="boom")]))) == "boom"
+    with pytest.raises(EngineDown, match="gone"):
+        ask(Scripted([Line(down="gone")]))
+
+
+def test_it_can_stall():
+    assert ask(Scripted([Line(reply="late", stall_seconds=0.01)])) == "late"
+
+
+def test_a_script_that_has_run_out_is_a_dead_engine():
+    with pytest.raises(EngineDown, match="no line left"):
+        ask(Scripted([]))
+
+
+def test_a_script_is_read_from_json_lines(tmp_path):
+    path = tmp_path / "script.jsonl"
+    lines = [{"reply": "one"}, {"reply": "so", "box_containing": ["foo"], "repeat": True}]
+    path.write_text("\n\n".join(map(json.dumps, lines)))
+    engine = load(path)
+    assert ask(engine) == "one"
+    assert ask(engine) == "so\n\\boxed{1, 2}"
+
+
+@pytest.mark.parametrize("bad", ["{", '{"rely": "x"}', "[1]", '{"box_containing": 3}'])
+def test_a_bad_line_is_named(tmp_path, bad):
+    path = tmp_path / "script.jsonl"
+    path.write_text('{"reply": "fine"}\n' + bad)
+    with pytest.raises(EngineDown, match="line 2"):
+        load(path)
+
+
+def test_a_script_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(EngineDown, match=r"none\.jsonl"):
+        load(tmp_path / "none.jsonl")
