@@ -131,8 +131,8 @@ def reactions(
     )
 
 
-def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSummary, ...] | None:
-    """The hundred open pull requests that moved last; None when nothing changed since asked."""
+def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSummary, ...]:
+    """The hundred open pull requests that moved last; asking again is free while none moves."""
     path = f"/repos/{repository.full_name}/pulls"
     query: dict[str, str | int] = {
         "state": "open",
@@ -141,8 +141,6 @@ def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSumma
         "per_page": 100,
     }
     answer = github.get_conditional(repository, path, query)
-    if answer.status == 304:
-        return None
     return tuple(
         PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
         for item in wire.read(tuple[wire.OpenPull, ...], _call(path), answer)

@@ -23,8 +23,9 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError
 from app.github.calls import Answer, Call
 from app.github.redaction import redact
 
-UNSAID_WAIT: Final = timedelta(seconds=60)
-"""How long to wait when a limit doesn't say: GitHub asks for at least a minute."""
+UNSAID_WAIT: Final = timedelta(seconds=90)
+"""How long to wait when a limit doesn't say. GitHub asks for at least a minute, and blocks of 72
+seconds have been seen."""
 _MESSAGE_CHARACTERS: Final = 300
 
 
@@ -91,7 +92,8 @@ def from_answer(call: Call, answer: Answer, now: datetime) -> GitHubError:
         return RateLimited(said, until)
     if answer.status >= 500:
         return unanswered(call, said)
-    if answer.status == 401:
+    # An App id that doesn't exist is said with a 404.
+    if answer.status == 401 or "Integration not found" in said:
         return Unauthorized(f"{said}: check R4P_APP_ID, the private key and this machine's clock")
     if answer.status in {403, 451}:
         return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))

@@ -20,6 +20,8 @@ BURST: Final = 10
 PER_SECOND: Final = 1.0
 PER_MINUTE: Final = 60
 PER_HOUR: Final = 400
+RELAPSE_SECONDS: Final = 300.0
+"""A limit this soon after the last one shows that the last silence was too short."""
 LONGEST_WAIT_SECONDS: Final = 3.0
 """A worker waits this long for its turn; for longer, the job goes back to the queue."""
 
@@ -37,6 +39,8 @@ class Limits:
     """Turns given in the last hour, oldest first; some may lie a few seconds ahead."""
     blocked_until: float = 0.0
     """GitHub asked for silence until then."""
+    strikes: int = 0
+    """How often in a row it asked again soon after a silence had ended."""
 
 
 def turn(limits: Limits, now: float) -> float:
@@ -68,9 +72,19 @@ def take(limits: Limits, now: float, patience: float) -> tuple[Limits, float]:
     return replace(limits, tokens=left, counted_at=now, writes=(*recent, at)), at
 
 
-def freeze(limits: Limits, until: float) -> Limits:
-    """Nothing leaves before `until`; an earlier thaw never shortens a later one."""
-    return replace(limits, blocked_until=max(limits.blocked_until, until))
+def freeze(limits: Limits, now: float, until: float) -> Limits:
+    """Nothing leaves before `until`; an earlier thaw never shortens a later one.
+
+    Asked again soon after a thaw, a short silence lasts twice as long each time.
+    """
+    thawed = limits.blocked_until
+    strikes = limits.strikes
+    if thawed <= now:
+        strikes = strikes + 1 if now - thawed < RELAPSE_SECONDS else 0
+    wait = until - now
+    if wait <= RELAPSE_SECONDS:
+        wait *= 2.0 ** min(strikes, 4)
+    return replace(limits, blocked_until=max(thawed, now + wait), strikes=strikes)
 
 
 def _tokens(limits: Limits, now: float) -> float:
@@ -137,7 +151,8 @@ class Limiter:
 
     def freeze(self, installation: InstallationId, until: datetime) -> None:
         """Let nothing of this installation leave before `until`, in any process."""
-        self._store.change(installation, lambda limits: (freeze(limits, until.timestamp()), None))
+        now, end = self._clock().timestamp(), until.timestamp()
+        self._store.change(installation, lambda limits: (freeze(limits, now, end), None))
 
 
 def _moment(seconds: float) -> datetime:

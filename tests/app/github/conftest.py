@@ -1,8 +1,10 @@
-"""A local server that answers as told, and a connection to it."""
+"""A local server that answers as told, the stand-in, and connections to them."""
 
 import pytest
 
+from app.demo.standin.client import StandIn
 from tests.app.github.local_github import LocalGitHub, connected
+from tests.app.github.scene import opened
 
 
 @pytest.fixture
@@ -15,3 +17,20 @@ def server():
 def github(server):
     with connected(server.url) as connection:
         yield connection
+
+
+@pytest.fixture(scope="package")
+def standin(tmp_path_factory):
+    with StandIn.start(tmp_path_factory.mktemp("github")) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def app(standin):
+    return standin.register_app()
+
+
+@pytest.fixture
+def scene(standin, app):
+    with opened(standin, app) as scene:
+        yield scene

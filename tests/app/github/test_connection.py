@@ -37,7 +37,7 @@ TROUBLE = {
     "502 with the effect done": (Reply(502, {"message": "Bad gateway"}), Ambiguous, None),
     "503": (Reply(503, b"<html>Unicorn!</html>"), Ambiguous, None),
     "503 that names a time": (Reply(503, {}, {"Retry-After": "3600"}), Ambiguous, None),
-    "429": (Reply(429, {"message": "Too many requests"}), RateLimited, 60),
+    "429": (Reply(429, {"message": "Too many requests"}), RateLimited, 90),
     "429 with Retry-After": (Reply(429, {}, {"Retry-After": "17"}), RateLimited, 17),
     "primary limit": (
         Reply(403, PRIMARY, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": IN_59_MINUTES}),
@@ -47,9 +47,9 @@ TROUBLE = {
     "primary limit already over": (
         Reply(403, PRIMARY, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": IN_THE_PAST}),
         RateLimited,
-        60,
+        90,
     ),
-    "secondary limit without a usable header": (Reply(403, SECONDARY, QUOTA_LEFT), RateLimited, 60),
+    "secondary limit without a usable header": (Reply(403, SECONDARY, QUOTA_LEFT), RateLimited, 90),
     "secondary limit with Retry-After": (
         Reply(403, SECONDARY, {**QUOTA_LEFT, "Retry-After": "72"}),
         RateLimited,
