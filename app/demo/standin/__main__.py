@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import logging
 import socket
+import sys
 from pathlib import Path
 
 import uvicorn
@@ -52,7 +53,9 @@ def _listener(port: int) -> socket.socket:
     return listener
 
 
-async def _serve(listener: socket.socket, world: World, ready_file: Path | None) -> None:
+async def _serve(
+    listener: socket.socket, world: World, ready_file: Path | None, until_eof: bool
+) -> None:
     config = uvicorn.Config(
         create_app(world), http=_Protocol, log_level="warning", access_log=False, lifespan="on"
     )
@@ -61,7 +64,20 @@ async def _serve(listener: socket.socket, world: World, ready_file: Path | None)
         ready_file.with_suffix(".part").write_text(world.url)
         ready_file.with_suffix(".part").rename(ready_file)
     print(world.url, flush=True)
-    await uvicorn.Server(config).serve(sockets=[listener])
+    server = uvicorn.Server(config)
+    watcher = asyncio.create_task(_end_with_stdin(server)) if until_eof else None
+    await server.serve(sockets=[listener])
+    if watcher is not None:
+        watcher.cancel()
+
+
+async def _end_with_stdin(server: uvicorn.Server) -> None:
+    """Stop when standard input ends: whoever started this process is gone, even if it was killed."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await reader.read()
+    server.should_exit = True
 
 
 def main() -> None:
@@ -72,12 +88,13 @@ def main() -> None:
     parser.add_argument("--ready-file", type=Path, help="gets the URL when the server listens")
     parser.add_argument("--time-scale", type=float, default=1.0, help="simulated s per real s")
     parser.add_argument("--seed", type=int, default=1, help="of ids and GUIDs")
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input ends")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     listener = _listener(options.port)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     world = make_world(options.data.resolve(), url, options.time_scale, options.seed)
-    asyncio.run(_serve(listener, world, options.ready_file))
+    asyncio.run(_serve(listener, world, options.ready_file, options.until_eof))
 
 
 if __name__ == "__main__":

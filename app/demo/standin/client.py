@@ -1,8 +1,6 @@
 """The control client: starts the stand-in as a process of its own and plays everyone but the bot."""
 
 import subprocess
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, Self
 
 import httpx
 
+from app.demo.standin.client_process import end, launch
 from app.demo.standin.client_repo import Files, Repo
 from app.demo.standin.client_types import (
     App,
@@ -43,7 +42,6 @@ __all__ = [
     "StandInError",
     "Violation",
 ]
-_START_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -60,23 +58,8 @@ class StandIn:
     @classmethod
     def start(cls, data: Path, *, time_scale: float = 1.0, seed: int = 1, port: int = 0) -> Self:
         """Launch the process and wait until it listens; its output goes to `data`/standin.log."""
-        data.mkdir(parents=True, exist_ok=True)
-        ready = data / "url"
-        ready.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "app.demo.standin", "--data", str(data)]
-        command += ["--port", str(port), "--ready-file", str(ready)]
-        command += ["--time-scale", str(time_scale), "--seed", str(seed)]
-        with (data / "standin.log").open("ab") as log:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
-        deadline = time.monotonic() + _START_SECONDS
-        while not ready.exists():
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                raise StandInError(f"the stand-in did not start; see {data / 'standin.log'}")
-            time.sleep(0.01)
-        return cls(ready.read_text(), process)
+        process, url = launch(data, time_scale=time_scale, seed=seed, port=port)
+        return cls(url, process)
 
     @classmethod
     def attach(cls, url: str) -> Self:
@@ -98,12 +81,7 @@ class StandIn:
         """End the process, if this client started it."""
         self._client.close()
         if self.process is not None:
-            self.process.terminate()
-            try:
-                self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            end(self.process)
             self.process = None
 
     def send(self, command: str, **arguments: Any) -> Any:
@@ -282,6 +260,10 @@ class StandIn:
     def clear_faults(self) -> None:
         """Break nothing any more."""
         self.send("clear_faults")
+
+    def set_listing_lag(self, seconds: float) -> None:
+        """Keep new comments out of lists for some simulated seconds; 0 ends it."""
+        self.send("set_listing_lag", seconds=seconds)
 
     def set_limit(self, resource: str, limit: int) -> None:
         """Change an hourly budget (core, graphql)."""

@@ -83,6 +83,11 @@ def _exhaust(world: World, installation_id: int, resource: str = "core") -> obje
     return None
 
 
+def _set_listing_lag(world: World, seconds: float) -> object:
+    world.listing_lag = seconds
+    return None
+
+
 def _hold(world: World) -> object:
     world.deliveries.hold()
     return None
@@ -139,6 +144,7 @@ COMMANDS: dict[str, Command] = {
     "meters": _meters,
     "set_limit": _set_limit,
     "exhaust": _exhaust,
+    "set_listing_lag": _set_listing_lag,
     "hold_webhooks": _hold,
     "release": _release,
     "deliveries": _deliveries,

@@ -36,10 +36,11 @@ def list_issues(world: World, call: Call) -> Answer:
 def list_comments(world: World, call: Call) -> Answer:
     """GET .../issues/{issue_number}/comments, oldest first"""
     since = call.query.get("since", "")
+    listed_until = world.clock.now() - world.listing_lag
     written = [
         objects_issues.comment(world, call.repo, c)
         for c in call.repo.comments_of(_issue(world, call).number)
-        if timestamp(c.updated_at) >= since
+        if timestamp(c.updated_at) >= since and c.created_at <= listed_until
     ]
     return page(written, call.query, _url(world, call))
 

@@ -6,6 +6,7 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -30,7 +31,7 @@ def create_app(world: World) -> Starlette:
         return await _api(world, request)
 
     async def git(request: Request) -> Response:
-        return await git_http.serve(world, request)
+        return await _git(world, request)
 
     async def command(request: Request) -> Response:
         return await control.serve(world, request)
@@ -72,6 +73,16 @@ async def _api(world: World, request: Request) -> Response:
     if fault is not None:
         return await _spoilt(world, request, exchange, fault, reply)
     return Response(reply.body, reply.status, reply.headers)
+
+
+async def _git(world: World, request: Request) -> Response:
+    headers = dict(request.headers)
+    exchange = Exchange(request.method, request.url.path, {}, headers, b"")
+    fault = world.faults.take(exchange.operation)
+    if fault is not None:
+        rest.note(world, exchange, exchange.path, Reply(0, {}), Caller())
+        return await _spoilt(world, request, exchange, fault)
+    return await git_http.serve(world, request)
 
 
 async def _spoilt(
@@ -143,8 +154,8 @@ def _reset(request: Request) -> Response:
 
 async def _manifest(world: World, request: Request) -> Response:
     """The page a manifest is posted to: it makes the App and sends the browser back with a code."""
-    form = await request.form()
-    wanted = json.loads(str(form["manifest"]))
+    form = parse_qs((await request.body()).decode())
+    wanted = json.loads(form["manifest"][0])
     code = f"{world.ids.random.getrandbits(160):040x}"
     world.manifests[code] = register_app(
         world,

@@ -55,6 +55,19 @@ def test_texts_end_at_65535_characters(scene, field, length):
     assert refused.value.status == 422
 
 
+def test_fifty_annotations_go_with_one_call(scene):
+    pull = scene.fix("x = 1\n")
+    note = {"path": "a", "start_line": 1, "end_line": 1, "annotation_level": "notice"}
+    note["message"] = "m"
+    output = {"title": "t", "summary": "s", "annotations": [note] * 50}
+    run = scene.bot_repo().create_check_run("r4p", pull.head_sha, output=output)
+    assert run.output.annotations_count == 50
+    expect_violation("/output/annotations")
+    with pytest.raises(GithubException) as refused:
+        run.edit(output=output | {"annotations": [note] * 51})
+    assert refused.value.status == 422
+
+
 def test_only_its_own_app_may_change_a_run(scene, github):
     other = make_scene(github, webhook_secret="other")
     github.add_repositories(other.installation, [scene.repo])

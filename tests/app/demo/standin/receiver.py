@@ -1,0 +1,53 @@
+"""A small real HTTP server that keeps the webhooks it gets and answers as it is told."""
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True)
+class Received:
+    """One delivery as it arrived."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+class Receiver:
+    """Listens on loopback until closed; `status` is what it answers, `pause` delays the answer."""
+
+    def __init__(self):
+        self.received = []
+        self.status = 202
+        self.pause = threading.Event()
+        self.pause.set()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.received.append(Received(dict(self.headers), body))
+                outer.pause.wait(5)
+                with suppress(OSError):  # whoever did not wait for the answer has hung up
+                    self.send_response(outer.status)
+                    self.end_headers()
+                    self.wfile.write(b"noted")
+                    self.wfile.flush()
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/hooks"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def events(self):
+        return [r.headers["X-GitHub-Event"] for r in self.received]
+
+    def close(self):
+        self.pause.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

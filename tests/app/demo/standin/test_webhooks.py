@@ -1,0 +1,279 @@
+"""Webhooks as a receiver sees them: signed, ordered, logged, never retried, redelivered on request."""
+
+import hashlib
+import hmac
+import json
+
+import pytest
+
+from app.demo.standin.installs import DEFAULT_EVENTS
+from tests.app.demo.standin.conftest import make_scene
+from tests.app.demo.standin.receiver import Receiver
+
+SECRET = "It's a Secret to Everybody"
+
+
+@pytest.fixture
+def receiver():
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def hooked(github, receiver):
+    """A scene whose App delivers to the receiver; the deliveries of its making are forgotten."""
+    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    github.drain()
+    receiver.received.clear()
+    return made
+
+
+def bodies(receiver):
+    return [json.loads(r.body) for r in receiver.received]
+
+
+def test_a_delivery_is_signed_over_its_raw_bytes(hooked, receiver, github):
+    hooked.repo.open_issue("Bug", "Grüße ☃")
+    github.drain()
+    (got,) = receiver.received
+    digest = hmac.new(SECRET.encode(), got.body, hashlib.sha256).hexdigest()
+    assert got.headers["X-Hub-Signature-256"] == f"sha256={digest}"
+    assert got.headers["X-GitHub-Event"] == "issues"
+    assert got.headers["X-GitHub-Hook-Installation-Target-ID"] == str(hooked.app.app_id)
+
+
+def test_registering_and_installing_are_announced(github, receiver):
+    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    github.drain()
+    assert receiver.events() == ["ping", "installation"]
+    assert bodies(receiver)[1]["repositories"][0]["full_name"] == made.repo.full_name
+
+
+def test_the_life_of_an_installation_is_announced(hooked, receiver, github):
+    owner = hooked.repo.full_name.split("/")[0]
+    more = github.create_repository(f"{owner}/more", {"a": "a\n"})
+    github.add_repositories(hooked.installation, [more])
+    github.remove_repositories(hooked.installation, [more])
+    github.accept_permissions(hooked.installation, {"metadata": "read", "issues": "write"})
+    github.suspend(hooked.installation)
+    github.unsuspend(hooked.installation)
+    github.uninstall(hooked.installation)
+    github.drain()
+    actions = [body["action"] for body in bodies(receiver)]
+    assert actions == [
+        "added",
+        "removed",
+        "new_permissions_accepted",
+        "suspend",
+        "unsuspend",
+        "deleted",
+    ]
+
+
+def test_a_whole_story_arrives_in_order(hooked, receiver, github):
+    issue = hooked.repo.open_issue("Bug")
+    pull = hooked.fix("x = 1\n", body=f"Fixes #{issue}", draft=True).number
+    hooked.repo.ready(pull)
+    hooked.repo.push(pull, files={"tool/core.py": "x = 2\n"})
+    hooked.repo.edit_pr(pull, title="Better")
+    hooked.repo.review(pull)
+    hooked.repo.comment(pull, "nice")
+    hooked.repo.check_suite(hooked.repo.head(pull), "success")
+    hooked.repo.merge(pull)
+    github.drain()
+    told = [(r, b.get("action")) for r, b in zip(receiver.events(), bodies(receiver), strict=True)]
+    assert told == [
+        ("issues", "opened"),
+        ("pull_request", "opened"),
+        ("pull_request", "ready_for_review"),
+        ("pull_request", "synchronize"),
+        ("pull_request", "edited"),
+        ("pull_request_review", "submitted"),
+        ("issue_comment", "created"),
+        ("check_suite", "completed"),
+        ("pull_request", "closed"),
+        ("push", None),
+        ("check_suite", "requested"),
+        ("issues", "closed"),
+    ]
+
+
+def test_the_other_actions_arrive_too(hooked, receiver, github):
+    issue = hooked.repo.open_issue("Bug")
+    comment = hooked.repo.comment(issue, "one")
+    hooked.repo.edit_comment(comment, "two")
+    hooked.repo.delete_comment(comment)
+    hooked.repo.edit_issue(issue, body="more")
+    hooked.repo.lock(issue)
+    hooked.repo.close(issue)
+    hooked.repo.reopen(issue)
+    hooked.repo.delete_issue(issue)
+    pull = hooked.fix("x = 1\n", fork=False).number
+    hooked.repo.draft(pull)
+    hooked.repo.close(pull)
+    github.drain()
+    told = [
+        f"{e} {b.get('action')}" for e, b in zip(receiver.events(), bodies(receiver), strict=True)
+    ]
+    assert told == [
+        "issues opened",
+        "issue_comment created",
+        "issue_comment edited",
+        "issue_comment deleted",
+        "issues edited",
+        "issues locked",
+        "issues closed",
+        "issues reopened",
+        "issues deleted",
+        "push None",
+        "check_suite requested",
+        "pull_request opened",
+        "pull_request converted_to_draft",
+        "pull_request closed",
+    ]
+    assert bodies(receiver)[4]["changes"] == {"body": {"from": ""}}
+    assert bodies(receiver)[-1]["pull_request"]["merged"] is False
+
+
+def test_a_push_says_from_where_to_where(hooked, receiver, github):
+    before = hooked.repo.first_sha
+    after = hooked.repo.commit({"a.txt": "a\n"}, message="Add a")
+    pull = hooked.fix("x = 1\n")
+    head = hooked.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
+    hooked.repo.edit_pr(pull.number, base="main")
+    github.drain()
+    push = next(b for e, b in zip(receiver.events(), bodies(receiver), strict=True) if e == "push")
+    assert (push["ref"], push["before"], push["after"]) == ("refs/heads/main", before, after)
+    assert [c["added"] for c in push["commits"]] == [["a.txt"]]
+    synchronize = next(b for b in bodies(receiver) if b.get("action") == "synchronize")
+    assert (synchronize["before"], synchronize["after"]) == (pull.head_sha, head)
+    edited = bodies(receiver)[-1]
+    assert edited["changes"]["base"]["ref"] == {"from": "main"}
+
+
+def test_the_bot_hears_its_own_comments_and_checks(hooked, receiver, github):
+    pull = hooked.fix("x = 1\n")
+    hooked.bot_repo().get_issue(pull.number).create_comment("verdict")
+    hooked.bot_repo().create_check_run("r4p", pull.head_sha, conclusion="neutral")
+    github.drain()
+    _, comment, created, completed = bodies(receiver)
+    assert comment["sender"] == comment["comment"]["user"]
+    assert (comment["sender"]["login"], comment["sender"]["type"]) == (hooked.app.bot_login, "Bot")
+    assert comment["comment"]["performed_via_github_app"]["id"] == hooked.app.app_id
+    assert [created["action"], completed["action"]] == ["created", "completed"]
+
+
+def test_reactions_are_not_announced(hooked, receiver, github):
+    number = hooked.repo.open_issue("Bug")
+    comment = hooked.repo.comment(number, "x")
+    hooked.repo.react(comment, "+1")
+    github.drain()
+    assert receiver.events() == ["issues", "issue_comment"]
+
+
+def test_only_subscribed_events_of_installed_repositories_arrive(github, receiver):
+    made = make_scene(
+        github, webhook_url=receiver.url, webhook_secret=SECRET, events=["pull_request"]
+    )
+    elsewhere = github.create_repository(f"{made.repo.full_name}-2", {"a": "a\n"})
+    made.repo.open_issue("Bug")
+    made.fix("x = 1\n")
+    elsewhere.open_pr("Fix", files={"a": "b\n"})
+    github.drain()
+    assert receiver.events() == ["ping", "installation", "pull_request"]
+    assert "pull_request" in DEFAULT_EVENTS
+
+
+def test_a_suspended_installation_hears_nothing_of_its_repositories(hooked, receiver, github):
+    github.suspend(hooked.installation)
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    assert receiver.events() == ["installation"]
+
+
+def test_a_failed_delivery_is_not_retried_but_can_be_redelivered(hooked, receiver, github):
+    receiver.status = 500
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    assert len(receiver.received) == 1
+    receiver.status = 202
+    client = hooked.http(hooked.jwt())
+    failed = client.get("/app/hook/deliveries").json()[0]
+    assert (failed["status_code"], failed["event"], failed["redelivery"]) == (500, "issues", False)
+    again = client.post(f"/app/hook/deliveries/{failed['id']}/attempts")
+    assert again.status_code == 202
+    github.drain()
+    first, second = receiver.received
+    assert first.body == second.body
+    assert first.headers["X-GitHub-Delivery"] == second.headers["X-GitHub-Delivery"]
+    log = [d for d in client.get("/app/hook/deliveries").json() if d["guid"] == failed["guid"]]
+    assert [(d["status_code"], d["redelivery"]) for d in log] == [(202, True), (500, False)]
+    detail = client.get(f"/app/hook/deliveries/{log[0]['id']}").json()
+    assert detail["request"]["payload"] == json.loads(first.body)
+    assert detail["response"]["payload"] == "noted"
+
+
+def test_an_answer_that_comes_too_late_is_a_failure(hooked, receiver, github):
+    github.answer_within(0.05)
+    receiver.pause.clear()
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    github.answer_within(10)
+    assert github.deliveries()[-1].status == "timed out"
+
+
+def test_a_receiver_that_is_down_misses_the_delivery(hooked, github):
+    github.set_webhook_url(hooked.app.app_id, "http://127.0.0.1:9/")
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    last = github.deliveries()[-1]
+    assert (last.status, last.status_code) == ("failed to connect to host", 0)
+
+
+def test_deliveries_are_forgotten_after_three_days(hooked, github):
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    assert hooked.http(hooked.jwt()).get("/app/hook/deliveries").json()
+    github.advance(3 * 24 * 3600 + 1)
+    assert hooked.http(hooked.jwt()).get("/app/hook/deliveries").json() == []
+
+
+def test_the_delivery_log_is_walked_by_cursor(hooked, github):
+    for n in range(4):
+        hooked.repo.open_issue(f"Bug {n}")
+    github.drain()
+    client = hooked.http(hooked.jwt())
+    first = client.get("/app/hook/deliveries", params={"per_page": 3})
+    second = client.get(first.links["next"]["url"])
+    ids = [d["id"] for d in first.json() + second.json()]
+    assert len(ids) == 6
+    assert ids == sorted(ids, reverse=True)
+
+
+def test_another_app_cannot_read_the_log(hooked, github, scene):
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    newest = hooked.http(hooked.jwt()).get("/app/hook/deliveries").json()[0]["id"]
+    assert scene.http(scene.jwt()).get(f"/app/hook/deliveries/{newest}").status_code == 404
+
+
+def test_held_deliveries_can_be_reordered_duplicated_and_dropped(hooked, receiver, github):
+    github.hold_webhooks()
+    for title in ("zero", "one", "two"):
+        hooked.repo.open_issue(title)
+    github.drain()
+    assert receiver.received == []
+    assert github.release(order=[2, 0, 2]) == 3
+    github.drain()
+    assert [b["issue"]["title"] for b in bodies(receiver)] == ["two", "zero", "two"]
+    guids = [r.headers["X-GitHub-Delivery"] for r in receiver.received]
+    assert guids[0] == guids[2] != guids[1]
+
+
+def test_a_delivery_can_be_repeated_by_guid(hooked, receiver, github):
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    github.redeliver(github.deliveries()[-1].guid)
+    github.drain()
+    assert receiver.received[0].body == receiver.received[1].body
