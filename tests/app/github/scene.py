@@ -69,4 +69,5 @@ def opened(standin: StandIn, app: App, **repository: bool) -> Iterator[Scene]:
         publisher = Publisher(github, effects)
         yield Scene(standin, app, repo, reference, github, publisher, effects)
     standin.clear_faults()
-    assert standin.violations()[before:] == []
+    broken = standin.violations()[before:]
+    assert broken == [], broken

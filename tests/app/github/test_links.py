@@ -1,0 +1,285 @@
+"""The facts of an issue and its rivals, in one call, as GitHub itself links them."""
+
+import pytest
+
+from app.github.errors import NotFound
+from app.github.facts import (
+    Author,
+    HeadFacts,
+    IssueMention,
+    LinkFacts,
+    State,
+)
+from app.github.links import issue_facts, pull_issues, read_heads, repository_facts
+from app.identifiers import IssueNumber, IssueRef, PullNumber
+from tests.app.github.local_github import REPOSITORY, Reply
+from tests.app.github.scene import opened
+
+REF = IssueRef(REPOSITORY, IssueNumber(1))
+PULL = {
+    "__typename": "PullRequest",
+    "databaseId": 1,
+    "number": 5,
+    "title": "Fix",
+    "body": None,
+    "state": "OPEN",
+    "isDraft": False,
+    "mergedAt": None,
+    "createdAt": "2026-01-01T00:00:00Z",
+    "updatedAt": "2026-01-01T00:00:00Z",
+    "baseRefName": "main",
+    "baseRefOid": "a" * 40,
+    "headRefName": "fix",
+    "headRefOid": "b" * 40,
+    "isCrossRepository": True,
+    "additions": 1,
+    "deletions": 0,
+    "changedFiles": 1,
+    "author": None,
+    "repository": {"nameWithOwner": "octo/repo"},
+    "mergeCommit": None,
+}
+
+
+def links(facts):
+    return {linked.pull.number: linked.link for linked in facts.pulls}
+
+
+def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
+    issue = scene.repo.open_issue("Broken", "It fails.", author="alice")
+    first, second = scene.rivals(issue, 2)
+    mark = scene.standin.mark()
+    facts = issue_facts(scene.github, scene.issue(issue))
+    assert scene.standin.calls(mark).operations == {"POST /graphql": 1}
+    assert (facts.number, facts.title, facts.body, facts.state) == (
+        issue,
+        "Broken",
+        "It fails.",
+        State.OPEN,
+    )
+    assert (facts.author, facts.state_reason) == (Author("alice", is_bot=False), None)
+    assert (facts.repository.id, facts.repository.default_branch) == (scene.repo.id, "main")
+    assert facts.repository.config.text == "mode: advisory\n"
+    assert facts.is_complete
+    pull = facts.pulls[0].pull
+    assert (pull.number, pull.head_sha, pull.base_sha) == (
+        first.number,
+        first.head_sha,
+        first.base_sha,
+    )
+    assert (pull.state, pull.is_draft, pull.is_from_fork) == (State.OPEN, False, True)
+    assert (pull.changed_files, pull.merge_sha, pull.repository) == (1, None, scene.repo.full_name)
+    assert links(facts)[second.number].closes
+
+
+def test_a_private_repository_without_configuration_is_read_too(standin, app):
+    with opened(standin, app, private=True) as scene:
+        scene.repo.commit({".github/r4p.yml": None})
+        facts = repository_facts(scene.github, scene.repository)
+        assert (facts.is_private, facts.config) == (True, None)
+
+
+def test_each_way_of_pointing_is_told_apart(scene):
+    scene.repo.commit({"x": "1"}, branch="next")
+    issue = scene.repo.open_issue("Broken")
+    files = {"a.py": "x\n"}
+    closing = scene.repo.open_pr("A", f"Fixes #{issue}", files=files)
+    elsewhere = scene.repo.open_pr("B", f"Fixes #{issue}", files=files, base="next", fork=False)
+    mention = scene.repo.open_pr("C", f"See #{issue}", files=files)
+    by_hand = scene.repo.open_pr("D", "", files=files)
+    undone = scene.repo.open_pr("E", "", files=files)
+    scene.repo.link(by_hand.number, issue)
+    scene.repo.link(undone.number, issue)
+    scene.repo.unlink(undone.number, issue)
+    found = links(issue_facts(scene.github, scene.issue(issue)))
+    assert found[closing.number].closes
+    assert not found[elsewhere.number].closes
+    assert found[elsewhere.number].mentions
+    assert found[mention.number] == LinkFacts(mentions=True)
+    assert (found[by_hand.number].closes, found[by_hand.number].connected) == (True, True)
+    assert undone.number not in found
+
+
+def test_merged_and_closed_rivals_stay_in_sight(scene):
+    issue = scene.repo.open_issue("Broken")
+    merged, closed = scene.rivals(issue, 2)
+    sha = scene.repo.merge(merged.number, method="squash")
+    scene.repo.close(closed.number)
+    facts = issue_facts(scene.github, scene.issue(issue))
+    pulls = {linked.pull.number: linked.pull for linked in facts.pulls}
+    assert (pulls[merged.number].state, pulls[merged.number].merge_sha) == (State.MERGED, sha)
+    assert (pulls[closed.number].state, pulls[closed.number].merge_sha) == (State.CLOSED, None)
+    assert (facts.state, facts.state_reason) == (State.CLOSED, "completed")
+
+
+def test_a_bot_is_named_as_in_webhooks_and_a_lost_account_is_none(scene):
+    scene.standin.add_user("fixer[bot]", "Bot")
+    scene.standin.add_user(f"gone-{scene.repo.id}")
+    issue = scene.repo.open_issue("Broken")
+    files = {"a.py": "x\n"}
+    scene.repo.open_pr("A", f"Fixes #{issue}", author="fixer[bot]", files=files)
+    scene.repo.open_pr(
+        "B", f"Fixes #{issue}", author=f"gone-{scene.repo.id}", files=files, fork=False
+    )
+    scene.standin.delete_user(f"gone-{scene.repo.id}")
+    facts = issue_facts(scene.github, scene.issue(issue))
+    assert [linked.pull.author for linked in facts.pulls] == [
+        Author("fixer[bot]", is_bot=True),
+        None,
+    ]
+
+
+def test_more_links_than_a_page_are_all_read(scene):
+    issue = scene.repo.open_issue("Broken")
+    for n in range(53):
+        scene.repo.open_pr(f"P{n}", f"Fixes #{issue}", files={"a.py": f"{n}\n"}, fork=False)
+    mark = scene.standin.mark()
+    facts = issue_facts(scene.github, scene.issue(issue))
+    assert scene.standin.calls(mark).total == 2
+    assert len(facts.pulls) == 53
+    assert all(linked.link.closes for linked in facts.pulls)
+    assert facts.is_complete
+
+
+def test_what_is_no_issue_is_not_found(scene):
+    (pull,) = scene.rivals(scene.repo.open_issue("Broken"), 1)
+    for number in (pull.number, 999):
+        with pytest.raises(NotFound):
+            issue_facts(scene.github, scene.issue(number))
+
+
+def test_heads_are_read_again_in_one_call_without_those_that_are_gone(scene):
+    issue = scene.repo.open_issue("Broken")
+    first, second = scene.rivals(issue, 2)
+    moved = scene.repo.push(first.number, files={"a.py": "pushed\n"})
+    scene.repo.draft(second.number)
+    mark = scene.standin.mark()
+    asked = [PullNumber(n) for n in (second.number, 999, first.number)]
+    heads = read_heads(scene.github, scene.issue(issue), asked)
+    assert scene.standin.calls(mark).total == 1
+    assert heads.issue is State.OPEN
+    assert heads.pulls == (
+        HeadFacts(
+            second.number,
+            State.OPEN,
+            is_draft=True,
+            base_sha=second.base_sha,
+            head_sha=second.head_sha,
+        ),
+        HeadFacts(
+            first.number, State.OPEN, is_draft=False, base_sha=first.base_sha, head_sha=moved
+        ),
+    )
+
+
+def test_an_issue_that_is_gone_has_no_state_and_no_pulls_are_needed(scene):
+    heads = read_heads(scene.github, scene.issue(999), [])
+    assert (heads.issue, heads.pulls) == (None, ())
+
+
+def test_a_pull_request_names_the_issues_it_closes(scene):
+    issue = scene.repo.open_issue("Broken")
+    (pull,) = scene.rivals(issue, 1)
+    found = pull_issues(scene.github, scene.repository, PullNumber(pull.number))
+    assert found.closes == (IssueMention(scene.repo.full_name, IssueNumber(issue)),)
+    assert (found.default_branch, found.pull.number) == ("main", pull.number)
+    with pytest.raises(NotFound):
+        pull_issues(scene.github, scene.repository, PullNumber(issue))
+
+
+def repository(**issue):
+    node = {
+        "databaseId": 42,
+        "nameWithOwner": "octo/repo",
+        "isPrivate": False,
+        "defaultBranchRef": None,
+        "config": None,
+        "issue": {
+            "databaseId": 9,
+            "number": 1,
+            "title": "T",
+            "body": "B",
+            "state": "OPEN",
+            "stateReason": None,
+            "createdAt": "2026-01-01T00:00:00Z",
+            "updatedAt": "2026-01-01T00:00:00Z",
+            "author": None,
+            "closedByPullRequestsReferences": None,
+            "timelineItems": {"nodes": [], "pageInfo": {"hasNextPage": False}},
+        }
+        | issue,
+    }
+    return Reply(200, {"data": {"repository": node}})
+
+
+def test_what_a_database_would_refuse_does_not_come_in(server, github):
+    nasty = b'"a\\u0000b\\ud800c\\ud83d\\ude00"'
+    server.replies = [repository()]
+    server.replies[0].body = server.replies[0].encoded().replace(b'"T"', nasty)
+    facts = issue_facts(github, REF)
+    assert facts.title == "ab\ufffdc\U0001f600"
+
+
+def test_nodes_that_we_may_not_see_are_left_out(server, github):
+    events = [
+        None,
+        {"__typename": "CrossReferencedEvent", "willCloseTarget": False, "source": None},
+        {
+            "__typename": "CrossReferencedEvent",
+            "willCloseTarget": True,
+            "source": {"__typename": "Issue"},
+        },
+        {"__typename": "CrossReferencedEvent", "willCloseTarget": True, "source": PULL},
+        {"__typename": "ConnectedEvent", "subject": {"__typename": "Issue"}},
+    ]
+    timeline = {"nodes": events, "pageInfo": {"hasNextPage": False, "endCursor": None}}
+    server.replies = [repository(timelineItems=timeline)]
+    facts = issue_facts(github, REF)
+    assert links(facts) == {5: LinkFacts(mentions=True, will_close=True)}
+    assert facts.pulls[0].pull.body == ""
+    assert (facts.repository.default_branch, facts.repository.default_sha) == (None, None)
+
+
+def test_links_without_end_are_said_to_be_incomplete(server, github):
+    endless = {"nodes": [], "pageInfo": {"hasNextPage": True, "endCursor": "x"}}
+    server.replies = [repository(timelineItems=endless) for _ in range(5)]
+    assert not issue_facts(github, REF).is_complete
+    assert len(server.asked) == 5
+    assert server.asked[4].body["variables"]["events"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"oid": "c" * 40, "text": "mode: off", "byteSize": 9, "isTruncated": True}, None),
+        ({"oid": "c" * 40, "text": None, "byteSize": 9, "isTruncated": False}, None),
+        ({"oid": "c" * 40, "text": "mode: off", "byteSize": 9, "isTruncated": False}, "mode: off"),
+    ],
+    ids=["cut off", "binary", "whole"],
+)
+def test_a_configuration_that_is_not_whole_has_no_text(server, github, config, text):
+    server.replies = [repository()]
+    server.replies[0].body["data"]["repository"]["config"] = config
+    facts = issue_facts(github, REF)
+    assert (facts.repository.config.byte_size, facts.repository.config.text) == (9, text)
+
+
+def test_a_folder_in_place_of_the_configuration_is_none(server, github):
+    server.replies = [repository()]
+    server.replies[0].body["data"]["repository"]["config"] = {}
+    assert issue_facts(github, REF).repository.config is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        issue_facts,
+        lambda g, r: repository_facts(g, r.repository),
+        lambda g, r: pull_issues(g, r.repository, 1),
+        lambda g, r: read_heads(g, r, [1]),
+    ],
+)
+def test_a_repository_hidden_from_us_is_not_found(server, github, ask):
+    server.replies = [Reply(200, {"data": {"repository": None, "x": 1}})]
+    with pytest.raises(NotFound):
+        ask(github, REF)
