@@ -5,7 +5,8 @@ from sqlalchemy import insert, select, update
 
 from app.db.session import transaction
 from app.db.store import outcomes
-from app.db.tables import deliveries, jobs, metadata, repositories
+from app.db.tables import deliveries, jobs, metadata, outcome_events, repositories
+from app.db.tables import outcomes as outcomes_table
 from app.jobs import EvaluateIssue, MeasureSurvival, PurgeData, RecordEvent, ResolvePermission
 from tests.app.db.store.world import (
     FIRST,
@@ -209,3 +210,32 @@ def test_a_push_that_reverts_the_merge_is_an_outcome_of_it(database, group):
     push = {"ref": "refs/heads/main", "before": "a" * 40, "after": "c" * 40, "commits": commits}
     carry_out(database, RECORD, store(database, "g9", "push", **push))
     assert told(database, group)[-1] == (FIRST, "reverted", f"by {'c' * 40}")
+
+
+def test_recording_survives_a_crash_at_any_commit(twice):
+    def arrange(database):
+        with transaction(database) as connection:
+            settle(connection)
+        return merge(database)
+
+    def observe(database):
+        with transaction(database) as connection:
+            events = connection.execute(select(outcome_events.c.source)).scalars().all()
+            derived = connection.execute(select(outcomes_table.c.kind)).scalars().all()
+        return events, derived, sorted(str(job) for job in waiting(database))
+
+    events, derived, follow_ups = twice(RECORD, arrange, observe)
+    assert (events, derived) == (["g1:pull_merged"], ["merged_after_changes"])
+    assert len(follow_ups) == 5
+
+
+def test_purging_survives_a_crash_at_any_commit(twice):
+    def arrange(database):
+        with transaction(database) as connection:
+            settle(connection)
+        return PurgeData(INSTALLATION, REPOSITORY)
+
+    def observe(database):
+        return {name for name, rows in contents(database).items() if rows}
+
+    assert twice(PurgeDataHandler(), arrange, observe) == {"installations"}

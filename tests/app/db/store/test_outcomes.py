@@ -1,3 +1,5 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -241,6 +243,26 @@ def test_any_order_of_arrival_leaves_the_same_outcomes(connection, group):
         "disagree",
         "reopened",
     }
+
+
+def test_two_deliveries_recorded_at_once_see_each_other(database):
+    with transaction(database) as connection:
+        group = settle(connection)
+    start = threading.Barrier(2)
+
+    def record_soon(event):
+        with transaction(database) as connection:
+            start.wait(10)
+            record(connection, event)
+
+    for turn in range(5):
+        with transaction(database) as connection:
+            connection.execute(delete(event_table))
+        events = [merged(FIRST, source=f"m{turn}"), closed(SECOND, source=f"c{turn}")]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(record_soon, events))
+        with transaction(database) as connection:
+            assert (SECOND, "closed", "superseded") in told(connection, group)
 
 
 def test_a_new_rule_derives_everything_anew(database):
