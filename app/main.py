@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,7 +19,13 @@ from app.ignored import IgnoredCounts
 from app.jobs import Planned
 from app.metrics import Metrics
 from app.policy import jobs_for
-from app.settings import BrokerSettings, DatabaseSettings, WebhookSettings, load
+from app.settings import (
+    BrokerSettings,
+    DatabaseSettings,
+    IdentitySettings,
+    WebhookSettings,
+    load,
+)
 from app.webhook import PATH, Decide, Decision, Door, Limits
 
 
@@ -30,6 +36,7 @@ class WebSettings:
     database: DatabaseSettings
     broker: BrokerSettings
     webhook: WebhookSettings
+    identity: IdentitySettings = field(default_factory=lambda: load(IdentitySettings))
 
 
 def web_settings() -> WebSettings:
@@ -49,7 +56,8 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
     limits = Limits(secrets, settings.webhook.max_body_bytes)
-    door = Door(limits, decide or decider(settings.webhook.app_id), pool, background, ignored, metrics)
+    decide = decide or decider(settings.identity)
+    door = Door(limits, decide, pool, background, ignored, metrics)
     health = Health(database, doorbell, metrics)
 
     @asynccontextmanager
@@ -91,15 +99,15 @@ def serve(host: str, port: int) -> None:
     )
 
 
-def decider(own_app: int | None) -> Decide:
-    """What the policy makes of deliveries; `own_app` is our App's id, whose echoes are ignored."""
+def decider(identity: IdentitySettings) -> Decide:
+    """What the policy makes of deliveries; our own App's echoes are ignored."""
 
     def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
-        parsed = parse(event, delivery, body, own_app=own_app)
+        parsed = parse(event, delivery, body, own_app=identity.app_id)
         if isinstance(parsed, Ignored):
             return parsed
         repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
-        planned = tuple(Planned(job) for job in jobs_for(parsed))
+        planned = tuple(Planned(job) for job in jobs_for(parsed, identity.bot_name))
         return Decision(parsed.installation, repository, planned)
 
     return decide

@@ -1,9 +1,19 @@
 """The bot's processes: which there are, which settings each may see, and how each is started."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.settings import QueueSettings, child_environment, load, python
+from app.jobs import Queue
+from app.settings import (
+    EngineSettings,
+    GitHubSettings,
+    QueueSettings,
+    SettingsError,
+    child_environment,
+    load,
+    python,
+)
 
 SECRETS = frozenset(
     {"R4P_WEBHOOK_SECRET", "R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH", "R4P_ENGINE_API_KEY"}
@@ -51,8 +61,23 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
     )
 
 
+NEEDED: Mapping[str, type[GitHubSettings] | type[EngineSettings]] = {
+    Queue.GITHUB.value: GitHubSettings,
+    Queue.VERIFY.value: EngineSettings,
+}
+"""The settings without which a queue's jobs can't be done."""
+
+
 def become_worker(queues: str, concurrency: int | None) -> None:
-    """Replace this process by a Celery worker on the given queues."""
+    """Replace this process by a Celery worker on the given queues.
+
+    Raises SettingsError at once, rather than at the first job, when a queue's settings are missing.
+    """
+    for queue in queues.split(","):
+        if queue not in set(Queue):
+            raise SettingsError(f"r4p: no queue is called {queue!r}; there are {', '.join(Queue)}")
+        if queue in NEEDED:
+            load(NEEDED[queue])
     children = concurrency or load(QueueSettings).concurrency
     _become_celery(
         "worker",

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -49,6 +50,22 @@ class BrokerSettings(_Settings):
     """`redis://…` or `redis+socket:///path`."""
 
 
+class IdentitySettings(_Settings):
+    """Who we are and on which GitHub, as every process may know it."""
+
+    app_id: int | None = None
+    """Our App, by which the echoes of our own check runs are known and ignored at the door."""
+    bot_name: str | None = None
+    """The App's name as people may address it: `@name verify` is then `/r4p verify`."""
+    github_url: str = "https://github.com"
+    """github.com, or the base URL of a GitHub Enterprise Server."""
+
+    @property
+    def host(self) -> str:
+        """Where GitHub's pages are, such as `github.com`."""
+        return urlsplit(self.github_url).netloc
+
+
 class WebhookSettings(_Settings):
     """What the web process must know to let a delivery in."""
 
@@ -56,10 +73,6 @@ class WebhookSettings(_Settings):
     """One secret, or two separated by a comma while rotating."""
     max_body_bytes: int = 25 * 1024 * 1024
     """GitHub's own cap on a payload."""
-    debounce_seconds: float = 10.0
-    """A burst of events on one issue is one evaluation, this long after the last of them."""
-    app_id: int | None = None
-    """Our App, by which the echoes of our own check runs are known and ignored at the door."""
 
     @field_validator("webhook_secret", mode="before")
     @classmethod
@@ -115,10 +128,6 @@ class EngineSettings(_Settings):
     """The served model's name, or the catalogue's name of an embedded one."""
     prompt: str = "r4p_group"
     """Name or path of the prompt template; weights trained on another wording bring their own."""
-    votes: int = Field(default=4, ge=1, le=64)
-    """Votes per verdict where the repository's configuration says nothing."""
-    reply_tokens: int | None = None
-    """Longest reply of one vote; None: the engine's own default."""
     model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
     """Where model files are kept, looked for first."""
 
@@ -133,6 +142,8 @@ class EngineSettings(_Settings):
 class QueueSettings(_Settings):
     """The pace of the queue of record."""
 
+    debounce_seconds: float = 10.0
+    """A burst of events on one issue is one evaluation, this long after the last of them."""
     lease_seconds: float = 60.0
     heartbeat_seconds: float = 15.0
     sweep_seconds: float = 2.0
@@ -147,12 +158,6 @@ class QueueSettings(_Settings):
     """How often the thumbs on a verdict are polled."""
     reconcile_seconds: float = 900.0
     """How often open issues are looked at again regardless of webhooks."""
-
-
-class StoreSettings(_Settings):
-    """Where `r4p up` keeps its data."""
-
-    data: Path | None = None
 
 
 Kind = TypeVar("Kind", bound=_Settings)

@@ -1,21 +1,189 @@
-"""The worker's composition root: settings to handlers."""
+"""The worker's composition root: settings to handlers, each made when its first job comes.
+
+A process is only asked for the settings that its queues' jobs need, so one that judges holds no key.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Final
+
+from sqlalchemy import Engine
 
 from app.db.session import engine
+from app.db.store.effects import PostgresEffects
+from app.db.store.etags import PostgresEtags
+from app.db.store.limits import PostgresLimiter
 from app.dispatch import Doorbell
-from app.settings import BrokerSettings, DatabaseSettings, QueueSettings, load
-from worker.context import Handler
+from app.github.auth import App, Tokens
+from app.github.connection import Connection as GitHub
+from app.github.endpoints import endpoints
+from app.github.limiter import Limiter
+from app.github.publisher import Publisher
+from app.github.transport import Transport
+from app.jobs import (
+    EvaluateIssue,
+    Job,
+    LocateIssues,
+    MeasureSurvival,
+    PollReactions,
+    PublishVerdict,
+    PurgeData,
+    Reconcile,
+    RecordEvent,
+    RefreshConfig,
+    ResolvePermission,
+    RunCommand,
+    VerifyGroup,
+)
+from app.settings import (
+    BrokerSettings,
+    DatabaseSettings,
+    EngineSettings,
+    GitHubSettings,
+    IdentitySettings,
+    QueueSettings,
+    load,
+)
+from model import catalog
+from model.catalog import EngineChoice
+from model.protocols import Verifier
+from worker.checkout import Checkouts
+from worker.collect import EvaluateIssueHandler
+from worker.commands import RunCommandHandler
+from worker.config import RefreshConfigHandler
+from worker.context import Context, Handler
+from worker.locate import LocateIssuesHandler
+from worker.outcomes import (
+    MeasureSurvivalHandler,
+    PollReactionsHandler,
+    ResolvePermissionHandler,
+    due_reactions,
+)
+from worker.reconcile import ReconcileHandler, due_repositories
+from worker.record import PurgeDataHandler, RecordEventHandler
+from worker.replies import Replies
+from worker.report import PublishVerdictHandler
 from worker.runner import Runner
 from worker.tasks import Runtime
 from worker.upkeep import Tick, Upkeep
+from worker.verbs import Verbs
+from worker.verify import VerifyGroupHandler
 
-HANDLED: Final[Mapping[str, Handler]] = {}
-"""Every kind of job and the use case that carries it out."""
 
-TICKS: Final[Mapping[str, Tick]] = {}
+@dataclass(frozen=True)
+class Parts:
+    """What handlers are made of; each part is made, and its settings read, at its first use."""
+
+    database: Engine
+    pace: QueueSettings
+
+    @cached_property
+    def identity(self) -> IdentitySettings:
+        """Who we are, without a secret."""
+        return load(IdentitySettings)
+
+    @cached_property
+    def github(self) -> GitHub:
+        """GitHub as our App."""
+        settings = load(GitHubSettings)
+        app = App(settings.app_id, settings.key())
+        transport = Transport(endpoints(settings.github_url))
+        limiter = Limiter(PostgresLimiter(self.database))
+        tokens = Tokens(app, transport)
+        return GitHub(app, transport, tokens, limiter, PostgresEtags(self.database))
+
+    @cached_property
+    def publisher(self) -> Publisher:
+        """The only hand that writes on GitHub."""
+        return Publisher(self.github, PostgresEffects(self.database))
+
+    @cached_property
+    def checkouts(self) -> Checkouts:
+        """Bare repositories to fetch into."""
+        settings = load(GitHubSettings)
+        return Checkouts(settings.checkout_dir, endpoints(settings.github_url))
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        """R4P on the chosen engine; an embedded model is loaded now."""
+        settings = load(EngineSettings)
+        key = settings.engine_api_key
+        choice = EngineChoice(
+            name=settings.chosen,
+            model=settings.model,
+            url=settings.engine_url,
+            api_key=key.get_secret_value() if key else None,
+            cache=settings.model_dir,
+            script=settings.engine_script,
+        )
+        return catalog.verifier("r4p", catalog.engine(choice), prompt=settings.prompt)
+
+
+@dataclass(slots=True)
+class Lazy:
+    """A handler that is made when its first job comes."""
+
+    make: Callable[[], Handler]
+    made: Handler | None = field(default=None)
+
+    def __call__(self, context: Context, job: Any, /) -> None:
+        """Carry the job out."""
+        self.made = self.made or self.make()
+        self.made(context, job)
+
+
+def _record_event(parts: Parts) -> Handler:
+    identity = parts.identity
+    return RecordEventHandler(
+        own_app=identity.app_id,
+        mention=identity.bot_name,
+        host=identity.host,
+        day_seconds=parts.pace.day_seconds,
+        least_quiet_seconds=parts.pace.debounce_seconds,
+    )
+
+
+def _evaluate_issue(parts: Parts) -> Handler:
+    replies = Replies(parts.publisher)
+    return EvaluateIssueHandler(parts.github, parts.checkouts, replies, parts.identity.host)
+
+
+def _run_command(parts: Parts) -> Handler:
+    github, publisher = parts.github, parts.publisher
+    mention = parts.identity.bot_name
+    return RunCommandHandler(github, publisher, Replies(publisher), Verbs(github), mention)
+
+
+def _publish_verdict(parts: Parts) -> Handler:
+    return PublishVerdictHandler(parts.github, parts.publisher, parts.pace.debounce_seconds)
+
+
+_MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
+    RecordEvent: _record_event,
+    LocateIssues: lambda parts: LocateIssuesHandler(parts.github, parts.pace.debounce_seconds),
+    EvaluateIssue: _evaluate_issue,
+    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.verifier),
+    PublishVerdict: _publish_verdict,
+    RunCommand: _run_command,
+    RefreshConfig: lambda parts: RefreshConfigHandler(parts.github),
+    ResolvePermission: lambda parts: ResolvePermissionHandler(parts.github),
+    PollReactions: lambda parts: PollReactionsHandler(parts.github),
+    MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
+    Reconcile: lambda parts: ReconcileHandler(parts.github),
+    PurgeData: lambda _parts: PurgeDataHandler(),
+}
+
+HANDLED: Final = frozenset(job.kind for job in _MAKERS)
+"""Every kind of job that there is a use case for."""
+
+TICKS: Final[Mapping[str, Tick]] = {"reconcile": due_repositories, "reactions": due_reactions}
 """The clock's rules by name."""
+
+
+def handlers(parts: Parts) -> dict[str, Handler]:
+    """Every kind of job and the use case that carries it out."""
+    return {job.kind: Lazy(partial(make, parts)) for job, make in _MAKERS.items()}
 
 
 def runtime(pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]) -> Runtime:
@@ -23,6 +191,6 @@ def runtime(pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], 
     database = engine(load(DatabaseSettings).database_url, pool_size=4)
     doorbell = Doorbell(broker.redis_url)
     return Runtime(
-        Runner(database, HANDLED, doorbell, pace, stopping),
+        Runner(database, handlers(Parts(database, pace)), doorbell, pace, stopping),
         Upkeep(database, doorbell, pace, TICKS),
     )

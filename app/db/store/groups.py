@@ -217,12 +217,35 @@ def issues_of_pull(
     return [IssueNumber(row.issue_number) for row in rows]
 
 
-def open_groups(connection: Connection) -> list[tuple[InstallationId, RepositoryId, IssueNumber]]:
-    """Every open issue of every installation that is not suspended: what to reconcile."""
-    rows = connection.execute(
-        select(repositories.c.installation_id, repositories.c.id, groups.c.issue_number)
-        .join(groups, groups.c.repository_id == repositories.c.id)
-        .join(installations, installations.c.id == repositories.c.installation_id)
-        .where(groups.c.state == "open", installations.c.suspended_at.is_(None))
+def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> int:
+    """The group's id; an issue that was never looked at gets an empty group."""
+    connection.execute(
+        insert(groups)
+        .values(repository_id=number, issue_number=issue)
+        .on_conflict_do_nothing(index_elements=["repository_id", "issue_number"])
     )
-    return [(InstallationId(a), RepositoryId(b), IssueNumber(c)) for a, b, c in rows]
+    statement = select(groups.c.id).where(
+        groups.c.repository_id == number, groups.c.issue_number == issue
+    )
+    return int(connection.execute(statement.with_for_update()).scalar_one())
+
+
+def known_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
+    """The last head we saw of each pull request that stands in a group."""
+    rows = connection.execute(
+        select(pull_requests.c.number, pull_requests.c.head_sha).where(
+            pull_requests.c.repository_id == number
+        )
+    )
+    return {PullNumber(row.number): CommitSha(row.head_sha) for row in rows}
+
+
+def active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
+    """Every repository of every installation that is not suspended."""
+    rows = connection.execute(
+        select(repositories.c.installation_id, repositories.c.id)
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(installations.c.suspended_at.is_(None))
+        .order_by(repositories.c.id)
+    )
+    return [(InstallationId(row.installation_id), RepositoryId(row.id)) for row in rows]

@@ -200,6 +200,24 @@ def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> 
     )
 
 
+def progress_of(connection: Connection, key: str) -> str | None:
+    """How far the running job of a key is, empty when it hasn't said; None: none is running."""
+    row = connection.exec_driver_sql(
+        "select coalesce(progress, '') as said from jobs where key = %(key)s and state = 'running'",
+        {"key": key},
+    ).first()
+    return None if row is None else str(row.said)
+
+
+def stored_for(connection: Connection, delivery: DeliveryGuid, kind: str) -> bool:
+    """Whether a delivery already led to a job of this kind, whatever became of it."""
+    row = connection.exec_driver_sql(
+        "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s limit 1",
+        {"delivery": delivery, "kind": kind},
+    ).first()
+    return row is not None
+
+
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
     """Take back ready and running jobs by key; who runs one learns it at the next heartbeat."""
     done = connection.exec_driver_sql(

@@ -1,0 +1,129 @@
+"""Look again by the clock, whatever webhooks came: missed pull requests, verdicts nobody will make."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection
+
+from app.db.session import transaction
+from app.db.store import evaluations, groups
+from app.db.store.evaluations import Evaluation, Verified, patch_id
+from app.github import client
+from app.github.client import PullSummary
+from app.github.connection import Connection as GitHub
+from app.identifiers import CommitSha, PullNumber
+from app.jobs import (
+    EvaluateIssue,
+    LocateIssues,
+    Planned,
+    PublishVerdict,
+    Reconcile,
+)
+from model.domain import (
+    Coverage,
+    EngineInfo,
+    GroupVerdict,
+    PatchVerdict,
+    Tokens,
+    Verdict,
+    VoteCount,
+)
+from worker.context import Context
+from worker.verify import document
+
+MISSED_WITHIN = timedelta(days=1)
+"""An unknown pull request that last moved earlier was seen, and names no issue."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileHandler:
+    """Compares the open pull requests of a repository with those known. Free when nothing changed."""
+
+    github: GitHub
+
+    def __call__(self, context: Context, job: Reconcile) -> None:
+        """Plan what a missed webhook would have led to."""
+        with transaction(context.database) as connection:
+            stored = groups.repository(connection, job.repository)
+            heads = groups.known_heads(connection, job.repository)
+        if stored is None or stored.suspended:
+            return
+        found = client.open_pulls(self.github, stored.ref) or ()
+        missed = missed_pulls(found, heads, datetime.now(UTC))
+        with context.transaction() as connection:
+            for pull in missed:
+                issues = groups.issues_of_pull(connection, job.repository, pull)
+                again = [
+                    Planned(EvaluateIssue(job.installation, job.repository, issue, "reconcile"))
+                    for issue in issues
+                ]
+                locate = Planned(LocateIssues(job.installation, job.repository, pull))
+                context.enqueue(connection, again or [locate])
+
+
+def missed_pulls(
+    found: Sequence[PullSummary], heads: dict[PullNumber, CommitSha], now: datetime
+) -> tuple[PullNumber, ...]:
+    """Those at another head than the known one, and unknown ones that moved lately (pure)."""
+    return tuple(
+        pull.number
+        for pull in found
+        if heads.get(pull.number) != pull.head_sha
+        and (pull.number in heads or now - pull.updated_at < MISSED_WITHIN)
+    )
+
+
+def due_repositories(connection: Connection) -> Sequence[Planned]:
+    """By the clock: every repository that can be looked at, and every verdict left behind."""
+    looked = [
+        Planned(Reconcile(installation, repository))
+        for installation, repository in groups.active_repositories(connection)
+    ]
+    return [*looked, *_give_up(connection)]
+
+
+def _give_up(connection: Connection) -> list[Planned]:
+    planned = []
+    for identity, error in evaluations.abandoned(connection):
+        evaluation = evaluations.load(connection, identity)
+        if evaluation is None:
+            continue
+        verdict = no_verdict(evaluation, error)
+        evaluations.save_verdict(
+            connection,
+            identity,
+            Verified(document(evaluation, verdict), verdict.patches, (), failure=error),
+        )
+        owner = groups.repository(connection, evaluation.repository)
+        if owner is not None:
+            installation = owner.ref.installation
+            publish = PublishVerdict(
+                installation, evaluation.repository, evaluation.issue, identity
+            )
+            planned.append(Planned(publish))
+    return planned
+
+
+def no_verdict(evaluation: Evaluation, error: str) -> GroupVerdict:
+    """Nothing could be judged, and why; never mistaken for an incorrect patch (pure)."""
+    reason = f"The verifier gave up: {error.splitlines()[0][:200]}"
+    return GroupVerdict(
+        patches=tuple(
+            PatchVerdict(
+                id=patch_id(judged.candidate.pull),
+                verdict=Verdict.NOT_JUDGED,
+                votes=VoteCount(none=evaluation.votes),
+                reason=reason,
+                coverage=Coverage(judged.candidate.files, 0),
+            )
+            for judged in evaluation.judged
+        ),
+        engine=EngineInfo("none", "none", "none"),
+        votes=(),
+        asked=evaluation.votes,
+        partition=(),
+        tokens=Tokens(),
+        engine_seconds=0.0,
+        total_seconds=0.0,
+    )

@@ -1,0 +1,162 @@
+"""What each command about an issue does, once its author is known to have the right."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from app import comments
+from app.commands import Command, GroupEdit, Verb
+from app.comments import GroupView, Stage, StatusView
+from app.db.session import transaction
+from app.db.store import evaluations, groups, jobs
+from app.db.store.effects import PostgresEffects, comment_key
+from app.db.store.evaluations import Evaluation
+from app.db.store.groups import GroupRow
+from app.github.connection import Connection as GitHub
+from app.github.effects import EffectKey
+from app.identifiers import (
+    CommentId,
+    DeliveryGuid,
+    IssueNumber,
+    IssueRef,
+    PullNumber,
+    RepositoryRef,
+)
+from app.jobs import EvaluateIssue, Planned, VerifyGroup
+from app.policy import BY_COMMAND
+from worker.context import Context
+from worker.report import comment_url
+from worker.views import members_of, verdict_view
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command came to."""
+
+    text: str = ""
+    """The answer's words; empty: the reaction says it all."""
+    done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The issue a command is about, and the comment it was written in."""
+
+    repository: RepositoryRef
+    issue: IssueNumber
+    comment: CommentId
+    delivery: DeliveryGuid
+
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """Carries commands out; each may run twice and then changes nothing more."""
+
+    github: GitHub
+
+    def carry_out(self, context: Context, subject: Subject, command: Command) -> Said:
+        """Do what the command says."""
+        match command.verb:
+            case Verb.VERIFY:
+                return self._verify(context, subject)
+            case Verb.STATUS:
+                return self._status(context, subject)
+            case Verb.EXPLAIN:
+                return self._explain(context, subject, command)
+            case Verb.GROUP:
+                return self._group(context, subject, command)
+            case _:
+                return self._opinion(context, subject)
+
+    def _verify(self, context: Context, subject: Subject) -> Said:
+        with context.transaction() as connection:
+            _evaluate(context, connection, subject)
+        return Said()
+
+    def _opinion(self, context: Context, subject: Subject) -> Said:
+        """Agreement is kept as an outcome when the delivery is recorded; here is only the answer."""
+        with transaction(context.database) as connection:
+            known = _verdict(connection, subject)
+        if known is None:
+            return Said(comments.no_verdict_reply(subject.comment), done=False)
+        return Said()
+
+    def _explain(self, context: Context, subject: Subject, command: Command) -> Said:
+        with transaction(context.database) as connection:
+            evaluation = _verdict(connection, subject)
+        if evaluation is None:
+            return Said(comments.no_verdict_reply(subject.comment), done=False)
+        pull = command.pulls[0] if command.pulls else None
+        return Said(comments.explain_reply(subject.comment, verdict_view(evaluation), pull))
+
+    def _status(self, context: Context, subject: Subject) -> Said:
+        with transaction(context.database) as connection:
+            group = groups.group_of(connection, subject.repository.id, subject.issue)
+            if group is None:
+                view = StatusView((), Stage.NOTHING)
+            else:
+                view = self._status_view(context, connection, subject, group)
+        return Said(comments.status_reply(subject.comment, subject.issue, view))
+
+    def _status_view(
+        self, context: Context, connection: Connection, subject: Subject, group: GroupRow
+    ) -> StatusView:
+        newest = evaluations.newest(connection, group.id, "collected", "verified", "published")
+        stage, detail = _stage(connection, group, newest)
+        effect = PostgresEffects(context.database).load(
+            EffectKey(subject.repository, comment_key(group.id))
+        )
+        url = None
+        if effect is not None and effect.github_id is not None:
+            issue = IssueRef(subject.repository, subject.issue)
+            url = comment_url(self.github, issue, CommentId(effect.github_id))
+        return StatusView(
+            members=members_of(groups.members(connection, group.id)),
+            stage=stage,
+            detail=detail,
+            left_out=newest.left_out if newest else (),
+            comment=url,
+        )
+
+    def _group(self, context: Context, subject: Subject, command: Command) -> Said:
+        edit = command.edit or GroupEdit.SHOW
+        with context.transaction() as connection:
+            group = groups.ensure_group(connection, subject.repository.id, subject.issue)
+            before = {one.number for one in members_of(groups.members(connection, group))}
+            changed: tuple[PullNumber, ...] = ()
+            if edit is not GroupEdit.SHOW:
+                adds = edit is GroupEdit.ADD
+                changed = tuple(pull for pull in command.pulls if (pull in before) != adds)
+                groups.force_members(connection, group, command.pulls, member=adds)
+                _evaluate(context, connection, subject)
+            members = members_of(groups.members(connection, group))
+        return Said(comments.group_reply(subject.comment, GroupView(edit, changed, members)))
+
+
+def _evaluate(context: Context, connection: Connection, subject: Subject) -> None:
+    """Plan the evaluation a comment asks for, once per comment."""
+    if jobs.stored_for(connection, subject.delivery, EvaluateIssue.kind):
+        return
+    repository = subject.repository
+    wanted = EvaluateIssue(
+        repository.installation, repository.id, subject.issue, BY_COMMAND, subject.comment
+    )
+    context.enqueue(connection, [Planned(wanted)])
+
+
+def _verdict(connection: Connection, subject: Subject) -> Evaluation | None:
+    group = groups.group_of(connection, subject.repository.id, subject.issue)
+    return evaluations.newest(connection, group.id, "verified", "published") if group else None
+
+
+def _stage(
+    connection: Connection, group: GroupRow, newest: Evaluation | None
+) -> tuple[Stage, str | None]:
+    if newest is None:
+        return (Stage.WAITING, group.waiting) if group.waiting else (Stage.NOTHING, None)
+    if newest.failure is not None:
+        return Stage.FAILED, newest.failure
+    if newest.state != "collected":
+        return Stage.JUDGED, group.waiting
+    running = jobs.progress_of(connection, VerifyGroup.key_of(newest.id))
+    return (Stage.QUEUED, None) if running is None else (Stage.JUDGING, running or None)
