@@ -1,7 +1,7 @@
 """Names to constructors: the one place that knows every engine and verifier, and loads them late."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,19 +57,26 @@ def engine(choice: EngineChoice) -> Engine:
             )
 
 
-def verifier(name: str, engine: Engine, *, prompt: str | Path | None = None) -> Verifier:
-    """A verifier by name (`r4p`) that speaks through `engine`; `prompt` replaces its template.
+def verifier(
+    name: str, engine: Engine, *, prompt: str | Path | None = None, reply_tokens: int | None = None
+) -> Verifier:
+    """A verifier by name (`r4p`) that speaks through `engine`.
+
+    `prompt` replaces its template, `reply_tokens` the longest reply of one vote.
 
     Raises TemplateError, and EngineDown for an unknown name.
     """
     match name:
         case "r4p":
             from model import prompts
-            from model.verifiers.r4p import R4PVerifier, Sampling
+            from model.verifiers.ballots import Sampling
+            from model.verifiers.r4p import R4PVerifier
 
             # On two cores every token costs: 256 keep three votes on four patches well under a minute and a half.
             embedded = engine.name == "local_transformers"
             sampling = Sampling(max_tokens=256, batch=4) if embedded else Sampling()
+            if reply_tokens:
+                sampling = replace(sampling, max_tokens=reply_tokens)
             return R4PVerifier(engine, prompts.load(prompt or "r4p_group"), sampling)
         case unknown:
             raise EngineDown(f"no verifier is called {unknown!r}; there is r4p")

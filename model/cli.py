@@ -3,8 +3,9 @@
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -18,7 +19,7 @@ from rich.text import Text
 from model import catalog, diff
 from model.catalog import EngineChoice
 from model.domain import GroupVerdict, Issue, Patch, PatchId, Verdict
-from model.errors import BadDiff, EngineError, ModelError, TemplateError
+from model.errors import BadDiff, ModelError, TemplateError
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.verdict_json import Subject, to_json
 
@@ -131,45 +132,34 @@ def _engine_name(url: str | None, script: Path | None) -> str:
 def _judge(
     choice: EngineChoice, prompt: Path | None, issue: Issue, patches: Sequence[Patch], votes: int
 ) -> GroupVerdict:
-    with _progress() as bar:
-        task = bar.add_task("starting", total=None)
-        steps = EngineChoice(
-            name=choice.name,
-            model=choice.model,
-            url=choice.url,
-            cache=choice.cache,
-            script=choice.script,
-            on_step=lambda step, done, _total: bar.update(
-                task, description=f"{step} {done}" if done else step
-            ),
-        )
-        try:
-            verifier = catalog.verifier("r4p", engine := catalog.engine(steps), prompt=prompt)
-            bar.update(task, description=f"asking {engine.model} for {votes} votes")
-            return verifier.verify(
-                issue,
-                patches,
-                votes=votes,
-                on_vote=lambda done, asked: bar.update(
-                    task, description=f"{done} of {asked} votes"
-                ),
+    try:
+        with _progress() as show:
+            engine = catalog.engine(
+                replace(choice, on_step=lambda step, done, _total: show(step, done))
             )
-        except TemplateError as error:
-            _stop(Exit.USAGE, str(error))
-        except (EngineError, ModelError) as error:
-            _stop(Exit.BACKEND_DOWN, str(error))
+            with closing(engine):
+                verifier = catalog.verifier("r4p", engine, prompt=prompt)
+                show(f"asking {engine.model} for {votes} votes", 0)
+                return verifier.verify(
+                    issue,
+                    patches,
+                    votes=votes,
+                    on_vote=lambda done, asked: show(f"votes of {asked}:", done),
+                )
+    except TemplateError as error:
+        _stop(Exit.USAGE, str(error))
+    except ModelError as error:
+        _stop(Exit.BACKEND_DOWN, str(error))
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=_stderr,
-        transient=True,
-    ) as bar:
-        yield bar
+def _progress() -> Iterator[Callable[[str, int], None]]:
+    """Says on a terminal what is going on, and how far (0: nobody knows); nothing where stderr is a file."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    shown = _stderr.is_terminal
+    with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
 
 
 def _issue(path: Path) -> Issue:

@@ -32,9 +32,11 @@ class Candidate:
 
 
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
-    """Each candidate's representative: the first with the same fingerprint sits for all of them."""
+    """Each candidate's representative, whatever their order: of equal fingerprints the smallest id sits for all."""
     first: dict[str, PatchId] = {}
-    return {one.id: first.setdefault(one.fingerprint, one.id) for one in candidates}
+    for one in candidates:
+        first[one.fingerprint] = min(one.id, first.get(one.fingerprint, one.id))
+    return {one.id: first[one.fingerprint] for one in candidates}
 
 
 def part_sizes(count: int) -> tuple[int, ...]:
@@ -60,13 +62,6 @@ def plans(candidates: Sequence[Candidate], seed: int) -> Iterator[tuple[Seating,
         chosen = min(draws, key=lambda parts: _repeats(parts, seen))
         seen.update(_traits(chosen))
         yield (*chosen, *alone)
-
-
-def plans_of_votes(
-    candidates: Sequence[Candidate], seed: int, *, first: int, count: int
-) -> tuple[tuple[Seating, ...], ...]:
-    """The plans of votes `first` to `first + count - 1`, counted from 0."""
-    return tuple(islice(plans(candidates, seed), first, first + count))
 
 
 def _draw(ids: Sequence[PatchId], randomness: random.Random) -> tuple[Seating, ...]:

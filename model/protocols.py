@@ -64,6 +64,10 @@ class Engine(Protocol):
         """One answer per request, in order. A failed request is data; a dead engine raises EngineDown."""
         ...
 
+    def close(self) -> None:
+        """Give back connections and memory; the engine is not used afterwards."""
+        ...
+
 
 class Verifier(Protocol):
     """Judges the candidates of one issue against each other."""
@@ -83,7 +87,9 @@ class Verifier(Protocol):
         on_vote: Callable[[int, int], None] = ...,
         keep_going: Callable[[], bool] = ...,
     ) -> GroupVerdict:
-        """The verdict, counting the votes of `earlier` runs on the same texts. `on_vote(done, asked)` reports progress; `keep_going` is asked between engine calls,
+        """The verdict after `votes` more votes, counting those of `earlier` runs on the same texts first.
+
+        `on_vote(done, asked)` reports progress of the new ones; `keep_going` is asked between engine calls,
         and False raises Superseded: newer work replaced this one.
         """
         ...

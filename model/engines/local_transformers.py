@@ -112,6 +112,10 @@ class LocalTransformers:
             answers.update((at, self._completion(row)) for at, row in rows.items())
             return [answers[at] for at in range(len(requests))]
 
+    def close(self) -> None:
+        """Let go of the weights and of the last call's keys and values."""
+        self._weights = self._tokenizer = self._kept = None
+
     def _row(self, request: Request) -> _Row:
         ids = self._tokenizer(
             self._chat(request.messages) + (request.prefill or ""), add_special_tokens=False

@@ -54,6 +54,9 @@ class Scripted:
         """One scripted answer per request."""
         return [self._answer(request) for request in requests]
 
+    def close(self) -> None:
+        """Nothing to give back."""
+
     def _answer(self, request: Request) -> Completion | EngineError:
         prompt = "\n".join(message.content for message in request.messages) + (
             request.prefill or ""

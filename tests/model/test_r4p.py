@@ -6,7 +6,8 @@ from model import prompts
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import Line, Scripted
 from model.errors import EngineDown, Superseded
-from model.verifiers.r4p import R4PVerifier, Sampling
+from model.verifiers.ballots import Sampling
+from model.verifiers.r4p import R4PVerifier
 from tests.model.builders import diff_of, patch
 
 ISSUE = Issue("It breaks", "when the list is empty")
@@ -203,11 +204,30 @@ def test_the_same_group_is_asked_the_same_way_whatever_the_order():
     assert len({request.seed for request in one.requests}) == 3
 
 
-def test_a_later_run_asks_for_the_votes_that_come_next():
-    whole, rest = Recording(RIGHT_IS_A), Recording(RIGHT_IS_A)
-    verifier(whole).verify(ISSUE, [A, B], votes=5)
-    verifier(rest).verify(ISSUE, [A, B], votes=2, first_vote=3)
-    assert rest.requests == whole.requests[3:]
+def test_a_later_run_asks_for_the_votes_that_come_next_and_counts_all():
+    whole, rest = Recording(RIGHT_IS_A), Recording(Line(box_containing=(), repeat=True))
+    patches = [patch(str(n), f"solution {n}") for n in range(5)]
+    verifier(whole).verify(ISSUE, patches, votes=5)
+    earlier = verifier(Recording(RIGHT_IS_A)).verify(ISSUE, patches, votes=3)
+    told = []
+    verdict = verifier(rest).verify(
+        ISSUE, patches, votes=2, earlier=earlier.votes, on_vote=lambda *said: told.append(said)
+    )
+    assert rest.requests == whole.requests[6:]
+    assert verdict.votes[:6] == earlier.votes
+    assert (verdict.asked, verdict.valid, told) == (10, 10, [(4, 4)])
+    assert {one.votes.valid for one in verdict.patches} == {5}
+    assert verdict.partition == earlier.partition
+
+
+def test_an_earlier_vote_that_failed_stays_none():
+    earlier = judge([A, B], Line(fail="boom"), votes=1)
+    verdict = judge([A, B], RIGHT_IS_A, votes=2, earlier=earlier.votes)
+    assert verdict.patches[0].votes == VoteCount(correct=2, none=1)
+
+
+def test_the_verifier_says_who_will_speak():
+    assert verifier(Recording(RIGHT_IS_A)).engine == judge([A], RIGHT_IS_A).engine
 
 
 def test_another_issue_or_patch_draws_other_seeds():

@@ -1,0 +1,109 @@
+"""Ballots: one seating put to the engine, and the vote that its reply is, or why it is none."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from model.answers import box_content, read_box, without_open_box
+from model.domain import Tokens, Vote
+from model.errors import EngineError, Superseded, UnreadableAnswer
+from model.grouping import Seating
+from model.protocols import Completion, Engine, Request
+
+_OPENED_BOX = "\n\n\\boxed{"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How votes are drawn. The paper's servers vote five times at temperature 1."""
+
+    max_tokens: int = 2048
+    temperature: float = 1.0
+    forced_tokens: int = 16
+    """For closing a box that was opened for the reply."""
+    batch: int = 16
+    """Requests handed to the engine at once; between batches progress is told and the work can be called off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One seating to be judged once."""
+
+    seats: Seating
+    request: Request
+
+
+class Run:
+    """The engine calls of one verdict, with what they cost."""
+
+    def __init__(self, engine: Engine, sampling: Sampling, keep_going: Callable[[], bool]) -> None:
+        self._engine = engine
+        self._sampling = sampling
+        self._keep_going = keep_going
+        self.tokens = Tokens()
+        self.seconds = 0.0
+
+    def cast(self, ballots: Sequence[Ballot]) -> list[Vote]:
+        """One vote per ballot, in order; replies without a box get one more chance."""
+        first = self._complete([ballot.request for ballot in ballots])
+        boxless = {
+            at: replace(
+                ballot.request,
+                max_tokens=self._sampling.forced_tokens,
+                prefill=without_open_box(answer.text) + _OPENED_BOX,
+            )
+            for at, (ballot, answer) in enumerate(zip(ballots, first, strict=True))
+            if isinstance(answer, Completion) and box_content(answer.text) is None
+        }
+        forced = dict(zip(boxless, self._complete(list(boxless.values())), strict=True))
+        return [
+            _forced_vote(ballot, boxless[at].prefill or "", forced[at])
+            if at in forced
+            else _vote(ballot, answer)
+            for at, (ballot, answer) in enumerate(zip(ballots, first, strict=True))
+        ]
+
+    def _complete(self, requests: list[Request]) -> list[Completion | EngineError]:
+        if not self._keep_going():
+            raise Superseded("newer work replaced this verdict")
+        if not requests:
+            return []
+        started = time.monotonic()
+        answers = self._engine.complete(requests)
+        self.seconds += time.monotonic() - started
+        for answer in answers:
+            if isinstance(answer, Completion):
+                self.tokens = Tokens(
+                    self.tokens.prompt + answer.prompt_tokens,
+                    self.tokens.cached + answer.cached_tokens,
+                    self.tokens.completion + answer.completion_tokens,
+                )
+        return answers
+
+
+def _vote(ballot: Ballot, answer: Completion | EngineError) -> Vote:
+    if isinstance(answer, EngineError):
+        return Vote(
+            ballot.request.seed, ballot.seats, None, "", failure=f"the engine failed: {answer}"
+        )
+    return _read(ballot, answer.text, forced=False)
+
+
+def _forced_vote(ballot: Ballot, prefill: str, answer: Completion | EngineError) -> Vote:
+    if isinstance(answer, EngineError):
+        failure = f"no box, and the engine failed when asked for one: {answer}"
+        return Vote(ballot.request.seed, ballot.seats, None, prefill, forced=True, failure=failure)
+    inside, closing, _ = answer.text.partition(
+        "}"
+    )  # what follows the box is a new thought, not the answer
+    return _read(ballot, prefill + inside + closing, forced=True)
+
+
+def _read(ballot: Ballot, reply: str, *, forced: bool) -> Vote:
+    seats = ballot.seats
+    try:
+        boxed = read_box(reply, [number for number, seat in enumerate(seats, 1) if seat])
+    except UnreadableAnswer as error:
+        return Vote(ballot.request.seed, seats, None, reply, forced, failure=str(error))
+    correct = frozenset(seat for number, seat in enumerate(seats, 1) if seat and number in boxed)
+    return Vote(ballot.request.seed, seats, correct, reply, forced)
