@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from app.commands import Command, Verb, parse
+from app.commands import Button, Command, Verb, parse
 from app.events import (
     Actor,
     CheckAction,
@@ -39,6 +39,9 @@ _TRAILER = re.compile(
 _NAMED_AT_MOST = 20  # of one message; a hostile one could name thousands
 
 
+# The external id of our own check run, by which a button knows its pull request.
+_OUR_CHECK = re.compile(r"check:group:\d+:pull:(\d{1,9}):", re.ASCII)
+_BUTTONS = {Button.AGREE.value: EventKind.AGREED, Button.DISAGREE.value: EventKind.DISAGREED}
 _OPINIONS = {Verb.AGREE: EventKind.AGREED, Verb.DISAGREE: EventKind.DISAGREED}
 
 
@@ -159,7 +162,8 @@ def _opinions(
 
 
 def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
-    """Only whole suites count, and they name only the head: pull requests from forks aren't listed."""
+    """Only whole suites count as CI, and they name only the head: forks' pull requests aren't listed."""
+    yield from _pressed(event, received_at)
     if event.action == CheckAction.COMPLETED and event.is_suite and event.conclusion:
         yield replace(
             _observed(event, EventKind.CI_CONCLUDED, event.sender, event.at or received_at),
@@ -169,6 +173,18 @@ def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
                 state=event.conclusion,
                 about=event.app_slug or str(event.app_id),
             ),
+        )
+
+
+def _pressed(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
+    """Our check run's buttons for right and wrong say what `/r4p agree` and `disagree` say."""
+    kind = _BUTTONS.get(event.button or "")
+    ours = _OUR_CHECK.match(event.external_id)
+    if event.action == CheckAction.REQUESTED_ACTION and kind and ours and not event.sender.is_bot:
+        yield replace(
+            _observed(event, kind, event.sender, received_at),
+            pull=PullNumber(int(ours[1])),
+            head=event.head,
         )
 
 

@@ -3,6 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.commands import Button
+from app.db.store.effects import check_key
 from app.events import Ignored, parse
 from app.outcomes import Details, EventKind, observe
 from tests.app.events import payloads
@@ -144,6 +146,39 @@ def test_a_finished_suite_is_ci_on_a_head():
     assert (event.details.state, event.details.about) == ("failure", "actions")
     (nameless,) = suite(conclusion="success", app={"id": 4})
     assert (nameless.details.about, nameless.occurred_at) == ("4", RECEIVED)
+
+
+def press(button, external_id, sender=None):
+    return seen(
+        "check_run",
+        action="requested_action",
+        check_run=payloads.check(external_id=external_id),
+        requested_action={"identifier": button},
+        sender=sender or payloads.account(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("button", "kind"),
+    [(Button.AGREE, EventKind.AGREED), (Button.DISAGREE, EventKind.DISAGREED)],
+)
+def test_a_button_on_our_check_is_an_opinion_about_its_pull_request(button, kind):
+    (event,) = press(button, check_key(17, 12, SHA))
+    assert (event.kind, event.pull, event.head, event.actor) == (kind, 12, SHA, "mona")
+    assert event.occurred_at == RECEIVED
+
+
+@pytest.mark.parametrize(
+    ("button", "external_id", "sender"),
+    [
+        (Button.VERIFY, check_key(17, 12, SHA), None),
+        (Button.AGREE, "somebody else's", None),
+        (Button.AGREE, check_key(17, 12, SHA), payloads.account("x[bot]", 9, "Bot")),
+    ],
+    ids=["another button", "another check", "a bot"],
+)
+def test_other_buttons_are_no_opinion(button, external_id, sender):
+    assert press(button, external_id, sender) == ()
 
 
 def test_a_suite_without_conclusion_and_a_single_run_say_nothing():
