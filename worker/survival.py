@@ -23,6 +23,8 @@ _MOVED_CHARACTERS: Final = 20
 """Letters and digits a line needs to be known again elsewhere; git's threshold for moved blocks."""
 _COMMIT: Final = re.compile(r"This reverts commit ([0-9a-f]{7,40})\b")
 _PULL: Final = re.compile(r"^Reverts (?:([\w.-]+/[\w.-]+))?#(\d{1,9})\b", re.MULTILINE)
+_TITLE: Final = re.compile(r'^Revert "(?!Revert ")[^\n]* \(#(\d{1,9})\)"')
+"""Git's own title for taking back a squashed pull request, which bears its number."""
 _MOST_REVERTS: Final = 5_000
 
 
@@ -138,6 +140,7 @@ def _reverts(git: Git, repository: RepositoryRef, tip: str, since: datetime) -> 
         f"--max-count={_MOST_REVERTS}",
         "--grep=This reverts commit",
         "--grep=^Reverts ",
+        '--grep=^Revert "',
         window,
         tip,
         "--",
@@ -149,11 +152,9 @@ def _reverts(git: Git, repository: RepositoryRef, tip: str, since: datetime) -> 
 def _revert(entry: str, repository: RepositoryRef) -> Revert | None:
     first, _, message = entry.partition("\n")
     commits = tuple(_COMMIT.findall(message))
-    pulls = tuple(
-        PullNumber(int(number))
-        for place, number in _PULL.findall(message)
-        if place.lower() in {"", repository.full_name.lower()}
-    )
+    here = {"", repository.full_name.lower()}
+    numbers = [number for place, number in _PULL.findall(message) if place.lower() in here]
+    pulls = tuple(PullNumber(int(number)) for number in [*_TITLE.findall(message), *numbers])
     if not commits and not pulls:
         return None
     sha, _, seconds = first.partition(" ")

@@ -134,9 +134,11 @@ def test_reverts_name_commits_and_pull_requests(upstream, checkouts):
     since = datetime.fromtimestamp(upstream.clock + 60, UTC)
     said = {
         "by git": f'Revert "x"\n\nThis reverts commit {first}.\n',
-        "by GitHub": 'Revert "x (#5)" (#6)\n\nReverts octo/repo#5\n',
+        "by GitHub": 'Revert "x" (#6)\n\nReverts octo/repo#5\n',
         "elsewhere": "Revert\n\nReverts other/place#5\n",
         "in passing": "we should not revert commit 1234567\n",
+        "by title": 'Revert "x (#7)" (#8)\n',
+        "taken back again": 'Revert "Revert "x (#7)"" (#9)\n',
         "two": f"This reverts commit {first[:9]}.\nThis reverts commit {'b' * 40}.\n",
     }
     tip, made = first, {}
@@ -145,6 +147,7 @@ def test_reverts_name_commits_and_pull_requests(upstream, checkouts):
     found = reverts(checkouts, REPOSITORY, None, "main", since)
     assert [(r.commit, r.commits, r.pulls) for r in found] == [
         (made["two"], (first[:9], "b" * 40), ()),
+        (made["by title"], (), (7,)),
         (made["by GitHub"], (), (5,)),
         (made["by git"], (first,), ()),
     ]
