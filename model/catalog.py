@@ -82,7 +82,11 @@ def verifier(
             raise EngineDown(f"no verifier is called {unknown!r}; there is r4p")
 
 
-def _embedded(choice: EngineChoice) -> Engine:
+def prepare(choice: EngineChoice) -> Path:
+    """Have the embedded model's files ready on disk, so that loading it takes seconds; returns their directory.
+
+    Raises EngineDown for a name that isn't in the catalogue, WeightsUnavailable when no source has the file.
+    """
     from model import weights
 
     cache: Path = _given(choice.cache, choice, "cache")
@@ -93,19 +97,28 @@ def _embedded(choice: EngineChoice) -> Engine:
             "any other model needs an engine's URL"
         )
     try:
-        from model.engines import dequantise, local_transformers
+        from model.engines import dequantise
     except ImportError as error:
         raise EngineDown(
             f"the embedded model needs {error.name}: install r4p-bot[local], or give an engine's URL"
         ) from error
     copy = dequantise.copy_of(file, cache)
-    if not copy.is_dir():
-        gguf = weights.fetch(file, cache, local=choice.weights, on_progress=choice.on_step)
-        choice.on_step("unpacking the model, once", 0, 0)
-        copy = dequantise.prepare(file, gguf, cache)
+    if copy.is_dir():
+        return copy
+    gguf = weights.fetch(file, cache, local=choice.weights, on_progress=choice.on_step)
+    choice.on_step("unpacking the model, once", 0, 0)
+    return dequantise.prepare(file, gguf, cache)
+
+
+def _embedded(choice: EngineChoice) -> Engine:
+    copy = prepare(choice)
+    from model.engines import local_transformers
+
     choice.on_step("loading the model", 0, 0)
     return local_transformers.LocalTransformers(
-        copy, model=file.name, on_token=lambda done: choice.on_step("thinking, tokens", done, 0)
+        copy,
+        model=choice.model or DEFAULT_MODEL,
+        on_token=lambda done: choice.on_step("thinking, tokens", done, 0),
     )
 
 

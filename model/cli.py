@@ -18,7 +18,7 @@ from rich.text import Text
 
 from model import catalog, diff
 from model.catalog import EngineChoice
-from model.domain import GroupVerdict, Issue, Patch, PatchId, Verdict
+from model.domain import EngineInfo, GroupVerdict, Issue, Patch, PatchId, Verdict
 from model.errors import BadDiff, ModelError, TemplateError
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.verdict_json import Subject, to_json
@@ -78,7 +78,9 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option("--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p)."),
+        typer.Option(
+            "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
+        ),
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")
@@ -95,7 +97,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         name=_engine_name(engine_url, script),
         model=model,
         url=engine_url,
-        cache=cache or Path.home() / ".cache" / "r4p",
+        cache=cache or Path.home() / ".cache" / "r4p" / "models",
         script=script,
     )
     verdict = _judge(choice, prompt, reported, patches, votes)
@@ -107,11 +109,8 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         sys.stdout.write(json.dumps(to_json(verdict, subject), indent=2) + "\n")
     else:
         _show(verdict)
-    if verdict.engine.model == catalog.DEFAULT_MODEL:
-        _stderr.print(
-            "Note: the embedded 0.5B model only shows how this works; its verdicts are no better than chance. "
-            "Give --engine-url for real ones."
-        )
+    if caution := caution_about(verdict.engine):
+        _stderr.print(caution)
     raise typer.Exit(exit_code(verdict))
 
 
@@ -121,6 +120,16 @@ def exit_code(verdict: GroupVerdict) -> Exit:
     if Verdict.CORRECT in said:
         return Exit.OK
     return Exit.NONE_CORRECT if said == {Verdict.INCORRECT} else Exit.UNSURE
+
+
+def caution_about(engine: EngineInfo) -> str | None:
+    """What a person must know about who spoke; None for an engine of their own."""
+    if engine.name != "local_transformers":
+        return None
+    return (
+        f"Note: the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
+        "Give --engine-url for real ones."
+    )
 
 
 def _engine_name(url: str | None, script: Path | None) -> str:

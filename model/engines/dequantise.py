@@ -4,6 +4,8 @@ Imports torch and transformers; `model.catalog` loads it when it is asked for.
 """
 
 import tempfile
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 import torch
@@ -30,9 +32,11 @@ def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
             transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             copy = Path(scratch) / "copy"
             tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-            weights = transformers.AutoModelForCausalLM.from_pretrained(
-                gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16
-            )
+            # the bar of a library that can't be told not to draw one
+            with redirect_stderr(StringIO()):
+                weights = transformers.AutoModelForCausalLM.from_pretrained(
+                    gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16
+                )
             _forget_quantisation(weights)
             weights.save_pretrained(copy)
             tokenizer.save_pretrained(copy)

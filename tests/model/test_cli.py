@@ -8,7 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from model.cli import verify
+from model.cli import caution_about, verify
+from model.domain import EngineInfo
 from tests.model.builders import diff_of
 from tests.model.chat_server import MODELS, Reply, completion, serving
 
@@ -187,6 +188,11 @@ def test_a_dead_url_is_one_line_and_no_backend(run):
     assert result.exit_code == 5
     assert "no engine answers at http://127.0.0.1:9/v1" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_small_embedded_model_is_never_taken_for_a_judge(run):
+    assert "no better than chance" in caution_about(EngineInfo("local_transformers", "tiny", "f"))
+    assert "no better than chance" not in run(*candidates("a.diff")).stderr
 
 
 def test_a_missing_script_is_no_backend(run):

@@ -1,0 +1,113 @@
+"""The embedded engine on a real small model (SmolLM2-135M): fetched once, unpacked once, then cached."""
+
+from pathlib import Path
+
+import pytest
+
+from model import catalog
+from model.catalog import EngineChoice
+from model.domain import Issue
+from model.errors import EngineDown, EngineError
+from model.protocols import Message, Request
+from tests.model.builders import patch
+
+pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return []
+
+
+@pytest.fixture(scope="module")
+def engine(steps):
+    choice = EngineChoice(
+        "local_transformers",
+        model="smollm2-135m-instruct",
+        cache=Path.home() / ".cache" / "r4p" / "models",
+        on_step=lambda *step: steps.append(step),
+    )
+    engine = catalog.engine(choice)
+    yield engine
+    engine.close()
+
+
+def request(text, *, seed=0, temperature=0.0, tokens=12, prefill=None):
+    return Request((Message("user", text),), tokens, temperature, seed, prefill)
+
+
+def texts(engine, *requests):
+    return [answer.text for answer in engine.complete(requests)]
+
+
+def test_a_group_is_judged_from_end_to_end(engine, steps):
+    told = []
+    verifier = catalog.verifier("r4p", engine, reply_tokens=16)
+    verdict = verifier.verify(
+        Issue("It breaks", "when the list is empty"),
+        [patch("a", "return items or []"), patch("b", "raise ValueError")],
+        votes=2,
+        on_vote=lambda *said: told.append(said),
+    )
+    assert told == [(2, 2)]
+    assert verdict.engine.model == "smollm2-135m-instruct"
+    assert all(vote.correct is not None or (vote.reply and vote.failure) for vote in verdict.votes)
+    assert all(vote.forced or vote.correct is not None for vote in verdict.votes)
+    assert all(sum((one.votes.valid, one.votes.none)) == 2 for one in verdict.patches)
+    assert verdict.tokens.cached > verdict.tokens.prompt / 3
+    assert ("thinking, tokens", 1, 0) in steps
+
+
+def test_the_model_says_what_it_was_trained_to_say(engine):
+    (answer,) = engine.complete([request("What is the capital of France?")])
+    assert "Paris" in answer.text
+    assert answer.finished
+    assert answer.prompt_tokens > 10
+
+
+def test_a_seed_gives_the_same_words_again_and_another_seed_others(engine):
+    ask = "Tell me a story about a dog."
+    one, again, other = (
+        texts(engine, request(ask, seed=seed, temperature=1.0, tokens=16))[0] for seed in (1, 1, 2)
+    )
+    assert one == again
+    assert one != other
+
+
+def test_neighbours_of_any_length_do_not_change_an_answer(engine):
+    short = request("What is the capital of France?")
+    long = request("Remember these words: " + "apple, pear, plum, " * 20 + ". What is 1 + 1?")
+    assert texts(engine, short, long, short)[::2] == texts(engine, short) * 2
+
+
+def test_a_reply_is_taken_up_from_what_was_kept(engine):
+    ask = "What is the capital of France?"
+    (opening,) = engine.complete([request(ask, tokens=3)])
+    assert not opening.finished
+    taken_up, mismatched = engine.complete(
+        [request(ask, prefill=opening.text), request(ask, prefill="The answer: Par")]
+    )
+    engine.complete([request("Something else.", tokens=1)])
+    (read_anew,) = engine.complete([request(ask, prefill=opening.text)])
+    assert taken_up.text == read_anew.text
+    assert taken_up.cached_tokens > 10
+    assert read_anew.cached_tokens == 0
+    assert mismatched.text.startswith("is")
+
+
+def test_a_prompt_above_the_context_fails_alone(engine):
+    fine, too_long = engine.complete([request("Hi.", tokens=1), request("word " * 9000)])
+    assert not isinstance(fine, EngineError)
+    assert isinstance(too_long, EngineError)
+    assert "exceed the context of 8192" in str(too_long)
+
+
+def test_tokens_are_counted_exactly(engine):
+    assert engine.count_tokens("hello world") == 2
+
+
+def test_a_directory_without_a_model_is_no_engine(tmp_path):
+    from model.engines.local_transformers import LocalTransformers  # noqa: PLC0415 - needs torch
+
+    with pytest.raises(EngineDown, match="no usable model"):
+        LocalTransformers(tmp_path, model="none")
