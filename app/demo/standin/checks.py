@@ -9,6 +9,7 @@ from app.demo.standin.world import World
 
 MAX_TEXT = 65_535
 MAX_ANNOTATIONS = 50
+MAX_ACTIONS = 3
 _CONCLUSIONS = frozenset(
     {"success", "failure", "neutral", "cancelled", "skipped", "timed_out", "action_required"}
 )
@@ -82,12 +83,19 @@ def finish_suite(
     return suite
 
 
+def press(world: World, repo: Repository, run: CheckRun, identifier: str, by: User) -> None:
+    """Somebody presses one of the run's buttons; 422 for a button it does not have."""
+    if identifier not in run.actions:
+        raise ApiError(422, f"check run {run.id} has no button {identifier!r}: {list(run.actions)}")
+    events.check_run_asked(world, repo, run, by, identifier)
+
+
 def request_suites(world: World, repo: Repository, sha: str, sender: User) -> None:
     """After a push: a queued suite, and a request, for every App that may write checks."""
     for installation in world.installations_on(repo):
         if installation.permissions.get("checks") == "write" and not installation.suspended_at:
             suite = suite_of(world, repo, sha, installation.app.slug)
-            events.check_suite_requested(world, repo, suite, sender)
+            events.check_suite_asked(world, repo, suite, "requested", sender)
 
 
 def _apply(world: World, run: CheckRun, body: Json) -> None:
@@ -98,6 +106,8 @@ def _apply(world: World, run: CheckRun, body: Json) -> None:
     for name in ("title", "summary", "text"):
         if name in output:
             setattr(run, name, output[name])
+    if "actions" in body:
+        run.actions = {action["identifier"]: action["label"] for action in body["actions"]}
     run.annotations += len(output.get("annotations", ()))
     run.status = body.get("status", run.status)
     if "conclusion" in body:
@@ -131,5 +141,7 @@ def _check_limits(body: Json) -> None:
         raise invalid(
             "CheckRun", "annotations", "custom", f"more than {MAX_ANNOTATIONS} annotations"
         )
+    if len(body.get("actions", ())) > MAX_ACTIONS:
+        raise invalid("CheckRun", "actions", "custom", f"more than {MAX_ACTIONS} actions")
     if body.get("conclusion") not in _CONCLUSIONS | {None}:
         raise invalid("CheckRun", "conclusion")

@@ -198,6 +198,14 @@ class Repo:
         """A third party's check suite on a commit completes; its id."""
         return int(self._do("check_suite", sha=sha, conclusion=conclusion, app=app))
 
+    def press(self, check_id: int, identifier: str, by: str = "maintainer") -> None:
+        """Press one of a check run's buttons."""
+        self._do("press", check_id=check_id, identifier=identifier, by=by)
+
+    def rerequest(self, check_id: int, by: str = "maintainer", *, suite: bool = False) -> None:
+        """Ask for a check run, or its whole suite, to be run again."""
+        self._do("rerequest", check_id=check_id, by=by, suite=suite)
+
     def check_runs(self, pull: int) -> list[CheckFacts]:
         """The check runs on a pull request's present head, oldest first."""
         return self.check_runs_of(self.head(pull))
@@ -205,7 +213,7 @@ class Repo:
     def check_runs_of(self, sha: str) -> list[CheckFacts]:
         """The check runs on a commit, oldest first."""
         plain = ("id", "name", "head_sha", "status", "conclusion")
-        more = ("details_url", "external_id", "app")
+        more = ("details_url", "external_id", "app", "buttons")
         return [
             CheckFacts(
                 **{name: run[name] for name in plain + more},

@@ -73,6 +73,8 @@ class CheckFacts:
     details_url: str
     external_id: str
     app: str
+    buttons: dict[str, str]
+    """Labels by identifier."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from app.demo.standin import (
 )
 from app.demo.standin.checks import Reporter
 from app.demo.standin.pulls import Change, Files, NewPull
-from app.demo.standin.state import Comment, Issue, Repository
+from app.demo.standin.state import CheckRun, Comment, Issue, Repository
 from app.demo.standin.threads import Author
-from app.demo.standin.wire import ApiError, Json
+from app.demo.standin.wire import ApiError, Json, not_found
 from app.demo.standin.world import World
 
 # ---- issues, comments
@@ -136,6 +136,26 @@ def _check_suite(world: World, repo: str, sha: str, conclusion: str, app: str) -
     return checks.finish_suite(world, world.repository(repo), sha, conclusion, by).id
 
 
+def _rerequest(world: World, repo: str, check_id: int, by: str, suite: bool) -> None:
+    found = world.repository(repo)
+    run, sender = _run(found, check_id), world.account(by)
+    if suite:
+        events.check_suite_asked(world, found, found.suites[run.suite_id], "rerequested", sender)
+    else:
+        events.check_run_asked(world, found, run, sender, None)
+
+
+def _press(world: World, repo: str, check_id: int, identifier: str, by: str) -> None:
+    found = world.repository(repo)
+    checks.press(world, found, _run(found, check_id), identifier, world.account(by))
+
+
+def _run(repo: Repository, check_id: int) -> CheckRun:
+    if check_id not in repo.checks:
+        raise not_found()
+    return repo.checks[check_id]
+
+
 def _pull(world: World, repo: str, number: int) -> Json:
     return _pull_facts(_thread(world, repo, number)[1])
 
@@ -160,7 +180,10 @@ def _comment_facts(world: World, repo: Repository, comment: Comment) -> Json:
 def _check_runs(world: World, repo: str, sha: str) -> list[Json]:
     found = world.repository(repo)
     runs = [r for r in found.checks.values() if r.head_sha == sha]
-    return [objects_checks.check_run(world, found, r) | {"app": r.app_slug} for r in runs]
+    return [
+        objects_checks.check_run(world, found, r) | {"app": r.app_slug, "buttons": r.actions}
+        for r in runs
+    ]
 
 
 def _issue_facts(world: World, repo: str, number: int) -> Json:
@@ -205,6 +228,16 @@ COMMANDS: dict[str, Callable[..., object]] = {
     for command in (
         *(_open_issue, _edit, _set_state, _lock, _delete_issue, _comment, _edit_comment),
         *(_delete_comment, _react, _link, _open_pr, _push, _merge, _draft, _revert, _review),
-        *(_commit, _delete_fork, _check_suite, _pull, _comments, _check_runs, _issue_facts),
+        *(
+            _rerequest,
+            _press,
+            _commit,
+            _delete_fork,
+            _check_suite,
+            _pull,
+            _comments,
+            _check_runs,
+            _issue_facts,
+        ),
     )
 }

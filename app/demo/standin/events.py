@@ -117,21 +117,40 @@ def check_suite(
     emit(world, repo, "check_suite", {"action": action, "check_suite": shown}, sender)
 
 
-def check_suite_requested(world: World, repo: Repository, suite: CheckSuite, sender: User) -> None:
-    """The `check_suite` event by which GitHub asks one App to check a pushed commit."""
+def check_run_asked(
+    world: World, repo: Repository, run: CheckRun, sender: User, identifier: str | None
+) -> None:
+    """Tell its App that somebody pressed a check run's button, or (None) wants it run again."""
+    suite = objects_checks.check_suite(world, repo, repo.suites[run.suite_id])
+    shown = objects_checks.check_run(world, repo, run) | {"check_suite": suite}
+    body: Json = {"action": "rerequested", "check_run": shown}
+    if identifier is not None:
+        body |= {"action": "requested_action", "requested_action": {"identifier": identifier}}
+    _tell(world, repo, run.app_slug, ("check_run", body), sender)
+
+
+def check_suite_asked(
+    world: World, repo: Repository, suite: CheckSuite, action: str, sender: User
+) -> None:
+    """Ask one App to check a commit: `requested` after a push, `rerequested` by a person."""
     shown = objects_checks.check_suite(world, repo, suite)
     shown.pop("repository")
+    body = {"action": action, "check_suite": shown}
+    _tell(world, repo, suite.app_slug, ("check_suite", body), sender)
+
+
+def _tell(world: World, repo: Repository, slug: str, what: tuple[str, Json], sender: User) -> None:
+    """Deliver an event to the one App it is meant for, if it is awake and subscribed."""
+    event, payload = what
     for installation in world.installations_on(repo):
         app = installation.app
-        if app.slug == suite.app_slug and "check_suite" in app.events:
-            body = {
-                "action": "requested",
-                "check_suite": shown,
+        if app.slug == slug and event in app.events and installation.suspended_at is None:
+            body = payload | {
                 "repository": objects.repository(world, repo),
                 "sender": objects.user(world, sender),
                 "installation": _stub(installation),
             }
-            deliver(world, app, "check_suite", body)
+            deliver(world, app, event, body)
 
 
 def push(world: World, repo: Repository, branch: str, ends: tuple[str, str], sender: User) -> None:

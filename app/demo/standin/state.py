@@ -204,6 +204,8 @@ class CheckRun:
     summary: str | None = None
     text: str | None = None
     annotations: int = 0
+    actions: dict[str, str] = field(default_factory=dict)
+    """Labels of its buttons by identifier."""
 
 
 @dataclass(slots=True)

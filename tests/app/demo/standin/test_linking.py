@@ -109,7 +109,14 @@ def test_links_from_invisible_repositories_stay_invisible(scene, private):
 
 def test_merging_closes_the_issue_only_from_the_default_branch(scene):
     first, second = scene.repo.open_issue("One"), scene.repo.open_issue("Two")
+    by_hand = scene.repo.open_issue("Three")
     scene.repo.commit({"a": "a\n"}, branch="dev")
-    scene.repo.merge(scene.fix("x = 1\n", body=f"Fixes #{first}", base="dev").number)
+    beside = scene.fix("x = 1\n", body=f"Fixes #{first}", base="dev").number
+    scene.repo.link(beside, by_hand)
+    scene.repo.merge(beside)
     scene.repo.merge(scene.fix("x = 2\n", body=f"Fixes #{second}").number)
-    assert [scene.repo.issue(n).state for n in (first, second)] == ["open", "closed"]
+    assert [scene.repo.issue(n).state for n in (first, by_hand, second)] == [
+        "open",
+        "open",
+        "closed",
+    ]

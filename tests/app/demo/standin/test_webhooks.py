@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from app.demo.standin.client import StandInError
 from app.demo.standin.installs import DEFAULT_EVENTS
 from tests.app.demo.standin.conftest import make_scene
 from tests.app.demo.standin.receiver import Receiver
@@ -162,6 +163,28 @@ def test_the_bot_hears_its_own_comments_and_checks(hooked, receiver, github):
     assert (comment["sender"]["login"], comment["sender"]["type"]) == (hooked.app.bot_login, "Bot")
     assert comment["comment"]["performed_via_github_app"]["id"] == hooked.app.app_id
     assert [created["action"], completed["action"]] == ["created", "completed"]
+
+
+def test_buttons_and_reruns_of_a_check_reach_the_app_that_made_it(hooked, receiver, github):
+    pull = hooked.fix("x = 1\n")
+    button = {"label": "Agree", "description": "The verdict is right", "identifier": "agree"}
+    run = hooked.bot_repo().create_check_run(
+        "r4p", pull.head_sha, conclusion="neutral", actions=[button]
+    )
+    assert hooked.repo.check_runs(pull.number)[0].buttons == {"agree": "Agree"}
+    github.drain()
+    receiver.received.clear()
+    hooked.repo.press(run.id, "agree", by="ann")
+    hooked.repo.rerequest(run.id)
+    hooked.repo.rerequest(run.id, suite=True)
+    with pytest.raises(StandInError, match="no button"):
+        hooked.repo.press(run.id, "buy")
+    github.drain()
+    pressed, again, suite = bodies(receiver)
+    assert pressed["requested_action"] == {"identifier": "agree"}
+    assert (pressed["sender"]["login"], pressed["check_run"]["id"]) == ("ann", run.id)
+    assert [again["action"], suite["action"]] == ["rerequested", "rerequested"]
+    assert receiver.events() == ["check_run", "check_run", "check_suite"]
 
 
 def test_reactions_are_not_announced(hooked, receiver, github):
