@@ -11,6 +11,7 @@ from app.github.endpoints import endpoints
 from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
 from tests.worker.git_server import GitServer, Upstream
 from worker.checkout import Checkouts
+from worker.hardened_git import Caps, Git, GitError, Remote
 from worker.patches import FetchedPull, Refusal, RefusedPull, WantedPull
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
@@ -256,3 +257,16 @@ def test_a_bomb_of_many_names_is_refused(fetch):
         return tree
 
     assert fetch(bomb).reason is Refusal.TOO_BIG
+
+
+@pytest.mark.parametrize(
+    "url", ["ext::sh -c touch% {canary}", "file://{served}", "{served}", "ssh://h/x"]
+)
+def test_only_http_is_ever_spoken(tmp_path, upstream, url):
+    canary = tmp_path / "canary"
+    git = Git(tmp_path / "data" / "1.git", Caps())
+    git.create()
+    remote = Remote(url.format(canary=canary, served=upstream.path), None)
+    with pytest.raises(GitError, match="not allowed"):
+        git.fetch(remote, ["+refs/heads/main:refs/r4p/x"], 1)
+    assert not canary.exists()

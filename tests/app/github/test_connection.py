@@ -4,11 +4,13 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import SecretStr
+from urllib3.exceptions import MaxRetryError, SSLError
 
-from app.github.auth import Purpose, Scope
-from app.github.calls import Call, Method
-from app.github.connection import Question
-from app.github.endpoints import API_VERSION
+from app.github.auth import App, Purpose, Scope
+from app.github.calls import Answer, Call, Method
+from app.github.connection import Connection, Question
+from app.github.endpoints import API_VERSION, endpoints
 from app.github.errors import (
     Ambiguous,
     Forbidden,
@@ -17,10 +19,19 @@ from app.github.errors import (
     RateLimited,
     Unauthorized,
     Unprocessable,
+    from_answer,
 )
 from app.github.limiter import WritePermit
+from app.github.transport import careful_retry
 from app.github.wire_issues import RepositoryAnswer
-from tests.app.github.local_github import REPOSITORY, Reply, connected
+from tests.app.github.local_github import (
+    KEY,
+    REPOSITORY,
+    MemoryEtags,
+    MemoryLimits,
+    Reply,
+    connected,
+)
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 READ = Scope.of(REPOSITORY, Purpose.READ)
@@ -120,6 +131,11 @@ def test_a_read_is_repeated_a_few_times_and_then_given_up(server, github, reply,
     with pytest.raises(GitHubDown):
         github.get(REPOSITORY, "/repos/octo/repo")
     assert len(server.asked) == times
+
+
+def test_a_tls_fault_while_an_answer_is_read_repeats_no_write():
+    with pytest.raises(MaxRetryError):
+        careful_retry().increment("POST", "/x", error=SSLError("EOF in violation of protocol"))
 
 
 def test_a_read_survives_a_short_fault(server, github):
@@ -260,3 +276,19 @@ def test_a_redirect_to_another_host_is_not_followed(server, github):
     with pytest.raises(NotFound, match="R4P_GITHUB_URL"):
         github.get(REPOSITORY, "/x")
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Fri, 01 May 2026 12:00:00 -0000"])
+def test_an_answer_without_a_usable_date_is_taken_as_of_now(date):
+    call, headers = Call(Method.GET, "/x"), {"date": date, "x-ratelimit-reset": IN_59_MINUTES}
+    answer = Answer(403, headers | {"x-ratelimit-remaining": "0"}, json.dumps(PRIMARY))
+    error = from_answer(call, answer, NOW)
+    assert error.retry_at == NOW + timedelta(minutes=59, seconds=1)
+
+
+def test_a_process_opens_its_connection_from_its_settings(server):
+    app = App(99, SecretStr(KEY))
+    github = Connection.open(app, endpoints(server.url), MemoryLimits(), MemoryEtags())
+    server.replies = [Reply(200, {"id": 42})]
+    assert github.get(REPOSITORY, "/repos/octo/repo").status == 200
+    github.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.github.effects import EffectState
+from app.github.effects import EffectKey, EffectState
 from app.github.errors import Ambiguous, Forbidden, NotFound, RateLimited
 from app.github.links import issue_facts, read_heads
 from app.github.publisher import CheckAction, CheckDraft, CommentDraft
@@ -95,6 +95,19 @@ def test_a_check_run_whose_answer_was_lost_is_adopted(scene, kind):
         scene.check(pull.head_sha)
     adopted = scene.check(pull.head_sha)
     assert [c.id for c in scene.repo.check_runs(pull.number)] == [adopted]
+
+
+@pytest.mark.parametrize("kind", NEVER_ARRIVED)
+def test_a_check_run_that_never_arrived_is_sent_again_beside_others(scene, kind):
+    (pull,) = scene.rivals(scene.repo.open_issue("Broken"), 1)
+    other = EffectKey(scene.repository, "check:of another run")
+    draft = CheckDraft("r4p/verdict", CommitSha(pull.head_sha), "neutral", "Unsure", "Why.")
+    first = scene.publisher.check_run(other, draft)
+    scene.standin.fault(f"POST /repos/{scene.repo.full_name}/check-runs", kind)
+    with pytest.raises(Ambiguous):
+        scene.check(pull.head_sha)
+    second = scene.check(pull.head_sha)
+    assert [run.id for run in scene.repo.check_runs(pull.number)] == [first, second]
 
 
 @pytest.mark.parametrize("kind", LOST + NEVER_ARRIVED)
