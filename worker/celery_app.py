@@ -1,6 +1,9 @@
 """The Celery object: queues, limits, the clock. `celery -A worker.celery_app worker|beat`."""
 
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable
 from functools import cache
 from multiprocessing.synchronize import Event
@@ -14,20 +17,26 @@ from app.settings import BrokerSettings, QueueSettings, load
 from worker import tasks, wiring
 from worker.tasks import Runtime
 
-SOFT_SHUTDOWN_SECONDS: Final = 20.0
-"""After SIGTERM (mapped to SIGQUIT) running jobs have this long to stop by themselves."""
+PATIENCE_SECONDS: Final = 20.0
+"""After SIGTERM running jobs have this long to stop by themselves; supervisors kill after 30."""
 TIDY_SECONDS: Final = 600.0
 
 MakeRuntime = Callable[[QueueSettings, BrokerSettings, Callable[[], bool]], Runtime]
 """Settings, and whether this process is stopping, to what a worker process works with."""
 
 
-def create(broker: BrokerSettings, pace: QueueSettings, make: MakeRuntime) -> Celery:
+def create(
+    broker: BrokerSettings,
+    pace: QueueSettings,
+    make: MakeRuntime,
+    *,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> Celery:
     """A Celery application whose tasks run on what `make` makes in each child process."""
     celery = Celery("r4p-worker", broker=broker.redis_url)
     celery.conf.update(_configuration(pace))
     celery.conf.beat_schedule = _schedule(pace)
-    stopping = _stopping()
+    stopping = _stopping(patience_seconds)
 
     @cache  # once per child process: the parent runs no task, so a fork copies nothing
     def runtime() -> Runtime:
@@ -50,7 +59,6 @@ def _configuration(pace: QueueSettings) -> dict[str, object]:
         "accept_content": ["json"],
         "worker_send_task_events": False,
         "worker_enable_remote_control": False,
-        "worker_soft_shutdown_timeout": SOFT_SHUTDOWN_SECONDS,
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
         "broker_transport_options": {"socket_timeout": 2.0, "socket_connect_timeout": 2.0},
@@ -77,12 +85,20 @@ def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
     }
 
 
-def _stopping() -> Event:
-    """An event that children inherit; the parent sets it when it is told to shut down."""
+def _stopping(patience_seconds: float) -> Event:
+    """An event that children inherit; the parent sets it when it is told to shut down.
+
+    Celery would wait for a running task as long as it takes. Its soft shutdown sleeps its time
+    out even when all tasks have ended, so patience is kept here.
+    """
     stopping = multiprocessing.get_context("fork").Event()
 
     def tell(**_signal: object) -> None:
-        stopping.set()
+        if not stopping.is_set():
+            stopping.set()
+            lost = threading.Timer(patience_seconds, os.kill, (os.getpid(), signal.SIGQUIT))
+            lost.daemon = True
+            lost.start()
 
     worker_shutting_down.connect(tell, weak=False)
     return stopping

@@ -12,7 +12,7 @@ from typing import Final
 from psycopg import AsyncConnection
 from psycopg.errors import OperationalError, UniqueViolation
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.db.store.jobs import PLANNED, STORE, StoredJob, as_rows
 from app.identifiers import DeliveryGuid, InstallationId, JobId, RepositoryId
@@ -88,7 +88,7 @@ def pool(database_url: str, *, size: int) -> Pool:
         kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
         min_size=1,
         max_size=size,
-        timeout=2.0,
+        timeout=3.5,  # longer than a stall that a busy database may have, shorter than GitHub waits
         reconnect_timeout=10.0,
         open=False,
     )
@@ -101,6 +101,8 @@ async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> 
     """
     try:
         return await _accept(pool, delivery, planned)
+    except PoolTimeout:
+        raise
     except OperationalError:
         # The connection may only have been left over from before a restart of the database.
         await pool.check()

@@ -5,6 +5,7 @@ costs a quarter of such a round trip. What sweeps over all jobs is in `upkeep`.
 """
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +18,8 @@ from app.jobs import DEBOUNCES, Job, Json, Planned, Queue, from_payload
 
 ERROR_LIMIT: Final = 2_000
 """Characters kept of why an attempt failed."""
+
+log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
@@ -240,6 +243,7 @@ def _claim(database: Engine, statement: str, values: Mapping[str, Json]) -> Clai
     try:
         return _claimed(row, from_payload(row.kind, row.payload))
     except ValueError as error:  # of another release; it may know this kind
+        log.warning("job %s waits for a worker of its release: %s", row.id, error)
         unknown = _claimed(row, Job(row.payload.get("installation", 0)))
         postpone(database, unknown, str(error), after_seconds=60)
         return None
