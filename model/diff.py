@@ -22,6 +22,7 @@ _DEV_NULL = "/dev/null"
 _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
+_COMBINED = re.compile(r"^@@@+ -", re.MULTILINE)
 _DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTILINE)
 
 
@@ -95,6 +96,11 @@ def _parsed(text: str, *, contents: bool) -> PatchSet:
         text
     ):  # a whole diff saved with DOS line ends, not a diff of a DOS file
         text = text.replace("\r\n", "\n")
+    if merge := _COMBINED.search(text):
+        raise BadDiff(
+            f"line {text.count(chr(10), 0, merge.start()) + 1} belongs to a combined diff of a merge; "
+            "compare with one parent, as `git diff A B` does"
+        )
     try:
         ended = text if text.endswith("\n") else text + "\n"
         files = PatchSet(StringIO(ended), metadata_only=not contents)

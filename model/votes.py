@@ -12,6 +12,9 @@ INCORRECT_SHARE = 0.4
 EXCERPT_CHARACTERS = 600
 """How much of a reply is quoted as the reason."""
 
+ENGINE_FAILED = "the engine failed"
+"""How the failure of a vote begins that the engine is to blame for, and not its reply."""
+
 _NAMED = re.compile(
     r"(?<![\w-])(?:<\s*)?patch(?:[\s_-]*#?)([1-9][0-9]*)(?:\s*>)?(?!\w)", re.IGNORECASE
 )
@@ -42,7 +45,7 @@ def explain(votes: Sequence[Vote], patch: PatchId, count: VoteCount) -> str:
     """
     if count.share is None:
         failures = [vote.failure for vote in votes if patch in vote.seats and vote.failure]
-        why = f": {failures[0]}" if failures else ""
+        why = f": {_public(failures[0])}" if failures else ""
         return f"None of {count.none} votes could be read{why}"
     tallied = f"{count.correct} of {count.valid} valid votes hold it correct"
     if count.valid < count.none:
@@ -57,6 +60,11 @@ def explain(votes: Sequence[Vote], patch: PatchId, count: VoteCount) -> str:
     quotes = (_excerpt(vote, patch) for vote in sorted(winners, key=lambda vote: vote.forced))
     quote = next(filter(None, quotes), "")
     return f"{tallied}. {quote}" if quote else f"{tallied}; no reply said why"
+
+
+def _public(failure: str) -> str:
+    """Engine trouble without its details: they name servers, and the reason may be read by anyone."""
+    return ENGINE_FAILED if failure.startswith(ENGINE_FAILED) else failure
 
 
 def _decides(vote: Vote, patch: PatchId) -> bool:

@@ -17,6 +17,7 @@ from model.protocols import Completion, Request
 DEFAULT_CONTEXT_TOKENS = 32_768
 """Assumed where the server does not tell: the context R4P was served with (its public launch scripts)."""
 CONNECT_SECONDS = 5.0
+COUNT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 30.0
 _REFUSED = (401, 403)
 _BUSY = (429, 503)
@@ -119,7 +120,8 @@ class OpenAICompatible:
             root = str(self._client.base_url).rstrip("/").removesuffix("/v1")
             body = {"model": self.model, "prompt": text, "add_special_tokens": False}
             try:
-                return int(self._client.post(f"{root}/tokenize", json=body).json()["count"])
+                answer = self._client.post(f"{root}/tokenize", json=body, timeout=COUNT_SECONDS)
+                return int(answer.json()["count"])
             except httpx.HTTPError:
                 pass  # perhaps it comes back; this once the estimate will do
             except (ValueError, KeyError, TypeError):

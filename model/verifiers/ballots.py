@@ -9,6 +9,7 @@ from model.domain import Tokens, Vote
 from model.errors import EngineError, Superseded, UnreadableAnswer
 from model.grouping import Seating
 from model.protocols import Completion, Engine, Request
+from model.votes import ENGINE_FAILED
 
 _OPENED_BOX = "\n\n\\boxed{"
 
@@ -69,7 +70,7 @@ class Run:
         if not requests:
             return []
         started = time.monotonic()
-        answers = self._engine.complete(requests)
+        answers = [_storable(answer) for answer in self._engine.complete(requests)]
         self.seconds += time.monotonic() - started
         for answer in answers:
             if isinstance(answer, Completion):
@@ -81,17 +82,25 @@ class Run:
         return answers
 
 
+def _storable(answer: Completion | EngineError) -> Completion | EngineError:
+    """Without NUL and lone surrogates, which neither a database nor a request takes."""
+    if isinstance(answer, EngineError):
+        return answer
+    text = answer.text.replace("\0", "\ufffd").encode(errors="replace").decode()
+    return replace(answer, text=text)
+
+
 def _vote(ballot: Ballot, answer: Completion | EngineError) -> Vote:
     if isinstance(answer, EngineError):
         return Vote(
-            ballot.request.seed, ballot.seats, None, "", failure=f"the engine failed: {answer}"
+            ballot.request.seed, ballot.seats, None, "", failure=f"{ENGINE_FAILED}: {answer}"
         )
     return _read(ballot, answer.text, forced=False)
 
 
 def _forced_vote(ballot: Ballot, prefill: str, answer: Completion | EngineError) -> Vote:
     if isinstance(answer, EngineError):
-        failure = f"no box, and the engine failed when asked for one: {answer}"
+        failure = f"{ENGINE_FAILED} when asked for a box: {answer}"
         return Vote(ballot.request.seed, ballot.seats, None, prefill, forced=True, failure=failure)
     inside, closing, _ = answer.text.partition(
         "}"

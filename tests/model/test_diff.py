@@ -118,6 +118,12 @@ def test_a_bad_diff_is_named_by_its_line_and_a_way_out(text, line):
         diff.parse(text)
 
 
+def test_a_combined_diff_of_a_merge_is_refused():
+    text = "diff --cc x\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n"
+    with pytest.raises(BadDiff, match="line 4 belongs to a combined diff"):
+        diff.parse(text)
+
+
 def test_a_long_bad_line_is_shown_cut():
     with pytest.raises(BadDiff) as failure:
         diff.parse("x" * 5000)

@@ -141,6 +141,11 @@ def test_a_failure_while_asking_for_the_box_is_no_vote():
     assert "boom" in (verdict.votes[0].failure or "")
 
 
+def test_a_reply_is_stored_without_what_no_database_takes():
+    (vote,) = judge([A], Line(reply="a\0b\ud800 \\boxed{1}"), votes=1).votes
+    assert vote.reply == "a\ufffdb? \\boxed{1}"
+
+
 def test_a_dead_engine_is_not_a_verdict():
     with pytest.raises(EngineDown, match="out of memory"):
         judge([A], Line(down="out of memory"))

@@ -1,5 +1,7 @@
 """Counting: majorities decide, failures count for nobody, reasons name patches and not seats."""
 
+from dataclasses import replace
+
 import pytest
 
 from model.domain import Verdict, VoteCount
@@ -112,6 +114,11 @@ def test_too_many_failures_are_said():
     assert reason(votes) == (
         "1 of 1 valid votes hold it correct; 2 votes failed or could not be read, too many to decide"
     )
+
+
+def test_a_reason_names_no_server():
+    failed = replace(vote("a...", None), failure="the engine failed: http://10.0.0.5 said no")
+    assert reason([failed]) == "None of 1 votes could be read: the engine failed"
 
 
 def test_no_vote_at_all_says_what_was_wrong_first():
