@@ -46,45 +46,52 @@ _COLOURS = {
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
+_Issue = Annotated[
+    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+]
+_Patches = Annotated[
+    list[Path], typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff.")
+]
+_More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Further candidates.")]
+_Votes = Annotated[
+    int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
+]
+_Url = Annotated[
+    str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
+    ),
+]
+_Prompt = Annotated[
+    Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
+]
+_Script = Annotated[
+    Path | None,
+    typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
+]
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
+    ),
+]
+_Json = Annotated[bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")]
+
+
 def verify(  # noqa: PLR0913 - one parameter per option of the command
-    issue: Annotated[
-        Path,
-        typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line."),
-    ],
-    patch: Annotated[
-        list[Path], typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff.")
-    ],
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]…", help="Further candidates.")
-    ] = None,
-    votes: Annotated[
-        int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
-    ] = 3,
-    engine_url: Annotated[
-        str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
-        ),
-    ] = None,
-    prompt: Annotated[
-        Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
-    ] = None,
-    script: Annotated[
-        Path | None,
-        typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
-        ),
-    ] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")
-    ] = False,
+    issue: _Issue,
+    patch: _Patches,
+    more: _More = None,
+    votes: _Votes = 3,
+    engine_url: _Url = None,
+    model: _Model = None,
+    prompt: _Prompt = None,
+    script: _Script = None,
+    cache: _Cache = None,
+    json_output: _Json = False,
 ) -> None:
     """Judge candidate patches for one issue against each other.
 
