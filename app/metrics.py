@@ -61,9 +61,13 @@ def render(samples: Iterable[Sample]) -> str:
             lines += [f"# HELP {sample.name} {HELP[sample.name]}", f"# TYPE {sample.name} {kind}"]
             last = sample.name
         pairs = ",".join(f'{label}="{_escaped(value)}"' for label, value in sample.labels)
-        lines.append(f"{sample.name}{'{' + pairs + '}' if pairs else ''} {sample.value:g}")
+        lines.append(f"{sample.name}{'{' + pairs + '}' if pairs else ''} {_number(sample.value)}")
     return "\n".join(lines) + "\n"
 
 
 def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
