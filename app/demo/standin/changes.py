@@ -6,6 +6,8 @@ from functools import cached_property
 from app.demo.standin.git import Blob, GitRepository
 
 _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied"}
+_RETYPED = "changed"
+"""A file that became a link, or the other way round: git prints its removal and its addition."""
 _FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x01"
 
 
@@ -112,11 +114,14 @@ def changed_files(repository: GitRepository, old: str, new: str) -> tuple[FileCh
     """The files that differ between two trees, with renames found."""
     raw = repository.run("diff", "--raw", "--numstat", "-z", "-M", "--no-abbrev", old, new)
     statuses, counts = _raw_and_numstat(raw)
-    patches = _split_patch(repository.run("diff", "-M", old, new))
-    return tuple(
-        FileChange(path, previous, status, oid, *counts[path], patch)
-        for (path, previous, status, oid), patch in zip(statuses, patches, strict=True)
-    )
+    patches = iter(_split_patch(repository.run("diff", "-M", old, new)))
+    found = []
+    for path, previous, status, oid in statuses:
+        patch = next(patches)
+        if status == _RETYPED:
+            next(patches)
+        found.append(FileChange(path, previous, status, oid, *counts[path], patch))
+    return tuple(found)
 
 
 def _comparison(repository: GitRepository, base: str, head: str) -> Comparison:
@@ -151,11 +156,12 @@ def _raw_and_numstat(raw: str) -> tuple[list[_Status], dict[str, tuple[int, int]
     counts: dict[str, tuple[int, int]] = {}
     for field in fields:
         if field.startswith(":"):
-            _, _, _, oid, letter = field.split()
+            _, _, old, new, letter = field.split()
             first = next(fields)
             previous = first if letter[0] in "RC" else None
             path = next(fields) if previous else first
-            statuses.append((path, previous, _STATUS.get(letter[0], "changed"), oid))
+            oid = old if letter == "D" else new
+            statuses.append((path, previous, _STATUS.get(letter[0], _RETYPED), oid))
         elif field:
             added, deleted, path = field.split("\t", 2)
             if not path:  # a rename: the two paths follow

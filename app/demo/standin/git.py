@@ -172,17 +172,16 @@ class GitRepository:
         except GitError:
             return None
 
-    def replay(self, onto: str, command: tuple[str, ...], who: Signature) -> str:
-        """Run a commit-making command (cherry-pick, revert) on `onto`; the SHA it ends at."""
-        with tempfile.TemporaryDirectory() as holder:
-            tree = Path(holder) / "tree"
-            self.run("worktree", "add", "--quiet", "--detach", str(tree), onto)
-            try:
-                work = GitRepository(tree)
-                work.run(*command, env=who.environment())
-                return work.run("rev-parse", "HEAD").strip()
-            finally:
-                self.run("worktree", "remove", "--force", str(tree))
+    def transplant(self, onto: str, change: tuple[str, str], message: str, who: Signature) -> str:
+        """Commit on `onto` what changed from the first to the second of two commits.
+
+        Raises GitError if that conflicts with what `onto` has.
+        """
+        diff = self.run_bytes("diff", "--binary", "--full-index", *change)
+        with self._index(onto) as env:
+            if diff:
+                self.run("apply", "--cached", "--3way", "-", data=diff, env=env)
+            return self._commit_index(env, [onto], message, who)
 
     def _index(self, parent: str | None) -> "_TemporaryIndex":
         return _TemporaryIndex(self, parent)

@@ -139,16 +139,17 @@ def revert(world: World, repo: Repository, issue: Issue, by: User) -> Issue:
     pull = _pull(issue)
     if pull.merge_commit_sha is None or pull.merged_onto is None:
         raise ApiError(422, f"Pull request #{issue.number} is not merged, so it cannot be reverted")
-    git = world.git(repo)
-    merged = world.changes.commit(git, pull.merge_commit_sha)
-    command: tuple[str, ...] = ("revert", "--no-edit")
-    if len(merged.parents) > 1:
-        command += ("-m", "1", merged.sha)
-    else:
-        command += (f"{pull.merged_onto}..{merged.sha}",)
-    sha = git.replay(branch_tip(repo, pull.base_ref), command, world.signature(by))
+    title = f'Revert "{issue.title}"'
+    message = f"{title}\n\nThis reverts commit {pull.merge_commit_sha}."
+    undone = (pull.merge_commit_sha, pull.merged_onto)
+    try:
+        sha = world.git(repo).transplant(
+            branch_tip(repo, pull.base_ref), undone, message, world.signature(by)
+        )
+    except GitError as error:
+        raise ApiError(422, f"#{issue.number} cannot be reverted cleanly: {error}") from error
     new = NewPull(
-        title=f'Revert "{issue.title}"',
+        title=title,
         body=f"Reverts {repo.full_name}#{issue.number}",
         change=Change(),
         base=pull.base_ref,
@@ -227,8 +228,7 @@ def _merged_commit(world: World, repo: Repository, issue: Issue, by: User, metho
     if tree is None:
         raise ApiError(405, "Pull Request has merge conflicts")
     if method == "rebase":
-        shas = [info.sha for info in world.changes.compare(git, base, pull.head_sha).ahead]
-        return git.replay(base, ("cherry-pick", "--allow-empty", *shas), who)
+        return _rebased(world, repo, issue, base)
     if method == "squash":
         return git.commit_tree(tree, [base], f"{issue.title} (#{issue.number})", who)
     if method != "merge":
@@ -238,3 +238,12 @@ def _merged_commit(world: World, repo: Repository, issue: Issue, by: User, metho
         f"\n\n{issue.title}"
     )
     return git.commit_tree(tree, [base, pull.head_sha], message, who)
+
+
+def _rebased(world: World, repo: Repository, issue: Issue, base: str) -> str:
+    """Each of the head's commits again, on the base's tip."""
+    git, tip = world.git(repo), base
+    who = world.signature(issue.author)
+    for info in world.changes.compare(git, base, _pull(issue).head_sha).ahead:
+        tip = git.transplant(tip, (info.parents[0], info.sha), info.message, who)
+    return tip

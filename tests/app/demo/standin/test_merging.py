@@ -62,6 +62,14 @@ def test_only_what_is_merged_can_be_reverted(scene):
         scene.repo.revert(scene.fix("x = 1\n").number)
 
 
+def test_a_revert_that_conflicts_is_refused(scene):
+    pull = scene.fix("x = 1\n")
+    scene.repo.merge(pull.number)
+    scene.repo.commit({"tool/core.py": "x = 2\n"})
+    with pytest.raises(StandInError, match="cleanly"):
+        scene.repo.revert(pull.number)
+
+
 def git(*arguments, cwd=None):
     command = ["git", "-c", "credential.helper=", *arguments]
     env = {"PATH": "/usr/bin:/bin", "GIT_TERMINAL_PROMPT": "0", "HOME": "/nonexistent"}

@@ -45,6 +45,37 @@ def test_added_removed_renamed_and_binary_files_are_told_apart(scene):
     }
 
 
+LINK = """diff --git a/README.md b/README.md
+deleted file mode 100644
+--- a/README.md
++++ /dev/null
+@@ -1 +0,0 @@
+-# Tool
+diff --git a/README.md b/README.md
+new file mode 120000
+--- /dev/null
++++ b/README.md
+@@ -0,0 +1 @@
++/etc/passwd
+\\ No newline at end of file
+--- a/tool/core.py
++++ b/tool/core.py
+@@ -1,2 +1,2 @@
+ def size(items):
+-    return len(items) + 1
++    return len(items)
+"""
+
+
+def test_a_file_may_become_a_link(scene):
+    pull = scene.repo.open_pr("Link", diff=LINK)
+    shown = scene.bot_repo().get_pull(pull.number).get_files()
+    assert [(f.filename, f.status) for f in shown] == [
+        ("README.md", "changed"),
+        ("tool/core.py", "modified"),
+    ]
+
+
 def test_the_pull_request_itself_has_the_counts(scene):
     pull = scene.fix("one\ntwo\nthree\n", body="why")
     scene.repo.push(pull.number, files={"b.txt": "b\n"})
