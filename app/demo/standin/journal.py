@@ -1,4 +1,4 @@
-"""The stand-in's record of the session: requests answered and rules broken."""
+"""The stand-in's record of one run: requests answered and rules broken."""
 
 import json
 from collections import Counter
