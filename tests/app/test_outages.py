@@ -57,6 +57,14 @@ def paused(pid: int) -> Iterator[None]:
             os.kill(member, signal.SIGCONT)
 
 
+def web_environment(servers) -> dict[str, str]:
+    return {
+        "R4P_DATABASE_URL": servers.clean_database(),
+        "R4P_REDIS_URL": servers.redis_url,
+        "R4P_WEBHOOK_SECRET": SECRET.decode(),
+    }
+
+
 def seconds(reply) -> float:
     return reply.elapsed.total_seconds()
 
@@ -117,13 +125,48 @@ def test_the_door_survives_a_restart_of_the_database(door, servers, database):
     assert "ready" in rows(database)
 
 
+def test_what_was_acknowledged_before_the_web_process_was_killed_is_there(
+    servers, database, tmp_path
+):
+    port = free_port()
+    environment = web_environment(servers)
+    acknowledged = []
+    for round_ in range(3):
+        log = tmp_path / str(round_)
+        with child(["app.cli", "serve", "--port", str(port)], environment, log) as web:
+            wait_for(lambda: _listens(port))
+            threads = [
+                threading.Thread(target=_knock_until_refused, args=(port, acknowledged))
+                for _ in range(4)
+            ]
+            for thread in threads:
+                thread.start()
+            enough = 100 * (round_ + 1)
+            wait_for(lambda enough=enough: len(acknowledged) >= enough)
+            web.send(signal.SIGKILL)
+            for thread in threads:
+                thread.join()
+    stored = rows(database, "delivery_guid")
+    assert set(acknowledged) <= set(stored)
+    assert len(stored) == len(set(stored))
+
+
+def _knock_until_refused(port: int, acknowledged: list[str]) -> None:
+    body = issue_opened()
+    with httpx.Client() as client:
+        while True:
+            head = headers(body)
+            try:
+                reply = client.post(f"http://127.0.0.1:{port}{PATH}", content=body, headers=head)
+            except httpx.TransportError:
+                return
+            assert reply.status_code == 202
+            acknowledged.append(head["X-GitHub-Delivery"])
+
+
 def test_a_flood_of_oversized_bodies_does_not_fill_the_memory(servers, tmp_path):
     port = free_port()
-    environment = {
-        "R4P_DATABASE_URL": servers.clean_database(),
-        "R4P_REDIS_URL": servers.redis_url,
-        "R4P_WEBHOOK_SECRET": SECRET.decode(),
-    }
+    environment = web_environment(servers)
     url = f"http://127.0.0.1:{port}"
     with child(["app.cli", "serve", "--port", str(port)], environment, tmp_path / "log") as web:
         wait_for(lambda: _listens(port))

@@ -1,6 +1,8 @@
 """The door: what is let in is committed once, what is not leaves no trace, nothing crashes it."""
 
 import json
+import lzma
+import random
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +14,7 @@ from app.github.signature import sign
 from app.webhook import PATH
 from tests.app.db.store.stored import LEASE, execute, rows
 from tests.app.door import OTHER, SECRET, headers, issue_opened, opened, settings
+from tests.services import ROOT
 
 pytestmark = pytest.mark.services
 
@@ -201,6 +204,37 @@ def test_a_signed_body_that_makes_no_sense_is_ignored_with_a_reason(door, databa
     assert (reply.status_code, reply.json()["status"]) == (202, "ignored")
     assert reply.json()["reason"]
     assert deliveries(database) == []
+
+
+def examples():
+    """GitHub's own example of every event and action the App may be sent."""
+    packed = (ROOT / "app/demo/standin/schemas/examples.json.xz").read_bytes()
+    webhooks = json.loads(lzma.decompress(packed))["webhooks"]
+    return [(event, body) for event, actions in webhooks.items() for body in actions.values()]
+
+
+def poisoned(value, rng):
+    """The same JSON with strings, numbers and whole branches replaced by what breaks programs."""
+    if rng.random() < 0.03:
+        return rng.choice([*POISON.values(), None, [], {}, -1, 2**70, "x" * 10_000])
+    if isinstance(value, dict):
+        return {key: poisoned(inner, rng) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [poisoned(inner, rng) for inner in value]
+    return value
+
+
+def test_whatever_becomes_of_githubs_examples_none_crashes_the_door_or_is_lost(door, database):
+    rng = random.Random(7)
+    kept = []
+    for event, example in examples() * 6:
+        body = json.dumps(poisoned({**example, "installation": {"id": 5}}, rng)).encode()
+        reply = door.knock(body, headers(body, event=event))
+        assert reply.status_code == 202
+        if reply.json()["status"] == "new":
+            kept.append(body)
+    assert deliveries(database, "body") == kept
+    assert len(kept) > 20
 
 
 def test_what_may_be_scraped_and_asked(door):
