@@ -51,7 +51,9 @@ def serve(
 ) -> None:
     """The web process: webhooks in, jobs recorded."""
     from app import main as web
+    from app import processes
 
+    processes.end_with_parent()
     web.serve(host, port)
 
 

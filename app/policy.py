@@ -1,6 +1,6 @@
 """Every "should we?": which jobs follow from an event, and whether a group is judged now (pure)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from app.commands import Button, parse
@@ -17,9 +17,8 @@ from app.events import (
     PullAction,
     PullRequestEvent,
     PushEvent,
-    Repository,
 )
-from app.identifiers import InstallationId, IssueNumber
+from app.identifiers import IssueNumber
 from app.jobs import (
     EvaluateIssue,
     Job,
@@ -39,6 +38,16 @@ BY_COMMAND = "command"
 """The trigger of an evaluation that a person with the right to it asked for."""
 
 
+_BEGINS = frozenset(
+    {
+        InstallationAction.CREATED,
+        InstallationAction.UNSUSPEND,
+        InstallationAction.NEW_PERMISSIONS_ACCEPTED,
+    }
+)
+"""After these we may see repositories that we didn't."""
+
+
 def jobs_for(event: Event, mention: str | None = None) -> tuple[Job, ...]:
     """What the web process stores for an event; it never asks GitHub.
 
@@ -52,15 +61,10 @@ def _beside_the_record(event: Event, mention: str | None) -> Iterable[Job]:
     match event:
         case CommentEvent() if parse(event.body, mention):
             return [_run_command(event)]
-        case PushEvent(config_touched=True):
-            return [RefreshConfig(event.installation, event.repository.id)]
         case InstallationEvent(action=InstallationAction.DELETED):
             return [PurgeData(event.installation, None)]
-        case InstallationEvent() if event.action is not InstallationAction.SUSPEND:
-            return _refresh(event.installation, event.repositories)
         case InstallationRepositoriesEvent():
-            purged = [PurgeData(event.installation, gone.id) for gone in event.removed]
-            return [*purged, *_refresh(event.installation, event.added)]
+            return [PurgeData(event.installation, gone.id) for gone in event.removed]
         case _:
             return []
 
@@ -73,10 +77,6 @@ def _run_command(event: CommentEvent) -> RunCommand:
         comment=event.comment,
         delivery=event.delivery,
     )
-
-
-def _refresh(installation: InstallationId, new: Sequence[Repository]) -> list[RefreshConfig]:
-    return [RefreshConfig(installation, repository.id) for repository in new]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,26 @@ def follow_ups(event: Event, known: KnownLinks) -> tuple[Planned, ...]:
         case CheckEvent() if _asks_again(event):
             # GitHub offers this only to those who may write.
             return _look_again(event, known.issues, BY_COMMAND)
+        case PushEvent(config_touched=True):
+            return (Planned(RefreshConfig(event.installation, event.repository.id)),)
+        case InstallationEvent() | InstallationRepositoriesEvent():
+            return _after_installation(event)
         case _:
             return ()
+
+
+def _after_installation(
+    event: InstallationEvent | InstallationRepositoriesEvent,
+) -> tuple[Planned, ...]:
+    """Read the configuration of every repository we may see from now on."""
+    match event:
+        case InstallationRepositoriesEvent():
+            new = event.added
+        case InstallationEvent() if event.action in _BEGINS:
+            new = event.repositories
+        case _:
+            new = ()
+    return tuple(Planned(RefreshConfig(event.installation, repository.id)) for repository in new)
 
 
 def _after_pull_request(event: PullRequestEvent, known: KnownLinks) -> tuple[Planned, ...]:

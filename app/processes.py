@@ -1,11 +1,15 @@
 """The bot's processes: which there are, which settings each may see, and how each is started."""
 
+import ctypes
 import os
+import signal
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.jobs import Queue
 from app.settings import (
+    ChildSettings,
     EngineSettings,
     GitHubSettings,
     QueueSettings,
@@ -61,6 +65,21 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
     )
 
 
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when its parent dies, if it was started to be such a child.
+
+    It stays so across exec. Where the kernel isn't Linux's, a killed parent leaves its children.
+    """
+    if not load(ChildSettings).end_with_parent or sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() == 1:
+        sys.exit("r4p: the parent is gone already")
+
+
 NEEDED: Mapping[str, type[GitHubSettings] | type[EngineSettings]] = {
     Queue.GITHUB.value: GitHubSettings,
     Queue.VERIFY.value: EngineSettings,
@@ -73,6 +92,7 @@ def become_worker(queues: str, concurrency: int | None) -> None:
 
     Raises SettingsError at once, rather than at the first job, when a queue's settings are missing.
     """
+    end_with_parent()
     for queue in queues.split(","):
         if queue not in set(Queue):
             raise SettingsError(f"r4p: no queue is called {queue!r}; there are {', '.join(Queue)}")
@@ -96,6 +116,7 @@ def become_worker(queues: str, concurrency: int | None) -> None:
 
 def become_beat() -> None:
     """Replace this process by Celery beat; its schedule is code, so nothing is kept on disk."""
+    end_with_parent()
     _become_celery(
         "beat",
         "--schedule",

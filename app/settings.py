@@ -28,6 +28,13 @@ class LogSettings(_Settings):
     log_format: Literal["text", "json"] = "text"
 
 
+class ChildSettings(_Settings):
+    """Whose child this process is."""
+
+    end_with_parent: bool = False
+    """Set by `r4p up` and the demo for their children, so that none outlives a parent that was killed."""
+
+
 class DatabaseSettings(_Settings):
     """Where the queue of record and everything else lives."""
 

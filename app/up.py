@@ -125,6 +125,7 @@ class Bot:
             **self.environment,
             "R4P_DATABASE_URL": self.services.database_url,
             "R4P_REDIS_URL": self.services.redis_url,
+            "R4P_END_WITH_PARENT": "true",
         }
         with log.open("ab") as output:
             return subprocess.Popen(

@@ -160,14 +160,11 @@ MOVED = InstallationRepositoriesEvent(
         (REVIEW, ()),
         (check(CheckAction.COMPLETED), ()),
         (push(config_touched=False), ()),
-        (push(config_touched=True), (RefreshConfig(7, 70),)),
-        (
-            installation(InstallationAction.CREATED, Repository(70, "octo/cat")),
-            (RefreshConfig(7, 70),),
-        ),
+        (push(config_touched=True), ()),
+        (installation(InstallationAction.CREATED, Repository(70, "octo/cat")), ()),
         (installation(InstallationAction.SUSPEND, Repository(70, "octo/cat")), ()),
         (installation(InstallationAction.DELETED, Repository(70, "octo/cat")), (PurgeData(7, None),)),
-        (MOVED, (PurgeData(7, 72), RefreshConfig(7, 71))),
+        (MOVED, (PurgeData(7, 72),)),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, tuple) else "",
 )  # fmt: skip
@@ -178,6 +175,22 @@ def test_every_kept_delivery_is_recorded_and_some_bring_more(event, more):
 def test_the_apps_name_commands_too():
     assert len(jobs_for(comment("@r4p-bot verify"), mention="r4p-bot")) == 2
     assert len(jobs_for(comment("@r4p-bot verify"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "repositories"),
+    [
+        (push(config_touched=True), [70]),
+        (installation(InstallationAction.CREATED, Repository(70, "octo/cat")), [70]),
+        (installation(InstallationAction.UNSUSPEND, Repository(70, "octo/cat")), [70]),
+        (installation(InstallationAction.SUSPEND, Repository(70, "octo/cat")), []),
+        (installation(InstallationAction.DELETED, Repository(70, "octo/cat")), []),
+        (MOVED, [71]),
+    ],
+)
+def test_a_configuration_is_read_once_its_repository_is_known(event, repositories):
+    wanted = tuple(Planned(RefreshConfig(7, number)) for number in repositories)
+    assert follow_ups(event, KnownLinks()) == wanted
 
 
 def evaluations(*numbers, trigger="pull_request", after=0.0):
@@ -253,9 +266,8 @@ def test_asking_again_by_button_counts_as_a_command_and_does_not_wait(event):
         check(CheckAction.REREQUESTED, sender=Actor(5, "x[bot]", is_bot=True)),
         comment("/r4p verify"),
         REVIEW,
-        push(config_touched=True),
+        push(config_touched=False),
         installation(InstallationAction.CREATED),
-        MOVED,
     ],
     ids=lambda event: type(event).__name__,
 )

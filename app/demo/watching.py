@@ -1,0 +1,87 @@
+"""Looks into the bot's database while the demo waits: how far the votes are, which outcomes are there."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import Engine, func, select
+
+from app.db.session import engine, transaction
+from app.db.store import evaluations, groups, outcomes
+from app.db.store.evaluations import Evaluation
+from app.db.store.outcomes import OutcomeRow
+from app.db.tables import jobs
+from app.identifiers import IssueNumber, RepositoryId
+from app.up import Bot, BotDown
+
+Found = TypeVar("Found")
+
+POLL_SECONDS = 0.2
+
+
+class TookTooLong(Exception):
+    """What was waited for did not come; the message says what, and what the queue holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One issue of the demo, seen from the database."""
+
+    bot: Bot
+    database: Engine
+    repository: RepositoryId
+    issue: IssueNumber
+
+    @classmethod
+    def over(cls, bot: Bot, repository: int, issue: int) -> "Watch":
+        """Watch an issue of a running bot."""
+        database = engine(bot.services.database_url, pool_size=1)
+        return cls(bot, database, RepositoryId(repository), IssueNumber(issue))
+
+    def published(self) -> Evaluation | None:
+        """The published verdict, when there is one."""
+        with transaction(self.database) as connection:
+            group = groups.group_of(connection, self.repository, self.issue)
+            return evaluations.newest(connection, group.id, "published") if group else None
+
+    def outcome_rows(self) -> tuple[OutcomeRow, ...]:
+        """What became of the pull requests so far."""
+        with transaction(self.database) as connection:
+            group = groups.group_of(connection, self.repository, self.issue)
+            return outcomes.rows_for_group(connection, group.id) if group else ()
+
+    def progress(self) -> str:
+        """What the verifying job says of itself; empty when none is running."""
+        with transaction(self.database) as connection:
+            said = connection.execute(
+                select(jobs.c.progress).where(
+                    jobs.c.kind == "verify_group", jobs.c.state == "running"
+                )
+            ).scalar()
+        return str(said or "")
+
+    def wait(
+        self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]
+    ) -> Found:
+        """What `look` finds, asked a few times a second. Raises TookTooLong, or BotDown."""
+        deadline = time.monotonic() + seconds
+        while (found := look()) is None:
+            if time.monotonic() > deadline:
+                raise TookTooLong(f"no {what} after {seconds:.0f} s; jobs: {self._queue()}")
+            self.bot.check()
+            tick()
+            time.sleep(POLL_SECONDS)
+        return found
+
+    def _queue(self) -> str:
+        with transaction(self.database) as connection:
+            rows = connection.execute(
+                select(jobs.c.kind, jobs.c.state, func.max(jobs.c.error)).group_by(
+                    jobs.c.kind, jobs.c.state
+                )
+            )
+            return "; ".join(f"{kind} {state} {error or ''}".strip() for kind, state, error in rows)
+
+
+__all__ = ["BotDown", "TookTooLong", "Watch"]
