@@ -18,6 +18,11 @@ ENGINE_FAILED = "the engine failed"
 _NAMED = re.compile(
     r"(?<![\w-])(?:<\s*)?patch(?:[\s_-]*#?)([1-9][0-9]*)(?:\s*>)?(?!\w)", re.IGNORECASE
 )
+_HEADING = re.compile(
+    r"^[\s#>*-]*patch[\s_-]*#?([1-9][0-9]*)[*_]*\s*:[*_]*", re.IGNORECASE | re.MULTILINE
+)
+"""A paragraph about one seat, as the prompt asks for it."""
+_ANSWER = re.compile(r"^.*\\boxed", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -72,19 +77,32 @@ def _decides(vote: Vote, patch: PatchId) -> bool:
 
 
 def _excerpt(vote: Vote, patch: PatchId) -> str:
-    """The sentences of a reply that name the patch's seat, seats renamed, cut at a word."""
+    """What a reply says about the patch's seat, seats renamed, cut at a word."""
     seats: Mapping[int, PatchId | None] = dict(enumerate(vote.seats, 1))
     own = vote.seats.index(patch) + 1
-    said = (
-        sentence.strip()
-        for sentence in _SENTENCE.split(vote.reply)
-        if any(int(number) == own for number in _NAMED.findall(sentence))
-        and "boxed" not in sentence
-    )
-    text = " ".join(_NAMED.sub(lambda named: _name(seats, named), sentence) for sentence in said)
+    said = _section(vote.reply, own) or _sentences(vote.reply, own)
+    text = _NAMED.sub(lambda named: _name(seats, named), said)
     if len(text) <= EXCERPT_CHARACTERS:
         return text
     return text[: EXCERPT_CHARACTERS - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _section(reply: str, own: int) -> str:
+    """The paragraph headed by the seat's number, on one line; empty when there is none."""
+    reasoning = _ANSWER.split(reply, maxsplit=1)[0]
+    _before, *parts = _HEADING.split(reasoning)
+    sections = dict(zip(map(int, parts[::2]), parts[1::2], strict=True))
+    return " ".join(sections.get(own, "").split())
+
+
+def _sentences(reply: str, own: int) -> str:
+    """The sentences that name the seat."""
+    return " ".join(
+        sentence.strip()
+        for sentence in _SENTENCE.split(reply)
+        if any(int(number) == own for number in _NAMED.findall(sentence))
+        and "boxed" not in sentence
+    )
 
 
 def _name(seats: Mapping[int, PatchId | None], named: re.Match[str]) -> str:

@@ -39,6 +39,7 @@ def verdict_view(evaluation: Evaluation, moved: Collection[PullNumber] = ()) -> 
         engine=engine,
         asked=document["votes"]["asked"],
         valid=document["votes"]["valid"],
+        forced=evaluation.forced,
         parts=max(1, len(document["group"]["partition"])),
         tokens=Tokens(**document["tokens"]),
         total_seconds=document["seconds"]["total"],

@@ -141,7 +141,9 @@ def _how(view: VerdictView) -> str:
         together = "alone, without a rival to compare it with"
     unread = view.asked - view.valid
     votes = "1 vote" if view.asked == 1 else f"{view.asked} votes, each in another order"
-    lost = f" ({unread} could not be read)" if unread else ""
+    remarks = [f"{unread} could not be read"] if unread else []
+    remarks += [f"{view.forced} only answered when asked once more"] if view.forced else []
+    lost = f" ({', '.join(remarks)})" if remarks else ""
     known = any(row.verdict.probability is not None for row in view.rows)
     history = "" if known else " No probabilities yet: not enough history."
     return (

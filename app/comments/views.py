@@ -49,6 +49,8 @@ class VerdictView:
     engine: EngineInfo
     asked: int
     valid: int
+    forced: int
+    """Votes whose reply ended without an answer and was asked once for it."""
     parts: int
     """In how many overlapping parts the group was judged; 1: all together."""
     tokens: Tokens

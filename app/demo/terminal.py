@@ -70,7 +70,8 @@ class Steps:
                 )
 
             yield update
-            progress.update(task, description=what, completed=1, total=1)
+            ended = progress.tasks[task].total or 1
+            progress.update(task, description=what, completed=ended, total=ended)
 
 
 def show_comment(console: Console, where: str, author: str, body: str) -> None:
@@ -81,7 +82,12 @@ def show_comment(console: Console, where: str, author: str, body: str) -> None:
 
 def as_read(body: str) -> str:
     """A comment's Markdown without what a reader never sees (pure)."""
-    seen = _HIDDEN.sub("", body).replace("<summary>", "**▸ ").replace("</summary>", "**\n")
+    seen = (
+        _HIDDEN.sub("", body)
+        .replace("> [!WARNING]", "> **Warning**  ")
+        .replace("<summary>", "**▸ ")
+        .replace("</summary>", "**\n")
+    )
     return _FOLD.sub("", seen).strip()
 
 

@@ -1,15 +1,20 @@
 """The little world of the demo: a stand-in for GitHub, the whole bot, one repository, and its people."""
 
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.db.session import engine, transaction
+from app.db.store import groups
 from app.demo import example
 from app.demo.standin.client import App, Repo, StandIn
-from app.up import Bot, Listen
+from app.identifiers import RepositoryId
+from app.up import Bot, BotDown, Listen
 
+CONFIG_SECONDS = 30.0
 MAINTAINER = "maintainer"
 SLUG = "r4p-bot"
 
@@ -55,7 +60,22 @@ def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tupl
     standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
     repo = standin.create_repository(example.REPOSITORY, tree)
     standin.grant(repo, MAINTAINER, "maintain")
-    return repo, standin.install(app, [repo])
+    installation = standin.install(app, [repo])
+    _await_config(bot, repo)
+    return repo, installation
+
+
+def _await_config(bot: Bot, repo: Repo) -> None:
+    """People open pull requests minutes after the App was installed; the demo should not be faster."""
+    database = engine(bot.services.database_url, pool_size=1)
+    deadline = time.monotonic() + CONFIG_SECONDS
+    while time.monotonic() < deadline:
+        with transaction(database) as connection:
+            stored = groups.repository(connection, RepositoryId(repo.id))
+        if stored is not None and stored.config_text is not None:
+            return
+        time.sleep(0.1)
+    raise BotDown(f"the bot has not read .github/r4p.yml of {repo.full_name}")
 
 
 def _private_file(path: Path, text: str) -> Path:

@@ -73,6 +73,16 @@ def test_the_reason_quotes_the_winning_side_and_renames_the_seats():
     )
 
 
+def test_a_paragraph_about_the_seat_is_quoted_whole():
+    reply = (
+        "Patch 1: sets the length.\nIt is right.\n\n"
+        "**Patch 2:** misses None,\nunlike patch 1.\nAnswer: \\boxed{1}"
+    )
+    votes = [vote("ab..", "a", reply)]
+    assert reason(votes).endswith("correct. sets the length. It is right.")
+    assert reason(votes, "b").endswith("correct. misses None, unlike a.")
+
+
 def test_a_reply_that_boxed_by_itself_is_quoted_before_a_forced_one():
     votes = [
         vote("a...", "a", "Patch 1 is forced.", forced=True),

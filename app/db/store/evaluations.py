@@ -67,6 +67,8 @@ class Evaluation:
     failure: str | None
     """Why the document holds no real verdict; None: it does, or there is none yet."""
     left_out: tuple[LeftOut, ...]
+    forced: int
+    """Votes that only answered when asked once more."""
     judged: tuple[Judged, ...]
 
 
@@ -235,6 +237,7 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         verdict=row.verdict,
         failure=row.failure,
         left_out=tuple(LeftOut(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
+        forced=votes.forced(connection, EvaluationId(row.id)),
         judged=candidate_store.of_evaluation(connection, EvaluationId(row.id)),
     )
 

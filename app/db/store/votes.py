@@ -1,6 +1,6 @@
 """Votes: every reply of the engine, kept whole, so that it can be explained and learnt from."""
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables import evaluations, votes
@@ -55,3 +55,11 @@ def _vote(row: Row[*tuple[object, ...]]) -> Vote:
         forced=row.forced,
         failure=row.failure,
     )
+
+
+def forced(connection: Connection, identity: EvaluationId) -> int:
+    """How many votes of an evaluation only answered when asked once more."""
+    statement = select(func.count()).where(
+        votes.c.evaluation_id == identity, votes.c.forced.is_(True)
+    )
+    return int(connection.execute(statement).scalar_one())

@@ -167,6 +167,12 @@ def test_an_unsure_patch_without_a_vote_has_no_agreement():
     assert "(its one file was read)" in comment
 
 
+def test_votes_that_were_lost_or_had_to_be_asked_for_are_said():
+    row = judged(12, Verdict.UNSURE, VoteCount(1, 1, 2), coverage=Coverage(1, 1))
+    comment = verdict_comment(view(row, valid=2, forced=1))
+    assert "(2 could not be read, 1 only answered when asked once more)" in comment
+
+
 def test_what_was_not_read_is_said():
     row = judged(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
     assert "judged in part: its one file was not read." in verdict_comment(view(row))

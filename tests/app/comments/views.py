@@ -46,6 +46,7 @@ def view(*rows, **changes):
             engine=EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52bb10"),
             asked=4,
             valid=4,
+            forced=0,
             parts=1,
             tokens=Tokens(prompt=24_000, cached=18_000, completion=6_100),
             total_seconds=41.7,
