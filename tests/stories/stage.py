@@ -1,0 +1,115 @@
+"""Everything that runs behind the stories: a stand-in for GitHub and the bot's own processes."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import redis
+from celery import Celery
+from sqlalchemy import Engine
+
+from app.db.session import engine
+from app.demo.standin.client import App, StandIn
+from app.up import Bot, Listen
+from tests.stories import script
+
+SECRET = "a-webhook-secret-that-no-log-may-hold"
+SLUG = "r4p-bot"
+HOUR = 3_600.0
+_TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]|v1\.[0-9a-f]{8}|eyJ[A-Za-z0-9]")
+
+PACE = {
+    "R4P_DEBOUNCE_SECONDS": "0.3",
+    "R4P_SWEEP_SECONDS": "0.5",
+    "R4P_RETRY_SECONDS": "0.2",
+    "R4P_LEASE_SECONDS": "5",
+    "R4P_HEARTBEAT_SECONDS": "0.5",
+    "R4P_CONCURRENCY": "2",
+    # A day lasts an hour: only a story that lets days pass sees what survives of a merge.
+    "R4P_DAY_SECONDS": str(HOUR),
+    # The clock ticks when a story says so.
+    "R4P_RECONCILE_SECONDS": "86400",
+    "R4P_REACTIONS_SECONDS": "86400",
+}
+
+
+@dataclass
+class Stage:
+    """The running processes."""
+
+    standin: StandIn
+    app: App
+    bot: Bot
+    database: Engine
+    checkouts: Path
+
+    def tick(self, name: str) -> None:
+        """The clock strikes: `reconcile` or `reactions`."""
+        with Celery("stories", broker=self.bot.services.redis_url) as celery:
+            celery.send_task("r4p.tick", (name,), queue="events")
+
+    def kill(self, name: str) -> None:
+        """End a process of the bot, and all it forked, as the kernel does when memory is out."""
+        (child,) = (child for child in self.bot.children if child.process.name == name)
+        for process in [*psutil.Process(child.popen.pid).children(recursive=True), child.popen]:
+            os.kill(process.pid, signal.SIGKILL)
+        child.popen.wait()
+
+    def forget_the_queue(self) -> None:
+        """The broker loses everything it holds."""
+        path = self.bot.services.redis_url.removeprefix("redis+socket://")
+        with redis.Redis(unix_socket_path=path) as client:
+            client.flushall()
+
+    def logs(self) -> dict[str, int]:
+        """How long each log is."""
+        return {log.name: log.stat().st_size for log in self._logs()}
+
+    def secrets_in_logs(self, since: dict[str, int]) -> list[str]:
+        """Lines that the bot's processes logged since, and that hold something secret."""
+        key = self.app.private_key.splitlines()[1]
+        return [
+            f"{log.name}: {line}"
+            for log in self._logs()
+            for line in log.read_bytes()[since.get(log.name, 0) :]
+            .decode(errors="replace")
+            .split("\n")
+            if SECRET in line or key in line or _TOKEN.search(line)
+        ]
+
+    def _logs(self) -> list[Path]:
+        return sorted((self.bot.data / "logs").glob("*.log"))
+
+
+@contextmanager
+def running(data: Path) -> Iterator[Stage]:
+    """The stand-in and the bot, introduced to each other."""
+    script_file = data / "script.jsonl"
+    script_file.write_text(script.text())
+    with StandIn.start(data / "github") as standin:
+        app = standin.register_app(webhook_secret=SECRET, slug=SLUG)
+        key = data / "app.pem"
+        key.touch(mode=0o600)
+        key.write_text(app.private_key)
+        settings = PACE | {
+            "R4P_APP_ID": str(app.app_id),
+            "R4P_PRIVATE_KEY_PATH": str(key),
+            "R4P_WEBHOOK_SECRET": SECRET,
+            "R4P_GITHUB_URL": standin.url,
+            "R4P_BOT_NAME": SLUG,
+            "R4P_CHECKOUT_DIR": str(data / "checkouts"),
+            "R4P_ENGINE": "scripted",
+            "R4P_ENGINE_SCRIPT": str(script_file),
+        }
+        with Bot(data / "bot", Listen(), settings) as bot:
+            standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
+            database = engine(bot.services.database_url, pool_size=2)
+            try:
+                yield Stage(standin, app, bot, database, data / "checkouts")
+            finally:
+                database.dispose()

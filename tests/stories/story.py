@@ -1,0 +1,298 @@
+"""One story: people act in a repository of their own, the bot answers, nothing is left over.
+
+At its end every comment of the bot must have been read, no job may be open or dead, nothing may stand
+twice, no rule of GitHub's be broken and no secret logged. Then the App is uninstalled, and no row of
+the installation may be left.
+"""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+from sqlalchemy import select, text, update
+
+from app.db.store import groups, outcomes
+from app.db.tables import deliveries, evaluations, installations, jobs, repositories, write_limits
+from app.db.tables import groups as group_table
+from app.demo.standin.client import CheckFacts, Repo
+from app.github.limiter import Limits
+from tests.stories.stage import SLUG, Stage
+from tests.stories.verdicts import BASE, Said, area
+
+BOT = f"{SLUG}[bot]"
+PATIENCE_SECONDS = 30.0
+SOON_SECONDS = 300.0
+"""A job that may run later than this is planned, not open."""
+_MARKER = re.compile(r"<!-- (r4p:(?:group|reply)=\d+) -->")
+
+
+@dataclass
+class Story:
+    """A repository, the App on it, and what has been read and expected so far."""
+
+    stage: Stage
+    repo: Repo
+    installation: int
+    marks: tuple[int, int, dict[str, int]]
+    """At the start: the stand-in's history, its violations, the logs' lengths."""
+    numbers: list[int] = field(default_factory=list)
+    heads: set[str] = field(default_factory=set)
+    read: set[tuple[int, str]] = field(default_factory=set)
+    may_die: set[str] = field(default_factory=set)
+    """Kinds of jobs that may give up in this story."""
+    is_rough: bool = False
+    """Something is broken on purpose, so that jobs may need several attempts."""
+    is_installed: bool = True
+
+    @classmethod
+    def begin(cls, stage: Stage, name: str, config: str | None, files: dict[str, str]) -> "Story":
+        """A new repository; returns once the bot knows it."""
+        standin = stage.standin
+        tree = BASE | ({} if config is None else {".github/r4p.yml": config}) | files
+        repo = standin.create_repository(f"{name}/areas", tree)
+        for login, role in {"maintainer": "maintain", "reader": "read"}.items():
+            standin.grant(repo, login, role)
+        before = (0, len(standin.violations()), stage.logs())
+        story = cls(stage, repo, standin.install(stage.app, [repo]), before)
+        story.settle()
+        story.marks = (standin.mark(), *before[1:])
+        return story
+
+    # ---- people act
+
+    def issue(self, title: str = "Area is wrong", body: str = "It adds.") -> int:
+        """Somebody opens an issue."""
+        number = self.repo.open_issue(title, body)
+        self.numbers.append(number)
+        return number
+
+    def rival(self, issue: int, result: str, **options: object) -> int:
+        """Somebody opens a pull request for it in which `area` returns this."""
+        title, body = (
+            options.pop("title", f"Return {result}"),
+            options.pop("body", f"Fixes #{issue}"),
+        )
+        return self.pull(title, body, **({"files": area(result)} | options))
+
+    def pull(self, title: str, body: str = "", **options: object) -> int:
+        """Somebody opens a pull request."""
+        pull = self.repo.open_pr(title, body, **options)
+        self.numbers.append(pull.number)
+        self.heads.add(pull.head_sha)
+        return pull.number
+
+    def push(self, pull: int, result: str, **options: object) -> str:
+        """Its author pushes; the new head."""
+        head = self.repo.push(pull, files=area(result), **options)
+        self.heads.add(head)
+        return head
+
+    def judged(self, *results: str, title: str = "Area is wrong") -> tuple[int, list[int]]:
+        """An issue and rivals that were judged: their numbers."""
+        issue = self.issue(title)
+        pulls = [self.rival(issue, result) for result in results or ("w * h", "w - h")]
+        self.settle()
+        return issue, pulls
+
+    def command(self, number: int, line: str, author: str = "maintainer") -> int:
+        """Somebody comments, and the bot has done what follows; the comment's id."""
+        comment = self.repo.comment(number, line, author)
+        self.settle()
+        return comment
+
+    def breaks(self, match: str, kind: str, **options: object) -> None:
+        """From now on GitHub answers such requests of this repository wrongly."""
+        self.is_rough = True
+        method, path = match.split(" ")
+        self.stage.standin.fault(f"{method} /repos/{self.repo.full_name}{path}", kind, **options)
+
+    # ---- time passes
+
+    def settle(self) -> None:
+        """Until the bot has answered everything and nothing more is under way."""
+        self.wait_for(lambda: self._is_quiet() and self._is_quiet(), self._what_is_open)
+
+    def wait_for(self, condition: Callable[[], object], why: Callable[[], object] = str) -> None:
+        """Until a condition holds; processes that died are started anew meanwhile."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"not in {PATIENCE_SECONDS} s: {condition} {why()}"
+            self.stage.bot.check()
+            time.sleep(0.02)
+
+    def let_pass(self, seconds: float) -> None:
+        """This much time passes, for GitHub and for what the bot planned; then all is settled."""
+        self.stage.standin.advance(seconds)
+        mine = write_limits.c.installation_id == self.installation
+        with self.stage.database.begin() as connection:
+            connection.execute(
+                update(jobs)
+                .where(jobs.c.installation_id == self.installation, jobs.c.state == "ready")
+                .values(run_after=jobs.c.run_after - text(f"interval '{seconds} s'"))
+            )
+            row = select(write_limits.c.state).where(mine).with_for_update()
+            if (state := connection.execute(row).scalar_one_or_none()) is not None:
+                earlier = _earlier(Limits(**state), seconds)
+                connection.execute(update(write_limits).where(mine).values(state=asdict(earlier)))
+        self.settle()
+
+    def _is_quiet(self) -> bool:
+        self.stage.standin.drain()
+        return not self._what_is_open()
+
+    def _what_is_open(self) -> list[tuple[str, str, str | None]]:
+        soon = text(f"now() + interval '{SOON_SECONDS} s'")
+        return self._jobs(
+            jobs.c.state.in_(["ready", "running"]) & (jobs.c.run_after < soon),
+        )
+
+    # ---- what the world shows
+
+    def verdict(self, issue: int) -> Said:
+        """The one comment about an issue, read."""
+        (found,) = self._said(issue, "r4p:group")
+        return found
+
+    def answer(self, number: int, comment: int) -> str:
+        """What the bot answered to a comment, read; empty: nothing."""
+        found = self._said(number, f"r4p:reply={comment} ")
+        assert len(found) <= 1
+        return found[0].body if found else ""
+
+    def is_silent(self, *numbers: int) -> bool:
+        """Whether the bot has said nothing there."""
+        return not any(self._said(number, "") for number in numbers)
+
+    def _said(self, number: int, marker: str) -> list[Said]:
+        found = [
+            Said(comment.id, comment.body)
+            for comment in self.repo.comments(number)
+            if comment.author == BOT and f"<!-- {marker}" in comment.body
+        ]
+        self.read |= {(said.id, said.body) for said in found}
+        return found
+
+    def reactions(self, number: int, comment: int) -> list[str]:
+        """How the bot reacted to a comment, in order."""
+        (found,) = (one for one in self.repo.comments(number) if one.id == comment)
+        return [content for content, login in found.reactions if login == BOT]
+
+    def check(self, pull: int) -> CheckFacts:
+        """The one check run of ours on a pull request's present head."""
+        (found,) = self.checks_of(self.repo.head(pull))
+        return found
+
+    def checks_of(self, sha: str, name: str = "r4p/verdict") -> list[CheckFacts]:
+        """Our check runs on a commit."""
+        runs = self.repo.check_runs_of(sha)
+        return [run for run in runs if run.app == SLUG and run.name == name]
+
+    def calls(self) -> dict[str, int]:
+        """How often the bot called each operation of the API since the story began."""
+        counts = self.stage.standin.calls(self.marks[0]).operations
+        return {name: count for name, count in counts.items() if ".git/" not in name}
+
+    # ---- what the bot knows
+
+    def evaluations(self) -> list[str]:
+        """The states of all evaluations, oldest first."""
+        query = (
+            select(evaluations.c.state)
+            .join(group_table)
+            .where(group_table.c.repository_id == self.repo.id)
+            .order_by(evaluations.c.id)
+        )
+        with self.stage.database.connect() as connection:
+            return list(connection.scalars(query))
+
+    def kinds(self) -> dict[str, int]:
+        """How many jobs of each kind there were, without the reading of deliveries."""
+        counts = Counter(kind for kind, _, _ in self._jobs(jobs.c.kind != "record_event"))
+        return dict(counts)
+
+    def outcomes(self, issue: int) -> list[tuple[int, str, str | None]]:
+        """What became of an issue's rivals: pull request, kind, reason."""
+        with self.stage.database.connect() as connection:
+            group = groups.group_of(connection, self.repo.id, issue)
+            rows = outcomes.rows_for_group(connection, group.id) if group else ()
+        return [(row.pull, row.kind.value, row.reason) for row in rows]
+
+    def waiting(self, issue: int) -> str | None:
+        """Why the bot does not judge an issue."""
+        with self.stage.database.connect() as connection:
+            return groups.group_of(connection, self.repo.id, issue).waiting
+
+    def rows(self) -> dict[str, int]:
+        """What is stored of the installation."""
+        tables = (installations.c.id, repositories.c.installation_id, deliveries.c.installation_id)
+        with self.stage.database.connect() as connection:
+            return {
+                column.table.name: count
+                for column in tables
+                if (
+                    count := connection.execute(
+                        select(text("count(*)"))
+                        .select_from(column.table)
+                        .where(column == self.installation)
+                    ).scalar()
+                )
+            }
+
+    # ---- the end
+
+    def end(self) -> None:
+        """Nothing is left over; then the App is removed, and everything of it is forgotten."""
+        self.settle()
+        standin = self.stage.standin
+        assert self._unread() == [], "the bot said something nobody read"
+        assert self._doubled() == [], "something stands twice"
+        dead = [one for one in self._jobs(jobs.c.state == "dead") if one[0] not in self.may_die]
+        assert dead == [], "jobs gave up"
+        again = [] if self.is_rough else self._jobs(jobs.c.attempt > 1)
+        assert again == [], "jobs needed a second attempt"
+        if self.is_installed:
+            standin.uninstall(self.installation)
+        self.settle()
+        assert self.rows() == {}, "something is kept after the App was removed"
+        broken = standin.violations()[self.marks[1] :]
+        assert broken == [], "rules of GitHub's were broken"
+        assert self.stage.secrets_in_logs(self.marks[2]) == []
+
+    def _unread(self) -> list[str]:
+        return [
+            comment.body
+            for number in self.numbers
+            for comment in self.repo.comments(number)
+            if comment.author == BOT and (comment.id, comment.body) not in self.read
+        ]
+
+    def _doubled(self) -> list[str]:
+        bodies = [
+            comment.body
+            for number in self.numbers
+            for comment in self.repo.comments(number)
+            if comment.author == BOT
+        ]
+        marks = Counter(mark for body in bodies for mark in _MARKER.findall(body))
+        runs = [run for sha in self.heads for run in self.checks_of(sha)]
+        checks = Counter(run.external_id for run in runs)
+        return [name for name, times in [*marks.items(), *checks.items()] if times > 1]
+
+    def _jobs(self, where: object) -> list[tuple[str, str, str | None]]:
+        query = select(jobs.c.kind, jobs.c.state, jobs.c.error).where(
+            jobs.c.installation_id == self.installation, where
+        )
+        with self.stage.database.connect() as connection:
+            return [tuple(row) for row in connection.execute(query)]
+
+
+def _earlier(limits: Limits, seconds: float) -> Limits:
+    return Limits(
+        tokens=limits.tokens,
+        counted_at=limits.counted_at - seconds,
+        writes=tuple(write - seconds for write in limits.writes),
+        blocked_until=limits.blocked_until - seconds,
+        strikes=limits.strikes,
+    )

@@ -1,0 +1,70 @@
+"""Webhooks that come twice, late, in another order, or from ourselves."""
+
+import random
+
+import pytest
+
+pytestmark = pytest.mark.services
+
+
+def test_every_webhook_delivered_again_changes_nothing(story):
+    issue, _ = story.judged()
+    before = story.verdict(issue), story.calls(), story.evaluations()
+    standin = story.stage.standin
+    mine = {d.guid for d in standin.deliveries() if d.installation_id == story.installation}
+    for guid in sorted(mine):
+        standin.redeliver(guid)
+    story.settle()
+    assert (story.verdict(issue), story.calls(), story.evaluations()) == before
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_webhooks_in_any_order_and_doubled_reach_the_same_end(story, seed):
+    standin = story.stage.standin
+    standin.hold_webhooks()
+    issue = story.issue()
+    draft = story.rival(issue, "w - h", draft=True)
+    story.repo.ready(draft)
+    other = story.rival(issue, "w + h + 1")
+    gone = story.rival(issue, "w")
+    story.push(other, "w * h")
+    story.repo.close(gone)
+    held = [d for d in standin.deliveries() if d.status == "PENDING"]
+    order = [*range(len(held)), *range(len(held))]
+    random.Random(seed).shuffle(order)
+    standin.release(order)
+    story.settle()
+    assert story.verdict(issue).rows == {draft: "Incorrect", other: "Correct"}
+    assert story.checks_of(story.repo.head(gone)) == []
+
+
+def test_a_webhook_that_never_came_is_made_up_for_by_the_clock(story):
+    issue, (first, _) = story.judged("w - h", "w + h + 1")
+    assert story.verdict(issue).rows[first] == "Incorrect"
+    story.stage.standin.hold_webhooks()
+    story.push(first, "w * h")
+    late = story.rival(issue, "h * w")
+    story.stage.standin.release([])
+    story.stage.tick("reconcile")
+    story.wait_for(lambda: story.verdict(issue).rows.get(first) == "Correct")
+    story.settle()
+    assert story.verdict(issue).rows[late] == "Correct"
+
+
+def test_the_echo_of_our_own_comment_and_checks_does_nothing(story):
+    issue, _ = story.judged()
+    story.verdict(issue)
+    standin = story.stage.standin
+    echoes = [
+        delivery
+        for delivery in standin.deliveries()
+        if delivery.installation_id == story.installation
+        and delivery.payload["sender"]["type"] == "Bot"
+    ]
+    assert {delivery.event for delivery in echoes} == {"issue_comment", "check_run"}
+    before = story.calls(), story.kinds()
+    for delivery in echoes:
+        standin.redeliver(delivery.guid)
+    story.settle()
+    assert (story.calls(), story.kinds()) == before
+    assert "run_command" not in story.kinds()

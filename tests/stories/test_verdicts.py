@@ -1,0 +1,112 @@
+"""From the first webhook to the one comment, and what becomes of it when heads move."""
+
+import pytest
+
+pytestmark = pytest.mark.services
+
+
+def test_four_rivals_get_one_comment_and_a_check_each_in_eight_calls(story):
+    issue = story.issue()
+    first, second, third, fourth = (
+        story.rival(issue, result) for result in ("w * h", "w - h", "h * w", "w")
+    )
+    story.settle()
+    verdict = story.verdict(issue)
+    right, wrong = {first, third}, {second, fourth}
+    assert verdict.rows == dict.fromkeys(right, "Correct") | dict.fromkeys(wrong, "Incorrect")
+    assert verdict.document["votes"] == {"asked": 2, "valid": 2}
+    assert {story.check(pull).conclusion for pull in right} == {"success"}
+    assert {story.check(pull).conclusion for pull in wrong} == {"neutral"}
+    assert sum(story.calls().values()) <= 8, story.calls()
+    assert story.is_silent(*right, *wrong)
+
+
+def test_a_burst_of_fifty_events_is_one_evaluation(story):
+    story.stage.standin.hold_webhooks()
+    issue = story.issue()
+    pulls = [story.rival(issue, result) for result in ("w * h", "w - h", "h * w", "w")]
+    for number in range(45):
+        story.repo.edit_pr(pulls[number % 4], body=f"Fixes #{issue}, wording {number}")
+    assert story.stage.standin.release() == 50
+    story.settle()
+    assert story.evaluations() == ["published"]
+    assert list(story.verdict(issue).rows) == pulls
+
+
+def test_five_rivals_are_judged_in_overlapping_groups(story):
+    results = ("w * h", "w - h", "h * w", "w", "w / h")
+    issue, pulls = story.judged(*results)
+    verdict = story.verdict(issue)
+    correct = [pull for pull, said in verdict.rows.items() if said == "Correct"]
+    assert (list(verdict.rows), correct) == (pulls, [pulls[0], pulls[2]])
+    assert "in 2 overlapping groups" in verdict.body
+    parts = verdict.document["group"]["partition"]
+    assert sorted(map(len, parts)) == [2, 3]
+
+
+def test_one_rival_alone_waits_for_a_second(story):
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    story.settle()
+    assert story.is_silent(issue, only)
+    assert story.waiting(issue) == "one pull request can be judged; 2 needed"
+    story.rival(issue, "w - h")
+    story.settle()
+    assert len(story.verdict(issue).rows) == 2
+
+
+def test_a_head_pushed_while_it_is_judged_gets_no_check_for_its_old_text(story):
+    issue = story.issue("Area is wrong, and the engine ponders")
+    moving, staying = story.rival(issue, "w - h"), story.rival(issue, "w + h + 1")
+    story.wait_for(lambda: story.evaluations() == ["collected"])
+    old = story.repo.head(moving)
+    story.push(moving, "w * h")
+    story.settle()
+    assert story.checks_of(old) == []
+    assert story.check(moving).conclusion == "success"
+    assert story.verdict(issue).rows == {moving: "Correct", staying: "Incorrect"}
+
+
+def test_a_verdict_that_a_push_overtook_says_so_until_the_new_head_is_judged(story):
+    issue = story.issue("Area is wrong, and the engine ponders")
+    moving, staying = story.rival(issue, "w - h"), story.rival(issue, "w + h + 1")
+    story.wait_for(lambda: story.evaluations() == ["collected"])
+    story.stage.standin.hold_webhooks()
+    story.push(moving, "w * h")
+    story.wait_for(lambda: "published" in story.evaluations())
+    said = story.verdict(issue)
+    assert (said.rows[moving], "changed since" in said.body) == ("Incorrect", True)
+    story.stage.standin.release()
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows[moving], "changed since" in said.body) == ("Correct", False)
+    assert story.check(staying).conclusion == "neutral"
+
+
+def test_a_push_after_the_verdict_is_judged_anew_in_the_same_comment(story):
+    issue, (first, second) = story.judged("w - h", "w + h + 1")
+    before = story.verdict(issue)
+    old = story.repo.head(first)
+    story.push(first, "w * h")
+    story.settle()
+    after = story.verdict(issue)
+    assert (before.rows[first], after.rows[first]) == ("Incorrect", "Correct")
+    assert after.id == before.id
+    assert [run.conclusion for run in story.checks_of(old)] == ["neutral"]
+    assert story.check(first).conclusion == "success"
+    assert len(story.checks_of(story.repo.head(second))) == 1
+
+
+def test_a_force_push_is_judged_by_what_the_head_is_now(story):
+    issue, (first, _) = story.judged("w - h", "w + h + 1")
+    story.push(first, "h * w", force=True)
+    story.settle()
+    assert story.verdict(issue).rows[first] == "Correct"
+
+
+def test_an_edited_issue_is_judged_anew(story):
+    issue, _ = story.judged()
+    story.repo.edit_issue(issue, body="It adds where it should multiply.")
+    story.settle()
+    assert story.evaluations() == ["published", "published"]
+    assert len(story.verdict(issue).rows) == 2

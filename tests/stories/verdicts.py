@@ -1,0 +1,46 @@
+"""What stories open with, and how they read what the bot published."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+import jsonschema_rs
+
+ADVISORY = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
+BASE = {"area.py": "def area(w, h):\n    return w + h\n", "README.md": "# Areas\n"}
+
+_SCHEMA = json.loads(files("model").joinpath("verdict.schema.json").read_text())
+_VALIDATOR = jsonschema_rs.validator_for(_SCHEMA)
+_ROW = re.compile(r"^\| #(\d+) \| \*\*([^*]+)\*\* \| ([^|]*) \|", re.MULTILINE)
+_HIDDEN = re.compile(r"<!-- r4p\.verdict/1 (.*?) -->", re.DOTALL)
+
+
+def area(result: str, name: str = "area.py") -> dict[str, str]:
+    """The file with a body that returns this."""
+    return {name: f"def area(w, h):\n    return {result}\n"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A comment of the bot's, as a person reads it."""
+
+    id: int
+    body: str
+    rows: dict[int, str] = field(init=False)
+    """Verdict by pull request, from the table."""
+    agreement: dict[int, str] = field(init=False)
+
+    def __post_init__(self):
+        found = _ROW.findall(self.body)
+        verdicts = {int(n): word.replace("\N{NO-BREAK SPACE}", " ") for n, word, _ in found}
+        object.__setattr__(self, "rows", verdicts)
+        object.__setattr__(self, "agreement", {int(n): votes for n, _, votes in found})
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The hidden verdict, valid by its schema."""
+        (found,) = _HIDDEN.findall(self.body)
+        document = json.loads(found)
+        _VALIDATOR.validate(document)
+        return document
