@@ -197,7 +197,8 @@ def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
 def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
     """Evaluations that nobody will judge: their job gave up. With the reason."""
     key = func.concat("verify_group:", evaluations.c.id)
-    alive = select(jobs.c.id).where(jobs.c.key == key, jobs.c.state.in_(("ready", "running")))
+    other = jobs.alias()
+    alive = select(other.c.id).where(other.c.key == key, other.c.state.in_(("ready", "running")))
     rows = connection.execute(
         select(evaluations.c.id, func.max(jobs.c.error).label("error"))
         .join(jobs, jobs.c.key == key)
