@@ -313,6 +313,12 @@ def upgrade() -> None:
         comment="raw events, kept as they came; labels are derived and can be derived again",
     )
     op.create_index(
+        "ix_outcome_events_head",
+        "outcome_events",
+        ["repository_id", "head_sha"],
+        unique=False,
+    )
+    op.create_index(
         "ix_outcome_events_issue",
         "outcome_events",
         ["repository_id", "issue_number", "id"],
@@ -486,7 +492,10 @@ def upgrade() -> None:
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=True, comment="what is known of why"),
         sa.Column(
-            "value", sa.Float(), nullable=True, comment="a share for survival; null elsewhere"
+            "value",
+            sa.Float(),
+            nullable=True,
+            comment="a share for survival, a number of people for reactions",
         ),
         sa.Column("head_sha", sa.Text(), nullable=True),
         sa.Column("actor", sa.Text(), nullable=True),

@@ -1,0 +1,36 @@
+"""The tables. Called tables because "model" is the language model here."""
+
+from app.db.tables.columns import metadata
+from app.db.tables.exchange import (
+    deliveries,
+    effects,
+    etags,
+    ignored_deliveries,
+    jobs,
+    write_limits,
+)
+from app.db.tables.groups import group_members, groups, installations, pull_requests, repositories
+from app.db.tables.outcomes import outcome_events, outcomes
+from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
+
+__all__ = [
+    "candidates",
+    "deliveries",
+    "effects",
+    "etags",
+    "evaluation_candidates",
+    "evaluations",
+    "group_members",
+    "groups",
+    "ignored_deliveries",
+    "installations",
+    "jobs",
+    "metadata",
+    "outcome_events",
+    "outcomes",
+    "patches",
+    "pull_requests",
+    "repositories",
+    "votes",
+    "write_limits",
+]

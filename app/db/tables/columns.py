@@ -1,0 +1,28 @@
+"""What all tables have in common: their metadata and the columns that recur."""
+
+from sqlalchemy import BigInteger, Column, DateTime, Identity, MetaData, func
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def identity() -> Column[int]:
+    """A number of our own."""
+    return Column("id", BigInteger, Identity(always=True), primary_key=True)
+
+
+def now(name: str) -> Column[object]:
+    """When a row was made; never null."""
+    return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
+
+
+def moment(name: str) -> Column[object]:
+    """A moment that may not have come yet."""
+    return Column(name, DateTime(timezone=True))

@@ -1,0 +1,107 @@
+"""Tables of the queue of record, and of what passes between GitHub and us."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.db.tables.columns import identity, metadata, moment, now
+from app.db.tables.groups import repositories
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    identity(),
+    Column("guid", Text, nullable=False, unique=True),
+    Column("event", Text, nullable=False),
+    Column("installation_id", BigInteger, index=True),
+    Column("repository_id", BigInteger),
+    Column("body", LargeBinary, nullable=False, comment="raw bytes, as signed"),
+    now("received_at"),
+    comment="webhook deliveries that were kept; ignored ones are only counted",
+)
+
+ignored_deliveries = Table(
+    "ignored_deliveries",
+    metadata,
+    Column("day", Text, primary_key=True, comment="UTC date"),
+    Column("reason", Text, primary_key=True),
+    Column("count", BigInteger, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    identity(),
+    Column("kind", Text, nullable=False),
+    Column("queue", Text, nullable=False),
+    Column("key", Text, comment="jobs with one key are one piece of work"),
+    Column("payload", JSONB, nullable=False),
+    Column("installation_id", BigInteger, nullable=False, index=True),
+    Column("repository_id", BigInteger),
+    Column("delivery_guid", Text, index=True, comment="the delivery it came from, if one"),
+    Column("state", Text, nullable=False, server_default="ready"),
+    Column("attempt", Integer, nullable=False, server_default="0", comment="counted at claim"),
+    Column("token", BigInteger, nullable=False, server_default="0", comment="fencing token"),
+    now("run_after"),
+    now("created_at"),
+    moment("lease_until"),
+    moment("claimed_at"),
+    moment("finished_at"),
+    Column("error", Text, comment="why the last attempt failed"),
+    Column("progress", Text, comment="how far it is, for people"),
+    CheckConstraint("state in ('ready','running','done','dead','superseded')", name="state"),
+    Index("ix_jobs_due", "queue", "run_after", "id", postgresql_where=text("state = 'ready'")),
+    Index("uq_jobs_ready_key", "key", unique=True, postgresql_where=text("state = 'ready'")),
+    Index("uq_jobs_running_key", "key", unique=True, postgresql_where=text("state = 'running'")),
+    Index("ix_jobs_lease", "lease_until", postgresql_where=text("state = 'running'")),
+    Index("ix_jobs_dead_key", "key", "id", postgresql_where=text("state = 'dead'")),
+    comment="the queue of record",
+)
+
+effects = Table(
+    "effects",
+    metadata,
+    Column("key", Text, primary_key=True, comment="what it is for, e.g. comment:group:7"),
+    Column(
+        "repository_id",
+        BigInteger,
+        ForeignKey(repositories.c.id, ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("state", Text, nullable=False, comment="planned, confirmed or ambiguous"),
+    Column("github_id", BigInteger),
+    Column("digest", Text, comment="SHA-256 of what GitHub is known to show"),
+    now("updated_at"),
+    CheckConstraint("state in ('planned','confirmed','ambiguous')", name="state"),
+    comment="what we wrote on GitHub, planned before it is sent",
+)
+
+etags = Table(
+    "etags",
+    metadata,
+    Column("installation_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("path", Text, primary_key=True),
+    Column("etag", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    now("updated_at"),
+    comment="answers GitHub lets us revalidate for free",
+)
+
+write_limits = Table(
+    "write_limits",
+    metadata,
+    Column("installation_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("state", JSONB, nullable=False),
+    comment="one shared limiter per installation",
+)

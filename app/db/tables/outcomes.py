@@ -1,0 +1,76 @@
+"""Tables of what maintainers did afterwards."""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.db.tables.columns import identity, metadata, now
+from app.db.tables.groups import repositories
+
+outcome_events = Table(
+    "outcome_events",
+    metadata,
+    identity(),
+    Column("source", Text, nullable=False, unique=True, comment="what it was read from, once"),
+    Column("delivery_guid", Text),
+    Column(
+        "repository_id",
+        BigInteger,
+        ForeignKey(repositories.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("issue_number", BigInteger),
+    Column("pull_number", BigInteger),
+    Column("kind", Text, nullable=False),
+    Column("actor", Text),
+    Column("actor_id", BigInteger),
+    Column("permission", Text, comment="at that time; null: not known"),
+    Column("head_sha", Text),
+    Column("evaluation_id", BigInteger, comment="the verdict that was public then; null: none"),
+    Column("data", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("occurred_at", DateTime(timezone=True), nullable=False),
+    Index("ix_outcome_events_pull", "repository_id", "pull_number", "id"),
+    Index("ix_outcome_events_issue", "repository_id", "issue_number", "id"),
+    Index("ix_outcome_events_head", "repository_id", "head_sha"),
+    comment="raw events, kept as they came; labels are derived and can be derived again",
+)
+
+outcomes = Table(
+    "outcomes",
+    metadata,
+    identity(),
+    Column(
+        "repository_id",
+        BigInteger,
+        ForeignKey(repositories.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("pull_number", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("reason", Text, comment="what is known of why"),
+    Column("value", Float, comment="a share for survival, a number of people for reactions"),
+    Column("head_sha", Text),
+    Column("actor", Text),
+    Column("permission", Text),
+    Column(
+        "event_id",
+        BigInteger,
+        ForeignKey(outcome_events.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("rule_version", Integer, nullable=False),
+    now("derived_at"),
+    UniqueConstraint("repository_id", "pull_number", "kind", "event_id"),
+    comment="derived from raw events by a versioned rule",
+)
