@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from app.db.session import answers
 from app.db.store import upkeep
 from app.dispatch import Doorbell
 from app.metrics import Metrics, Sample, render
@@ -42,12 +43,7 @@ class Health:
         return PlainTextResponse(render(samples), media_type="text/plain; version=0.0.4")
 
     def _database_answers(self) -> bool:
-        try:
-            with self.database.connect() as connection:
-                connection.execute(text("select from jobs limit 0"))
-        except SQLAlchemyError:
-            return False
-        return True
+        return answers(self.database)
 
     def _broker_answers(self) -> bool:
         return self.doorbell.answers()

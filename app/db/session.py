@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
 
 
 def engine(database_url: str, *, pool_size: int = 8) -> Engine:
@@ -25,3 +26,13 @@ def transaction(database: Engine) -> Iterator[Connection]:
     """
     with database.begin() as connection:
         yield connection
+
+
+def answers(database: Engine) -> bool:
+    """Whether the database is there and migrated."""
+    try:
+        with database.connect() as connection:
+            connection.execute(text("select from jobs limit 0"))
+    except SQLAlchemyError:
+        return False
+    return True

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine
 
 from app.db.session import engine, transaction
-from app.db.store import evaluations, groups, outcomes
+from app.db.store import evaluations, groups, jobs, outcomes, upkeep
 from app.db.store.evaluations import Evaluation
 from app.db.store.outcomes import OutcomeRow
-from app.db.tables import jobs
 from app.identifiers import IssueNumber, RepositoryId
+from app.jobs import VerifyGroup
 from app.up import Bot, BotDown
 
 Found = TypeVar("Found")
@@ -54,12 +54,11 @@ class Watch:
     def progress(self) -> str:
         """What the verifying job says of itself; empty when none is running."""
         with transaction(self.database) as connection:
-            said = connection.execute(
-                select(jobs.c.progress).where(
-                    jobs.c.kind == "verify_group", jobs.c.state == "running"
-                )
-            ).scalar()
-        return str(said or "")
+            group = groups.group_of(connection, self.repository, self.issue)
+            newest = evaluations.newest(connection, group.id, "collected") if group else None
+            if newest is None:
+                return ""
+            return jobs.progress_of(connection, VerifyGroup.key_of(newest.id)) or ""
 
     def wait(
         self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]
@@ -76,12 +75,7 @@ class Watch:
 
     def _queue(self) -> str:
         with transaction(self.database) as connection:
-            rows = connection.execute(
-                select(jobs.c.kind, jobs.c.state, func.max(jobs.c.error)).group_by(
-                    jobs.c.kind, jobs.c.state
-                )
-            )
-            return "; ".join(f"{kind} {state} {error or ''}".strip() for kind, state, error in rows)
+            return ", ".join(str(count) for count in upkeep.counts(connection))
 
 
 __all__ = ["BotDown", "TookTooLong", "Watch"]

@@ -26,7 +26,7 @@ def test_the_group_prompt_holds_issue_and_four_seats():
     assert r"\boxed{1, 2, 3, 4}" in system.content
     assert user.content.startswith(
         "<issue>\nIt breaks.\n</issue>\n\n<patch-1>\nA\n</patch-1>\n\n<patch-2>\nB\n</patch-2>\n\n"
-        "<patch-3>\n\n</patch-3>\n\n<patch-4>\n\n</patch-4>\n\nReview"
+        "<patch-3>\n\n</patch-3>\n\n<patch-4>\n\n</patch-4>\n\nNow write"
     )
 
 
