@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 import uvicorn
 from fastapi import FastAPI
 
+from app import logs
 from app.db.session import engine
 from app.db.store import deliveries
 from app.dispatch import BackgroundDoorbell, Doorbell
 from app.events import Ignored, RepositoryEvent, parse
+from app.github.redaction import remember
 from app.github.signature import VerifiedBody
 from app.health import Health
 from app.identifiers import DeliveryGuid
@@ -23,6 +25,7 @@ from app.settings import (
     BrokerSettings,
     DatabaseSettings,
     IdentitySettings,
+    LogSettings,
     WebhookSettings,
     load,
 )
@@ -55,6 +58,8 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
     metrics, doorbell = Metrics(), Doorbell(settings.broker.redis_url)
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
+    for secret in secrets:
+        remember(secret.decode())
     limits = Limits(secrets, settings.webhook.max_body_bytes)
     decide = decide or decider(settings.identity)
     door = Door(limits, decide, pool, background, ignored, metrics)
@@ -88,13 +93,14 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
 
 def serve(host: str, port: int) -> None:
     """Run the web process until it is told to stop."""
+    logs.configure(load(LogSettings))
     uvicorn.run(
         create_app(web_settings()),
         host=host,
         port=port,
         access_log=False,
         server_header=False,
-        log_level="warning",
+        log_config=None,
         timeout_graceful_shutdown=10,
     )
 

@@ -99,36 +99,18 @@ def become_worker(queues: str, concurrency: int | None) -> None:
         if queue in NEEDED:
             load(NEEDED[queue])
     children = concurrency or load(QueueSettings).concurrency
-    _become_celery(
-        "worker",
-        *(
-            "-Q",
-            queues,
-            "-c",
-            str(children),
-            "-n",
-            f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h",
-        ),
-        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
-        *("--loglevel", "WARNING"),
-    )
+    name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
+    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    _become_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
 
 
 def become_beat() -> None:
     """Replace this process by Celery beat; its schedule is code, so nothing is kept on disk."""
     end_with_parent()
-    _become_celery(
-        "beat",
-        "--schedule",
-        os.devnull,
-        "--scheduler",
-        "celery.beat:Scheduler",
-        "--loglevel",
-        "WARNING",
-    )
+    _become_celery("beat", "--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
 
 
 def _become_celery(*arguments: str) -> None:
-    os.execv(  # noqa: S606  # no shell is what we want
+    os.execv(  # noqa: S606 (no shell is what we want)
         python(), [python(), "-m", "celery", "-A", "worker.celery_app", *arguments]
     )

@@ -10,10 +10,11 @@ from multiprocessing.synchronize import Event
 from typing import Final
 
 from celery import Celery
-from celery.signals import worker_shutting_down
+from celery.signals import setup_logging, worker_shutting_down
 
+from app import logs
 from app.jobs import Queue
-from app.settings import BrokerSettings, QueueSettings, load
+from app.settings import BrokerSettings, LogSettings, QueueSettings, load
 from worker import tasks, wiring
 from worker.tasks import Runtime
 
@@ -104,8 +105,14 @@ def _stopping(patience_seconds: float) -> Event:
     return stopping
 
 
+def _log(**_signal: object) -> None:
+    """In place of what Celery would set up."""
+    logs.configure(load(LogSettings))
+
+
 @cache
 def _app() -> Celery:
+    setup_logging.connect(_log, weak=False)
     return create(load(BrokerSettings), load(QueueSettings), wiring.runtime)
 
 
