@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.db.store.jobs import Fenced
-from app.github.errors import GitHubDown, Permanent, RateLimited
+from app.github.errors import Ambiguous, GitHubDown, Permanent, RateLimited
 from model.errors import EngineDown, Superseded
 from worker.errors import GiveUp, Postponed
 
 OUTAGE_SECONDS = 30.0
-"""How long to wait for GitHub or an engine that is down."""
+"""How long to wait for GitHub or an engine that is down, and before we look whether a write whose
+answer was lost did happen: lists show it only after a while."""
 LONGEST_SECONDS = 3_600.0
 
 
@@ -69,7 +70,8 @@ def ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
         return Again(wait, counts=False)
     if attempts.attempt >= attempts.limit:
         return Dead()
-    return Again(attempts.delay_seconds, counts=True)
+    lost = isinstance(error, Ambiguous)
+    return Again(max(attempts.delay_seconds, OUTAGE_SECONDS if lost else 0.0), counts=True)
 
 
 def _wait(error: Exception, now: datetime) -> float | None:

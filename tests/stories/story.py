@@ -10,10 +10,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from sqlalchemy import select, text, update
 
 from app.db.store import groups, outcomes
+from app.db.store.outcomes import OutcomeRow
 from app.db.tables import deliveries, evaluations, installations, jobs, repositories, write_limits
 from app.db.tables import groups as group_table
 from app.demo.standin.client import CheckFacts, Repo
@@ -22,9 +24,11 @@ from tests.stories.stage import SLUG, Stage
 from tests.stories.verdicts import BASE, Said, area
 
 BOT = f"{SLUG}[bot]"
-PATIENCE_SECONDS = 30.0
-SOON_SECONDS = 300.0
-"""A job that may run later than this is planned, not open."""
+PATIENCE_SECONDS = 20.0
+SOON_SECONDS = 5.0
+"""A job that runs later than this waits for time to pass."""
+OPEN_SECONDS = 600.0
+"""A job that runs later than this is planned, not open."""
 _MARKER = re.compile(r"<!-- (r4p:(?:group|reply)=\d+) -->")
 
 
@@ -108,6 +112,20 @@ class Story:
         method, path = match.split(" ")
         self.stage.standin.fault(f"{method} /repos/{self.repo.full_name}{path}", kind, **options)
 
+    def give_up(self, kind: str, act: Callable[[], object]) -> None:
+        """What follows from an act ends with a job of this kind dead."""
+        before = len(self._jobs((jobs.c.kind == kind) & (jobs.c.state == "dead")))
+        act()
+        self.wait_for(lambda: self.running(kind))
+        with self.stage.database.begin() as connection:
+            connection.execute(
+                update(jobs)
+                .where(jobs.c.installation_id == self.installation, jobs.c.kind == kind)
+                .where(jobs.c.state == "running")
+                .values(state="dead", error="the worker died three times", token=jobs.c.token + 1)
+            )
+        assert len(self._jobs((jobs.c.kind == kind) & (jobs.c.state == "dead"))) == before + 1
+
     # ---- time passes
 
     def settle(self) -> None:
@@ -143,10 +161,11 @@ class Story:
         return not self._what_is_open()
 
     def _what_is_open(self) -> list[tuple[str, str, str | None]]:
-        soon = text(f"now() + interval '{SOON_SECONDS} s'")
-        return self._jobs(
-            jobs.c.state.in_(["ready", "running"]) & (jobs.c.run_after < soon),
-        )
+        return self._due_within(SOON_SECONDS)
+
+    def _due_within(self, seconds: float) -> list[tuple[str, str, str | None]]:
+        soon = text(f"now() + interval '{seconds} s'")
+        return self._jobs(jobs.c.state.in_(["ready", "running"]) & (jobs.c.run_after < soon))
 
     # ---- what the world shows
 
@@ -214,15 +233,38 @@ class Story:
 
     def outcomes(self, issue: int) -> list[tuple[int, str, str | None]]:
         """What became of an issue's rivals: pull request, kind, reason."""
+        rows = self.outcome_rows(issue)
+        return [(row.pull, row.kind.value, row.reason) for row in rows]
+
+    def outcome_rows(self, issue: int) -> tuple[OutcomeRow, ...]:
+        """What became of an issue's rivals, whole."""
         with self.stage.database.connect() as connection:
             group = groups.group_of(connection, self.repo.id, issue)
-            rows = outcomes.rows_for_group(connection, group.id) if group else ()
-        return [(row.pull, row.kind.value, row.reason) for row in rows]
+            return outcomes.rows_for_group(connection, group.id) if group else ()
+
+    def has_reached(self, state: str) -> bool:
+        """Whether the newest evaluation is as far as this."""
+        order = ["collected", "verified", "published"]
+        states = self.evaluations()
+        return bool(states) and order.index(states[-1]) >= order.index(state)
+
+    def running(self, kind: str) -> bool:
+        """Whether a job of this kind is at work."""
+        return bool(self._jobs((jobs.c.kind == kind) & (jobs.c.state == "running")))
+
+    def postponed(self, kind: str) -> bool:
+        """Whether a job of this kind waits after an attempt."""
+        waits = (jobs.c.state == "ready") & jobs.c.error.is_not(None)
+        return bool(self._jobs((jobs.c.kind == kind) & waits))
 
     def waiting(self, issue: int) -> str | None:
         """Why the bot does not judge an issue."""
         with self.stage.database.connect() as connection:
             return groups.group_of(connection, self.repo.id, issue).waiting
+
+    def checkout(self) -> Path:
+        """Where the repository's git objects lie."""
+        return self.stage.checkouts / f"{self.repo.id}.git"
 
     def rows(self) -> dict[str, int]:
         """What is stored of the installation."""
@@ -246,6 +288,7 @@ class Story:
         """Nothing is left over; then the App is removed, and everything of it is forgotten."""
         self.settle()
         standin = self.stage.standin
+        assert self._due_within(OPEN_SECONDS) == [], "jobs are open"
         assert self._unread() == [], "the bot said something nobody read"
         assert self._doubled() == [], "something stands twice"
         dead = [one for one in self._jobs(jobs.c.state == "dead") if one[0] not in self.may_die]

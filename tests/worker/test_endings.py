@@ -29,7 +29,7 @@ ENDINGS = [
     (rate_limited(100_000), Again(3_600, counts=False)),
     (GitHubDown("502"), Again(30, counts=False)),
     (EngineDown("refused"), Again(30, counts=False)),
-    (Ambiguous("reset"), Again(5, counts=True)),
+    (Ambiguous("reset"), Again(30, counts=True)),
     (ValueError("a mistake of ours"), Again(5, counts=True)),
 ]
 

@@ -1,0 +1,140 @@
+"""`/r4p …` in comments: who may, what happens, and what is no command at all."""
+
+import pytest
+
+pytestmark = pytest.mark.services
+
+DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
+
+
+def test_help_lists_every_command_and_anybody_may_ask(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p help", author="reader")
+    answer = story.answer(issue, asked)
+    assert all(
+        f"`/r4p {verb}" in answer
+        for verb in ("verify", "status", "explain", "agree", "disagree", "group", "help")
+    )
+    assert story.reactions(issue, asked) == DONE
+
+
+def test_verify_judges_a_single_pull_request_and_asking_twice_adds_votes(story):
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    first = story.command(issue, "/r4p verify")
+    assert story.verdict(issue).agreement[only] == "2 of 2"
+    second = story.command(only, "@r4p-bot verify")
+    assert story.verdict(issue).agreement[only] == "4 of 4"
+    assert story.reactions(issue, first) == story.reactions(only, second) == DONE
+    assert story.answer(issue, first) == story.answer(only, second) == ""
+
+
+def test_verify_with_nothing_to_judge_says_so(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p verify")
+    answer = story.answer(issue, asked)
+    assert "Not judged: No pull request can be judged; 1 needed." in answer
+
+
+def test_status_and_explain_are_open_to_readers(story):
+    issue, (right, wrong) = story.judged()
+    story.verdict(issue)
+    status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
+    assert "Judged. [The verdict](" in status
+    assert f"- #{right} (closes it)\n- #{wrong} (closes it)" in status
+    explained = story.answer(wrong, story.command(wrong, f"/r4p explain #{wrong}", "reader"))
+    assert f"**#{wrong}: Incorrect**" in explained
+    assert f"#{right}:" not in explained
+
+
+def test_before_a_verdict_there_is_nothing_to_explain(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p explain", author="reader")
+    assert "There is no verdict here yet." in story.answer(issue, asked)
+    assert story.reactions(issue, asked) == REFUSED
+
+
+def test_agreeing_and_disagreeing_become_outcomes_with_the_right_of_who_spoke(story):
+    issue, (right, wrong) = story.judged()
+    story.verdict(issue)
+    agreed = story.command(issue, f"/r4p agree #{right}")
+    story.command(issue, f"/r4p disagree #{wrong} it is what the author meant")
+    assert story.reactions(issue, agreed) == DONE
+    assert story.outcomes(issue) == [
+        (right, "agree", None),
+        (wrong, "disagree", "it is what the author meant"),
+    ]
+    assert {row.permission for row in story.outcome_rows(issue)} == {"maintain"}
+
+
+def test_a_group_can_be_added_to_and_taken_from(story):
+    issue, (first, second) = story.judged()
+    story.verdict(issue)
+    loose = story.pull("Multiply too", files={"area.py": "def area(w, h):\n    return h * w\n"})
+    added = story.command(issue, f"/r4p group add #{loose}")
+    assert f"Added: #{loose}." in story.answer(issue, added)
+    assert story.verdict(issue).rows[loose] == "Correct"
+    removed = story.command(issue, f"/r4p group remove #{first}")
+    assert f"Left out from now on: #{first}." in story.answer(issue, removed)
+    assert list(story.verdict(issue).rows) == [second, loose]
+    shown = story.answer(issue, story.command(issue, "/r4p group"))
+    assert f"- #{second} (closes it)\n- #{loose} (added by command)" in shown
+
+
+def test_an_unknown_verb_is_answered_with_what_was_meant(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p verfy")
+    assert "Did you mean `/r4p verify`?" in story.answer(issue, asked)
+    assert story.reactions(issue, asked) == REFUSED
+    assert "evaluate_issue" not in story.kinds()
+
+
+def test_a_reader_may_not_start_a_judgement(story):
+    issue = story.issue()
+    own = story.rival(issue, "w * h", author="reader")
+    asked = story.command(own, "/r4p verify", author="reader")
+    assert "needs write access" in story.answer(own, asked)
+    assert story.reactions(own, asked) == REFUSED
+    assert story.is_silent(issue)
+    assert story.evaluations() == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "> /r4p verify",
+        "```\n/r4p verify\n```",
+        "    /r4p verify",
+        "Use `/r4p verify` for that.",
+        "<!--\n/r4p verify\n-->",
+        "Then I wrote /r4p verify again.",
+    ],
+    ids=["quote", "fence", "indented", "code", "hidden", "mid-line"],
+)
+def test_what_is_no_command_does_nothing(story, body):
+    issue = story.issue()
+    comment = story.command(issue, body)
+    assert (story.reactions(issue, comment), story.is_silent(issue)) == ([], True)
+    assert story.calls() == {}
+
+
+def test_edited_comments_and_bots_give_no_commands(story):
+    issue = story.issue()
+    edited = story.command(issue, "Looks good to me.")
+    story.repo.edit_comment(edited, "/r4p verify")
+    story.stage.standin.add_user("helper[bot]", "Bot")
+    by_bot = story.command(issue, "/r4p verify", author="helper[bot]")
+    assert story.reactions(issue, edited) == story.reactions(issue, by_bot) == []
+    assert story.is_silent(issue)
+    assert story.kinds() == {"refresh_config": 1}
+
+
+def test_a_check_runs_buttons_ask_again_and_record_opinions(story):
+    issue, (right, wrong) = story.judged()
+    story.verdict(issue)
+    story.repo.press(story.check(right).id, "r4p-verify")
+    story.settle()
+    assert story.verdict(issue).agreement[right] == "4 of 4"
+    story.repo.press(story.check(wrong).id, "r4p-disagree")
+    story.settle()
+    assert [kind for _, kind, _ in story.outcomes(issue)] == ["disagree"]

@@ -1,0 +1,111 @@
+"""What maintainers do after a verdict becomes outcome rows."""
+
+import pytest
+
+from tests.stories.stage import HOUR
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def settled(story):
+    """An issue with two rivals whose verdict was read."""
+    issue, pulls = story.judged()
+    story.verdict(issue)
+    return story, issue, pulls
+
+
+def test_one_is_merged_and_the_other_closed(settled):
+    story, issue, (right, wrong) = settled
+    story.repo.merge(right, method="squash")
+    story.repo.close(wrong)
+    story.settle()
+    assert sorted(story.outcomes(issue)) == [
+        (right, "merged", None),
+        (wrong, "closed", "superseded"),
+    ]
+    assert {row.permission for row in story.outcome_rows(issue)} == {"maintain"}
+
+
+def test_commits_after_the_verdict_and_then_a_merge(settled):
+    story, issue, (_, wrong) = settled
+    story.push(wrong, "h * w")
+    story.settle()
+    assert story.verdict(issue).rows[wrong] == "Correct"
+    story.repo.merge(wrong)
+    story.settle()
+    assert [(kind, reason) for _, kind, reason in story.outcomes(issue)] == [
+        ("new_commits_after_verdict", None),
+        ("merged", None),
+    ]
+
+
+def test_closed_by_a_maintainer_and_reopened(settled):
+    story, issue, (_, wrong) = settled
+    story.repo.close(wrong)
+    story.settle()
+    story.repo.reopen(wrong)
+    story.settle()
+    assert story.outcomes(issue) == [
+        (wrong, "closed", "closed_by_maintainer"),
+        (wrong, "reopened", "pull_request"),
+    ]
+
+
+def test_a_review_and_ci_are_recorded_with_who_and_what(settled):
+    story, issue, (right, wrong) = settled
+    story.repo.review(wrong, "CHANGES_REQUESTED", body="It still subtracts.")
+    story.repo.check_suite(story.repo.head(right), "success")
+    story.settle()
+    assert sorted(story.outcomes(issue)) == [
+        (right, "ci", "success"),
+        (wrong, "reviewed", "changes_requested"),
+    ]
+
+
+def test_a_merge_that_is_reverted_loses_its_lines(settled):
+    story, issue, (right, _) = settled
+    story.repo.merge(right)
+    story.settle()
+    revert = story.repo.revert(right)
+    story.numbers.append(revert.number)
+    story.repo.merge(revert.number)
+    story.settle()
+    assert (right, "reverted", f"by #{revert.number}") in story.outcomes(issue)
+    story.let_pass(8 * HOUR)
+    shares = {row.reason: row.value for row in story.outcome_rows(issue) if row.kind == "survival"}
+    assert shares == {"after_7_days": 0.0}
+
+
+def test_lines_that_stay_are_counted_after_7_30_and_90_days(settled):
+    story, issue, (right, _) = settled
+    story.repo.merge(right)
+    story.settle()
+    for days in (8, 23, 61):
+        story.let_pass(days * HOUR)
+    shares = {row.reason: row.value for row in story.outcome_rows(issue) if row.kind == "survival"}
+    assert shares == {"after_7_days": 1.0, "after_30_days": 1.0, "after_90_days": 1.0}
+
+
+def test_thumbs_of_maintainers_are_polled_and_taken_back(settled):
+    story, issue, (right, wrong) = settled
+    comment = story.verdict(issue).id
+    story.repo.react(comment, "+1", "maintainer")
+    story.repo.react(comment, "-1", "reader")
+    story.stage.tick("reactions")
+    story.wait_for(lambda: len(story.outcomes(issue)) == 2)
+    story.settle()
+    assert sorted(story.outcomes(issue)) == [(right, "reaction", "+1"), (wrong, "reaction", "+1")]
+
+
+def test_a_later_look_at_an_old_verdict_changes_no_outcome(settled):
+    story, issue, (right, wrong) = settled
+    story.repo.merge(right)
+    story.repo.close(wrong)
+    story.settle()
+    before = story.outcomes(issue)
+    for name in ("reconcile", "reactions"):
+        story.stage.tick(name)
+    story.wait_for(lambda: {"reconcile", "poll_reactions"} <= story.kinds().keys())
+    story.settle()
+    assert story.outcomes(issue) == before
