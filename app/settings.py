@@ -175,8 +175,23 @@ def load(kind: type[Kind]) -> Kind:
     try:
         return kind()
     except ValidationError as error:
-        lines = [_line(kind, problem) for problem in error.errors()]
-        raise SettingsError("r4p: cannot start:\n" + "\n".join(lines)) from None
+        raise _refusal([_line(kind, problem) for problem in error.errors()]) from None
+
+
+def check(*kinds: type[_Settings]) -> None:
+    """Raises SettingsError with every mistake in settings of these kinds at once."""
+    lines = []
+    for kind in kinds:
+        try:
+            kind()
+        except ValidationError as error:
+            lines += [_line(kind, problem) for problem in error.errors()]
+    if lines:
+        raise _refusal(list(dict.fromkeys(lines)))
+
+
+def _refusal(lines: list[str]) -> SettingsError:
+    return SettingsError("r4p: cannot start:\n" + "\n".join(lines))
 
 
 def _line(kind: type[_Settings], problem: Mapping[str, object]) -> str:

@@ -17,6 +17,7 @@ import httpx
 from app.db import migrate
 from app.embedded import Embedded
 from app.processes import Process, all_processes
+from app.settings import GitHubSettings, WebhookSettings, check
 
 START_SECONDS = 60
 STOP_SECONDS = 30
@@ -155,6 +156,7 @@ class Bot:
 
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
     """Keep the bot up until interrupted. Returns the exit code."""
+    check(GitHubSettings, WebhookSettings)
     given = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

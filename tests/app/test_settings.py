@@ -1,0 +1,75 @@
+"""A process that lacks a setting says which, why and what is expected, and doesn't start."""
+
+import pytest
+
+from app.settings import (
+    DatabaseSettings,
+    EngineSettings,
+    GitHubSettings,
+    IdentitySettings,
+    SettingsError,
+    WebhookSettings,
+    check,
+    load,
+)
+
+OURS = ("APP_ID", "PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET", "DATABASE_URL", "ENGINE_URL")
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in OURS:
+        monkeypatch.delenv(f"R4P_{name}", raising=False)
+
+
+@pytest.mark.parametrize("secret", [None, "", " , "])
+def test_the_web_process_refuses_to_start_without_a_webhook_secret(monkeypatch, secret):
+    if secret is not None:
+        monkeypatch.setenv("R4P_WEBHOOK_SECRET", secret)
+    with pytest.raises(SettingsError, match="R4P_WEBHOOK_SECRET"):
+        load(WebhookSettings)
+
+
+def test_two_secrets_hold_while_they_are_rotated(monkeypatch):
+    monkeypatch.setenv("R4P_WEBHOOK_SECRET", "old-secret, new-secret")
+    secrets = load(WebhookSettings).webhook_secret
+    assert [secret.get_secret_value() for secret in secrets] == ["old-secret", "new-secret"]
+    assert "old-secret" not in repr(load(WebhookSettings))
+
+
+def test_all_mistakes_are_told_at_once():
+    with pytest.raises(SettingsError) as refused:
+        check(GitHubSettings, WebhookSettings)
+    assert "R4P_APP_ID: is not set" in str(refused.value)
+    assert "R4P_WEBHOOK_SECRET: is not set" in str(refused.value)
+
+
+def test_exactly_one_form_of_the_private_key_is_given(monkeypatch, tmp_path):
+    monkeypatch.setenv("R4P_APP_ID", "7")
+    with pytest.raises(SettingsError, match="exactly one of R4P_PRIVATE_KEY and"):
+        load(GitHubSettings)
+    path = tmp_path / "app.pem"
+    path.write_text("the key")
+    monkeypatch.setenv("R4P_PRIVATE_KEY_PATH", str(path))
+    assert load(GitHubSettings).key().get_secret_value() == "the key"
+    monkeypatch.setenv("R4P_PRIVATE_KEY", "the key")
+    with pytest.raises(SettingsError, match="exactly one"):
+        load(GitHubSettings)
+
+
+def test_another_database_is_refused(monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", "sqlite:///r4p.db")
+    with pytest.raises(SettingsError, match="must start with postgresql://"):
+        load(DatabaseSettings)
+
+
+def test_an_engine_url_is_preferred_to_the_embedded_model(monkeypatch):
+    assert load(EngineSettings).chosen == "local_transformers"
+    monkeypatch.setenv("R4P_ENGINE_URL", "http://gpu:8000/v1")
+    assert load(EngineSettings).chosen == "openai_compatible"
+
+
+def test_the_host_is_that_of_the_github_in_use(monkeypatch):
+    assert load(IdentitySettings).host == "github.com"
+    monkeypatch.setenv("R4P_GITHUB_URL", "https://ghes.example:8443")
+    assert load(IdentitySettings).host == "ghes.example:8443"
