@@ -132,11 +132,17 @@ class Child:
 
 
 @contextmanager
-def child(arguments: list[str], environment: dict[str, str], log: Path) -> Iterator[Child]:
+def child(
+    arguments: list[str],
+    environment: dict[str, str],
+    log: Path,
+    *,
+    python: str | Path = sys.executable,
+) -> Iterator[Child]:
     """`python -m ARGUMENTS`, killed with everything it forked at the end."""
     with log.open("wb") as output:
         popen = subprocess.Popen(
-            [sys.executable, "-m", *arguments],
+            [str(python), "-m", *arguments],
             cwd=ROOT,
             env=child_environment(environment),
             stdin=subprocess.DEVNULL,

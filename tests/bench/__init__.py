@@ -1,0 +1,1 @@
+"""Speed beside floors and peers: `python -m tests.bench`. Never part of the tests."""

@@ -1,0 +1,112 @@
+"""`python -m tests.bench`: measure, show, write down."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tests import services
+from tests.bench import claiming, journey, machine, results, verdicts, webhook
+from tests.bench.bench import FULL, QUICK, Bench, Subject
+from tests.bench.results import Section
+
+DOCS = Path(__file__).parents[2] / "docs"
+SUBJECTS = {
+    subject.name: subject
+    for subject in (webhook.SUBJECT, claiming.SUBJECT, journey.SUBJECT, verdicts.SUBJECT)
+}
+NAMES = ", ".join(SUBJECTS)
+PEERS = Path.home() / ".cache" / "r4p" / "peers"
+
+
+def main(
+    only: Annotated[str, typer.Option(help=f"Comma-separated, of: {NAMES}.")] = "",
+    quick: Annotated[bool, typer.Option(help="Short runs, one pair each; writes nothing.")] = False,
+    peers: Annotated[
+        Path, typer.Option(help="Virtual environments of peers.", envvar="R4P_BENCH_PEERS")
+    ] = PEERS,
+) -> None:
+    """Speed beside floors and peers."""
+    console = Console(stderr=True)
+    chosen = _chosen(only)
+    sections = []
+    with _telling(console, len(chosen)) as tell, services.running() as running:
+        facts = machine.describe(running.embedded.database_url)
+        for subject in chosen:
+            with tempfile.TemporaryDirectory(prefix="r4p-bench-") as scratch:
+                say = tell(subject.name)
+                bench = Bench(running, QUICK if quick else FULL, Path(scratch), peers, say)
+                before = machine.load()
+                figures = [replace(one, load=before) for one in subject.measure(bench)]
+                after = machine.load()
+                section = Section(
+                    subject.name,
+                    subject.about,
+                    results.today(),
+                    (before, after),
+                    facts,
+                    tuple(figures),
+                )
+                sections.append(section)
+    _show(console, sections)
+    if not quick:
+        results.save(sections, DOCS)
+        console.print(f"written to {DOCS}")
+
+
+def _chosen(only: str) -> list[Subject]:
+    names = [name for name in only.split(",") if name] or list(SUBJECTS)
+    if unknown := set(names) - set(SUBJECTS):
+        raise typer.BadParameter(f"no subject is called {min(unknown)!r}; there are {NAMES}")
+    return [SUBJECTS[name] for name in names]
+
+
+@contextmanager
+def _telling(console: Console, subjects: int) -> Iterator:
+    """A bar over the subjects; yields what makes a subject's way of saying what it does."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        whole = progress.add_task("starting services", total=subjects)
+        begun = 0
+
+        def tell(name: str):
+            nonlocal begun
+            progress.update(whole, completed=begun)
+            begun += 1
+            return lambda what: progress.update(whole, description=f"{name}: {what}")
+
+        yield tell
+        progress.update(whole, completed=subjects, description="measured")
+
+
+def _show(console: Console, sections: list[Section]) -> None:
+    table = Table(title_justify="left", show_edge=False)
+    for heading in results.HEADINGS:
+        table.add_column(heading)
+    for section in sections:
+        for figure in section.figures:
+            table.add_row(*(cell.replace("**", "") for cell in results.cells(figure)))
+    Console(width=max(console.width, 140)).print(table)
+    for section in sections:
+        before, after = section.load
+        console.print(f"{section.subject}: load average {before:g} → {after:g}")
+        for figure in section.figures:
+            if figure.note:
+                console.print(f"  {figure.id}: {figure.note}", highlight=False)
+
+
+if __name__ == "__main__":
+    typer.run(main)
