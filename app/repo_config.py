@@ -14,6 +14,7 @@ from rapidfuzz import fuzz, process
 from app import yaml_document
 from app.yaml_document import Document
 
+FILE = ".github/r4p.yml"
 MAX_VOTES = 32
 
 

@@ -10,7 +10,7 @@ from app.github.connection import Connection as GitHub
 from app.github.errors import NotFound
 from app.github.facts import ConfigBlob
 from app.jobs import RefreshConfig
-from app.repo_config import WITHOUT_FILE, ConfigError, RepoConfig
+from app.repo_config import WITHOUT_FILE, ConfigError, Problem, RepoConfig
 from worker.context import Context
 
 
@@ -24,14 +24,19 @@ class InForce:
     error: str | None = None
 
 
+def read(blob: ConfigBlob) -> RepoConfig | ConfigError:
+    """The settings in a file, or what is wrong with it (pure)."""
+    if blob.text is None:
+        problem = f"the file can't be read as text ({blob.byte_size} bytes)"
+        return ConfigError((Problem(None, problem),))
+    return repo_config.parse(blob.text)
+
+
 def in_force(stored_text: str | None, blob: ConfigBlob | None) -> InForce:
     """The newest file if it is good, else the stored one with what is wrong (pure)."""
     if blob is None:
         return InForce(WITHOUT_FILE, None)
-    if blob.text is None:
-        problem = f"the file can't be read as text ({blob.byte_size} bytes)"
-        return InForce(last_good(stored_text), stored_text, problem)
-    found = repo_config.parse(blob.text)
+    found = read(blob)
     if isinstance(found, ConfigError):
         problem = "\n".join(map(str, found.problems))
         return InForce(last_good(stored_text), stored_text, problem)

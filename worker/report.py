@@ -8,6 +8,7 @@ from app.db.session import transaction
 from app.db.store import evaluations, groups
 from app.db.store.effects import check_key, comment_key
 from app.db.store.evaluations import Evaluation
+from app.db.store.groups import StoredRepository
 from app.github import links
 from app.github.connection import Connection as GitHub
 from app.github.effects import EffectKey
@@ -40,23 +41,30 @@ class PublishVerdictHandler:
             if evaluation.state not in {"verified", "published"}:
                 return
             late = evaluations.overtaken(connection, evaluation)
-        if late:
+        heads = None if late else self._heads(stored.ref, evaluation)
+        if heads is None or heads.issue is None:
+            # A newer verdict is out, or the issue is gone.
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
             return
-        heads = self._heads(stored.ref, evaluation)
-        moved = moved_heads(evaluation, heads)
         context.check()
-        view = verdict_view(evaluation, moved)
-        verdicts = [row.verdict.verdict for row in view.rows]
-        wanted = publication(last_good(stored.config_text), evaluation.trigger, verdicts)
-        url = self._comment(stored.ref, evaluation, view) if wanted.comment else None
-        for row in view.rows if wanted.checks else ():
-            if row.pull in open_heads(heads) and not row.moved:
-                self._check(stored.ref, row, view, url)
+        moved = self._publish(stored, evaluation, heads)
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)
             context.enqueue(connection, self._again(job) if moved else [])
+
+    def _publish(self, stored: StoredRepository, evaluation: Evaluation, heads: Heads) -> bool:
+        """Write what the settings want to be seen. Returns whether a head has moved."""
+        moved = moved_heads(evaluation, heads)
+        view = verdict_view(evaluation, moved, stored.config_error)
+        verdicts = [row.verdict.verdict for row in view.rows]
+        wanted = publication(last_good(stored.config_text), evaluation.trigger, verdicts)
+        says = wanted.comment and not heads.is_locked
+        url = self._comment(stored.ref, evaluation, view) if says else None
+        for row in view.rows if wanted.checks else ():
+            if row.pull in open_heads(heads) and not row.moved:
+                self._check(stored.ref, row, view, url)
+        return bool(moved)
 
     def _heads(self, repository: RepositoryRef, evaluation: Evaluation) -> Heads:
         numbers = [judged.candidate.pull for judged in evaluation.judged]
@@ -81,7 +89,7 @@ class PublishVerdictHandler:
         self, repository: RepositoryRef, row: Row, view: VerdictView, url: str | None
     ) -> None:
         key = EffectKey(repository, check_key(view.group, row.pull, row.head))
-        self.publisher.check_run(key, _draft(comments.check_run(view, row, url)))
+        self.publisher.check_run(key, as_draft(comments.check_run(view, row, url)))
 
 
 def moved_heads(evaluation: Evaluation, heads: Heads) -> frozenset[PullNumber]:
@@ -102,7 +110,8 @@ def comment_url(github: GitHub, issue: IssueRef, comment: CommentId) -> str:
     return f"{web}/{issue.repository.full_name}/issues/{issue.number}#issuecomment-{comment}"
 
 
-def _draft(text: CheckText) -> CheckDraft:
+def as_draft(text: CheckText) -> CheckDraft:
+    """A check run's words as the publisher takes them (pure)."""
     return CheckDraft(
         name=text.name,
         head_sha=text.head,

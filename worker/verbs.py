@@ -1,6 +1,6 @@
 """What each command about an issue does, once its author is known to have the right."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
@@ -91,11 +91,13 @@ class Verbs:
 
     def _status(self, context: Context, subject: Subject) -> Said:
         with transaction(context.database) as connection:
+            stored = groups.repository(connection, subject.repository.id)
             group = groups.group_of(connection, subject.repository.id, subject.issue)
-            if group is None:
-                view = StatusView((), Stage.NOTHING)
-            else:
+            view = StatusView((), Stage.NOTHING)
+            if group is not None:
                 view = self._status_view(context, connection, subject, group)
+        if stored is not None:
+            view = replace(view, config_problem=stored.config_error)
         return Said(comments.status_reply(subject.comment, subject.issue, view))
 
     def _status_view(

@@ -17,7 +17,11 @@ DEMONSTRATION_ENGINE = "local_transformers"
 """The embedded models judge at chance; they are there to show the pipeline."""
 
 
-def verdict_view(evaluation: Evaluation, moved: Collection[PullNumber] = ()) -> VerdictView:
+def verdict_view(
+    evaluation: Evaluation,
+    moved: Collection[PullNumber] = (),
+    config_problem: str | None = None,
+) -> VerdictView:
     """A verified evaluation as the bot tells it; `moved` are the pull requests changed since."""
     document = cast("dict[str, Any]", evaluation.verdict)
     verdicts = {verdict.id: verdict for verdict in patches_from_json(document)}
@@ -46,6 +50,7 @@ def verdict_view(evaluation: Evaluation, moved: Collection[PullNumber] = ()) -> 
         document=evaluation.verdict,
         left_out=evaluation.left_out,
         issue_findings=_findings(safe_issue(f"{evaluation.title}\n\n{evaluation.body}").tricks),
+        config_problem=config_problem,
         is_demonstration=engine.name == DEMONSTRATION_ENGINE,
     )
 

@@ -1,8 +1,8 @@
 """Every sentence the bot says on GitHub, made from frozen views (pure)."""
 
 from app.comments.checks import BUTTONS, ButtonText, CheckText, check_run
-from app.comments.hidden import config_marker, group_marker, reply_marker, verdict_json
-from app.comments.notices import CONFIG_CHECK_NAME, config_check, config_notice
+from app.comments.hidden import group_marker, reply_marker, verdict_json
+from app.comments.notices import CONFIG_CHECK_NAME, config_check, config_note
 from app.comments.replies import (
     explain_reply,
     failed_reply,
@@ -33,8 +33,7 @@ __all__ = [
     "VerdictView",
     "check_run",
     "config_check",
-    "config_marker",
-    "config_notice",
+    "config_note",
     "explain_reply",
     "failed_reply",
     "forbidden_reply",

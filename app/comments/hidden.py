@@ -18,11 +18,6 @@ def reply_marker(comment: CommentId) -> str:
     return f"<!-- r4p:reply={comment} -->"
 
 
-def config_marker() -> str:
-    """Stands in the notice about a configuration that can't be used."""
-    return "<!-- r4p:config -->"
-
-
 def verdict_json(document: Json) -> str:
     """The document in an HTML comment that nothing in it can close, mention from or refer from."""
     written = json.dumps(document, ensure_ascii=True, separators=(",", ":"))

@@ -1,23 +1,23 @@
-"""What the bot says unasked beside verdicts: that a configuration can't be used (pure)."""
+"""What the bot says of a configuration that can't be used (pure)."""
 
 from app.comments.checks import CheckText
-from app.comments.hidden import config_marker
 from app.comments.words import one_line
 from app.identifiers import CommitSha
-from app.repo_config import ConfigError
+from app.repo_config import FILE, ConfigError
 
 CONFIG_CHECK_NAME = "r4p/config"
 
 _PROBLEMS_AT_MOST = 20
 
 
-def config_notice(error: ConfigError, path: str) -> str:
-    """Tells maintainers what is wrong with the file, and what holds until it is mended."""
-    return f"{config_marker()}\n{_broken(error, path)}\n"
+def config_note(problem: str) -> str:
+    """What is wrong with the file on the default branch, in one line of a larger answer."""
+    said = one_line(problem, 500)
+    return f"`{FILE}` can't be used, so the last good settings hold: {said}."
 
 
 def config_check(error: ConfigError, path: str, head: CommitSha) -> CheckText:
-    """The failing check on a pull request that would break the configuration."""
+    """The failing check on a pull request that would break the file: what is wrong, and what would hold."""
     problems = len(error.problems)
     return CheckText(
         name=CONFIG_CHECK_NAME,
@@ -38,7 +38,7 @@ def _broken(error: ConfigError, path: str) -> str:
         lines.append(f"- and {rest} more")
     return "\n\n".join(
         [
-            f"**`{path}` can't be used.** Until it is mended, the last good settings hold.",
+            f"**`{path}` can't be used.** Merged like this, the last good settings stay in force.",
             "\n".join(lines),
             "`r4p config validate` checks the file before it is pushed.",
         ]

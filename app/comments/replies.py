@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from app.commands import PREFIX, REGISTRY, GroupEdit, Permission, Unknown, Verb
 from app.comments.hidden import reply_marker
+from app.comments.notices import config_note
 from app.comments.verdict import headline
 from app.comments.views import GroupView, Row, Stage, StatusView, VerdictView
 from app.comments.words import LINKS, VERDICTS, agreement, coverage, listed, one_line, quotation
@@ -67,6 +68,7 @@ def status_reply(answers: CommentId, issue: IssueNumber, status: StatusView) -> 
         f"**#{issue}:** {_STAGES[status.stage]}{detail}{where}",
         _members(status.members),
         _left_out(status.left_out),
+        config_note(status.config_problem) if status.config_problem else "",
     )
 
 
@@ -143,7 +145,7 @@ def _members(members: Sequence[Member]) -> str:
 def _left_out(left_out: Sequence[LeftOut]) -> str:
     if not left_out:
         return ""
-    lines = [f"- #{one.number}: {phrase(one.reason, 300)}" for one in left_out[:_LISTED_AT_MOST]]
+    lines = [f"- #{one.number}: {one_line(one.reason, 300)}" for one in left_out[:_LISTED_AT_MOST]]
     return "\n".join(["Left out:", *lines, *_more(left_out)])
 
 

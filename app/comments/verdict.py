@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.comments.hidden import group_marker, verdict_json
+from app.comments.notices import config_note
 from app.comments.views import Finding, Row, VerdictView
 from app.comments.words import (
     FINDINGS,
@@ -12,6 +13,7 @@ from app.comments.words import (
     agreement,
     coverage,
     listed,
+    one_line,
     probability,
     pulls,
     quotation,
@@ -170,9 +172,11 @@ def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
             f"{right} of them judged correct."
         )
     for left in view.left_out[:_NAMED_AT_MOST]:
-        yield f"#{left.number} is left out: {phrase(left.reason, _REASON_LIMIT)}."
+        yield f"#{left.number} is left out: {one_line(left.reason, _REASON_LIMIT)}."
     if len(view.left_out) > _NAMED_AT_MOST:
         yield f"{len(view.left_out) - _NAMED_AT_MOST} more are left out."
+    if view.config_problem:
+        yield config_note(view.config_problem)
 
 
 def _row_notes(row: Row) -> Iterator[str]:

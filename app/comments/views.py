@@ -63,6 +63,8 @@ class VerdictView:
     issue_findings: tuple[Finding, ...] = ()
     is_demonstration: bool = False
     """The model is only there to show the pipeline."""
+    config_problem: str | None = None
+    """What is wrong with the configuration on the default branch; None: nothing."""
     page: str | None = None
     """The group's page; None: the installation has no public address."""
 
@@ -89,6 +91,8 @@ class StatusView:
     left_out: tuple[LeftOut, ...] = ()
     comment: str | None = None
     """Where the verdict is; None: not published."""
+    config_problem: str | None = None
+    """What is wrong with the configuration on the default branch; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,8 @@ class Heads:
     """None: the issue is gone."""
     pulls: tuple[HeadFacts, ...]
     """In the order asked for, without those that are gone."""
+    is_locked: bool = False
+    """Nobody but members may comment on the issue, and an App is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +161,5 @@ class PullIssues:
     pull: PullFacts
     default_branch: str | None
     closes: tuple[IssueMention, ...]
+    new_config: ConfigBlob | None = None
+    """Our configuration at its head; None: it doesn't change it, or among more than a hundred files."""

@@ -10,6 +10,7 @@ from app.github.connection import Connection, Question
 from app.github.errors import NotFound
 from app.github.facts import Heads, IssueFacts, PullIssues, RepositoryFacts
 from app.identifiers import IssueRef, PullNumber, RepositoryRef
+from app.repo_config import FILE
 
 MOST_PAGES: Final = 5
 """250 closing references and 500 events; of an issue with more, `is_complete` is False."""
@@ -50,7 +51,9 @@ def repository_facts(github: Connection, repository: RepositoryRef) -> Repositor
 
 
 def pull_issues(github: Connection, repository: RepositoryRef, number: PullNumber) -> PullIssues:
-    """A pull request and the issues GitHub says it closes, in one call. Raises NotFound."""
+    """A pull request, the issues GitHub says it closes and what it does to our configuration, in one
+    call. Raises NotFound.
+    """
     answer = _ask(
         github, repository, queries.PULL_ISSUES, {"number": number}, wire_pulls.PullAnswer
     )
@@ -62,6 +65,7 @@ def pull_issues(github: Connection, repository: RepositoryRef, number: PullNumbe
         pull=found.pull_request.facts(),
         default_branch=found.default_branch_ref.name if found.default_branch_ref else None,
         closes=tuple(node.mention() for node in closes.nodes) if closes else (),
+        new_config=found.pull_request.new_config(FILE),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-CONFIG_PATH: Final = ".github/r4p.yml"
+from app.repo_config import FILE
 
 _PULL: Final = """
 fragment PULL on PullRequest {
@@ -20,10 +20,12 @@ _REPOSITORY: Final = f"""
 fragment REPOSITORY on Repository {{
   databaseId nameWithOwner isPrivate
   defaultBranchRef {{ name target {{ oid }} }}
-  config: object(expression: "HEAD:{CONFIG_PATH}") {{
-    ... on Blob {{ oid text byteSize isTruncated }}
-  }}
+  config: object(expression: "HEAD:{FILE}") {{ ...BLOB }}
 }}
+"""
+
+_BLOB: Final = """
+fragment BLOB on Blob { oid text byteSize isTruncated }
 """
 
 ISSUE: Final = f"""
@@ -53,7 +55,7 @@ query Issue($owner: String!, $name: String!, $number: Int!, $closing: String, $e
     }}
   }}
 }}
-{_REPOSITORY}{_PULL}"""
+{_REPOSITORY}{_BLOB}{_PULL}"""
 
 PULL_ISSUES: Final = f"""
 query PullIssues($owner: String!, $name: String!, $number: Int!) {{
@@ -61,19 +63,23 @@ query PullIssues($owner: String!, $name: String!, $number: Int!) {{
     defaultBranchRef {{ name }}
     pullRequest(number: $number) {{
       ...PULL
+      files(first: 100) {{ nodes {{ path }} }}
+      commits(last: 1) {{
+        nodes {{ commit {{ file(path: "{FILE}") {{ object {{ ...BLOB }} }} }} }}
+      }}
       closingIssuesReferences(first: 50) {{
         nodes {{ number repository {{ nameWithOwner }} }}
       }}
     }}
   }}
 }}
-{_PULL}"""
+{_PULL}{_BLOB}"""
 
 REPOSITORY: Final = f"""
 query Repository($owner: String!, $name: String!) {{
   repository(owner: $owner, name: $name) {{ ...REPOSITORY }}
 }}
-{_REPOSITORY}"""
+{_REPOSITORY}{_BLOB}"""
 
 
 def heads(numbers: Sequence[int]) -> str:
@@ -83,7 +89,7 @@ def heads(numbers: Sequence[int]) -> str:
     return f"""
 query Heads($owner: String!, $name: String!, $issue: Int!) {{
   repository(owner: $owner, name: $name) {{
-    issue(number: $issue) {{ state }}
+    issue(number: $issue) {{ state locked }}
 {pulls}
   }}
 }}

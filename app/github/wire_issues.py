@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from app.github.facts import (
-    ConfigBlob,
     IssueFacts,
     LinkedPull,
     LinkFacts,
@@ -15,7 +14,17 @@ from app.github.facts import (
     State,
 )
 from app.github.wire import Body, Text
-from app.github.wire_pulls import Actor, AnyState, Branch, MaybePull, Page, Pull, Slice, lower
+from app.github.wire_pulls import (
+    Actor,
+    AnyState,
+    Blob,
+    Branch,
+    MaybePull,
+    Page,
+    Pull,
+    Slice,
+    lower,
+)
 from app.identifiers import CommitSha, IssueNumber, RepositoryId
 
 
@@ -44,14 +53,6 @@ class Issue(Slice):
         return self.closed_by_pull_requests_references or Page[Pull]()
 
 
-class Blob(Slice):
-    oid: str | None = None
-    """None: the path is a directory, for which the query names no fields."""
-    text: Text | None = None
-    byte_size: int = 0
-    is_truncated: bool = False
-
-
 class Repository(Slice):
     database_id: int
     name_with_owner: Text
@@ -67,14 +68,8 @@ class Repository(Slice):
             is_private=self.is_private,
             default_branch=branch.name if branch else None,
             default_sha=CommitSha(branch.target.oid) if branch and branch.target else None,
-            config=self._blob(),
+            config=self.config.facts() if self.config else None,
         )
-
-    def _blob(self) -> ConfigBlob | None:
-        blob = self.config
-        if blob is None or blob.oid is None:
-            return None
-        return ConfigBlob(blob.oid, blob.byte_size, None if blob.is_truncated else blob.text)
 
 
 class RepositoryAndIssue(Repository):

@@ -9,7 +9,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from app.github.facts import Author, HeadFacts, Heads, IssueMention, PullFacts, State
+from app.github.facts import Author, ConfigBlob, HeadFacts, Heads, IssueMention, PullFacts, State
 from app.github.wire import Body, Text
 from app.identifiers import CommitSha, IssueNumber, PullNumber
 
@@ -146,6 +146,7 @@ class Head(Slice):
 
 class IssueState(Slice):
     state: AnyState
+    locked: bool = False
 
 
 class HeadsOfRepository(Slice):
@@ -159,7 +160,9 @@ class HeadsOfRepository(Slice):
     def facts(self) -> Heads:
         heads = self.__pydantic_extra__.values()
         pulls = tuple(head.facts() for head in heads if head is not None)
-        return Heads(self.issue.state if self.issue else None, pulls)
+        if self.issue is None:
+            return Heads(None, pulls)
+        return Heads(self.issue.state, pulls, is_locked=self.issue.locked)
 
 
 class HeadsAnswer(Slice):
@@ -174,8 +177,46 @@ class ClosedIssue(Slice):
         return IssueMention(self.repository.name_with_owner, IssueNumber(self.number))
 
 
+class Blob(Slice):
+    oid: str | None = None
+    """None: the path is a directory, for which the query names no fields."""
+    text: Text | None = None
+    byte_size: int = 0
+    is_truncated: bool = False
+
+    def facts(self) -> ConfigBlob | None:
+        if self.oid is None:
+            return None
+        return ConfigBlob(self.oid, self.byte_size, None if self.is_truncated else self.text)
+
+
+class Entry(Slice):
+    object: Blob | None
+
+
+class Commit(Slice):
+    file: Entry | None
+
+
+class PullCommit(Slice):
+    commit: Commit
+
+
+class ChangedFile(Slice):
+    path: Text
+
+
 class PullAndIssues(Pull):
     closing_issues_references: Page[ClosedIssue] | None = None
+    files: Page[ChangedFile] | None = None
+    commits: Page[PullCommit] | None = None
+
+    def new_config(self, path: str) -> ConfigBlob | None:
+        """The file at the head, if it is among the first hundred that the pull request changes."""
+        changed = {file.path for file in self.files.nodes} if self.files else set()
+        last = self.commits.nodes[-1:] if self.commits and path in changed else ()
+        entries = [node.commit.file.object for node in last if node.commit.file]
+        return next((blob.facts() for blob in entries if blob), None)
 
 
 class PullOfRepository(Slice):

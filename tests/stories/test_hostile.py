@@ -27,10 +27,10 @@ def test_a_rival_that_forges_the_prompts_own_words_is_judged_by_its_edit_and_rep
     story.settle()
     said = story.verdict(issue)
     assert said.rows == {forger: "Incorrect", honest: "Correct"}
-    assert (
-        f"#{forger} holds text that imitates the prompt's own tags, a chat model's control markers"
-        " and an answer written for the model"
-    ) in said.body
+    (reported,) = [line for line in said.body.splitlines() if line.startswith(f"- #{forger} holds")]
+    assert "text that imitates the prompt's own tags" in reported
+    assert "a chat model's control markers" in reported
+    assert "an answer written for the model" in reported
 
 
 def test_hidden_text_in_the_issue_is_taken_out_and_reported(story):
@@ -87,10 +87,19 @@ def test_a_deleted_comment_is_made_anew_at_the_next_change_and_not_before(story)
 
 
 def test_a_locked_conversation_ends_in_checks_only(story):
-    story.may_die = {"publish_verdict"}
     issue = story.issue()
     pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
     story.repo.lock(issue)
     story.settle()
     assert story.is_silent(issue)
     assert [story.check(pull).conclusion for pull in pulls] == ["success", "neutral"]
+
+
+def test_an_issue_deleted_while_it_is_judged_ends_quietly(story):
+    issue = story.issue("Area is wrong, and the engine ponders")
+    pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
+    story.wait_for(lambda: story.evaluations() == ["collected"])
+    story.repo.delete_issue(issue)
+    story.numbers.remove(issue)
+    story.settle()
+    assert [story.checks_of(story.repo.head(pull)) for pull in pulls] == [[], []]

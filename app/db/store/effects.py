@@ -61,6 +61,11 @@ def check_key(group: int, pull: int, head_sha: str) -> str:
     return f"check:group:{group}:pull:{pull}:{head_sha}"
 
 
+def config_check_key(pull: int, head_sha: str) -> str:
+    """Names our check run on a head that would break the configuration."""
+    return f"check:config:pull:{pull}:{head_sha}"
+
+
 def reply_key(comment: int) -> str:
     """Names our answer to somebody's comment."""
     return f"reply:comment:{comment}"

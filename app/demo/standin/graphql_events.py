@@ -16,7 +16,7 @@ from app.demo.standin.graphql_fields import (
     repository,
     viewer,
 )
-from app.demo.standin.graphql_git import BLOB, COMMIT, REF
+from app.demo.standin.graphql_git import BLOB, COMMIT, ENTRY, REF
 from app.demo.standin.graphql_nodes import (
     Connection,
     EventNode,
@@ -95,6 +95,7 @@ def _table() -> dict[str, Resolver]:
         "Commit": COMMIT,
         "Ref": REF,
         "Blob": BLOB,
+        "TreeEntry": ENTRY,
         "StatusCheckRollup": {"state": plain(lambda n: n.state)},
         "PullRequestCommit": {"commit": plain(lambda n: n.commit)},
         "PullRequestChangedFile": {

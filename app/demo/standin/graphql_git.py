@@ -1,7 +1,14 @@
 """GraphQL fields of what git stores: branches, commits with their checks, files."""
 
 from app.demo.standin.graphql_fields import Arguments, Resolver, plain
-from app.demo.standin.graphql_nodes import BlobNode, CommitNode, GraphContext, RefNode, RollupNode
+from app.demo.standin.graphql_nodes import (
+    BlobNode,
+    CommitNode,
+    EntryNode,
+    GraphContext,
+    RefNode,
+    RollupNode,
+)
 
 _MAX_BLOB_TEXT = 512_000
 
@@ -39,6 +46,14 @@ def _rollup(_: GraphContext, node: CommitNode, __: Arguments) -> RollupNode | No
     return RollupNode("SUCCESS")
 
 
+def _file(context: GraphContext, node: CommitNode, arguments: Arguments) -> EntryNode | None:
+    """What stands at a path in the commit's tree; only files are modelled."""
+    context.demand(node.repository, "contents=read")
+    git = context.world.git(node.repository)
+    blob = context.world.changes.blob(git, node.info.sha, arguments["path"])
+    return EntryNode(BlobNode(blob.oid, blob.data)) if blob else None
+
+
 COMMIT: dict[str, Resolver] = {
     "oid": plain(lambda n: n.info.sha),
     "message": plain(lambda n: n.info.message),
@@ -46,7 +61,9 @@ COMMIT: dict[str, Resolver] = {
     "committedDate": plain(lambda n: n.info.committer.at),
     "authoredDate": plain(lambda n: n.info.author.at),
     "statusCheckRollup": _rollup,
+    "file": _file,
 }
+ENTRY: dict[str, Resolver] = {"object": plain(lambda n: n.blob)}
 BLOB: dict[str, Resolver] = {
     "oid": plain(lambda n: n.oid),
     "text": _blob_text,

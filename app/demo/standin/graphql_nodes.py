@@ -101,6 +101,13 @@ class BlobNode:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryNode:
+    """A file's place in a tree."""
+
+    blob: BlobNode
+
+
+@dataclass(frozen=True, slots=True)
 class FileNode:
     """A changed file of a pull request."""
 

@@ -8,7 +8,6 @@ from app.comments import (
     Stage,
     StatusView,
     config_check,
-    config_notice,
     explain_reply,
     failed_reply,
     forbidden_reply,
@@ -237,30 +236,33 @@ PROBLEMS = ConfigError(
 )
 
 
-def test_a_broken_configuration_is_explained_once_for_maintainers():
-    assert (
-        config_notice(PROBLEMS, ".github/r4p.yml").replace("\u200b", "|")
-        == """\
-<!-- r4p:config -->
-**`.github/r4p.yml` can't be used.** Until it is mended, the last good settings hold.
-
-- line 2: unknown key `trigers`: did you mean `triggers`?
-- x @|mona
-
-`r4p config validate` checks the file before it is pushed.
-"""
-    )
-
-
 def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
     check = config_check(PROBLEMS, ".github/r4p.yml", "a" * 40)
     assert (check.name, check.conclusion) == ("r4p/config", "failure")
     assert check.title == ".github/r4p.yml can't be used: 2 problems"
-    assert check.summary == config_notice(PROBLEMS, ".github/r4p.yml").split("\n", 1)[1][:-1]
+    assert (
+        check.summary.replace("\u200b", "|")
+        == """\
+**`.github/r4p.yml` can't be used.** Merged like this, the last good settings stay in force.
+
+- line 2: unknown key `trigers`: did you mean `triggers`?
+- x @|mona
+
+`r4p config validate` checks the file before it is pushed."""
+    )
+
+
+def test_a_broken_configuration_is_told_in_the_status():
+    view = StatusView((), Stage.NOTHING, config_problem="line 2: unknown key `x`")
+    said = status_reply(5, 3, view)
+    assert (
+        "`.github/r4p.yml` can't be used, so the last good settings hold: line 2: unknown key `x`."
+        in said
+    )
 
 
 def test_many_problems_are_counted():
     many = ConfigError(tuple(Problem(n, "wrong") for n in range(1, 24)))
-    assert "- line 20: wrong\n- and 3 more" in config_notice(many, ".github/r4p.yml")
+    assert "- line 20: wrong\n- and 3 more" in config_check(many, "r4p.yml", "a" * 40).summary
     one = ConfigError((Problem(1, "wrong"),))
     assert config_check(one, "r4p.yml", "a" * 40).title == "r4p.yml can't be used: 1 problem"

@@ -248,6 +248,12 @@ def test_hostile_reasons_and_names_stay_words():
     assert not re.search(r"#3\b", outside_code)
 
 
+def test_a_broken_configuration_is_told_beside_the_verdict():
+    row = judged(12, Verdict.CORRECT, VoteCount(4, 0))
+    comment = verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
+    assert "- `.github/r4p.yml` can't be used, so the last good settings hold: line 2" in comment
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
