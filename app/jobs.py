@@ -46,15 +46,23 @@ class Job:
 
     @property
     def key(self) -> str | None:
-        """Jobs with one key are one piece of work: at most one ready, at most one running.
-
-        None means that each job stands for itself.
-        """
+        """Jobs of one key are one piece of work: one ready, one running at most. None: its own."""
         return None
 
     def payload(self) -> dict[str, Json]:
         """The fields as JSON, in the order of declaration."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OfRepository(Job):
+    """What is done about a whole repository is one piece of work."""
+
+    repository: RepositoryId
+
+    @property
+    def key(self) -> str | None:
+        return f"{self.kind}:{self.repository}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +183,11 @@ class RunCommand(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshConfig(Job):
+class RefreshConfig(OfRepository):
     """Read `.github/r4p.yml` from the default branch."""
 
     queue = Queue.GITHUB
     kind = "refresh_config"
-
-    repository: RepositoryId
-
-    @property
-    def key(self) -> str | None:
-        return f"refresh_config:{self.repository}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +237,11 @@ class MeasureSurvival(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class Reconcile(Job):
+class Reconcile(OfRepository):
     """Look for open pull requests whose webhooks were missed."""
 
     queue = Queue.GITHUB
     kind = "reconcile"
-
-    repository: RepositoryId
-
-    @property
-    def key(self) -> str | None:
-        return f"reconcile:{self.repository}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +259,14 @@ class PurgeData(Job):
         return f"purge_data:{self.installation}:{self.repository or 'all'}"
 
 
+@dataclass(frozen=True, slots=True)
+class ForgetCheckout(OfRepository):
+    """Delete what git fetched of a forgotten repository; only this queue's worker has it."""
+
+    queue = Queue.GITHUB
+    kind = "forget_checkout"
+
+
 KINDS: Mapping[str, type[Job]] = {
     job.kind: job
     for job in (
@@ -278,6 +282,7 @@ KINDS: Mapping[str, type[Job]] = {
         MeasureSurvival,
         Reconcile,
         PurgeData,
+        ForgetCheckout,
     )
 }
 

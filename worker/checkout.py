@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from app.github.endpoints import Endpoints
-from app.identifiers import RepositoryRef
+from app.identifiers import RepositoryId, RepositoryRef
 from worker.hardened_git import (
     Caps,
     Git,
@@ -83,10 +83,11 @@ class Checkouts:
             for pull in pulls
         )
 
-    def forget(self, repository: RepositoryRef) -> None:
-        """Delete everything that was fetched from this repository."""
-        with self._locked(repository):
-            shutil.rmtree(self._path(repository), ignore_errors=True)
+    def forget(self, repository: RepositoryId) -> None:
+        """Delete everything that was fetched from this repository. Raises CheckoutBusy."""
+        if self.directory.is_dir():
+            with self._locked(repository):
+                shutil.rmtree(self._path(repository), ignore_errors=True)
 
     def remote(self, repository: RepositoryRef, token: str | None) -> Remote:
         """Where to fetch it. Raises GitError for a name that is none of GitHub's."""
@@ -98,20 +99,20 @@ class Checkouts:
     @contextmanager
     def opened(self, repository: RepositoryRef) -> Iterator[Git]:
         """Its bare repository, to ourselves. Raises CheckoutBusy."""
-        with self._locked(repository):
-            git = Git(self._path(repository), self.caps)
+        with self._locked(repository.id):
+            git = Git(self._path(repository.id), self.caps)
             if _is_worn(git):
                 shutil.rmtree(git.directory)
             git.create()
             yield git
 
-    def _path(self, repository: RepositoryRef) -> Path:
-        return self.directory / f"{int(repository.id)}.git"
+    def _path(self, repository: RepositoryId) -> Path:
+        return self.directory / f"{int(repository)}.git"
 
     @contextmanager
-    def _locked(self, repository: RepositoryRef) -> Iterator[None]:
+    def _locked(self, repository: RepositoryId) -> Iterator[None]:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self.directory / f"{int(repository.id)}.lock").open("w") as lock:
+        with (self.directory / f"{int(repository)}.lock").open("w") as lock:
             deadline = time.monotonic() + self.patience_seconds
             while True:
                 try:
@@ -119,7 +120,7 @@ class Checkouts:
                     break
                 except BlockingIOError:
                     if time.monotonic() >= deadline:
-                        raise CheckoutBusy(f"{repository.full_name} is in use") from None
+                        raise CheckoutBusy(f"repository {repository} is in use") from None
                     time.sleep(0.05)
             yield
 

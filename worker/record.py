@@ -1,4 +1,4 @@
-"""Deliveries become rows and further jobs; what is to be forgotten is deleted. Database only."""
+"""Deliveries become rows and further jobs. Database only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from app import repo_config
-from app.db.store import groups, mirror, outcome_events, outcomes, purge
+from app.db.store import groups, mirror, outcome_events, outcomes
 from app.events import Event, Ignored, RepositoryEvent, parse
 from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
-from app.jobs import MeasureSurvival, Planned, PurgeData, RecordEvent, ResolvePermission
+from app.jobs import MeasureSurvival, Planned, RecordEvent, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
 from app.policy import KnownLinks, follow_ups
 from app.repo_config import WITHOUT_FILE, ConfigError, RepoConfig
@@ -83,16 +83,6 @@ class RecordEventHandler:
             host=self.host,
             quiet_seconds=max(config.quiet_minutes * 60.0, self.least_quiet_seconds),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeDataHandler:
-    """Deletes what is stored of an installation, or of one repository of it."""
-
-    def __call__(self, context: Context, job: PurgeData) -> None:
-        """Delete in one transaction; what is gone already stays gone."""
-        with context.transaction() as connection:
-            purge.purge(connection, job.installation, job.repository)
 
 
 def record(

@@ -23,6 +23,7 @@ from app.github.publisher import Publisher
 from app.github.transport import Transport
 from app.jobs import (
     EvaluateIssue,
+    ForgetCheckout,
     Job,
     LocateIssues,
     MeasureSurvival,
@@ -53,6 +54,7 @@ from worker.collect import EvaluateIssueHandler
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
 from worker.context import Context, Handler
+from worker.forget import ForgetCheckoutHandler, PurgeDataHandler
 from worker.locate import LocateIssuesHandler
 from worker.outcomes import (
     MeasureSurvivalHandler,
@@ -61,7 +63,7 @@ from worker.outcomes import (
     due_reactions,
 )
 from worker.reconcile import ReconcileHandler, due_repositories
-from worker.record import PurgeDataHandler, RecordEventHandler
+from worker.record import RecordEventHandler
 from worker.replies import Replies
 from worker.report import PublishVerdictHandler
 from worker.runner import Runner
@@ -161,7 +163,9 @@ def _publish_verdict(parts: Parts) -> Handler:
 
 _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     RecordEvent: _record_event,
-    LocateIssues: lambda parts: LocateIssuesHandler(parts.github, parts.pace.debounce_seconds),
+    LocateIssues: lambda parts: LocateIssuesHandler(
+        parts.github, parts.publisher, parts.pace.debounce_seconds
+    ),
     EvaluateIssue: _evaluate_issue,
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.verifier),
     PublishVerdict: _publish_verdict,
@@ -172,6 +176,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
     Reconcile: lambda parts: ReconcileHandler(parts.github),
     PurgeData: lambda _parts: PurgeDataHandler(),
+    ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts),
 }
 
 HANDLED: Final = frozenset(job.kind for job in _MAKERS)

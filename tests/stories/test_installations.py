@@ -39,7 +39,8 @@ def test_while_suspended_nothing_is_published_and_afterwards_it_is(story):
     assert [story.checks_of(story.repo.head(pull)) for pull in pulls] == [[], []]
     story.stage.standin.unsuspend(story.installation)
     story.settle()
-    story.command(issue, "/r4p verify")
+    story.stage.tick("reconcile")
+    story.wait_for(lambda: story.evaluations() == ["published"])
     assert list(story.verdict(issue).rows) == pulls
 
 

@@ -278,7 +278,7 @@ def test_what_was_fetched_can_be_forgotten(upstream, checkouts, tmp_path):
     base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
     checkouts.fetch_pulls(REPOSITORY, TOKEN, [open_pull(upstream, 1, {"a": "2\n"}, base)])
     assert (tmp_path / "data" / "42.git").is_dir()
-    checkouts.forget(REPOSITORY)
+    checkouts.forget(REPOSITORY.id)
     assert not (tmp_path / "data" / "42.git").exists()
 
 

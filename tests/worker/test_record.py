@@ -7,7 +7,14 @@ from app.db.session import transaction
 from app.db.store import outcomes
 from app.db.tables import deliveries, jobs, metadata, outcome_events, repositories
 from app.db.tables import outcomes as outcomes_table
-from app.jobs import EvaluateIssue, MeasureSurvival, PurgeData, RecordEvent, ResolvePermission
+from app.jobs import (
+    EvaluateIssue,
+    ForgetCheckout,
+    MeasureSurvival,
+    PurgeData,
+    RecordEvent,
+    ResolvePermission,
+)
 from tests.app.db.store.world import (
     FIRST,
     INSTALLATION,
@@ -20,7 +27,8 @@ from tests.app.db.store.world import (
 )
 from tests.app.events import payloads
 from tests.worker.attempts import carry_out, waiting
-from worker.record import PurgeDataHandler, RecordEventHandler
+from worker.forget import PurgeDataHandler
+from worker.record import RecordEventHandler
 
 pytestmark = pytest.mark.services
 
@@ -193,8 +201,7 @@ def test_a_purge_leaves_nothing_and_can_be_repeated(database, group):
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
             assert left == {"jobs"}
-            assert set(connection.execute(select(jobs.c.kind)).scalars()) == {"purge_data"}
-    assert waiting(database) == []
+    assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
 def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group):

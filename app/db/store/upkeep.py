@@ -9,8 +9,10 @@ from sqlalchemy.exc import IntegrityError
 from app.db.store.jobs import StoredJob
 from app.db.tables import etags, jobs
 from app.identifiers import InstallationId, JobId, RepositoryId
-from app.jobs import Queue
+from app.jobs import ForgetCheckout, PurgeData, Queue
 
+OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
+"""Kinds of jobs that forgetting an installation needs itself."""
 LEFT_BEHIND: Final = "its lease ended: the worker died, hung or lost the database"
 
 
@@ -118,7 +120,7 @@ def forget(
     where = [jobs.c.installation_id == installation, jobs.c.state.in_(["ready", "running"])]
     if repository is not None:
         where.append(jobs.c.repository_id == repository)
-    where.append(jobs.c.kind != "purge_data")
+    where.append(jobs.c.kind.not_in(OUTLIVE))
     changed = connection.execute(
         jobs.update()
         .where(*where)
