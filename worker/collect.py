@@ -16,8 +16,8 @@ from app.github.auth import Purpose, Scope
 from app.github.connection import Connection as GitHub
 from app.github.errors import NotFound
 from app.github.facts import IssueFacts, PullFacts, State
-from app.identifiers import IssueRef, PullNumber, RepositoryRef
-from app.jobs import EvaluateIssue, Planned, VerifyGroup
+from app.identifiers import EvaluationId, IssueRef, PullNumber, RepositoryRef
+from app.jobs import EvaluateIssue, Planned, PublishVerdict, VerifyGroup
 from app.judging import CandidateFacts, Go, Wait, should_evaluate
 from app.links import LinkStrength, Member
 from app.policy import BY_COMMAND
@@ -145,11 +145,14 @@ class EvaluateIssueHandler:
     ) -> dict[PullNumber, Candidate]:
         if not pulls:
             return {}
-        token = self.github.tokens.token(Scope.of(repository, Purpose.READ))
+        scope = Scope.of(repository, Purpose.READ)
         wanted = [WantedPull(p.number, p.head_sha, p.base_ref, p.base_sha) for p in pulls]
         try:
-            fetched = self.checkouts.fetch_pulls(repository, token, wanted)
+            fetched = self.checkouts.fetch_pulls(
+                repository, self.github.tokens.token(scope), wanted
+            )
         except (CheckoutBusy, GitUnreachable) as error:
+            self.github.tokens.forget(scope)  # git doesn't say whether it was the token
             raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
         return {
             pull.number: _candidate(pull, found) for pull, found in zip(pulls, fetched, strict=True)
@@ -234,10 +237,14 @@ def _submit(
         left_out=go.left_out,
     )
     newest = evaluations.newest(connection, group, "collected", "verified", "published")
-    same = newest is not None and newest.failure is None and newest.fingerprint == new.fingerprint
-    if same and job.trigger != BY_COMMAND:
-        return []
+    if newest is not None and job.trigger != BY_COMMAND and newest.answers(new):
+        return [] if newest.state != "verified" else [_publish(job, newest.id)]
     created = evaluations.create(connection, job.repository, new)
     jobs.supersede(connection, [VerifyGroup.key_of(old) for old in created.superseded])
     verify = VerifyGroup(job.installation, job.repository, job.issue, created.id)
     return [Planned(verify)]
+
+
+def _publish(job: EvaluateIssue, evaluation: EvaluationId) -> Planned:
+    """Made and not seen: its publishing was kept from happening."""
+    return Planned(PublishVerdict(job.installation, job.repository, job.issue, evaluation))

@@ -98,6 +98,8 @@ class MeasureSurvivalHandler:
         try:
             events = list(self._measure(repository, job, merged))
         except (CheckoutBusy, GitUnreachable) as error:
+            # git doesn't say whether it was the token.
+            self.github.tokens.forget(Scope.of(repository, Purpose.READ))
             raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
         with context.transaction() as connection:
             record(connection, job.repository, events)

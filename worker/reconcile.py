@@ -1,13 +1,13 @@
-"""Look again by the clock, whatever webhooks came: missed pull requests, verdicts nobody will make."""
+"""Look again by the clock, whatever webhooks came: missed pull requests, verdicts that got stuck."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import evaluations, groups
+from app.db.store import evaluations, groups, stranded
 from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.github import client
 from app.github.client import PullSummary
@@ -80,12 +80,12 @@ def due_repositories(connection: Connection) -> Sequence[Planned]:
         Planned(Reconcile(installation, repository))
         for installation, repository in groups.active_repositories(connection)
     ]
-    return [*looked, *_give_up(connection)]
+    _give_up(connection)
+    return [*looked, *_publish(connection)]
 
 
-def _give_up(connection: Connection) -> list[Planned]:
-    planned = []
-    for identity, error in evaluations.abandoned(connection):
+def _give_up(connection: Connection) -> None:
+    for identity, error in stranded.abandoned(connection):
         evaluation = evaluations.load(connection, identity)
         if evaluation is None:
             continue
@@ -95,14 +95,16 @@ def _give_up(connection: Connection) -> list[Planned]:
             identity,
             Verified(document(evaluation, verdict), verdict.patches, (), failure=error),
         )
-        owner = groups.repository(connection, evaluation.repository)
-        if owner is not None:
-            installation = owner.ref.installation
-            publish = PublishVerdict(
-                installation, evaluation.repository, evaluation.issue, identity
-            )
-            planned.append(Planned(publish))
-    return planned
+
+
+def _publish(connection: Connection) -> Iterator[Planned]:
+    for identity in stranded.unpublished(connection):
+        evaluation = evaluations.load(connection, identity)
+        owner = evaluation and groups.repository(connection, evaluation.repository)
+        if evaluation and owner:
+            number = evaluation.repository
+            publish = PublishVerdict(owner.ref.installation, number, evaluation.issue, identity)
+            yield Planned(publish)
 
 
 def no_verdict(evaluation: Evaluation, error: str) -> GroupVerdict:

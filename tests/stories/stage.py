@@ -20,7 +20,7 @@ from tests.stories import script
 
 SECRET = "a-webhook-secret-that-no-log-may-hold"
 SLUG = "r4p-bot"
-HOUR = 3_600.0
+DAY_SECONDS = 3_600.0
 _TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]|v1\.[0-9a-f]{8}|eyJ[A-Za-z0-9]")
 
 PACE = {
@@ -31,7 +31,7 @@ PACE = {
     "R4P_HEARTBEAT_SECONDS": "0.5",
     "R4P_CONCURRENCY": "2",
     # A day lasts an hour: only a story that lets days pass sees what survives of a merge.
-    "R4P_DAY_SECONDS": str(HOUR),
+    "R4P_DAY_SECONDS": str(DAY_SECONDS),
     # The clock ticks when a story says so.
     "R4P_RECONCILE_SECONDS": "86400",
     "R4P_REACTIONS_SECONDS": "86400",

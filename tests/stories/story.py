@@ -20,7 +20,7 @@ from app.db.tables import deliveries, evaluations, installations, jobs, reposito
 from app.db.tables import groups as group_table
 from app.demo.standin.client import CheckFacts, Repo
 from app.github.limiter import Limits
-from tests.stories.stage import SLUG, Stage
+from tests.stories.stage import DAY_SECONDS, SLUG, Stage
 from tests.stories.verdicts import BASE, Said, area
 
 BOT = f"{SLUG}[bot]"
@@ -155,6 +155,12 @@ class Story:
                 earlier = _earlier(Limits(**state), seconds)
                 connection.execute(update(write_limits).where(mine).values(state=asdict(earlier)))
         self.settle()
+
+    def let_days_pass(self, days: int) -> None:
+        """Days as the bot was told to count them. Its tokens expire, which git finds out first."""
+        self.is_rough = True
+        self.let_pass(days * DAY_SECONDS)
+        self.let_pass(400)
 
     def _is_quiet(self) -> bool:
         self.stage.standin.drain()

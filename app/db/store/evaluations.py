@@ -13,7 +13,6 @@ from app.db.tables import (
     evaluation_candidates,
     evaluations,
     groups,
-    jobs,
     repositories,
 )
 from app.identifiers import EvaluationId, IssueNumber, PullNumber, RepositoryId
@@ -70,6 +69,10 @@ class Evaluation:
     forced: int
     """Votes that only answered when asked once more."""
     judged: tuple[Judged, ...]
+
+    def answers(self, new: NewEvaluation) -> bool:
+        """Whether judging the new snapshot would only repeat this."""
+        return self.failure is None and self.fingerprint == new.fingerprint
 
 
 def patch_id(pull: int) -> PatchId:
@@ -192,21 +195,6 @@ def mark_published(connection: Connection, identity: EvaluationId) -> None:
 def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
     """Newer work replaced it."""
     connection.execute(_update(identity).values(state="superseded"))
-
-
-def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
-    """Evaluations that nobody will judge: their job gave up. With the reason."""
-    key = func.concat("verify_group:", evaluations.c.id)
-    other = jobs.alias()
-    alive = select(other.c.id).where(other.c.key == key, other.c.state.in_(("ready", "running")))
-    rows = connection.execute(
-        select(evaluations.c.id, func.max(jobs.c.error).label("error"))
-        .join(jobs, jobs.c.key == key)
-        .where(evaluations.c.state == "collected", jobs.c.state == "dead", ~alive.exists())
-        .group_by(evaluations.c.id)
-        .order_by(evaluations.c.id)
-    )
-    return [(EvaluationId(row.id), row.error or "its worker died") for row in rows]
 
 
 def _update(identity: EvaluationId) -> Update:

@@ -1,0 +1,54 @@
+"""Evaluations that got stuck: nobody will judge them, or nobody will publish what was found."""
+
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from app.db.tables import evaluations, groups, installations, jobs, repositories
+from app.identifiers import EvaluationId
+
+PUBLISHED_WITHIN: Final = timedelta(days=1)
+"""A verdict that could not be published for so long waits for the next event."""
+
+
+def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
+    """Evaluations that nobody will judge: their job gave up. With the reason."""
+    key = func.concat("verify_group:", evaluations.c.id)
+    rows = connection.execute(
+        select(evaluations.c.id, func.max(jobs.c.error).label("error"))
+        .join(jobs, jobs.c.key == key)
+        .where(evaluations.c.state == "collected", jobs.c.state == "dead", ~_at_work(key))
+        .group_by(evaluations.c.id)
+        .order_by(evaluations.c.id)
+    )
+    return [(EvaluationId(row.id), row.error or "its worker died") for row in rows]
+
+
+def unpublished(connection: Connection) -> list[EvaluationId]:
+    """Verdicts that nobody will publish: the App was suspended then, or the job gave up."""
+    key = func.concat("publish_verdict:", groups.c.repository_id, ":", groups.c.issue_number)
+    rows = connection.execute(
+        select(evaluations.c.id)
+        .join(groups, groups.c.id == evaluations.c.group_id)
+        .join(repositories, repositories.c.id == groups.c.repository_id)
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(
+            evaluations.c.state == "verified",
+            evaluations.c.verified_at > func.now() - PUBLISHED_WITHIN,
+            installations.c.suspended_at.is_(None),
+            ~_at_work(key),
+        )
+        .order_by(evaluations.c.id)
+    )
+    return [EvaluationId(row.id) for row in rows]
+
+
+def _at_work(key: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a job of this key waits or runs."""
+    other = jobs.alias()
+    return (
+        select(other.c.id)
+        .where(other.c.key == key, other.c.state.in_(("ready", "running")))
+        .exists()
+    )
