@@ -8,9 +8,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from github.Auth import AppAuth
 from pydantic import SecretStr
 
@@ -59,10 +62,9 @@ class App:
     def __init__(self, app_id: int, private_key: SecretStr) -> None:
         self.id = app_id
         remember(private_key.get_secret_value())
-        self._auth = AppAuth(app_id, private_key.get_secret_value() or "empty")
         try:
-            self._auth.create_jwt()
-        except (jwt.InvalidKeyError, ValueError, TypeError):
+            self._auth = AppAuth(app_id, sign_func=_signer(private_key))
+        except (ValueError, TypeError, UnsupportedAlgorithm):
             raise ValueError(
                 "the private key is not an RSA key in PEM form: set R4P_PRIVATE_KEY or"
                 " R4P_PRIVATE_KEY_PATH to the file GitHub gave for the App"
@@ -71,6 +73,14 @@ class App:
     def authorization(self) -> str:
         """The header for calls made as the App itself; made anew each time, good for minutes."""
         return f"Bearer {self._auth.create_jwt()}"
+
+
+def _signer(private_key: SecretStr) -> Callable[[dict[str, Any]], str]:
+    """Signs claims. Reading and proving the key costs fifty signatures, so that is done once."""
+    key = load_pem_private_key(private_key.get_secret_value().encode(), password=None)
+    if not isinstance(key, RSAPrivateKey):
+        raise TypeError(f"GitHub's keys are RSA, not {type(key).__name__}")
+    return lambda claims: jwt.encode(claims, key, algorithm="RS256")
 
 
 @dataclass(frozen=True, slots=True)

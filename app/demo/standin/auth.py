@@ -3,8 +3,12 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import cast
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from app.demo.standin.state import AppRecord, Installation, Repository, Token
 from app.demo.standin.wire import ApiError, Caller, invalid, not_found
@@ -73,7 +77,7 @@ def issue_token(
         "exp": int(world.clock.now()) + TOKEN_SECONDS,
         "jti": world.ids.guid(),
     }
-    signed = jwt.encode(claims, installation.app.private_key, algorithm="RS256")
+    signed = jwt.encode(claims, _key(installation.app.private_key), algorithm="RS256")
     value = f"ghs_{installation.app.id}_{signed}"
     token = Token(
         value=value,
@@ -84,6 +88,12 @@ def issue_token(
     )
     world.tokens[value] = token
     return token
+
+
+@cache
+def _key(pem: str) -> RSAPrivateKey:
+    """A private key read: that costs fifty signatures."""
+    return cast(RSAPrivateKey, load_pem_private_key(pem.encode(), password=None))
 
 
 def narrowed(installation: Installation, wanted: Mapping[str, str] | None) -> dict[str, str]:

@@ -4,6 +4,14 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from pydantic import SecretStr
 
 from app.github.auth import PERMISSIONS, App, Purpose, Scope, Tokens
@@ -102,7 +110,19 @@ def test_a_refused_token_request_is_final(server, tokens, refusal, error):
         tokens.token(READ)
 
 
-@pytest.mark.parametrize("key", ["", "no key", "-----BEGIN RSA PRIVATE KEY-----\nxx\n"])
+PKCS8 = (Encoding.PEM, PrivateFormat.PKCS8)
+OWN = rsa.generate_private_key(65537, 2048)
+UNUSABLE = {
+    "none": b"",
+    "no key": b"no key",
+    "torn": b"-----BEGIN RSA PRIVATE KEY-----\nxx\n",
+    "public": OWN.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+    "encrypted": OWN.private_bytes(*PKCS8, BestAvailableEncryption(b"word")),
+    "not RSA": ec.generate_private_key(ec.SECP256R1()).private_bytes(*PKCS8, NoEncryption()),
+}
+
+
+@pytest.mark.parametrize("key", [key.decode() for key in UNUSABLE.values()], ids=UNUSABLE)
 def test_a_key_that_cannot_sign_is_refused_at_once_and_not_shown(key):
     with pytest.raises(ValueError, match="R4P_PRIVATE_KEY") as refused:
         App(99, SecretStr(key))
