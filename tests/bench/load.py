@@ -109,7 +109,10 @@ class _Connection:
     async def send(self, request: bytes) -> None:
         """Send one and read its answer. Raises Failed when it is no 2xx."""
         self.writer.write(request)
-        head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
+        try:
+            head = (await self.reader.readuntil(b"\r\n\r\n")).lower()
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise Failed(f"the server hung up: {error}") from error
         if not head.startswith(b"http/1.1 2"):
             raise Failed(head.partition(b"\r\n")[0].decode())
         length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
@@ -117,14 +120,15 @@ class _Connection:
 
 
 async def _steady(requests: _Requests, port: int, rate: float, seconds: float) -> list[float]:
-    free: asyncio.LifoQueue[_Connection] = asyncio.LifoQueue()
-    for _ in range(CONNECTIONS):
-        free.put_nowait(await _Connection.to(port))
+    free: list[_Connection] = []
 
     async def one(due: float) -> float:
-        connection = await free.get()
+        # Servers close what was idle for a few seconds.
+        while free and free[-1].reader.at_eof():
+            free.pop().writer.close()
+        connection = free.pop() if free else await _Connection.to(port)
         await connection.send(requests.next())
-        free.put_nowait(connection)
+        free.append(connection)
         return time.perf_counter() - due
 
     tasks = []

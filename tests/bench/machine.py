@@ -19,7 +19,7 @@ def describe(database_url: str) -> Machine:
     return Machine(
         cores=len(os.sched_getaffinity(0)),
         cpu=_cpu(),
-        kernel=f"{platform.system()} {platform.release()}",
+        kernel=f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
         python=platform.python_version(),
         postgresql=postgres,
         libraries={name: version(name) for name in LIBRARIES},
