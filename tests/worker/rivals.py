@@ -29,9 +29,10 @@ RECORD = RecordEventHandler(None, "r4p-bot", "github.com", 60.0, 0.0)
 class World:
     """A repository with an issue and two rival pull requests, which the bot judged in public."""
 
-    def __init__(self, standin, database, name):
+    def __init__(self, standin, database, name, app=None):
         self.standin, self.database = standin, database
-        self.app = standin.register_app(slug=name, webhook_url="http://127.0.0.1:9/hook")
+        url = "http://127.0.0.1:9/hook"
+        self.app = app or standin.register_app(slug=name, webhook_url=url)
         self.repo = standin.create_repository(f"octo/{name}", {"area.py": ORIGINAL})
         self.seen = {delivery.id for delivery in standin.deliveries()}
         self.installation = InstallationId(standin.install(self.app, [self.repo]))

@@ -1,0 +1,240 @@
+"""Every use case runs twice, and again after dying at each commit, and leaves what one run leaves."""
+
+from itertools import count
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store import groups, outcomes
+from app.db.tables import outcome_events, repositories
+from app.demo.standin.client import StandIn
+from app.identifiers import PullNumber
+from app.jobs import (
+    EvaluateIssue,
+    ForgetCheckout,
+    LocateIssues,
+    MeasureSurvival,
+    PollReactions,
+    PublishVerdict,
+    Reconcile,
+    RefreshConfig,
+    ResolvePermission,
+)
+from tests.worker.attempts import carry_out, waiting
+from tests.worker.rivals import World
+from tests.worker.scenery import CONFIG, HOST, RESULTS, Scenery, area, verifying
+from worker.collect import EvaluateIssueHandler
+from worker.commands import RunCommandHandler
+from worker.config import RefreshConfigHandler
+from worker.forget import ForgetCheckoutHandler
+from worker.locate import LocateIssuesHandler
+from worker.outcomes import MeasureSurvivalHandler, PollReactionsHandler, ResolvePermissionHandler
+from worker.reconcile import ReconcileHandler
+from worker.report import PublishVerdictHandler
+from worker.verbs import Verbs
+from worker.wiring import HANDLED
+
+pytestmark = pytest.mark.services
+
+NUMBERS = count(1)
+BY_DATABASE_ALONE = {"record_event", "purge_data"}  # in test_record.py
+
+
+@pytest.fixture
+def standin(tmp_path):
+    """One each: GitHub limits how many tokens an App may ask for in a minute."""
+    with StandIn.start(tmp_path / "github") as running:
+        running.hold_webhooks()
+        yield running
+
+
+@pytest.fixture
+def app(standin):
+    return standin.register_app(webhook_url="http://127.0.0.1:9/hook")
+
+
+@pytest.fixture
+def scene(standin, app, database, tmp_path):
+    made = Scenery(standin, app, database, tmp_path / "checkouts")
+    yield made
+    made.github.close()
+    assert standin.violations() == []
+
+
+def collecting(scene):
+    return EvaluateIssueHandler(scene.github, scene.checkouts, scene.replies, HOST)
+
+
+def obeying(scene):
+    verbs = Verbs(scene.github)
+    return RunCommandHandler(scene.github, scene.publisher, scene.replies, verbs, "r4p-bot")
+
+
+def test_collecting_makes_one_evaluation(twice, scene):
+    def arrange(_database):
+        scene.begin(*RESULTS)
+        return EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+
+    left = twice(collecting(scene), arrange, scene.stored)
+    assert left == (["collected"], 0, ["verify_group"])
+
+
+def test_collecting_too_few_answers_whoever_asked_once(twice, scene):
+    def arrange(_database):
+        scene.begin()
+        asked = scene.commanded("/r4p verify").comment
+        return EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
+
+    left = twice(collecting(scene), arrange, lambda _: (scene.shown(), scene.stored()))
+    assert left == ((["reply"], [], []), ([], 0, []))
+
+
+def test_verifying_stores_each_vote_once(twice, scene):
+    def arrange(_database):
+        scene.begin(*RESULTS)
+        return scene.collected()
+
+    left = twice(verifying(), arrange, scene.stored)
+    assert left == (["verified"], 2, ["publish_verdict"])
+
+
+def test_publishing_writes_one_comment_and_a_check_each(twice, scene):
+    def arrange(database):
+        scene.begin(*RESULTS)
+        verify = scene.collected()
+        carry_out(database, verifying(), verify)
+        return PublishVerdict(scene.installation, scene.id, scene.issue, verify.evaluation)
+
+    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0)
+    left = twice(handler, arrange, lambda _: (scene.shown(), scene.stored()[0]))
+    assert left == ((["verdict"], [["success"], ["neutral"]], []), ["published"])
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "reactions", "jobs"),
+    [
+        ("/r4p verify", [], ["+1", "eyes"], ["evaluate_issue"]),
+        ("/r4p group add #2", ["reply"], ["+1", "eyes"], ["evaluate_issue"]),
+        ("/r4p status\n/r4p nonsense", ["reply"], ["confused", "eyes"], []),
+    ],
+)
+def test_obeying_a_command_answers_once(twice, scene, line, said, reactions, jobs):
+    def arrange(_database):
+        scene.begin("w * h")
+        return scene.commanded(line)
+
+    left = twice(obeying(scene), arrange, lambda _: (scene.shown(), scene.stored()[2]))
+    assert left == ((said, [[]], reactions), jobs)
+
+
+def test_reading_the_settings_again_keeps_the_last_good_ones(twice, scene):
+    def arrange(_database):
+        scene.begin()
+        scene.repo.commit({".github/r4p.yml": "mode: loud"})
+        return RefreshConfig(scene.installation, scene.id)
+
+    def observe(database):
+        with transaction(database) as connection:
+            stored = groups.repository(connection, scene.id)
+        return stored.config_text, stored.config_error
+
+    text, error = twice(RefreshConfigHandler(scene.github), arrange, observe)
+    assert (text, "`version` is missing" in error) == (CONFIG, True)
+
+
+def test_locating_finds_the_issue_and_warns_of_broken_settings_once(twice, scene):
+    def arrange(_database):
+        scene.begin()
+        files = area("w * h") | {".github/r4p.yml": "mode: loud"}
+        scene.pulls = [scene.repo.open_pr("Fix", files=files).number]
+        scene.repo.link(scene.pulls[0], scene.issue)
+        return LocateIssues(scene.installation, scene.id, PullNumber(scene.pulls[0]))
+
+    handler = LocateIssuesHandler(scene.github, scene.publisher, 0.0)
+    left = twice(handler, arrange, lambda _: (scene.shown()[1], scene.stored()[2]))
+    assert left == ([["failure"]], ["evaluate_issue"])
+
+
+def test_looking_for_missed_pull_requests_plans_each_once(twice, scene):
+    def arrange(_database):
+        scene.begin("w * h")
+        scene.collected()
+        scene.repo.push(scene.pulls[0], files=area("h * w"))
+        scene.repo.open_pr("Another", f"Fixes #{scene.issue}", files=area("w"))
+        return Reconcile(scene.installation, scene.id)
+
+    left = twice(ReconcileHandler(scene.github), arrange, lambda _: sorted(scene.stored()[2]))
+    assert left == ["evaluate_issue", "locate_issues"]
+
+
+def test_forgetting_a_checkout_deletes_it(twice, scene):
+    def arrange(database):
+        scene.begin(*RESULTS)
+        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+        carry_out(database, collecting(scene), wanted)
+        with transaction(database) as connection:
+            connection.execute(repositories.delete())
+        assert list(scene.directory.glob("*.git"))
+        return ForgetCheckout(scene.installation, scene.id)
+
+    handler = ForgetCheckoutHandler(scene.checkouts)
+    assert twice(handler, arrange, lambda _: list(scene.directory.glob("*.git"))) == []
+
+
+@pytest.fixture
+def judged(standin, app, database):
+    """Makes worlds whose verdict is public, on which people then act."""
+    return lambda: World(standin, database, f"judged-{next(NUMBERS)}", app)
+
+
+def told(database):
+    """What became of the rivals, without their numbers."""
+    with transaction(database) as connection:
+        rows = outcomes.rows_for_group(connection, 1)
+    return [(row.kind.value, row.permission, row.value) for row in rows]
+
+
+def test_a_permission_is_written_on_what_waits_for_it(twice, scene, judged):
+    def arrange(_database):
+        world = judged()
+        world.repo.close(world.first.number, by="maintainer")
+        world.record()
+        return ResolvePermission(world.installation, world.id, "maintainer")
+
+    left = twice(ResolvePermissionHandler(scene.github), arrange, told)
+    assert left == [("closed", "maintain", None)]
+
+
+def test_a_thumb_is_recorded_once(twice, scene, judged):
+    def arrange(_database):
+        world = judged()
+        world.repo.react(world.comment, "+1", "maintainer")
+        return PollReactions(world.installation, world.id, world.issue)
+
+    def observe(database):
+        with transaction(database) as connection:
+            kinds = list(connection.scalars(select(outcome_events.c.kind)))
+        jobs = waiting(database)
+        return kinds, [job.actor for job in jobs if isinstance(job, ResolvePermission)]
+
+    left = twice(PollReactionsHandler(scene.github), arrange, observe)
+    assert left == (["reaction"], ["maintainer"])
+
+
+def test_survival_is_measured_once(twice, scene, judged):
+    def arrange(_database):
+        world = judged()
+        world.repo.merge(world.first.number, by="maintainer")
+        world.record()
+        return MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
+
+    left = twice(MeasureSurvivalHandler(scene.github, scene.checkouts), arrange, told)
+    assert left == [("merged", None, None), ("survival", None, 1.0)]
+
+
+def test_every_kind_of_job_is_run_every_way():
+    here = {EvaluateIssue, PublishVerdict, RefreshConfig, LocateIssues, Reconcile, ForgetCheckout}
+    people = {ResolvePermission, PollReactions, MeasureSurvival}
+    covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
+    assert covered | BY_DATABASE_ALONE == HANDLED
