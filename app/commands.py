@@ -8,6 +8,7 @@ from enum import StrEnum
 from rapidfuzz import fuzz, process
 
 from app.identifiers import PullNumber
+from app.permissions import Permission
 from app.prose import paragraph_lines
 
 PREFIX = "/r4p"
@@ -18,22 +19,6 @@ _READ_LIMIT = 16_384  # characters: reading Markdown costs time a stranger could
 _LINE_LIMIT = 500
 _MAX_PULLS = 20
 _PULL = re.compile(r"(?:GH-|#)([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
-
-
-class Permission(StrEnum):
-    """What GitHub lets an account do in a repository, least first."""
-
-    NONE = "none"
-    READ = "read"
-    TRIAGE = "triage"
-    WRITE = "write"
-    MAINTAIN = "maintain"
-    ADMIN = "admin"
-
-    @property
-    def rank(self) -> int:
-        """0 for the least."""
-        return list(Permission).index(self)
 
 
 class Verb(StrEnum):
@@ -187,11 +172,6 @@ def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...
 def allowed(verb: Verb, permission: Permission) -> bool:
     """Whether an account with this permission may give the command; being the author adds nothing."""
     return permission.rank >= REGISTRY[verb].needs.rank
-
-
-def permission_from(name: str) -> Permission:
-    """GitHub's `role_name` or `permission`. A custom role's name proves nothing: it counts as none."""
-    return Permission(name) if name in set(Permission) else Permission.NONE
 
 
 def _start(mention: str | None) -> re.Pattern[str]:

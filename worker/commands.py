@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app import comments
-from app.commands import Command, Permission, Unknown, Verb, allowed, parse
+from app.commands import Command, Unknown, Verb, allowed, parse
 from app.db.session import transaction
 from app.db.store import groups, jobs, mirror
 from app.events import CommentEvent
@@ -15,6 +15,7 @@ from app.github.errors import NotFound
 from app.github.publisher import Publisher
 from app.identifiers import IssueNumber, PullNumber, RepositoryRef
 from app.jobs import LocateIssues, Planned, RunCommand
+from app.permissions import Permission
 from worker.context import Context
 from worker.replies import Replies
 from worker.verbs import Said, Subject, Verbs
@@ -90,8 +91,7 @@ class RunCommandHandler:
         """Asked of GitHub only when a command needs a right; a payload proves none."""
         if all(allowed(command.verb, Permission.NONE) for command in wanted):
             return Permission.NONE
-        right = client.right_of(self.github, repository, event.author.login)
-        return Permission(right.name.lower())
+        return client.permission_of(self.github, repository, event.author.login)
 
     def _about_issue(
         self, context: Context, repository: RepositoryRef, event: CommentEvent, command: Command

@@ -46,12 +46,12 @@ class ResolvePermissionHandler:
         if repository is None or not waits:
             return
         try:
-            right = client.right_of(self.github, repository, job.actor)
+            permission = client.permission_of(self.github, repository, job.actor)
         except Forbidden:
             return
         with context.transaction() as connection:
             touched = outcome_events.fill_in_permission(
-                connection, job.repository, job.actor, right.name.lower()
+                connection, job.repository, job.actor, permission.value
             )
             outcomes.rederive(connection, job.repository, touched)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.commands import PREFIX, REGISTRY, GroupEdit, Permission, Unknown, Verb
+from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
 from app.comments.hidden import reply_marker
 from app.comments.notices import config_note
 from app.comments.verdict import headline
@@ -11,6 +11,7 @@ from app.comments.words import LINKS, VERDICTS, agreement, coverage, listed, one
 from app.identifiers import CommentId, IssueNumber, PullNumber
 from app.judging import LeftOut, Wait
 from app.links import Member
+from app.permissions import Permission
 from app.quoting import phrase
 
 _LINE_LIMIT = 200

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum
-from typing import Final
 from urllib.parse import quote
 
 from app.github import wire
@@ -20,17 +18,7 @@ from app.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
-
-
-class Right(IntEnum):
-    """What a person may do in a repository, weakest first, so that rights compare."""
-
-    NONE = 0
-    READ = 1
-    TRIAGE = 2
-    WRITE = 3
-    MAINTAIN = 4
-    ADMIN = 5
+from app.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ class PullSummary:
     updated_at: datetime
 
 
-def right_of(github: Connection, repository: RepositoryRef, login: str) -> Right:
+def permission_of(github: Connection, repository: RepositoryRef, login: str) -> Permission:
     """What this person may do, asked now. Somebody GitHub doesn't know may nothing.
 
     `author_association` in payloads is no substitute: private members show as contributors.
@@ -88,9 +76,10 @@ def right_of(github: Connection, repository: RepositoryRef, login: str) -> Right
     try:
         answer = github.get(repository, path)
     except NotFound:
-        return Right.NONE
+        return Permission.NONE
     said = wire.read(wire.Permission, _call(path), answer)
-    return max(_right(said.permission), _right(said.role_name))
+    both = (Permission.named(said.permission), Permission.named(said.role_name))
+    return max(both, key=lambda permission: permission.rank)
 
 
 def comment(github: Connection, repository: RepositoryRef, comment_id: CommentId) -> CommentFacts:
@@ -168,14 +157,6 @@ def repositories(github: Connection, installation: InstallationId) -> tuple[Repo
         for item in wire.read(wire.Repositories, _call(path), answer).repositories:
             found[item.id] = RepositoryRef(installation, RepositoryId(item.id), item.full_name)
     return tuple(found.values())
-
-
-_RIGHTS: Final = {right.name.lower(): right for right in Right}
-
-
-def _right(word: str | None) -> Right:
-    """An organisation's own role names mean nothing to us beyond the base permission beside them."""
-    return _RIGHTS.get(word or "", Right.NONE)
 
 
 def _comment(github: Connection, item: wire.Comment) -> CommentFacts:

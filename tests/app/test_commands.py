@@ -7,14 +7,13 @@ from app.commands import (
     REGISTRY,
     Command,
     GroupEdit,
-    Permission,
     Unknown,
     Verb,
     allowed,
     may_command,
     parse,
-    permission_from,
 )
+from app.permissions import Permission
 
 
 @pytest.mark.parametrize("verb", [Verb.VERIFY, Verb.STATUS, Verb.HELP, Verb.EXPLAIN, Verb.AGREE])
@@ -174,8 +173,8 @@ def test_only_those_who_may_write_can_spend_or_change(permission):
 
 
 def test_a_custom_role_proves_nothing():
-    assert permission_from("maintain") is Permission.MAINTAIN
-    assert permission_from("release-captain") is Permission.NONE
+    assert Permission.named("maintain") is Permission.MAINTAIN
+    assert Permission.named("release-captain") is Permission.NONE
 
 
 @pytest.mark.parametrize("verb", list(Verb))

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.commands import GroupEdit, Permission, Unknown, Verb, parse
+from app.commands import GroupEdit, Unknown, Verb, parse
 from app.comments import (
     GroupView,
     Stage,
@@ -20,6 +20,7 @@ from app.comments import (
 )
 from app.judging import LeftOut, Wait
 from app.links import LinkStrength, Member
+from app.permissions import Permission
 from app.repo_config import ConfigError, Problem
 from model.domain import Verdict, VoteCount
 from tests.app.comments.views import CORRECT, judged, view

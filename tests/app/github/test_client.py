@@ -6,10 +6,11 @@ import pytest
 
 from app.github import client
 from app.github.app_client import deliveries, installations, redeliver, register, whoami
-from app.github.client import CheckFacts, Right
+from app.github.client import CheckFacts
 from app.github.errors import NotFound
 from app.github.redaction import redact
 from app.identifiers import CommentId, CommitSha, IssueNumber
+from app.permissions import Permission
 from tests.app.github.local_github import REPOSITORY, Reply
 from tests.app.github.scene import opened
 
@@ -18,26 +19,25 @@ from tests.app.github.scene import opened
 def test_each_role_is_a_right_and_rights_compare(scene, role):
     scene.repo.open_issue("x", author="alice")
     scene.standin.grant(scene.repo, "alice", role)
-    assert client.right_of(scene.github, scene.repository, "alice") is Right[role.upper()]
-    assert Right.TRIAGE < Right.WRITE < Right.MAINTAIN
+    assert client.permission_of(scene.github, scene.repository, "alice") is Permission[role.upper()]
 
 
 def test_a_stranger_to_github_may_nothing(scene):
-    assert client.right_of(scene.github, scene.repository, "nobody-here") is Right.NONE
+    assert client.permission_of(scene.github, scene.repository, "nobody-here") is Permission.NONE
 
 
 @pytest.mark.parametrize(
     ("said", "right"),
     [
-        ({"permission": "write", "role_name": "security-team"}, Right.WRITE),
-        ({"permission": "write", "role_name": "maintain"}, Right.MAINTAIN),
-        ({"permission": "read", "role_name": "triage"}, Right.TRIAGE),
-        ({"permission": "none"}, Right.NONE),
+        ({"permission": "write", "role_name": "security-team"}, Permission.WRITE),
+        ({"permission": "write", "role_name": "maintain"}, Permission.MAINTAIN),
+        ({"permission": "read", "role_name": "triage"}, Permission.TRIAGE),
+        ({"permission": "none"}, Permission.NONE),
     ],
 )
 def test_an_organisations_own_role_counts_as_what_stands_beside_it(server, github, said, right):
     server.replies = [Reply(200, said)]
-    assert client.right_of(github, REPOSITORY, "a/b?c") is right
+    assert client.permission_of(github, REPOSITORY, "a/b?c") is right
     assert server.sent == ["GET /repos/octo/repo/collaborators/a%2Fb%3Fc/permission"]
 
 
