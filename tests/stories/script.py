@@ -17,7 +17,6 @@ LINES = (
     {"when": "the engine sleeps", "down": "connection refused by gpu-7.internal"},
     {"when": "the engine mumbles", "reply": _BABBLE},
     {"when": "the engine ponders", "stall_seconds": 0.6, "box_containing": RIGHT, "repeat": True},
-    {"when": "the engine hangs", "stall_seconds": 600.0, "reply": _BABBLE},
     {"reply": _SHORT, "box_containing": RIGHT, "repeat": True},
 )
 

@@ -10,16 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from sqlalchemy import select, text, update
 
-from app.db.store import groups, outcomes
-from app.db.store.outcomes import OutcomeRow
-from app.db.tables import deliveries, evaluations, installations, jobs, repositories, write_limits
-from app.db.tables import groups as group_table
-from app.demo.standin.client import CheckFacts, Repo
+from app.db.tables import jobs, write_limits
+from app.demo.standin.client import CheckFacts
 from app.github.limiter import Limits
+from tests.stories.known import Known
 from tests.stories.stage import DAY_SECONDS, SLUG, Stage
 from tests.stories.verdicts import BASE, Said, area
 
@@ -33,12 +30,9 @@ _MARKER = re.compile(r"<!-- (r4p:(?:group|reply)=\d+) -->")
 
 
 @dataclass
-class Story:
+class Story(Known):
     """A repository, the App on it, and what has been read and expected so far."""
 
-    stage: Stage
-    repo: Repo
-    installation: int
     marks: tuple[int, int, dict[str, int]]
     """At the start: the stand-in's history, its violations, the logs' lengths."""
     numbers: list[int] = field(default_factory=list)
@@ -114,7 +108,7 @@ class Story:
 
     def give_up(self, kind: str, act: Callable[[], object]) -> None:
         """What follows from an act ends with a job of this kind dead."""
-        before = len(self._jobs((jobs.c.kind == kind) & (jobs.c.state == "dead")))
+        before = len(self.jobs((jobs.c.kind == kind) & (jobs.c.state == "dead")))
         act()
         self.wait_for(lambda: self.running(kind))
         with self.stage.database.begin() as connection:
@@ -124,7 +118,7 @@ class Story:
                 .where(jobs.c.state == "running")
                 .values(state="dead", error="the worker died three times", token=jobs.c.token + 1)
             )
-        assert len(self._jobs((jobs.c.kind == kind) & (jobs.c.state == "dead"))) == before + 1
+        assert len(self.jobs((jobs.c.kind == kind) & (jobs.c.state == "dead"))) == before + 1
 
     # ---- time passes
 
@@ -167,11 +161,7 @@ class Story:
         return not self._what_is_open()
 
     def _what_is_open(self) -> list[tuple[str, str, str | None]]:
-        return self._due_within(SOON_SECONDS)
-
-    def _due_within(self, seconds: float) -> list[tuple[str, str, str | None]]:
-        soon = text(f"now() + interval '{seconds} s'")
-        return self._jobs(jobs.c.state.in_(["ready", "running"]) & (jobs.c.run_after < soon))
+        return self.due_within(SOON_SECONDS)
 
     # ---- what the world shows
 
@@ -219,87 +209,18 @@ class Story:
         counts = self.stage.standin.calls(self.marks[0]).operations
         return {name: count for name, count in counts.items() if ".git/" not in name}
 
-    # ---- what the bot knows
-
-    def evaluations(self) -> list[str]:
-        """The states of all evaluations, oldest first."""
-        query = (
-            select(evaluations.c.state)
-            .join(group_table)
-            .where(group_table.c.repository_id == self.repo.id)
-            .order_by(evaluations.c.id)
-        )
-        with self.stage.database.connect() as connection:
-            return list(connection.scalars(query))
-
-    def kinds(self) -> dict[str, int]:
-        """How many jobs of each kind there were, without the reading of deliveries."""
-        counts = Counter(kind for kind, _, _ in self._jobs(jobs.c.kind != "record_event"))
-        return dict(counts)
-
-    def outcomes(self, issue: int) -> list[tuple[int, str, str | None]]:
-        """What became of an issue's rivals: pull request, kind, reason."""
-        rows = self.outcome_rows(issue)
-        return [(row.pull, row.kind.value, row.reason) for row in rows]
-
-    def outcome_rows(self, issue: int) -> tuple[OutcomeRow, ...]:
-        """What became of an issue's rivals, whole."""
-        with self.stage.database.connect() as connection:
-            group = groups.group_of(connection, self.repo.id, issue)
-            return outcomes.rows_for_group(connection, group.id) if group else ()
-
-    def has_reached(self, state: str) -> bool:
-        """Whether the newest evaluation is as far as this."""
-        order = ["collected", "verified", "published"]
-        states = self.evaluations()
-        return bool(states) and order.index(states[-1]) >= order.index(state)
-
-    def running(self, kind: str) -> bool:
-        """Whether a job of this kind is at work."""
-        return bool(self._jobs((jobs.c.kind == kind) & (jobs.c.state == "running")))
-
-    def postponed(self, kind: str) -> bool:
-        """Whether a job of this kind waits after an attempt."""
-        waits = (jobs.c.state == "ready") & jobs.c.error.is_not(None)
-        return bool(self._jobs((jobs.c.kind == kind) & waits))
-
-    def waiting(self, issue: int) -> str | None:
-        """Why the bot does not judge an issue."""
-        with self.stage.database.connect() as connection:
-            return groups.group_of(connection, self.repo.id, issue).waiting
-
-    def checkout(self) -> Path:
-        """Where the repository's git objects lie."""
-        return self.stage.checkouts / f"{self.repo.id}.git"
-
-    def rows(self) -> dict[str, int]:
-        """What is stored of the installation."""
-        tables = (installations.c.id, repositories.c.installation_id, deliveries.c.installation_id)
-        with self.stage.database.connect() as connection:
-            return {
-                column.table.name: count
-                for column in tables
-                if (
-                    count := connection.execute(
-                        select(text("count(*)"))
-                        .select_from(column.table)
-                        .where(column == self.installation)
-                    ).scalar()
-                )
-            }
-
     # ---- the end
 
     def end(self) -> None:
         """Nothing is left over; then the App is removed, and everything of it is forgotten."""
         self.settle()
         standin = self.stage.standin
-        assert self._due_within(OPEN_SECONDS) == [], "jobs are open"
+        assert self.due_within(OPEN_SECONDS) == [], "jobs are open"
         assert self._unread() == [], "the bot said something nobody read"
         assert self._doubled() == [], "something stands twice"
-        dead = [one for one in self._jobs(jobs.c.state == "dead") if one[0] not in self.may_die]
+        dead = [one for one in self.jobs(jobs.c.state == "dead") if one[0] not in self.may_die]
         assert dead == [], "jobs gave up"
-        again = [] if self.is_rough else self._jobs(jobs.c.attempt > 1)
+        again = [] if self.is_rough else self.jobs(jobs.c.attempt > 1)
         assert again == [], "jobs needed a second attempt"
         if self.is_installed:
             standin.uninstall(self.installation)
@@ -328,13 +249,6 @@ class Story:
         runs = [run for sha in self.heads for run in self.checks_of(sha)]
         checks = Counter(run.external_id for run in runs)
         return [name for name, times in [*marks.items(), *checks.items()] if times > 1]
-
-    def _jobs(self, where: object) -> list[tuple[str, str, str | None]]:
-        query = select(jobs.c.kind, jobs.c.state, jobs.c.error).where(
-            jobs.c.installation_id == self.installation, where
-        )
-        with self.stage.database.connect() as connection:
-            return [tuple(row) for row in connection.execute(query)]
 
 
 def _earlier(limits: Limits, seconds: float) -> Limits:

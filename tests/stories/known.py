@@ -1,0 +1,101 @@
+"""What the bot's database holds of one repository."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select, text
+
+from app.db.store import groups, outcomes
+from app.db.store.outcomes import OutcomeRow
+from app.db.tables import deliveries, evaluations, installations, jobs, repositories
+from app.db.tables import groups as group_table
+from app.demo.standin.client import Repo
+from tests.stories.stage import Stage
+
+
+@dataclass
+class Known:
+    """A repository that the App is installed on, seen from within the bot."""
+
+    stage: Stage
+    repo: Repo
+    installation: int
+
+    def evaluations(self) -> list[str]:
+        """The states of all evaluations, oldest first."""
+        query = (
+            select(evaluations.c.state)
+            .join(group_table)
+            .where(group_table.c.repository_id == self.repo.id)
+            .order_by(evaluations.c.id)
+        )
+        with self.stage.database.connect() as connection:
+            return list(connection.scalars(query))
+
+    def kinds(self) -> dict[str, int]:
+        """How many jobs of each kind there were, without the reading of deliveries."""
+        counts = Counter(kind for kind, _, _ in self.jobs(jobs.c.kind != "record_event"))
+        return dict(counts)
+
+    def outcomes(self, issue: int) -> list[tuple[int, str, str | None]]:
+        """What became of an issue's rivals: pull request, kind, reason."""
+        rows = self.outcome_rows(issue)
+        return [(row.pull, row.kind.value, row.reason) for row in rows]
+
+    def outcome_rows(self, issue: int) -> tuple[OutcomeRow, ...]:
+        """What became of an issue's rivals, whole."""
+        with self.stage.database.connect() as connection:
+            group = groups.group_of(connection, self.repo.id, issue)
+            return outcomes.rows_for_group(connection, group.id) if group else ()
+
+    def has_reached(self, state: str) -> bool:
+        """Whether the newest evaluation is as far as this."""
+        order = ["collected", "verified", "published"]
+        states = self.evaluations()
+        return bool(states) and order.index(states[-1]) >= order.index(state)
+
+    def running(self, kind: str) -> bool:
+        """Whether a job of this kind is at work."""
+        return bool(self.jobs((jobs.c.kind == kind) & (jobs.c.state == "running")))
+
+    def postponed(self, kind: str) -> bool:
+        """Whether a job of this kind waits after an attempt."""
+        waits = (jobs.c.state == "ready") & jobs.c.error.is_not(None)
+        return bool(self.jobs((jobs.c.kind == kind) & waits))
+
+    def waiting(self, issue: int) -> str | None:
+        """Why the bot does not judge an issue."""
+        with self.stage.database.connect() as connection:
+            return groups.group_of(connection, self.repo.id, issue).waiting
+
+    def checkout(self) -> Path:
+        """Where the repository's git objects lie."""
+        return self.stage.checkouts / f"{self.repo.id}.git"
+
+    def rows(self) -> dict[str, int]:
+        """What is stored of the installation."""
+        tables = (installations.c.id, repositories.c.installation_id, deliveries.c.installation_id)
+        with self.stage.database.connect() as connection:
+            return {
+                column.table.name: count
+                for column in tables
+                if (
+                    count := connection.execute(
+                        select(text("count(*)"))
+                        .select_from(column.table)
+                        .where(column == self.installation)
+                    ).scalar()
+                )
+            }
+
+    def due_within(self, seconds: float) -> list[tuple[str, str, str | None]]:
+        soon = text(f"now() + interval '{seconds} s'")
+        return self.jobs(jobs.c.state.in_(["ready", "running"]) & (jobs.c.run_after < soon))
+
+    def jobs(self, where: object) -> list[tuple[str, str, str | None]]:
+        query = select(jobs.c.kind, jobs.c.state, jobs.c.error).where(
+            jobs.c.installation_id == self.installation, where
+        )
+        with self.stage.database.connect() as connection:
+            return [tuple(row) for row in connection.execute(query)]
