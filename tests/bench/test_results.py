@@ -1,0 +1,53 @@
+"""The record of a bench keeps what it is told; nothing here is timed."""
+
+import pytest
+
+from tests.bench.figures import Figure, at_least, at_most, percentile
+from tests.bench.results import Machine, Section, cells, page, read, save
+
+MACHINE = Machine(2, "a processor", "Linux 6", "3.11", "18", {"psycopg": "3"})
+QUICKER = Figure(
+    *("W1", "webhook", "req/s", (80.0, 100.0, 90.0), "the floor", (100.0, 100.0, 180.0)),
+    ratio_asked=at_least(0.6),
+)
+SMALLER = Figure("W5", "memory", "MB", (140.0,), asked=at_most(130), note="after load")
+
+
+def section(subject, *figures):
+    return Section(subject, "How.", "2026-11-21 05:00 UTC", (0.1, 0.2), MACHINE, figures)
+
+
+def test_a_ratio_is_the_median_pair_by_pair():
+    assert QUICKER.ratio == 0.8
+    assert QUICKER.holds is True
+    assert SMALLER.holds is False
+
+
+def test_an_anchor_that_did_not_run_decides_nothing():
+    alone = Figure("W3", "webhook", "req/s", (80.0,), "not run: no Python 3.12", (), at_least(5))
+    assert alone.holds is None
+    assert cells(alone)[4] == "not run: no Python 3.12"
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.5, 2), (0.99, 4), (0.25, 1), (0.0, 1)])
+def test_a_percentile_is_a_value_that_was_seen(share, expected):
+    assert percentile([4, 2, 1, 3], share) == expected
+
+
+def test_subjects_that_were_not_run_keep_their_place(tmp_path):
+    save([section("webhook", QUICKER)], tmp_path)
+    save([section("queue", SMALLER)], tmp_path)
+    assert read(tmp_path / "benchmarks.json") == [
+        section("queue", SMALLER),
+        section("webhook", QUICKER),
+    ]
+
+
+def test_the_page_says_what_was_asked_and_whether_it_holds():
+    assert [
+        line for line in page([section("all", QUICKER, SMALLER)]).splitlines() if "W" in line
+    ] == [
+        "| W1 | webhook | req/s | 90 (80..100) | the floor: 100 | 0.80 | ≥ 0.6 × | yes |",
+        "| W5 | memory | MB | 140 | – | – | ≤ 130 MB | **no** |",
+        "- W5: after load",
+    ]
