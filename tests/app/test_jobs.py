@@ -7,6 +7,7 @@ import pytest
 from app.jobs import (
     KINDS,
     EvaluateIssue,
+    ForgetCheckout,
     Job,
     LocateIssues,
     MeasureSurvival,
@@ -36,6 +37,7 @@ EXAMPLES = [
     (Reconcile(7, 70), "reconcile:70"),
     (PurgeData(7, 70), "purge_data:7:70"),
     (PurgeData(7, None), "purge_data:7:all"),
+    (ForgetCheckout(7, 70), "forget_checkout:70"),
 ]
 
 
