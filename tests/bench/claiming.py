@@ -93,6 +93,7 @@ def _claims(queue: _Queue) -> list[Figure]:
             *("Q1 aim", what, "claims/s", tuple(one.ours), "psycopg: one statement"),
             tuple(one.beside),
             ratio_asked=at_least(0.5),
+            note="an aim, no must; a quarter of ours asks whether the pooled connection still lives",
         ),
     ]
 
