@@ -1,4 +1,4 @@
-# Five verbs a contributor needs; `make` alone prints them.
+# The verbs a contributor needs; `make` alone prints them.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory

@@ -61,7 +61,7 @@ def serve(
 def worker(
     queues: Annotated[
         str, typer.Option(help="Comma-separated queues; each asks only for the secrets it needs.")
-    ] = "events,github,verify",
+    ] = "events,github",
     concurrency: Annotated[int | None, typer.Option(help="Child processes.")] = None,
 ) -> None:
     """A worker process: claims jobs from PostgreSQL and carries them out."""

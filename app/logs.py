@@ -3,8 +3,9 @@
 import json
 import logging
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
-from app.github.redaction import redact
+from app.github.redaction import redact, remember
 from app.settings import LogSettings
 
 
@@ -28,6 +29,12 @@ class _Json(logging.Formatter):
         if record.exc_info:
             fields["trace"] = self.formatException(record.exc_info)
         return redact(json.dumps(fields))
+
+
+def hide_passwords(*urls: str) -> None:
+    """Mask the passwords in these addresses wherever this process writes."""
+    for url in urls:
+        remember(urlsplit(url).password or "")
 
 
 def configure(settings: LogSettings) -> None:

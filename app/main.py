@@ -53,6 +53,7 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
     `decide` replaces what the bot makes of a delivery.
     """
     database_url = settings.database.database_url
+    logs.hide_passwords(database_url, settings.broker.redis_url)
     pool = deliveries.pool(database_url, size=settings.database.pool_size)
     database = engine(database_url, pool_size=2)
     metrics, doorbell = Metrics(), Doorbell(settings.broker.redis_url)

@@ -67,10 +67,21 @@ class IdentitySettings(_Settings):
     github_url: str = "https://github.com"
     """github.com, or the base URL of a GitHub Enterprise Server."""
 
+    @field_validator("github_url")
+    @classmethod
+    def _with_scheme(cls, value: str) -> str:
+        return _base_url(value)
+
     @property
     def host(self) -> str:
         """Where GitHub's pages are, such as `github.com`."""
         return urlsplit(self.github_url).netloc
+
+
+def _base_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
+        raise ValueError(f"{value!r} is no base URL: write https://host")
+    return value
 
 
 class WebhookSettings(_Settings):
@@ -108,14 +119,27 @@ class GitHubSettings(_Settings):
     checkout_dir: Path = Path.home() / ".cache" / "r4p" / "checkouts"
     """Bare repositories, fetched into and never checked out."""
 
+    @field_validator("github_url")
+    @classmethod
+    def _with_scheme(cls, value: str) -> str:
+        return _base_url(value)
+
     @model_validator(mode="after")
     def _one_key(self) -> "GitHubSettings":
         if (self.private_key is None) == (self.private_key_path is None):
             raise ValueError("set exactly one of R4P_PRIVATE_KEY and R4P_PRIVATE_KEY_PATH")
+        try:
+            text = self.key().get_secret_value()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"R4P_PRIVATE_KEY_PATH: {self.private_key_path} can't be read ({error})"
+            ) from None
+        if "PRIVATE KEY-----" not in text:
+            raise ValueError("the private key is not in PEM form: give the file GitHub made")
         return self
 
     def key(self) -> SecretStr:
-        """The private key's PEM text. Raises OSError when the file can't be read."""
+        """The private key's PEM text."""
         if self.private_key is not None:
             return self.private_key
         return SecretStr(self.private_key_path.read_text() if self.private_key_path else "")

@@ -15,14 +15,14 @@ from typing import Self
 import httpx
 
 from app.db import migrate
-from app.embedded import Embedded
+from app.embedded import Embedded, EmbeddedError
 from app.processes import Process, all_processes
 from app.settings import GitHubSettings, WebhookSettings, check
 
 START_SECONDS = 60
 STOP_SECONDS = 30
 RESTARTS = 5
-"""A child that dies this often is not restarted again."""
+"""A child that dies more often than this within an hour is not restarted again."""
 
 
 class BotDown(Exception):
@@ -50,7 +50,8 @@ class _Child:
     process: Process
     log: Path
     popen: subprocess.Popen[bytes]
-    restarts: int = 0
+    restarts: list[float] = field(default_factory=list)
+    """When it was restarted, on the monotonic clock, within the last hour."""
 
     def tail(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
@@ -101,9 +102,11 @@ class Bot:
         for child in self.children:
             if child.popen.poll() is None:
                 continue
-            if child.restarts >= RESTARTS:
+            now = time.monotonic()
+            child.restarts = [at for at in child.restarts if now - at < 3_600.0]
+            if len(child.restarts) >= RESTARTS:
                 raise BotDown(f"{child.process.name} keeps dying:\n{child.tail()}")
-            child.restarts += 1
+            child.restarts.append(now)
             child.popen = self._spawn(child.process, child.log)
 
     def stop(self) -> None:
@@ -123,6 +126,7 @@ class Bot:
 
     def _spawn(self, process: Process, log: Path) -> subprocess.Popen[bytes]:
         settings = {
+            "R4P_CHECKOUT_DIR": str(self.data.resolve() / "checkouts"),
             **self.environment,
             "R4P_DATABASE_URL": self.services.database_url,
             "R4P_REDIS_URL": self.services.redis_url,
@@ -167,7 +171,7 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
             sys.stderr.write(f"r4p: up at {bot.url}, logs in {data / 'logs'}; Ctrl-C stops it\n")
             while not stopped.wait(1.0):
                 bot.check()
-    except BotDown as error:
+    except (BotDown, EmbeddedError) as error:
         sys.stderr.write(f"r4p: {error}\n")
         return 1
     return 0

@@ -87,21 +87,20 @@ def prepare(choice: EngineChoice) -> Path:
 
     Raises EngineDown for a name that isn't in the catalogue, WeightsUnavailable when no source has the file.
     """
-    from model import weights
-
     cache: Path = _given(choice.cache, choice, "cache")
+    try:
+        from model import weights
+        from model.engines import dequantise
+    except ImportError as error:
+        raise EngineDown(
+            f"the embedded model needs {error.name}: install r4p-bot[local], or give an engine's URL"
+        ) from error
     file = weights.CATALOGUE.get(choice.model or DEFAULT_MODEL)
     if file is None:
         raise EngineDown(
             f"no embedded model is called {choice.model!r}; there are {', '.join(weights.CATALOGUE)}; "
             "any other model needs an engine's URL"
         )
-    try:
-        from model.engines import dequantise
-    except ImportError as error:
-        raise EngineDown(
-            f"the embedded model needs {error.name}: install r4p-bot[local], or give an engine's URL"
-        ) from error
     copy = dequantise.copy_of(file, cache)
     if copy.is_dir():
         return copy

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Engine
 
+from app import logs
 from app.db.session import engine
 from app.db.store.effects import PostgresEffects
 from app.db.store.etags import PostgresEtags
@@ -20,6 +21,7 @@ from app.github.connection import Connection as GitHub
 from app.github.endpoints import endpoints
 from app.github.limiter import Limiter
 from app.github.publisher import Publisher
+from app.github.redaction import remember
 from app.github.transport import Transport
 from app.jobs import (
     EvaluateIssue,
@@ -111,6 +113,7 @@ class Parts:
         """R4P on the chosen engine; an embedded model is loaded now."""
         settings = load(EngineSettings)
         key = settings.engine_api_key
+        remember(key.get_secret_value() if key else "")
         choice = EngineChoice(
             name=settings.chosen,
             model=settings.model,
@@ -193,7 +196,9 @@ def handlers(parts: Parts) -> dict[str, Handler]:
 
 def runtime(pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]) -> Runtime:
     """What this worker process works with; opens its own connections."""
-    database = engine(load(DatabaseSettings).database_url, pool_size=4)
+    database_url = load(DatabaseSettings).database_url
+    logs.hide_passwords(database_url, broker.redis_url)
+    database = engine(database_url, pool_size=4)
     doorbell = Doorbell(broker.redis_url)
     return Runtime(
         Runner(database, handlers(Parts(database, pace)), doorbell, pace, stopping),

@@ -20,6 +20,7 @@ from app.demo.standin.client import CheckFacts, CommentFacts, StandInError
 from app.demo.terminal import Steps
 from app.demo.watching import TookTooLong, Watch
 from app.demo.world import MAINTAINER, World, running
+from app.embedded import EmbeddedError
 from app.jobs import Json
 from app.settings import EngineSettings, load
 from app.up import BotDown
@@ -35,6 +36,10 @@ SETTLED = frozenset({"merged", "merged_after_changes", "closed"})
 
 class DemoFailed(Exception):
     """The bot did not do its job; the message says what is missing."""
+
+
+FAILURES = (DemoFailed, TookTooLong, BotDown, EmbeddedError, StandInError, ModelError)
+"""What ends the demo with one line instead of a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ def play(*, json_file: Path | None, keep: bool) -> int:
                 json_file.write_text(json.dumps(result, indent=2) + "\n")
             if keep:
                 _linger(story, world)
-    except (DemoFailed, TookTooLong, BotDown, StandInError, ModelError) as error:
+    except FAILURES as error:
         story.steps.console.print(f"r4p: the demo failed: {error}", markup=False)
         story.steps.console.print(f"r4p: logs are kept in {data}", markup=False)
         return 1

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from app.github.redaction import remember
-from app.logs import configure
+from app.logs import configure, hide_passwords
 from app.settings import LogSettings
 
 TOKEN = "ghs_12345_" + "eyJhbGciOiJSUzI1NiJ9." * 20
@@ -38,3 +38,10 @@ def test_json_is_one_object_a_line(capsys):
     logging.getLogger("worker").debug("too quiet")
     (line,) = capsys.readouterr().err.splitlines()
     assert json.loads(line)["message"] == "two\nlines"
+
+
+def test_the_passwords_of_our_stores_are_masked(capsys):
+    hide_passwords("postgresql://r4p:a-long-password@postgres/r4p", "redis+socket:///run/valkey")
+    configure(LogSettings())
+    logging.getLogger("app").error("no route to postgresql://r4p:a-long-password@postgres/r4p")
+    assert "a-long-password" not in capsys.readouterr().err

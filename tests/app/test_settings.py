@@ -16,6 +16,9 @@ from app.settings import (
 OURS = ("APP_ID", "PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET", "DATABASE_URL", "ENGINE_URL")
 
 
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
+
+
 @pytest.fixture(autouse=True)
 def clean(monkeypatch):
     for name in OURS:
@@ -49,10 +52,10 @@ def test_exactly_one_form_of_the_private_key_is_given(monkeypatch, tmp_path):
     with pytest.raises(SettingsError, match="exactly one of R4P_PRIVATE_KEY and"):
         load(GitHubSettings)
     path = tmp_path / "app.pem"
-    path.write_text("the key")
+    path.write_text(PEM)
     monkeypatch.setenv("R4P_PRIVATE_KEY_PATH", str(path))
-    assert load(GitHubSettings).key().get_secret_value() == "the key"
-    monkeypatch.setenv("R4P_PRIVATE_KEY", "the key")
+    assert load(GitHubSettings).key().get_secret_value() == PEM
+    monkeypatch.setenv("R4P_PRIVATE_KEY", PEM)
     with pytest.raises(SettingsError, match="exactly one"):
         load(GitHubSettings)
 
@@ -73,3 +76,22 @@ def test_the_host_is_that_of_the_github_in_use(monkeypatch):
     assert load(IdentitySettings).host == "github.com"
     monkeypatch.setenv("R4P_GITHUB_URL", "https://ghes.example:8443")
     assert load(IdentitySettings).host == "ghes.example:8443"
+
+
+def test_a_key_that_is_not_there_or_none_is_refused_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("R4P_APP_ID", "7")
+    monkeypatch.setenv("R4P_PRIVATE_KEY_PATH", str(tmp_path / "none.pem"))
+    with pytest.raises(SettingsError, match=r"none\.pem can't be read"):
+        load(GitHubSettings)
+    (tmp_path / "none.pem").write_text("ssh-rsa AAAA")
+    with pytest.raises(SettingsError, match="not in PEM form"):
+        load(GitHubSettings)
+
+
+@pytest.mark.parametrize("kind", [GitHubSettings, IdentitySettings])
+def test_a_base_url_without_a_scheme_is_refused_at_once(monkeypatch, kind):
+    monkeypatch.setenv("R4P_APP_ID", "7")
+    monkeypatch.setenv("R4P_PRIVATE_KEY", PEM)
+    monkeypatch.setenv("R4P_GITHUB_URL", "ghe.example.com")
+    with pytest.raises(SettingsError, match="write https://host"):
+        load(kind)

@@ -1,0 +1,23 @@
+"""Each process is told only the secrets its work needs."""
+
+import pytest
+
+from app.processes import SECRETS, all_processes
+
+GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
+
+
+@pytest.mark.parametrize(
+    ("name", "secrets"),
+    [
+        ("web", {"R4P_WEBHOOK_SECRET"}),
+        ("github", {"R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH"}),
+        ("verify", {"R4P_ENGINE_API_KEY"}),
+        ("beat", set()),
+    ],
+)
+def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
+    (process,) = [one for one in all_processes("127.0.0.1", 8000) if one.name == name]
+    environment = process.environment(GIVEN)
+    assert SECRETS & environment.keys() == secrets
+    assert environment["R4P_DATABASE_URL"] == "postgresql://"
