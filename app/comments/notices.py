@@ -40,6 +40,5 @@ def _broken(error: ConfigError, path: str) -> str:
         [
             f"**`{path}` can't be used.** Merged like this, the last good settings stay in force.",
             "\n".join(lines),
-            "`r4p config validate` checks the file before it is pushed.",
         ]
     )

@@ -1,5 +1,6 @@
 """The pages say what is true: files they name exist, commands run, settings are read."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 ]
+COMMENTS = sorted((ROOT / "app/comments").glob("*.py"))
 README = (ROOT / "README.md").read_text()
 
 
@@ -39,6 +41,18 @@ def test_every_command_of_the_readme_is_one():
     assert named - known == set()
     for command in sorted(known):
         assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize("module", COMMENTS, ids=lambda module: module.name)
+def test_every_command_that_a_comment_names_is_one(module):
+    known = {command.name or command.callback.__name__ for command in main.registered_commands}
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    named = {word for text in texts for word in re.findall(r"`(?:bin/)?r4p ([a-z]+)", text)}
+    assert named - known == set()
 
 
 def test_every_verb_of_the_makefile_that_is_named_exists():

@@ -247,9 +247,7 @@ def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
 **`.github/r4p.yml` can't be used.** Merged like this, the last good settings stay in force.
 
 - line 2: unknown key `trigers`: did you mean `triggers`?
-- x @|mona
-
-`r4p config validate` checks the file before it is pushed."""
+- x @|mona"""
     )
 
 
