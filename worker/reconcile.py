@@ -31,6 +31,7 @@ from model.domain import (
 )
 from worker.context import Context
 from worker.verify import document
+from worker.views import NOT_FINISHED
 
 MISSED_WITHIN = timedelta(days=1)
 """An unknown pull request that last moved earlier was seen, and names no issue."""
@@ -89,7 +90,7 @@ def _give_up(connection: Connection) -> None:
         evaluation = evaluations.load(connection, identity)
         if evaluation is None:
             continue
-        verdict = no_verdict(evaluation, error)
+        verdict = no_verdict(evaluation)
         evaluations.save_verdict(
             connection,
             identity,
@@ -107,16 +108,15 @@ def _publish(connection: Connection) -> Iterator[Planned]:
             yield Planned(publish)
 
 
-def no_verdict(evaluation: Evaluation, error: str) -> GroupVerdict:
-    """Nothing could be judged, and why; never mistaken for an incorrect patch (pure)."""
-    reason = f"The verifier gave up: {error.splitlines()[0][:200]}"
+def no_verdict(evaluation: Evaluation) -> GroupVerdict:
+    """Nothing could be judged; never mistaken for an incorrect patch (pure)."""
     return GroupVerdict(
         patches=tuple(
             PatchVerdict(
                 id=patch_id(judged.candidate.pull),
                 verdict=Verdict.NOT_JUDGED,
                 votes=VoteCount(none=evaluation.votes),
-                reason=reason,
+                reason=NOT_FINISHED,
                 coverage=Coverage(judged.candidate.files, 0),
             )
             for judged in evaluation.judged

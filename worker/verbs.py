@@ -26,7 +26,7 @@ from app.jobs import EvaluateIssue, Planned, VerifyGroup
 from app.policy import BY_COMMAND
 from worker.context import Context
 from worker.report import comment_url
-from worker.views import members_of, verdict_view
+from worker.views import NOT_FINISHED, members_of, verdict_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _stage(
     if newest is None:
         return (Stage.WAITING, group.waiting) if group.waiting else (Stage.NOTHING, None)
     if newest.failure is not None:
-        return Stage.FAILED, newest.failure
+        return Stage.FAILED, NOT_FINISHED
     if newest.state != "collected":
         return Stage.JUDGED, group.waiting
     running = jobs.progress_of(connection, VerifyGroup.key_of(newest.id))

@@ -1,4 +1,4 @@
-"""What is stored of a group becomes what the bot tells about it (pure)."""
+"""What is stored of a group becomes what the bot tells about it."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, cast
@@ -15,6 +15,9 @@ from model.verdict_json import patches_from_json
 
 DEMONSTRATION_ENGINE = "local_transformers"
 """The embedded models judge at chance; they are there to show the pipeline."""
+
+NOT_FINISHED = "the verifier could not finish; the operator's log says why"
+"""All that the public reads of a failure; what it was stays in the database."""
 
 
 def verdict_view(

@@ -1,6 +1,11 @@
 """Engines that babble, choke or are away, and patches that can't be judged: never "incorrect" by failure."""
 
 import pytest
+from sqlalchemy import text
+
+from worker.views import NOT_FINISHED
+
+FAILURES = text("select failure from evaluations where failure is not null")
 
 pytestmark = pytest.mark.services
 
@@ -84,6 +89,11 @@ def test_a_verifier_that_gave_up_is_told_and_judged_on_request(story):
     story.wait_for(lambda: story.has_reached("published"))
     said = story.verdict(issue)
     assert set(said.rows.values()) == {"Not judged"}
-    assert "The verifier gave up" in said.body
+    with story.stage.database.connect() as connection:
+        (failure,) = connection.execute(FAILURES).scalars()
+    texts = [said.body, *(f"{c.title} {c.summary}" for c in map(story.check, pulls))]
+    assert all(NOT_FINISHED in text for text in texts)
+    assert failure not in NOT_FINISHED
+    assert not any(failure.splitlines()[0] in text for text in texts)
     story.command(issue, "/r4p verify")
     assert story.verdict(issue).rows == {pulls[0]: "Correct", pulls[1]: "Incorrect"}
