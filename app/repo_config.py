@@ -49,12 +49,6 @@ class Comments(StrEnum):
     """Only when somebody asked by command; otherwise the check runs speak alone."""
 
 
-class CommentOn(StrEnum):
-    """Where the comment stands."""
-
-    ISSUE = "issue"
-
-
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
@@ -88,8 +82,6 @@ class RepoConfig(BaseModel):
     comments: Comments = Comments.OUTCOMES
     """When the one comment is written. `all`: after every judgement. `outcomes`: when a patch was
     found correct or incorrect. `none`: only when asked by command."""
-    comment_on: CommentOn = CommentOn.ISSUE
-    """Where the comment stands: on the issue, where all its pull requests meet."""
     paths: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
     """Only judge pull requests that touch one of these; `**` crosses folders. Empty: all."""
     ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()

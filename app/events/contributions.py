@@ -17,7 +17,7 @@ from app.events.payload import BODY_LIMIT, Payload
 from app.events.source import NAME_LIMIT, Source, read_actor
 from app.identifiers import CommentId, IssueNumber, PullNumber
 
-CONFIG_PATHS = (".github/r4p.yml", ".r4p.yml")
+CONFIG_PATHS = (".github/r4p.yml",)
 """Where a repository's configuration may stand on its default branch; the first found wins."""
 
 _COMMITS_LISTED = 2_048  # GitHub lists no more in one push

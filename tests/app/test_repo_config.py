@@ -9,7 +9,6 @@ from pydantic import ValidationError
 import app.repo_config
 from app.repo_config import (
     WITHOUT_FILE,
-    CommentOn,
     Comments,
     ConfigError,
     Mode,
@@ -28,7 +27,6 @@ min_candidates: 3
 quiet_minutes: 0
 votes: 8
 comments: all
-comment_on: issue
 paths:
   - src/**
   - "*.py"
@@ -65,7 +63,6 @@ def test_every_key_is_read():
         quiet_minutes=0,
         votes=8,
         comments=Comments.ALL,
-        comment_on=CommentOn.ISSUE,
         paths=("src/**", "*.py"),
         ignore_authors=("renovate[bot]",),
     )
@@ -92,7 +89,6 @@ def test_a_configuration_does_not_change():
             "line 3: `mode` can't be `loud`: choose `shadow`, `advisory` or `enforce`",
         ),
         ("version: 1\nmode: off", "line 2: `mode` can't be `off`: choose `shadow`, `advisory` or `enforce`"),
-        ("version: 1\ncomment_on: pr", "line 2: `comment_on` can't be `pr`: choose `issue`"),
         ("version: 1\nvotes: 99", "line 2: `votes` can't be `99`: give a whole number from 1 to 32"),
         ("version: 1\nvotes: four", "line 2: `votes` can't be `four`: give a whole number from 1 to 32"),
         ("version: 1\nvotes: 1.5", "line 2: `votes` can't be `1.5`: give a whole number from 1 to 32"),
