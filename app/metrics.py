@@ -8,7 +8,6 @@ from typing import Final
 
 HELP: Final[Mapping[str, str]] = {
     "r4p_deliveries_total": "Webhook deliveries answered by this process, by event and outcome.",
-    "r4p_deliveries_ignored_total": "Deliveries that nothing follows from, by reason.",
     "r4p_doorbell_failures_total": "Rings that the broker did not take; the sweeper rings again.",
     "r4p_jobs": "Jobs in the queue of record, by queue and state.",
     "r4p_jobs_lag_seconds": "How long the oldest due job of a queue has waited.",
