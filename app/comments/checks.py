@@ -54,7 +54,7 @@ def check_run(view: VerdictView, row: Row, comment_url: str | None = None) -> Ch
         conclusion=_conclusion(row.verdict.verdict, view.mode),
         title=_title(view, row)[:_TITLE_LIMIT],
         summary=_summary(view, row, comment_url),
-        details_url=view.page or comment_url,
+        details_url=comment_url,
         buttons=BUTTONS,
     )
 

@@ -115,14 +115,12 @@ def _demonstration() -> str:
 
 def _table(rows: Sequence[Row]) -> str:
     with_probability = any(row.verdict.probability is not None for row in rows)
-    with_ci = any(row.ci for row in rows)
     head = ["PR", "Verdict", "Agreement"]
-    head += ["P(correct)"] * with_probability + ["CI"] * with_ci + ["Commit", "Link"]
+    head += ["P(correct)"] * with_probability + ["Commit", "Link"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
         cells = [f"#{row.pull}", _verdict(row), agreement(row.verdict)]
         cells += [probability(row.verdict.probability)] * with_probability
-        cells += [phrase(row.ci or "–", 40)] * with_ci
         cells += [_commit(row), LINKS[row.strength]]
         lines.append(cells)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -139,7 +137,7 @@ def _commit(row: Row) -> str:
 def _how(view: VerdictView) -> str:
     """How the answer came about, in one line."""
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
-    if len(view.rows) + len(view.alternatives) == 1:
+    if len(view.rows) == 1:
         together = "alone, without a rival to compare it with"
     unread = view.asked - view.valid
     votes = "1 vote" if view.asked == 1 else f"{view.asked} votes, each in another order"
@@ -165,12 +163,6 @@ def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
         yield from _row_notes(row)
     if view.issue_findings:
         yield f"The issue's text held {_found(view.issue_findings)}; the model read it without."
-    if view.alternatives:
-        right = sum(one.verdict is Verdict.CORRECT for one in view.alternatives)
-        yield (
-            f"The bot's own agents wrote {len(view.alternatives)} more to compare with; "
-            f"{right} of them judged correct."
-        )
     for left in view.left_out[:_NAMED_AT_MOST]:
         yield f"#{left.number} is left out: {one_line(left.reason, _REASON_LIMIT)}."
     if len(view.left_out) > _NAMED_AT_MOST:
@@ -213,11 +205,10 @@ def _reasons(rows: Sequence[Row], limit: int) -> str:
 
 
 def _footer(view: VerdictView) -> str:
-    details = f" [Details]({view.page})." if view.page else ""
     spent = view.tokens.prompt + view.tokens.completion
     return (
         "Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; "
         "`/r4p help` lists every command.\n\n"
         f"<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. "
-        f"{view.total_seconds:.0f} s, {spent:,} tokens.{details}</sub>"
+        f"{view.total_seconds:.0f} s, {spent:,} tokens.</sub>"
     )

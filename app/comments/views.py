@@ -34,8 +34,6 @@ class Row:
     strength: LinkStrength
     moved: bool = False
     """Commits were pushed since."""
-    ci: str | None = None
-    """What other checks concluded at that commit, such as `success`; None: not known."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -57,16 +55,12 @@ class VerdictView:
     total_seconds: float
     document: Json
     """The `r4p.verdict/1` object."""
-    alternatives: tuple[PatchVerdict, ...] = ()
-    """Fixes that the bot's own agents wrote, judged beside the pull requests."""
     left_out: tuple[LeftOut, ...] = ()
     issue_findings: tuple[Finding, ...] = ()
     is_demonstration: bool = False
     """The model is only there to show the pipeline."""
     config_problem: str | None = None
     """What is wrong with the configuration on the default branch; None: nothing."""
-    page: str | None = None
-    """The group's page; None: the installation has no public address."""
 
 
 class Stage(StrEnum):

@@ -83,12 +83,6 @@ def test_a_probability_is_shown_where_there_is_history():
     assert "Judged beside 2 other pull requests." in summary
 
 
-def test_the_groups_page_is_the_better_link():
-    assert check_run(view(page="https://r4p.example.org/17"), CORRECT, COMMENT).details_url == (
-        "https://r4p.example.org/17"
-    )
-
-
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_summary_fits_into_githubs_field(verdict):
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, verdict=verdict, reason="@" * 90_000))

@@ -65,7 +65,7 @@ Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; \
 
 def test_everything_worth_knowing_is_noted():
     rows = (
-        replace(with_probability(CORRECT, 0.94), ci="success"),
+        with_probability(CORRECT, 0.94),
         replace(INCORRECT, moved=True),
         replace(
             UNSURE,
@@ -82,9 +82,7 @@ def test_everything_worth_knowing_is_noted():
             parts=2,
             mode=Mode.ENFORCE,
             is_demonstration=True,
-            page="https://r4p.example.org/groups/17",
             issue_findings=(Finding.HTML_COMMENT,),
-            alternatives=(CORRECT.verdict, INCORRECT.verdict),
             left_out=(LeftOut(20, "it is a draft"),),
         )
     )
@@ -99,12 +97,12 @@ def test_everything_worth_knowing_is_noted():
 > Judged by the small demonstration model, which shows how the bot works. \
 Its verdicts are no better than guesses: don't act on them.
 
-| PR | Verdict | Agreement | P(correct) | CI | Commit | Link |
-| --- | --- | --- | --- | --- | --- | --- |
-| #12 | **Correct** | 4 of 4 | 94 % | success | `ccccccc` | closes it |
-| #15 | **Incorrect** | 3 of 4 | – | – | `fffffff`, changed since | closes it |
-| #16 | **Unsure** | 2 : 2 | – | – | `1010101` | keyword, other base |
-| #18 | **Not~judged** | – | – | – | `1212121` | closes it |
+| PR | Verdict | Agreement | P(correct) | Commit | Link |
+| --- | --- | --- | --- | --- | --- |
+| #12 | **Correct** | 4 of 4 | 94 % | `ccccccc` | closes it |
+| #15 | **Incorrect** | 3 of 4 | – | `fffffff`, changed since | closes it |
+| #16 | **Unsure** | 2 : 2 | – | `1010101` | keyword, other base |
+| #18 | **Not~judged** | – | – | `1212121` | closes it |
 
 Judged in 2 overlapping groups: 5 votes, each in another order (1 could not be read). \
 Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`.
@@ -115,12 +113,10 @@ Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`.
 the model was shown them as such.
 - #18 was not judged: the diff is longer than the model can read.
 - The issue's text held hidden HTML comments; the model read it without.
-- The bot's own agents wrote 2 more to compare with; 1 of them judged correct.
 - #20 is left out: it is a draft.
 
 """
     )
-    assert "[Details](https://r4p.example.org/groups/17)" in comment
 
 
 @pytest.mark.parametrize(
@@ -220,7 +216,6 @@ def test_the_worst_comment_still_fits():
         reason="@" * 5_000,
         moved=True,
         findings=tuple(Finding),
-        ci="\U0001f600" * 100,
     )
     many = tuple(LeftOut(n, "#" * 5_000) for n in range(100))
     comment = verdict_comment(
