@@ -124,7 +124,9 @@ class EvaluateIssue(Job):
 
     @property
     def key(self) -> str | None:
-        return f"evaluate_issue:{self.repository}:{self.issue}"
+        # A wish of a person is work of its own: no later event may absorb it unanswered.
+        own = ":command" if self.trigger == "command" else ""
+        return f"evaluate_issue:{self.repository}:{self.issue}{own}"
 
 
 @dataclass(frozen=True, slots=True)
