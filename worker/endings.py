@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.db.store.jobs import Fenced
-from app.github.errors import Ambiguous, GitHubDown, Permanent, RateLimited
-from model.errors import EngineDown, Superseded
+from app.github.errors import Ambiguous, GitHubDown, Permanent, RateLimited, Unauthorized
+from model.errors import EngineDown, Superseded, WeightsUnavailable
 from worker.errors import GiveUp, Postponed
 
 OUTAGE_SECONDS = 30.0
@@ -63,11 +63,11 @@ def ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
             return NotOurs()
         case Superseded():
             return Aside()
-        case GiveUp() | Permanent():
-            return Dead()
     wait = _wait(error, now)
     if wait is not None:
         return Again(wait, counts=False)
+    if isinstance(error, GiveUp | Permanent):
+        return Dead()
     if attempts.attempt >= attempts.limit:
         return Dead()
     lost = isinstance(error, Ambiguous)
@@ -81,6 +81,8 @@ def _wait(error: Exception, now: datetime) -> float | None:
             return error.after_seconds
         case RateLimited():
             return min(max((error.retry_at - now).total_seconds(), 0.0), LONGEST_SECONDS)
-        case GitHubDown() | EngineDown():
+        case GitHubDown() | EngineDown() | WeightsUnavailable():
+            return OUTAGE_SECONDS
+        case Unauthorized():  # a clock that is off, a key just changed: it would bury every job
             return OUTAGE_SECONDS
     return None

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.db.store.jobs import Fenced
-from app.github.errors import Ambiguous, GitHubDown, NotFound, RateLimited
-from model.errors import EngineDown, Superseded
+from app.github.errors import Ambiguous, GitHubDown, NotFound, RateLimited, Unauthorized
+from model.errors import EngineDown, Superseded, WeightsUnavailable
 from worker.endings import Again, Aside, Attempts, Dead, NotOurs, ending
 from worker.errors import GiveUp, Postponed
 
@@ -29,6 +29,8 @@ ENDINGS = [
     (rate_limited(100_000), Again(3_600, counts=False)),
     (GitHubDown("502"), Again(30, counts=False)),
     (EngineDown("refused"), Again(30, counts=False)),
+    (WeightsUnavailable("no network"), Again(30, counts=False)),
+    (Unauthorized("the clock is off"), Again(30, counts=False)),
     (Ambiguous("reset"), Again(30, counts=True)),
     (ValueError("a mistake of ours"), Again(5, counts=True)),
 ]
