@@ -88,10 +88,36 @@ def test_each_event_pushes_the_job_back_but_not_for_ever(database):
 
 def test_what_is_wanted_at_once_does_not_wait_for_a_burst_to_end(database):
     put(database, an_issue(trigger="pull_request"), delay=10)
-    (stored,) = put(database, an_issue(trigger="command"))
+    (stored,) = put(database, an_issue(trigger="reconcile"))
     assert stored.is_due
     put(database, an_issue(trigger="pull_request"), delay=10)
-    assert rows(database, "payload->>'trigger', run_after <= now()") == [("command", True)]
+    assert rows(database, "payload->>'trigger', run_after <= now()") == [("reconcile", True)]
+
+
+@pytest.mark.parametrize("delay", [0, 10])
+def test_what_somebody_asked_for_outlives_a_later_event(database, delay):
+    put(database, an_issue(trigger="command"))
+    put(database, an_issue(trigger="reconcile"), delay=delay)
+    assert rows(database, "payload->>'trigger', run_after <= now()")[0] == ("command", True)
+
+
+@pytest.mark.parametrize("end", [jobs.retry, jobs.postpone])
+def test_a_command_that_has_to_wait_does_not_give_way_to_an_event(database, end):
+    (asked,) = put(database, an_issue(trigger="command"))
+    claimed = jobs.claim(database, asked.id, LEASE)
+    put(database, an_issue(trigger="moved_head"), delay=300)
+    assert end(database, claimed, "GitHub is down", after_seconds=0)
+    assert jobs.claim(database, asked.id, LEASE).job == an_issue(trigger="command")
+
+
+def test_a_command_whose_worker_died_does_not_give_way_to_an_event(database):
+    (asked,) = put(database, an_issue(trigger="command"))
+    jobs.claim(database, asked.id, LEASE)
+    put(database, an_issue(trigger="moved_head"), delay=300)
+    let_leases_end(database)
+    with database.begin() as connection:
+        upkeep.release_expired(connection, max_attempts=3)
+    assert jobs.claim(database, asked.id, LEASE).job == an_issue(trigger="command")
 
 
 def test_one_call_with_the_same_work_twice_stores_it_once(database):
