@@ -91,6 +91,8 @@ class EvaluateIssueHandler:
                 context.enqueue(connection, _submit(connection, job, group, rivals, decision))
             else:
                 groups.set_waiting(connection, group, decision.reason)
+                # Of an issue that was closed meanwhile, or of rivals that are none any more.
+                _stop(connection, evaluations.take_back(connection, group))
         if isinstance(decision, Wait) and job.asked_in is not None:
             body = comments.waiting_reply(job.asked_in, decision)
             self.replies.send(stored.ref, job.issue, job.asked_in, body)
@@ -240,9 +242,14 @@ def _submit(
     if newest is not None and job.trigger != BY_COMMAND and newest.answers(new):
         return [] if newest.state != "verified" else [_publish(job, newest.id)]
     created = evaluations.create(connection, job.repository, new)
-    jobs.supersede(connection, [VerifyGroup.key_of(old) for old in created.superseded])
+    _stop(connection, created.superseded)
     verify = VerifyGroup(job.installation, job.repository, job.issue, created.id)
     return [Planned(verify)]
+
+
+def _stop(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
+    """Judge them no further."""
+    jobs.supersede(connection, [VerifyGroup.key_of(old) for old in replaced])
 
 
 def _publish(job: EvaluateIssue, evaluation: EvaluationId) -> Planned:

@@ -1,5 +1,6 @@
 """Every use case runs twice, and again after dying at each commit, and leaves what one run leaves."""
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -88,6 +89,18 @@ def test_collecting_too_few_answers_whoever_asked_once(twice, scene):
 
     left = twice(collecting(scene), arrange, lambda _: (scene.shown(), scene.stored()))
     assert left == ((["reply"], [], []), ([], 0, []))
+
+
+def test_what_was_submitted_is_taken_back_when_the_issue_is_closed(twice, scene):
+    def arrange(database):
+        scene.begin(*RESULTS)
+        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+        carry_out(database, collecting(scene), wanted)
+        scene.repo.close(scene.issue)
+        return replace(wanted, trigger="issue")
+
+    left = twice(collecting(scene), arrange, scene.stored)
+    assert left == (["superseded"], 0, [])
 
 
 def test_verifying_stores_each_vote_once(twice, scene):

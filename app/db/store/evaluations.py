@@ -127,6 +127,17 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
     return Created(identity, superseded)
 
 
+def take_back(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
+    """Supersede what was submitted of a group and isn't judged yet. Returns which those were."""
+    taken = connection.execute(
+        update(evaluations)
+        .where(evaluations.c.group_id == group, evaluations.c.state == "collected")
+        .values(state="superseded")
+        .returning(evaluations.c.id)
+    )
+    return tuple(EvaluationId(row.id) for row in taken)
+
+
 def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
     """One evaluation with its candidates in order; None when it was purged."""
     row = connection.execute(_select().where(evaluations.c.id == identity)).one_or_none()
