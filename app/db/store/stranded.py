@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from app.db.tables import evaluations, groups, installations, jobs, repositories
 from app.identifiers import EvaluationId
@@ -13,16 +13,16 @@ PUBLISHED_WITHIN: Final = timedelta(days=1)
 
 
 def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
-    """Evaluations that nobody will judge: their job gave up. With the reason."""
+    """Evaluations that nobody will judge: their job gave up or is gone. With the reason."""
     key = func.concat("verify_group:", evaluations.c.id)
     rows = connection.execute(
         select(evaluations.c.id, func.max(jobs.c.error).label("error"))
-        .join(jobs, jobs.c.key == key)
-        .where(evaluations.c.state == "collected", jobs.c.state == "dead", ~_at_work(key))
+        .outerjoin(jobs, and_(jobs.c.key == key, jobs.c.state == "dead"))
+        .where(evaluations.c.state == "collected", ~_at_work(key))
         .group_by(evaluations.c.id)
         .order_by(evaluations.c.id)
     )
-    return [(EvaluationId(row.id), row.error or "its worker died") for row in rows]
+    return [(EvaluationId(row.id), row.error or "its job ended without a verdict") for row in rows]
 
 
 def unpublished(connection: Connection) -> list[EvaluationId]:

@@ -1,0 +1,59 @@
+"""Evaluations that nobody works on any more, whatever became of their jobs."""
+
+import pytest
+
+from app.db.store import evaluations, jobs, stranded
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.jobs import Planned, VerifyGroup
+from tests.app.db.store import world
+from tests.app.db.store.stored import LEASE, execute
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def verify(database):
+    """The job that was to judge an evaluation, stored with it."""
+    with database.begin() as connection:
+        group = world.settle(connection)
+        candidate = Candidate(world.LATE, world.head_of(world.LATE), world.BASE, "diff", 1)
+        new = NewEvaluation(group, "issue", "advisory", 4, "Crash", "", (candidate,))
+        created = evaluations.create(connection, world.REPOSITORY, new)
+        job = VerifyGroup(world.INSTALLATION, world.REPOSITORY, world.ISSUE, created.id)
+        jobs.enqueue(connection, [Planned(job)])
+    return job
+
+
+def abandoned(database):
+    with database.connect() as connection:
+        return stranded.abandoned(connection)
+
+
+def test_what_waits_or_is_being_judged_is_not_abandoned(database, verify):
+    assert abandoned(database) == []
+    jobs.claim_next(database, verify.queue, LEASE)
+    assert abandoned(database) == []
+
+
+def test_an_evaluation_whose_job_gave_up_is_abandoned_for_its_reason(database, verify):
+    jobs.bury(database, jobs.claim_next(database, verify.queue, LEASE), "no engine")
+    assert abandoned(database) == [(verify.evaluation, "no engine")]
+
+
+@pytest.mark.parametrize("end", [jobs.finish, lambda *ours: jobs.step_aside(*ours, "stopped")])
+def test_an_evaluation_whose_job_ended_without_a_verdict_is_abandoned(database, verify, end):
+    end(database, jobs.claim_next(database, verify.queue, LEASE))
+    assert abandoned(database) == [(verify.evaluation, "its job ended without a verdict")]
+
+
+def test_an_evaluation_whose_job_was_tidied_away_is_abandoned(database, verify):
+    execute(database, "delete from jobs")
+    assert [identity for identity, _ in abandoned(database)] == [verify.evaluation]
+
+
+def test_what_was_judged_or_taken_back_is_not_abandoned(database, verify):
+    jobs.finish(database, jobs.claim_next(database, verify.queue, LEASE))
+    with database.begin() as connection:
+        evaluations.mark_superseded(connection, verify.evaluation)
+    assert abandoned(database) == []
