@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sqlalchemy import Connection, Engine
@@ -18,6 +18,8 @@ from app.settings import QueueSettings
 ROOM: Final = 16
 """Rings that may lie in a queue unheard; more would only pile up while its workers are busy."""
 ETAG_DAYS: Final = 30
+JOB_DAYS: Final = 30
+"""How long ended jobs can be looked at; those that gave up stay until somebody sees to them."""
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ Tick = Callable[[Connection], Sequence[Planned]]
 """Decides by the clock what is worth looking at again; runs in one short transaction."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Upkeep:
     """Keeps the queue of record moving. Harmless when several do it at once."""
 
@@ -33,6 +35,8 @@ class Upkeep:
     doorbell: Doorbell
     pace: QueueSettings
     ticks: Mapping[str, Tick]
+    _said: int = field(default=0, init=False)
+    """How many had given up when this process last said so."""
 
     def sweep(self) -> int:
         """Take back jobs whose lease ended, then ring for what is due. Returns how often it rang."""
@@ -40,14 +44,17 @@ class Upkeep:
         return sum(self._ring(queue) for queue in Queue)
 
     def tidy(self) -> None:
-        """Drop what nobody needs any more, and say how much has given up.
+        """Drop what nobody needs any more, and say how much has given up when that changed.
 
         Deliveries are kept: what training learns from can be derived from them again.
         """
         with self.database.begin() as connection:
             upkeep.prune_etags(connection, ETAG_DAYS)
+            upkeep.prune_jobs(connection, JOB_DAYS)
             dead = upkeep.dead(connection, limit=1_000)
-        if dead:
+        changed = len(dead) != self._said
+        self._said = len(dead)
+        if dead and changed:
             log.warning("%d jobs have given up, the newest: %s", len(dead), dead[0])
 
     def tick(self, name: str) -> tuple[StoredJob, ...]:

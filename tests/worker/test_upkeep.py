@@ -68,6 +68,26 @@ def test_tidying_says_what_has_given_up(database, upkeep, caplog):
     assert "no use" in caplog.text
 
 
+def test_tidying_says_again_what_has_given_up_only_when_that_changed(database, upkeep, caplog):
+    put(database, a_pull(1))
+    execute(database, "update jobs set state = 'dead', error = 'no use'")
+    upkeep.tidy()
+    upkeep.tidy()
+    assert caplog.text.count("have given up") == 1
+    put(database, a_pull(2))
+    execute(database, "update jobs set state = 'dead', error = 'no use'")
+    upkeep.tidy()
+    assert "2 jobs have given up" in caplog.text
+
+
+def test_tidying_drops_what_was_done_long_ago(database, upkeep):
+    put(database, a_pull(1), a_pull(2))
+    execute(database, "update jobs set state = 'done', finished_at = now() - interval '40 days'")
+    execute(database, "update jobs set finished_at = now() where payload->>'pull' = '2'")
+    upkeep.tidy()
+    assert rows(database, "payload->>'pull'") == ["2"]
+
+
 def test_the_clock_sends_only_tasks_that_exist_and_none_outlives_its_period(services):
     broker = BrokerSettings(redis_url=services.redis_url)
     celery = celery_app.create(broker, QueueSettings(), lambda *_: None)

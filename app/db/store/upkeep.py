@@ -133,3 +133,10 @@ def prune_etags(connection: Connection, days: int) -> int:
     """Drop revalidation answers nobody has used for so long."""
     age = func.make_interval(0, 0, 0, days)
     return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
+
+
+def prune_jobs(connection: Connection, days: int) -> int:
+    """Drop jobs that ended well, or were replaced, so long ago. Those that gave up are kept."""
+    age = func.make_interval(0, 0, 0, days)
+    ended = jobs.c.state.in_(("done", "superseded")) & (jobs.c.finished_at < func.now() - age)
+    return connection.execute(delete(jobs).where(ended)).rowcount

@@ -75,3 +75,18 @@ def test_etags_nobody_used_for_long_are_dropped(database):
     )
     with database.begin() as connection:
         assert upkeep.prune_etags(connection, days=30) == 1
+
+
+def test_jobs_that_ended_long_ago_are_dropped_but_not_those_that_gave_up(database):
+    put(database, *(a_pull(number) for number in range(5)))
+    ends = ["done", "superseded", "dead", "done", "ready"]
+    for number, state in enumerate(ends):
+        execute(
+            database,
+            f"update jobs set state = '{state}', created_at = now() - interval '40 days',"
+            f" finished_at = now() - interval '{3 if number == 3 else 40} days'"
+            f" where payload->>'pull' = '{number}'",
+        )
+    with database.begin() as connection:
+        assert upkeep.prune_jobs(connection, days=30) == 2
+    assert sorted(rows(database)) == ["dead", "done", "ready"]
