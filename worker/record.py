@@ -27,6 +27,8 @@ NEED_PERMISSION = frozenset(
         EventKind.AGREED,
         EventKind.DISAGREED,
         EventKind.REACTION,
+        EventKind.REVERTED,
+        EventKind.ISSUE_REOPENED,
     }
 )
 """Acts whose weight depends on who did them. Pushes and CI don't ask for it: they are too many."""
