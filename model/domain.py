@@ -109,6 +109,8 @@ class PatchVerdict:
     coverage: Coverage
     probability: float | None = None
     """Calibrated on outcomes; None: not enough history."""
+    score: float | None = None
+    """The verifier's own degree of belief in 0…1, not calibrated: ranks the patches of one group; None: no opinion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,18 @@ class Request:
     temperature: float
     seed: int
     prefill: str | None = None
+    alternatives: int = 0
+    """How many of the likeliest tokens to report at each place of the reply; 0: none, not even the sampled one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One sampled token and what the model might have said in its place, in natural log-probabilities."""
+
+    text: str
+    log_probability: float
+    alternatives: tuple[tuple[str, float], ...] = ()
+    """The likeliest tokens here, likeliest first, as (text, log-probability)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,8 @@ class Completion:
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
+    tokens: tuple[Token, ...] = ()
+    """The reply token by token, when the request asked for alternatives."""
 
 
 class Engine(Protocol):

@@ -176,7 +176,9 @@ def _verdict(
     reason = counting.explain(cast, seat, count)
     if seat != patch:
         reason = f"The same edit as {seat}. {reason}"
-    return PatchVerdict(patch, counting.decide(count), count, reason, case.coverage)
+    return PatchVerdict(
+        patch, counting.decide(count), count, reason, case.coverage, score=count.share
+    )
 
 
 def _occupants(seats: Seating) -> tuple[PatchId, ...]:
