@@ -6,6 +6,7 @@ ModelError
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
+├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -33,6 +34,10 @@ class BadDiff(ModelError):
 
 class TemplateError(ModelError):
     """A prompt template that is missing or does not render."""
+
+
+class BadGroups(ModelError):
+    """Not a file of labelled groups. The message names file, line and what to do."""
 
 
 class WeightsUnavailable(ModelError):

@@ -1,0 +1,1 @@
+"""How good a verifier is: labelled groups in, metrics with their intervals out."""
