@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -67,6 +68,8 @@ class Bot:
     """Settings by name (`R4P_…`), beside what this process was started with."""
     services: Embedded = field(init=False)
     children: list[_Child] = field(init=False, default_factory=list)
+    _running: ExitStack = field(init=False)
+    """What ends with the bot, the last started first."""
 
     @property
     def url(self) -> str:
@@ -77,16 +80,15 @@ class Bot:
         self.listen = self.listen.resolved()
         logs = self.data / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        self.services = Embedded(self.data / "services").__enter__()
-        try:
+        with ExitStack() as started:
+            self.services = started.enter_context(Embedded(self.data / "services"))
+            started.callback(self._stop_children)
             migrate.upgrade(self.services.database_url)
             for process in all_processes(self.listen.host, self.listen.port):
                 log = logs / f"{process.name}.log"
                 self.children.append(_Child(process, log, self._spawn(process, log)))
             self._await_ready()
-        except BaseException:
-            self.stop()
-            raise
+            self._running = started.pop_all()
         return self
 
     def __exit__(
@@ -95,7 +97,7 @@ class Bot:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        self._running.__exit__(kind, error, trace)
 
     def check(self) -> None:
         """Restart children that died. Raises BotDown when one keeps dying."""
@@ -109,8 +111,8 @@ class Bot:
             child.restarts.append(now)
             child.popen = self._spawn(child.process, child.log)
 
-    def stop(self) -> None:
-        """Stop children, web first so that nothing new comes in, then the services."""
+    def _stop_children(self) -> None:
+        """Web first, so that nothing new comes in."""
         for child in self.children:
             if child.popen.poll() is None:
                 child.popen.terminate()
@@ -122,7 +124,6 @@ class Bot:
                 child.popen.kill()
                 child.popen.wait()
         self.children.clear()
-        self.services.__exit__(None, None, None)
 
     def _spawn(self, process: Process, log: Path) -> subprocess.Popen[bytes]:
         settings = {
