@@ -21,8 +21,10 @@ from app.jobs import EvaluateIssue, Planned, PublishVerdict, VerifyGroup
 from app.judging import CandidateFacts, Go, Wait, should_evaluate
 from app.links import LinkStrength, Member
 from app.policy import BY_COMMAND
+from app.repo_config import FILE
 from model import diff
 from model.errors import BadDiff
+from worker import config_check
 from worker.checkout import CheckoutBusy, Checkouts
 from worker.config import InForce, in_force
 from worker.context import Context
@@ -83,6 +85,10 @@ class EvaluateIssueHandler:
         except NotFound:
             return
         context.check()
+        # What was never read may change our file too.
+        for candidate in rivals.candidates:
+            if candidate.diff is None or FILE in candidate.diff:
+                config_check.look(self.replies.publisher, stored.ref, candidate.pull)
         decision = rivals.decide(job.trigger)
         with context.transaction() as connection:
             group = _store(connection, stored.ref, rivals)

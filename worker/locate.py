@@ -2,22 +2,16 @@
 
 from dataclasses import dataclass
 
-from app import comments
 from app.db.session import transaction
 from app.db.store import groups
-from app.db.store.effects import config_check_key
 from app.github import links
 from app.github.connection import Connection as GitHub
-from app.github.effects import EffectKey
 from app.github.errors import NotFound
-from app.github.facts import PullIssues, State
+from app.github.facts import State
 from app.github.publisher import Publisher
-from app.identifiers import RepositoryRef
 from app.jobs import EvaluateIssue, LocateIssues, Planned
-from app.repo_config import FILE, ConfigError
-from worker import config
+from worker import config_check
 from worker.context import Context
-from worker.report import as_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,7 @@ class LocateIssuesHandler:
             return
         if found.pull.state is not State.OPEN:
             return
-        self._warn(stored.ref, found)
+        config_check.warn(self.publisher, stored.ref, found)
         here = stored.ref.full_name.lower()
         numbers = [issue.number for issue in found.closes if issue.repository.lower() == here]
         with context.transaction() as connection:
@@ -58,13 +52,3 @@ class LocateIssuesHandler:
                     for number in numbers
                 ],
             )
-
-    def _warn(self, repository: RepositoryRef, found: PullIssues) -> None:
-        pull = found.pull
-        if found.new_config is None or pull.base_ref != found.default_branch:
-            return
-        broken = config.read(found.new_config)
-        if isinstance(broken, ConfigError):
-            key = EffectKey(repository, config_check_key(pull.number, pull.head_sha))
-            text = comments.config_check(broken, FILE, pull.head_sha)
-            self.publisher.check_run(key, as_draft(text))

@@ -77,6 +77,22 @@ def test_a_pull_request_that_would_break_the_file_gets_a_red_check_until_it_is_m
     assert story.checks_of(story.repo.head(unrelated), "r4p/config") == []
 
 
+def test_the_red_check_also_comes_where_an_issue_is_named(story):
+    issue = story.issue()
+    broken = story.rival(issue, "", title="Both", files=area("w * h") | {FILE: "mode: loud\n"})
+    sound = story.rival(issue, "", title="Sound", files=area("w - h") | {FILE: config(votes="3")})
+    story.settle()
+    (check,) = story.checks_of(story.repo.head(broken), "r4p/config")
+    assert (check.conclusion, "`version` is missing" in check.summary) == ("failure", True)
+    assert story.checks_of(story.repo.head(sound), "r4p/config") == []
+    assert story.verdict(issue).rows == {broken: "Correct", sound: "Incorrect"}
+    mended = story.repo.push(broken, files={FILE: config(votes="3")})
+    story.heads.add(mended)
+    story.settle()
+    assert story.checks_of(mended, "r4p/config") == []
+    assert story.verdict(issue).rows[broken] == "Correct"
+
+
 def test_a_file_on_a_pull_requests_own_branch_decides_nothing(story):
     issue = story.issue()
     schemer = story.rival(
