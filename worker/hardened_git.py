@@ -17,6 +17,7 @@ from typing import Final
 
 from app.github.redaction import redact
 from app.settings import plain_environment
+from worker.git_complaints import is_outage
 
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
@@ -85,20 +86,6 @@ class GitTimeout(GitError):
 
 class GitUnreachable(GitError):
     """The way to the remote is broken, or it doesn't let us in: nothing is said of any commit."""
-
-
-_NO_WAY: Final = (
-    "unable to access",
-    "could not resolve",
-    "failed to connect",
-    "rpc failed",
-    "early eof",
-    "hung up",
-    "authentication failed",
-    "could not read username",
-    "could not read password",
-)
-"""How git and curl complain, in lower case, when the way is broken or closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +249,7 @@ def _collect(
 
 
 def _failure(name: str, code: int, said: str) -> GitError:
-    low = said.lower()
-    if any(words in low for words in _NO_WAY):
+    if is_outage(name, code, said):
         return GitUnreachable(f"git {name}: {said}")
     return GitError(f"git {name}: exit {code}: {said or 'no word of why'}")
 

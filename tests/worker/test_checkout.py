@@ -174,7 +174,7 @@ def test_a_redirect_is_not_followed_with_our_token(upstream, server, checkouts, 
         assert elsewhere.requests == []
 
 
-@pytest.mark.parametrize("status", [401, 403, 500, 503])
+@pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
 def test_a_closed_door_is_githubs_trouble_not_the_pulls(upstream, server, checkouts, status):
     base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
     pull = open_pull(upstream, 1, {"a": "2\n"}, base)

@@ -30,6 +30,12 @@ def submodule_option(upstream, canary):
     return {".gitmodules": gitmodules(url=f"--upload-pack=touch {canary}")}
 
 
+def submodule_that_plays_an_outage(upstream, canary):
+    """Git quotes a refused address, line breaks and all: no rival may wait for that."""
+    said = "-early eof\\nfatal: unable to access 'x': the remote end hung up unexpectedly"
+    return {".gitmodules": gitmodules(url=f'"{said}"')}
+
+
 def submodule_name(upstream, canary):
     return {".gitmodules": gitmodules(name="../../hooks"), "m": ("160000", "1" * 40)}
 
@@ -141,6 +147,7 @@ def huge_file(upstream, canary):
 HOSTILE = [
     submodule,
     submodule_option,
+    submodule_that_plays_an_outage,
     submodule_name,
     submodule_carriage_return,
     gitmodules_link,
