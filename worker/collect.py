@@ -100,7 +100,8 @@ class EvaluateIssueHandler:
                 # Of an issue that was closed meanwhile, or of rivals that are none any more.
                 _stop(connection, evaluations.take_back(connection, group))
         if isinstance(decision, Wait) and job.asked_in is not None:
-            body = comments.waiting_reply(job.asked_in, decision)
+            complete = rivals.facts.is_complete
+            body = comments.waiting_reply(job.asked_in, decision, all_links_read=complete)
             self.replies.send(stored.ref, job.issue, job.asked_in, body)
 
     def _collect(self, context: Context, stored: StoredRepository, ref: IssueRef) -> _Rivals:
@@ -243,6 +244,7 @@ def _submit(
         body=rivals.facts.body,
         candidates=tuple(c for c in rivals.candidates if c.pull in go.candidates),
         left_out=go.left_out,
+        all_links_read=rivals.facts.is_complete,
     )
     newest = evaluations.newest(connection, group, "collected", "verified", "published")
     if newest is not None and job.trigger != BY_COMMAND and newest.answers(new):

@@ -117,6 +117,7 @@ class Verbs:
             stage=stage,
             detail=detail,
             left_out=newest.left_out if newest else (),
+            all_links_read=newest is None or newest.all_links_read,
             comment=url,
         )
 

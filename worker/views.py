@@ -52,6 +52,7 @@ def verdict_view(
         total_seconds=document["seconds"]["total"],
         document=evaluation.verdict,
         left_out=evaluation.left_out,
+        all_links_read=evaluation.all_links_read,
         issue_findings=_findings(safe_issue(f"{evaluation.title}\n\n{evaluation.body}").tricks),
         config_problem=config_problem,
         is_demonstration=engine.name == DEMONSTRATION_ENGINE,

@@ -1,11 +1,17 @@
-"""What the bot says of a configuration that can't be used (pure)."""
+"""What a reader of any answer should know: links that were not read, settings that can't be used (pure)."""
 
+from app.commands import PREFIX
 from app.comments.checks import CheckText
 from app.comments.words import one_line
 from app.identifiers import CommitSha
 from app.repo_config import FILE, ConfigError
 
 CONFIG_CHECK_NAME = "r4p/config"
+
+LINKS_NOTE = (
+    "Not every link to this issue was looked at: it has more than 250 closing references or "
+    f"500 mentions. If a pull request is missing here, `{PREFIX} group add #N` brings it in."
+)
 
 _PROBLEMS_AT_MOST = 20
 

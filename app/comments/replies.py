@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
 from app.comments.hidden import reply_marker
-from app.comments.notices import config_note
+from app.comments.notices import LINKS_NOTE, config_note
 from app.comments.verdict import headline
 from app.comments.views import GroupView, Row, Stage, StatusView, VerdictView
 from app.comments.words import LINKS, VERDICTS, agreement, coverage, listed, one_line, quotation
@@ -69,6 +69,7 @@ def status_reply(answers: CommentId, issue: IssueNumber, status: StatusView) -> 
         f"**#{issue}:** {_STAGES[status.stage]}{detail}{where}",
         _members(status.members),
         _left_out(status.left_out),
+        "" if status.all_links_read else LINKS_NOTE,
         config_note(status.config_problem) if status.config_problem else "",
     )
 
@@ -101,9 +102,14 @@ def group_reply(answers: CommentId, group: GroupView) -> str:
     return _reply(answers, f"{done}: {changed}." if done else "", _members(group.members))
 
 
-def waiting_reply(answers: CommentId, wait: Wait) -> str:
+def waiting_reply(answers: CommentId, wait: Wait, *, all_links_read: bool = True) -> str:
     """Why a `verify` doesn't start."""
-    return _reply(answers, f"Not judged: {_sentence(wait.reason)}", _left_out(wait.left_out))
+    return _reply(
+        answers,
+        f"Not judged: {_sentence(wait.reason)}",
+        _left_out(wait.left_out),
+        "" if all_links_read else LINKS_NOTE,
+    )
 
 
 def failed_reply(answers: CommentId, what: str, fix: str | None = None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.comments.hidden import group_marker, verdict_json
-from app.comments.notices import config_note
+from app.comments.notices import LINKS_NOTE, config_note
 from app.comments.views import Finding, Row, VerdictView
 from app.comments.words import (
     FINDINGS,
@@ -167,6 +167,8 @@ def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
         yield f"#{left.number} is left out: {one_line(left.reason, _REASON_LIMIT)}."
     if len(view.left_out) > _NAMED_AT_MOST:
         yield f"{len(view.left_out) - _NAMED_AT_MOST} more are left out."
+    if not view.all_links_read:
+        yield LINKS_NOTE
     if view.config_problem:
         yield config_note(view.config_problem)
 

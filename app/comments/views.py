@@ -56,6 +56,8 @@ class VerdictView:
     document: Json
     """The `r4p.verdict/1` object."""
     left_out: tuple[LeftOut, ...] = ()
+    all_links_read: bool = True
+    """False: the issue has more links than are read, so rivals may be missing."""
     issue_findings: tuple[Finding, ...] = ()
     is_demonstration: bool = False
     """The model is only there to show the pipeline."""
@@ -83,6 +85,8 @@ class StatusView:
     detail: str | None = None
     """Why it waits or failed, or what comes next, in words for a person."""
     left_out: tuple[LeftOut, ...] = ()
+    all_links_read: bool = True
+    """False: the issue has more links than are read, so rivals may be missing."""
     comment: str | None = None
     """Where the verdict is; None: not published."""
     config_problem: str | None = None

@@ -433,6 +433,13 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column(
+            "all_links_read",
+            sa.Boolean(),
+            server_default=sa.text("true"),
+            nullable=False,
+            comment="false: rivals may be missing",
+        ),
+        sa.Column(
             "failure",
             sa.Text(),
             nullable=True,

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.stories.verdicts import area
+
 pytestmark = pytest.mark.services
 
 
@@ -110,3 +112,21 @@ def test_an_edited_issue_is_judged_anew(story):
     story.settle()
     assert story.evaluations() == ["published", "published"]
     assert len(story.verdict(issue).rows) == 2
+
+
+def test_more_links_than_are_read_are_said_and_a_command_brings_in_what_was_missed(story):
+    issue = story.issue()
+    seen = [story.rival(issue, result) for result in ("w * h", "w - h")]
+    story.settle()
+    assert "Not every link" not in story.verdict(issue).body
+    for _ in range(250):
+        story.repo.link(seen[0], issue)
+        story.repo.unlink(seen[0], issue)
+    missed = story.pull("Multiply", f"See #{issue}.", files=area("h * w"))
+    story.command(issue, "/r4p verify")
+    said = story.verdict(issue)
+    assert (list(said.rows), "Not every link" in said.body) == (seen, True)
+    status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
+    assert "Not every link" in status
+    story.answer(issue, story.command(issue, f"/r4p group add #{missed}"))
+    assert list(story.verdict(issue).rows) == [*seen, missed]

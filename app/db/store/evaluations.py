@@ -33,6 +33,8 @@ class NewEvaluation:
     body: str
     candidates: tuple[Candidate, ...]
     left_out: tuple[LeftOut, ...] = ()
+    all_links_read: bool = True
+    """False: the issue has more links than are read, so rivals may be missing."""
 
     @property
     def fingerprint(self) -> str:
@@ -66,6 +68,7 @@ class Evaluation:
     failure: str | None
     """Why the document holds no real verdict; None: it does, or there is none yet."""
     left_out: tuple[LeftOut, ...]
+    all_links_read: bool
     forced: int
     """Votes that only answered when asked once more."""
     judged: tuple[Judged, ...]
@@ -111,6 +114,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             issue_title=new.title,
             issue_body=new.body,
             left_out=[{"number": one.number, "reason": one.reason} for one in new.left_out],
+            all_links_read=new.all_links_read,
         )
         .returning(evaluations.c.id)
     )
@@ -237,6 +241,7 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         verdict=row.verdict,
         failure=row.failure,
         left_out=tuple(LeftOut(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
+        all_links_read=row.all_links_read,
         forced=votes.forced(connection, EvaluationId(row.id)),
         judged=candidate_store.of_evaluation(connection, EvaluationId(row.id)),
     )

@@ -71,6 +71,13 @@ evaluations = Table(
     Column("verdict", JSONB, comment="r4p.verdict/1"),
     Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
     Column(
+        "all_links_read",
+        Boolean,
+        nullable=False,
+        server_default=text("true"),
+        comment="false: rivals may be missing",
+    ),
+    Column(
         "failure", Text, comment="why there is no real verdict; null: there is one, or none yet"
     ),
     now("created_at"),

@@ -251,6 +251,16 @@ def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
     )
 
 
+def test_links_that_were_not_read_are_told_wherever_a_rival_may_be_missing():
+    note = "Not every link to this issue was looked at"
+    status = StatusView(MEMBERS, Stage.JUDGED)
+    assert note not in status_reply(5, 3, status)
+    assert note in status_reply(5, 3, replace(status, all_links_read=False))
+    wait = Wait("no pull request can be judged; 1 needed")
+    assert note not in waiting_reply(5, wait)
+    assert note in waiting_reply(5, wait, all_links_read=False)
+
+
 def test_a_broken_configuration_is_told_in_the_status():
     view = StatusView((), Stage.NOTHING, config_problem="line 2: unknown key `x`")
     said = status_reply(5, 3, view)

@@ -63,7 +63,9 @@ Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; \
     )
 
 
-def test_everything_worth_knowing_is_noted():
+@pytest.fixture
+def eventful():
+    """A verdict of which there is everything to tell, without the reasons."""
     rows = (
         with_probability(CORRECT, 0.94),
         replace(INCORRECT, moved=True),
@@ -75,20 +77,22 @@ def test_everything_worth_knowing_is_noted():
         ),
         NOT_JUDGED,
     )
-    comment = verdict_comment(
-        view(
-            *rows,
-            asked=5,
-            parts=2,
-            mode=Mode.ENFORCE,
-            is_demonstration=True,
-            issue_findings=(Finding.HTML_COMMENT,),
-            left_out=(LeftOut(20, "it is a draft"),),
-        )
+    told = view(
+        *rows,
+        asked=5,
+        parts=2,
+        mode=Mode.ENFORCE,
+        is_demonstration=True,
+        issue_findings=(Finding.HTML_COMMENT,),
+        left_out=(LeftOut(20, "it is a draft"),),
+        all_links_read=False,
     )
-    until_reasons = comment.partition("<details>")[0]
+    return verdict_comment(told).partition("<details>")[0]
+
+
+def test_a_verdict_that_is_hard_to_rely_on_says_so_before_its_table(eventful):
     assert (
-        until_reasons.replace("\N{NO-BREAK SPACE}", "~")
+        eventful.partition("- #15")[0].replace("\N{NO-BREAK SPACE}", "~")
         == """\
 <!-- r4p:group=17 -->
 ### R4P verdict: 1 of 4 pull requests judged correct
@@ -107,6 +111,14 @@ Its verdicts are no better than guesses: don't act on them.
 Judged in 2 overlapping groups: 5 votes, each in another order (1 could not be read). \
 Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`.
 
+"""
+    )
+
+
+def test_everything_worth_knowing_is_noted_below_the_table(eventful):
+    assert (
+        eventful[eventful.index("- #15") :]
+        == """\
 - #15 has changed since: its verdict speaks of `fffffff` only, and the new commits will be judged.
 - #16 was judged in part: 3 of 5 files were read.
 - #16 holds characters that readers can't see and an answer written for the model; \
@@ -114,6 +126,8 @@ the model was shown them as such.
 - #18 was not judged: the diff is longer than the model can read.
 - The issue's text held hidden HTML comments; the model read it without.
 - #20 is left out: it is a draft.
+- Not every link to this issue was looked at: it has more than 250 closing references or 500 mentions. \
+If a pull request is missing here, `/r4p group add #N` brings it in.
 
 """
     )

@@ -1,7 +1,11 @@
 """The facts of an issue and its rivals, in one call, as GitHub itself links them."""
 
+import re
+
 import pytest
 
+from app.comments.notices import LINKS_NOTE
+from app.github import queries
 from app.github.errors import NotFound
 from app.github.facts import (
     Author,
@@ -10,7 +14,7 @@ from app.github.facts import (
     LinkFacts,
     State,
 )
-from app.github.links import issue_facts, pull_issues, read_heads, repository_facts
+from app.github.links import MOST_PAGES, issue_facts, pull_issues, read_heads, repository_facts
 from app.identifiers import IssueNumber, IssueRef, PullNumber
 from tests.app.github.local_github import REPOSITORY, Reply
 from tests.app.github.scene import opened
@@ -244,7 +248,10 @@ def test_links_without_end_are_said_to_be_incomplete(server, github):
     endless = {"nodes": [], "pageInfo": {"hasNextPage": True, "endCursor": "x"}}
     server.replies = [repository(timelineItems=endless) for _ in range(5)]
     assert not issue_facts(github, REF).is_complete
-    assert len(server.asked) == 5
+    assert len(server.asked) == MOST_PAGES
+    pages = [int(size) for size in re.findall(r"first: (\d+)", queries.ISSUE)]
+    said = re.findall(r"\d{3,}", LINKS_NOTE)
+    assert [MOST_PAGES * size for size in pages] == [int(figure) for figure in said]
     assert server.asked[4].body["variables"]["events"] == "x"
 
 
