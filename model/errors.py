@@ -7,6 +7,7 @@ ModelError
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
 ├── BadGroups              a file of labelled groups that can't be read, with the line
+├── BadRun                 a run file that can't be read or written
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -38,6 +39,10 @@ class TemplateError(ModelError):
 
 class BadGroups(ModelError):
     """Not a file of labelled groups. The message names file, line and what to do."""
+
+
+class BadRun(ModelError):
+    """Not a run file, or one that can't be written now. The message names the file."""
 
 
 class WeightsUnavailable(ModelError):

@@ -1,0 +1,196 @@
+"""How right a verifier is: metrics over labelled patches (pure).
+
+Every patch counts, also one that nobody dared to decide: the decision is forced as in `columns.py`. What a verifier
+really claims, and how often it is right when it does, stands beside it: `claimed`, `claimed_accuracy`, `precision`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import comb
+
+import numpy as np
+
+from model.evaluation.columns import Columns, Floats, Indices, accepted, array, or_half, rightness
+from model.evaluation.judged import JudgedGroup
+
+BINS = 10
+"""Of the reliability diagram and of ECE, with equally many patches each."""
+SURE = 0.8
+"""The belief from which `precision_when_sure` counts a patch as accepted."""
+
+
+Metric = Callable[[Columns], float]
+
+
+def best_at(judged: Sequence[JudgedGroup], count: int) -> float:
+    """Best@K for K = `count`: chance that the patch believed most among K drawn from a group is correct.
+
+    The mean over every possible draw, ties averaged, over the groups with at least K patches; NaN without any.
+    """
+    return _mean(array([_best_of(group, count) for group in judged if len(group.patches) >= count]))
+
+
+def accuracy(of: Columns) -> float:
+    """Share of patches decided rightly."""
+    return _mean(rightness(of.belief, of.label))
+
+
+def f1(of: Columns) -> float:
+    """Harmonic mean of precision and recall of `correct`; 0 when no patch is correct or held to be."""
+    hits, false_alarms, misses, _ = _confusion(of)
+    return _ratio(2 * hits, 2 * hits + false_alarms + misses, otherwise=0.0)
+
+
+def exact_match(of: Columns) -> float:
+    """Share of groups with every patch decided rightly."""
+    return _mean(of.exact)
+
+
+def balanced_accuracy(of: Columns) -> float:
+    """Mean of the accuracies on correct and on incorrect patches; NaN unless there are both."""
+    hits, false_alarms, misses, rejections = _confusion(of)
+    return (_ratio(hits, hits + misses) + _ratio(rejections, rejections + false_alarms)) / 2
+
+
+def mcc(of: Columns) -> float:
+    """Matthews correlation of decision and truth, -1…1; 0 where one of them never changes."""
+    hits, false_alarms, misses, rejections = _confusion(of)
+    product = (
+        (hits + false_alarms)
+        * (hits + misses)
+        * (rejections + false_alarms)
+        * (rejections + misses)
+    )
+    return _ratio(hits * rejections - false_alarms * misses, product**0.5, otherwise=0.0)
+
+
+def auroc(of: Columns) -> float:
+    """Chance that a correct patch is believed more than an incorrect one, ties half; NaN unless there are both."""
+    correct, incorrect = of.belief[of.label == 1], np.sort(of.belief[of.label == 0])
+    if not len(correct) or not len(incorrect):
+        return float("nan")
+    below = np.searchsorted(incorrect, correct, "left") + np.searchsorted(
+        incorrect, correct, "right"
+    )
+    return float(below.mean() / 2 / len(incorrect))
+
+
+def brier(of: Columns) -> float:
+    """Mean squared distance of belief and truth; a coin has 0.25."""
+    return _mean((of.belief - of.label) ** 2)
+
+
+def ece(of: Columns) -> float:
+    """Expected calibration error over BINS bins of equal mass: how far beliefs are from what came true."""
+    if not len(of.belief):
+        return float("nan")
+    bins = equal_mass(of.belief)
+    gaps = np.bincount(bins, weights=of.belief - of.label)
+    return float(np.abs(gaps).sum() / len(of.belief))
+
+
+def equal_mass(beliefs: Floats, bins: int = BINS) -> Indices:
+    """The bin of each belief, 0 upwards; equal beliefs share one, so that their order can't matter."""
+    _, place, counts = np.unique(beliefs, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2
+    return np.asarray((middle * bins / len(beliefs)).astype(np.intp)[place])
+
+
+def claimed(of: Columns) -> float:
+    """Share of patches with a verdict that is a claim: correct or incorrect, not unsure or not judged."""
+    return _mean((~np.isnan(of.claim)).astype(np.float64))
+
+
+def claimed_accuracy(of: Columns) -> float:
+    """Share of claims that are right; NaN when there is none."""
+    made = ~np.isnan(of.claim)
+    return _mean((of.claim[made] == of.label[made]).astype(np.float64))
+
+
+def precision(of: Columns) -> float:
+    """Share of patches claimed to be correct that are; NaN when there is none."""
+    return _mean(of.label[of.claim == 1])
+
+
+def precision_when_sure(of: Columns) -> float:
+    """Share of patches believed from SURE upwards that are correct; NaN when there is none."""
+    return _mean(of.label[of.belief >= SURE])
+
+
+def format_valid(of: Columns) -> float:
+    """Share of votes asked for that could be read; NaN for a verifier without votes."""
+    return _ratio(of.valid.sum(), of.asked.sum())
+
+
+def forced(of: Columns) -> float:
+    """Share of votes asked for that could be read only after the reply was continued."""
+    return _ratio(of.forced.sum(), of.asked.sum())
+
+
+def best_of_group(of: Columns) -> float:
+    """Chance that the patch believed most in its group is correct, ties averaged."""
+    return _mean(of.best)
+
+
+def random_of_group(of: Columns) -> float:
+    """The same for a patch picked at random."""
+    return _mean(of.base)
+
+
+def oracle_of_group(of: Columns) -> float:
+    """The same for who knows the truth."""
+    return _mean(of.any_correct)
+
+
+METRICS: Mapping[str, Metric] = {
+    "accuracy": accuracy,
+    "f1": f1,
+    "exact_match": exact_match,
+    "balanced_accuracy": balanced_accuracy,
+    "mcc": mcc,
+    "auroc": auroc,
+    "brier": brier,
+    "ece": ece,
+    "claimed": claimed,
+    "claimed_accuracy": claimed_accuracy,
+    "precision": precision,
+    "precision_when_sure": precision_when_sure,
+    "format_valid": format_valid,
+    "forced": forced,
+    "best_of_group": best_of_group,
+    "random": random_of_group,
+    "oracle": oracle_of_group,
+}
+"""By their names in the document."""
+
+
+def _best_of(group: JudgedGroup, count: int) -> float:
+    """Sum over the levels of belief: how often a draw's best is of that level, times the truth there."""
+    beliefs = [or_half(one.belief) for one in group.patches]
+    chance = 0.0
+    for level in set(beliefs):
+        truths = [
+            one.resolved
+            for one, belief in zip(group.patches, beliefs, strict=True)
+            if belief == level
+        ]
+        below = sum(belief < level for belief in beliefs)
+        draws = comb(below + len(truths), count) - comb(below, count)
+        chance += draws * sum(truths) / len(truths)
+    return chance / comb(len(beliefs), count)
+
+
+def _confusion(of: Columns) -> tuple[float, float, float, float]:
+    """Hits, false alarms, misses and right rejections of `correct`, in patches."""
+    taken = accepted(of.belief)
+    hits = float((taken * of.label).sum())
+    false_alarms = float(taken.sum()) - hits
+    misses = float(of.label.sum()) - hits
+    return hits, false_alarms, misses, len(taken) - hits - false_alarms - misses
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _ratio(part: float, whole: float, otherwise: float = float("nan")) -> float:
+    return float(part / whole) if whole else otherwise

@@ -1,0 +1,52 @@
+"""Judged groups in a few letters: beliefs and truths of the patches of an issue."""
+
+from model.domain import EngineInfo, PatchId, Tokens, Verdict, Vote, VoteCount
+from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
+
+ENGINE = EngineInfo("scripted", "script", "f0")
+
+
+def verdict_of(belief):
+    """A claim from 0.6 up and 0.4 down."""
+    if belief is None:
+        return Verdict.NOT_JUDGED
+    if 0.4 < belief < 0.6:
+        return Verdict.UNSURE
+    return Verdict.CORRECT if belief >= 0.6 else Verdict.INCORRECT
+
+
+def judged_patch(number, belief, resolved):
+    return JudgedPatch(
+        id=PatchId(f"candidate-{number}"),
+        resolved=resolved,
+        source=None,
+        also_from=(),
+        edited_lines=2,
+        verdict=verdict_of(belief),
+        score=belief,
+        probability=None,
+        votes=VoteCount(),
+    )
+
+
+def judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifier="r4p"):
+    """`judged_group("a", (0.9, True), (None, False))`: patches as (belief, truth)."""
+    return JudgedGroup(
+        key=Key(f"{issue}-{number}", verifier, ENGINE, 1),
+        instance_id=issue,
+        repo="octo/app",
+        language=None,
+        similarity=None,
+        patches=tuple(judged_patch(at, *pair) for at, pair in enumerate(pairs, 1)),
+        votes=tuple(votes),
+        asked=asked,
+        tokens=Tokens(10, 2, 3),
+        engine_seconds=seconds / 2,
+        total_seconds=seconds,
+    )
+
+
+def cast(correct, *, forced=False):
+    """A vote; None could not be read."""
+    boxed = None if correct is None else frozenset(map(PatchId, correct))
+    return Vote(0, (), boxed, "", forced)

@@ -1,0 +1,88 @@
+"""Intervals: whole issues are drawn, the same ones for both of a pair, and the truth is covered."""
+
+import random
+
+import pytest
+
+from model.evaluation.bootstrap import Estimate, differences, estimates, issues
+from model.evaluation.columns import columns
+from model.evaluation.metrics import METRICS, accuracy
+from tests.model.evaluation.builders import judged_group
+
+
+def coins(count, right, seed=0, each=1):
+    """Issues whose patches are all judged rightly with a chance of `right`, or all wrongly."""
+    drawn = random.Random(seed)
+    return [
+        judged_group(str(at), *[(0.9 if drawn.random() < right else 0.1, True)] * each)
+        for at in range(count)
+    ]
+
+
+def interval(judged, metric=accuracy, seed=0):
+    return estimates(columns(judged), issues(judged), {"it": metric}, seed=seed)["it"]
+
+
+def test_the_interval_of_a_share_is_about_the_textbooks():
+    found = interval(coins(400, 0.7))
+    half = 1.96 * (found.value * (1 - found.value) / 400) ** 0.5
+    assert found.low == pytest.approx(found.value - half, abs=0.01)
+    assert found.high == pytest.approx(found.value + half, abs=0.01)
+
+
+def test_more_patches_of_the_same_issues_make_no_narrower_interval():
+    once, many = interval(coins(100, 0.7)), interval(coins(100, 0.7, each=5))
+    assert many.high - many.low == pytest.approx(once.high - once.low, abs=1e-9)
+
+
+def test_groups_of_one_issue_are_drawn_together():
+    groups = [judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)]
+    assert interval(groups) == Estimate(0.5, 0.5, 0.5)
+    rows = next(issues(groups).draws(0))
+    assert [list(one) for one in rows] == [list(range(10))] * 2
+
+
+def test_the_same_seed_draws_the_same_issues_and_another_others():
+    judged = coins(60, 0.6)
+    assert interval(judged) == interval(judged)
+    drawn = [next(issues(judged).draws(seed))[0].tolist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_what_is_not_defined_has_no_interval():
+    judged = [judged_group("a", (0.5, True))]
+    assert interval(judged, METRICS["auroc"]) == Estimate(None, None, None)
+
+
+def test_draws_in_which_a_metric_is_not_defined_are_left_out():
+    judged = [judged_group("a", (0.9, True)), judged_group("b", (0.1, False))]
+    assert interval(judged, METRICS["auroc"]) == Estimate(1.0, 1.0, 1.0)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say():
+    covered = sum(
+        found.low <= 0.7 <= found.high
+        for found in (interval(coins(120, 0.7, seed=seed), seed=seed) for seed in range(60))
+    )
+    assert covered >= 52  # of 57 expected
+
+
+def test_a_pair_is_compared_on_the_same_issues():
+    weak = coins(200, 0.6)
+    better = [
+        judged_group(group.instance_id, (0.9 if at % 10 == 0 else group.patches[0].score, True))
+        for at, group in enumerate(weak)
+    ]
+    gain = differences(better, weak, {"accuracy": accuracy})["accuracy"]
+    alone = interval(better), interval(weak)
+    assert gain.value == pytest.approx(alone[0].value - alone[1].value)
+    assert 0 < gain.low < gain.value < gain.high
+    assert gain.high - gain.low < (alone[0].high - alone[0].low) / 2
+
+
+def test_only_groups_that_both_judged_are_compared():
+    left = [judged_group("a", (0.9, True)), judged_group("b", (0.9, True))]
+    right = [judged_group("b", (0.1, True)), judged_group("c", (0.9, True))]
+    assert differences(left, right, {"accuracy": accuracy})["accuracy"].value == 1.0
+    with pytest.raises(ValueError, match="share no group"):
+        differences(left, right[1:], {"accuracy": accuracy})

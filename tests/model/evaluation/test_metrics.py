@@ -1,0 +1,169 @@
+"""Metrics against numbers worked out by hand, and the properties that hold for any beliefs."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.evaluation.columns import columns, constant
+from model.evaluation.metrics import METRICS, best_at, ece, equal_mass
+from tests.model.evaluation.builders import cast, judged_group
+
+# Accepted 0.9, 0.7, 0.8; rejected 0.2, 0.1, 0.3; tossed 0.5 and no opinion.
+# Hits 0.9, 0.8 and half of 0.5: 2.5. False alarms 0.7 and half of "no opinion": 1.5.
+# Misses 0.3 and half of 0.5: 1.5. Rejections 0.2, 0.1 and half of "no opinion": 2.5.
+GROUPS = [
+    judged_group("a", (0.9, True), (0.7, False), (0.2, False), (0.5, True)),
+    judged_group("b", (0.8, True), (0.3, True), (0.1, False), (None, False)),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("accuracy", 5 / 8),
+        ("f1", 5 / 8),  # precision 2.5 / 4, recall 2.5 / 4
+        ("exact_match", 0.0),  # a: 0.7 is wrong; b: 0.3 is wrong
+        ("balanced_accuracy", 5 / 8),
+        ("mcc", (2.5 * 2.5 - 1.5 * 1.5) / 16),
+        # correct .9 .5 .8 .3 against incorrect .7 .2 .1 .5: 4 + (2 + half) + 4 + 2 of 16
+        ("auroc", 12.5 / 16),
+        # .01 .49 .04 .25 .04 .49 .01 .25
+        ("brier", 1.58 / 8),
+        ("claimed", 6 / 8),
+        ("claimed_accuracy", 4 / 6),
+        ("precision", 2 / 3),
+        ("precision_when_sure", 1.0),
+        ("best_of_group", 1.0),
+        ("random", 0.5),
+        ("oracle", 1.0),
+    ],
+)
+def test_a_metric_is_what_it_is_by_hand(name, value):
+    assert METRICS[name](columns(GROUPS)) == pytest.approx(value)
+
+
+def test_a_group_is_matched_when_every_patch_is_and_by_the_chance_of_its_tosses():
+    both = judged_group("a", (0.9, True), (0.1, False))
+    one_toss = judged_group("b", (0.9, True), (None, False))
+    assert METRICS["exact_match"](columns([both, one_toss])) == 0.75
+
+
+def test_ties_for_the_best_are_averaged():
+    tied = judged_group("a", (0.9, True), (0.9, False), (0.9, False), (0.1, True))
+    assert METRICS["best_of_group"](columns([tied])) == pytest.approx(1 / 3)
+
+
+def test_ece_is_the_gap_of_bins_of_equal_mass():
+    # two levels of five patches: 0.8 of which 3 are correct, 0.1 of which none is
+    sure = judged_group("a", *[(0.8, True)] * 3, *[(0.8, False)] * 2)
+    no = judged_group("b", *[(0.1, False)] * 5)
+    assert ece(columns([sure, no])) == pytest.approx((0.2 + 0.1) / 2)
+    beliefs = columns([sure, no]).belief
+    assert sorted(set(equal_mass(beliefs))) == [2, 7]  # equal beliefs share a bin
+
+
+def test_the_share_of_readable_and_of_forced_votes_is_counted_over_all():
+    votes = [cast([]), cast(["candidate-1"], forced=True), cast(None, forced=True)]
+    group = judged_group("a", (0.5, True), votes=votes, asked=4)
+    assert METRICS["format_valid"](columns([group])) == 0.5
+    assert METRICS["forced"](columns([group])) == 0.25
+
+
+def test_where_there_is_nothing_to_count_there_is_no_number():
+    unsure = columns([judged_group("a", (0.5, True))])
+    undefined = {name for name, metric in METRICS.items() if math.isnan(metric(unsure))}
+    assert undefined == {
+        "auroc",
+        "balanced_accuracy",
+        "claimed_accuracy",
+        "precision",
+        "precision_when_sure",
+        "format_valid",
+        "forced",
+    }
+    nothing = columns([])
+    assert math.isnan(METRICS["accuracy"](nothing))
+    assert math.isnan(METRICS["ece"](nothing))
+
+
+@pytest.mark.parametrize(
+    ("belief", "accuracy", "f1", "exact"),
+    [(1.0, 0.25, 0.4, 0.0), (0.0, 0.75, 0.0, 0.0), (0.5, 0.5, 1 / 3, 1 / 16)],
+)
+def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1, exact):
+    same = constant([judged_group("a", (0, True), *[(1, False)] * 3)], belief)
+    assert METRICS["accuracy"](same) == accuracy
+    assert METRICS["f1"](same) == pytest.approx(f1)
+    assert METRICS["exact_match"](same) == exact
+    assert METRICS["mcc"](same) == 0.0
+
+
+def test_a_probability_counts_before_the_score():
+    group = judged_group("a", (0.9, False))
+    calm = replace(group, patches=(replace(group.patches[0], probability=0.2),))
+    assert METRICS["accuracy"](columns([group])) == 0.0
+    assert METRICS["accuracy"](columns([calm])) == 1.0
+
+
+def test_best_of_k_is_the_mean_over_every_draw():
+    # of the 3 pairs of .9 (wrong), .5 (right), .1 (right): wrong, wrong, right
+    group = judged_group("a", (0.9, False), (0.5, True), (0.1, True))
+    assert [best_at([group], k) for k in (1, 2, 3)] == pytest.approx([2 / 3, 1 / 3, 0])
+    assert math.isnan(best_at([group], 4))
+
+
+beliefs = st.none() | st.floats(0, 1, allow_nan=False)
+some_groups = st.lists(
+    st.lists(st.tuples(beliefs, st.booleans()), min_size=1, max_size=5), min_size=1, max_size=6
+).map(lambda rows: [judged_group(str(at), *pairs) for at, pairs in enumerate(rows)])
+
+
+@given(some_groups, st.randoms(use_true_random=False))
+def test_no_metric_depends_on_the_order(groups, randomness: random.Random):
+    shuffled = [
+        replace(group, patches=tuple(randomness.sample(group.patches, len(group.patches))))
+        for group in randomness.sample(groups, len(groups))
+    ]
+    for name, metric in METRICS.items():
+        assert metric(columns(shuffled)) == pytest.approx(
+            metric(columns(groups)), nan_ok=True, abs=1e-9
+        ), name
+
+
+@given(some_groups)
+def test_every_metric_is_a_share_and_mcc_a_correlation(groups):
+    for name, metric in METRICS.items():
+        value = metric(columns(groups))
+        lowest = -1 if name == "mcc" else 0
+        assert math.isnan(value) or lowest - 1e-9 <= value <= 1 + 1e-9, name
+
+
+@given(some_groups)
+def test_best_of_all_is_best_of_group_and_of_one_is_random(groups):
+    for group in groups:
+        of = columns([group])
+        assert best_at([group], len(group.patches)) == pytest.approx(METRICS["best_of_group"](of))
+        assert best_at([group], 1) == pytest.approx(METRICS["random"](of))
+
+
+def test_scikit_learn_agrees():
+    oracle = pytest.importorskip("sklearn.metrics")
+    drawn = random.Random(7)
+    rows = [
+        [(drawn.choice((0.2, 0.4, 0.7, drawn.random())), drawn.random() < 0.4)] for _ in range(300)
+    ]
+    of = columns([judged_group(str(at), *row) for at, row in enumerate(rows)])
+    said = of.belief > 0.5
+    for name, value in {
+        "accuracy": oracle.accuracy_score(of.label, said),
+        "f1": oracle.f1_score(of.label, said),
+        "balanced_accuracy": oracle.balanced_accuracy_score(of.label, said),
+        "mcc": oracle.matthews_corrcoef(of.label, said),
+        "auroc": oracle.roc_auc_score(of.label, of.belief),
+        "brier": oracle.brier_score_loss(of.label, of.belief),
+    }.items():
+        assert METRICS[name](of) == pytest.approx(value), name

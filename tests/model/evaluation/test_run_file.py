@@ -1,0 +1,81 @@
+"""Run files: what is added is kept whole, what was cut off is taken away, and no other file is touched."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from model.domain import Verdict
+from model.errors import BadRun
+from model.evaluation import run_file
+from model.evaluation.run_file import read
+from tests.model.evaluation.builders import cast, judged_group
+
+ONE = judged_group(
+    "a", (0.9, True), (None, False), votes=[cast(["candidate-1"]), cast(None)], asked=2
+)
+TWO = replace(judged_group("b", (0.1, True)), similarity=0.25, language="java")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A run file with two groups, in a folder that was not there."""
+    path = tmp_path / "runs" / "run.jsonl"
+    with run_file.opened(path) as file:
+        assert file.judged == ()
+        file.add(ONE)
+        file.add(TWO)
+    return path
+
+
+def test_what_is_added_is_read_again_the_same(path):
+    assert list(read(path)) == [ONE, TWO]
+    assert next(read(path)).patches[1].verdict is Verdict.NOT_JUDGED
+
+
+def test_a_line_tells_a_stranger_what_it_is(path):
+    first = json.loads(path.read_text().splitlines()[0])
+    assert first["schema"] == "r4p.judged/1"
+    assert first["key"]["engine"]["model"] == "script"
+    assert first["patches"][0]["resolved"] is True
+
+
+def test_what_a_killed_run_left_half_written_is_cut_off(path):
+    whole = path.read_bytes()
+    for cut in range(len(whole) - 1, len(whole) - 30, -7):
+        path.write_bytes(whole[:cut])
+        assert list(read(path)) == [ONE]
+        with run_file.opened(path) as file:
+            assert file.judged == (ONE,)
+            file.add(TWO)
+        assert path.read_bytes() == whole
+
+
+def test_two_runs_do_not_write_one_file(path):
+    another = pytest.raises(BadRun, match="being written by another run")
+    with run_file.opened(path), another, run_file.opened(path):
+        pytest.fail("held twice")
+    with run_file.opened(path) as file:
+        assert len(file.judged) == 2
+
+
+@pytest.mark.parametrize("content", [b"a note without an end", b'{"some": "json"}', b"{}\n"])
+def test_a_file_that_is_no_run_is_named_and_left_alone(tmp_path, content):
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BadRun, match=r"notes\.jsonl"), run_file.opened(path):
+        pytest.fail("opened")
+    assert path.read_bytes() == content
+
+
+def test_a_bad_line_is_named(path):
+    path.write_bytes(path.read_bytes() + b'{"key": 1}\n')
+    with pytest.raises(BadRun, match=r"line 3 is no judged group \(key"):
+        list(read(path))
+
+
+def test_what_can_not_be_opened_is_said(tmp_path):
+    with pytest.raises(BadRun, match="can't be read: No such file"):
+        list(read(tmp_path / "none.jsonl"))
+    with pytest.raises(BadRun, match="can't be written: Is a dir"), run_file.opened(tmp_path):
+        pytest.fail("opened")
