@@ -1,6 +1,7 @@
 """An engine behind an OpenAI-compatible API: vLLM above all, and whatever speaks the same.
 
-A request is sent again only when the server cannot have billed it. Starting a server does not live here.
+A request is sent again only when the server cannot have billed it. What the bodies say is `chat_api`'s, what a
+server can do `examine`'s. Starting a server does not live here.
 """
 
 import threading
@@ -11,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from model.engines import chat_api
 from model.errors import EngineDown, EngineError
 from model.protocols import Completion, Request
 
@@ -21,6 +23,8 @@ COUNT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 30.0
 _REFUSED = (401, 403)
 _BUSY = (429, 503)
+_UNWANTED = (400, 422)
+"""The server read the request and did not like it; nothing was sampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,12 @@ class Served:
 
     name: str
     context_tokens: int
+    is_context_told: bool = True
+    """False: the server keeps it to itself, and DEFAULT_CONTEXT_TOKENS is a guess."""
+
+
+class _Unwanted(EngineError):
+    """A request that the server refused as it was; it may take another one."""
 
 
 def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
@@ -55,7 +65,7 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
     Raises EngineDown with one line for a person: no server, no JSON, a refused key, or no such model.
     """
     try:
-        with _client(url, api_key, CONNECT_SECONDS) as client:
+        with http_client(url, api_key, CONNECT_SECONDS) as client:
             answer = client.get("models")
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise EngineDown(
@@ -79,7 +89,8 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
     chosen = model or next(iter(offered))
     if chosen not in offered:
         raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
-    return Served(chosen, int(offered[chosen] or DEFAULT_CONTEXT_TOKENS))
+    context = offered[chosen]
+    return Served(chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_told=bool(context))
 
 
 def connect(url: str, model: str | None, api_key: str | None = None) -> "OpenAICompatible":
@@ -95,8 +106,9 @@ class OpenAICompatible:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = _client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
+        self._client = http_client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
         self._tokenizes = True
+        self._samples_several = True
         self._stop = threading.Event()
 
     @property
@@ -117,10 +129,11 @@ class OpenAICompatible:
     def count_tokens(self, text: str) -> int:
         """By vLLM's `/tokenize` where the server has it, else one token for two bytes: more than code needs."""
         if self._tokenizes:
-            root = str(self._client.base_url).rstrip("/").removesuffix("/v1")
             body = {"model": self.model, "prompt": text, "add_special_tokens": False}
             try:
-                answer = self._client.post(f"{root}/tokenize", json=body, timeout=COUNT_SECONDS)
+                answer = self._client.post(
+                    f"{server_root(self._client)}/tokenize", json=body, timeout=COUNT_SECONDS
+                )
                 return int(answer.json()["count"])
             except httpx.HTTPError:
                 pass  # perhaps it comes back; this once the estimate will do
@@ -129,21 +142,41 @@ class OpenAICompatible:
         return -(-len(text.encode(errors="replace")) // 2)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One answer per request, in order. Raises EngineDown when the server took none of them."""
+        """One answer per request, in order; requests that differ only in the seed share one sending and its fate.
+
+        Raises EngineDown when the server took none of them.
+        """
         if not requests:
             return []
-        with ThreadPoolExecutor(min(len(requests), self._endpoint.concurrency)) as pool:
-            answers = list(pool.map(self._answer, requests))
+        alone = [[at] for at in range(len(requests))]
+        companies = chat_api.companies(requests) if self._samples_several else alone
+        with ThreadPoolExecutor(min(len(companies), self._endpoint.concurrency)) as pool:
+            parts = list(
+                pool.map(lambda them: self._answers([requests[at] for at in them]), companies)
+            )
+        pairs = (zip(them, part, strict=True) for them, part in zip(companies, parts, strict=True))
+        found = dict(pair for one in pairs for pair in one)
+        answers = [found[at] for at in range(len(requests))]
         down = [answer for answer in answers if isinstance(answer, EngineDown)]
         if len(down) == len(answers):
             raise down[0]
         return answers
 
-    def _answer(self, request: Request) -> Completion | EngineError:
+    def _answers(self, company: list[Request]) -> list[Completion | EngineError]:
+        """Of requests that differ only in the seed; what a server leaves out of an `n` is asked for one by one."""
         try:
-            return _completion(self._sent(_body(self.model, request)))
+            answer = self._sent(chat_api.body(self.model, company))
+            found: list[Completion | EngineError] = [*_completions(answer)[: len(company)]]
+        except _Unwanted as error:
+            if len(company) == 1:
+                return [error]
+            found = []
         except EngineError as error:
-            return error
+            return [error] * len(company)
+        left = [one for request in company[len(found) :] for one in self._answers([request])]
+        if any(isinstance(one, Completion) for one in left):
+            self._samples_several = False
+        return found + left
 
     def _sent(self, body: dict[str, Any]) -> httpx.Response:
         """The server's good answer. Raises EngineDown when it was not taken, EngineError when it failed."""
@@ -168,7 +201,8 @@ class OpenAICompatible:
                 raise _refusal(place, answer)
 
 
-def _client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
+def http_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
+    """A client whose paths start at the API's base; `seconds` for an answer, CONNECT_SECONDS for a connection."""
     return httpx.Client(
         base_url=url.rstrip("/") + "/",
         headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
@@ -177,41 +211,15 @@ def _client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
     )
 
 
-def _body(model: str, request: Request) -> dict[str, Any]:
-    messages = [{"role": one.role, "content": one.content} for one in request.messages]
-    body = {
-        "model": model,
-        "messages": messages,
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "seed": request.seed,
-        "n": 1,
-    }
-    if request.prefill is None:
-        return body
-    opened = {"role": "assistant", "content": request.prefill}
-    # vLLM's words for going on with a turn instead of starting the next one
-    return body | {
-        "messages": [*messages, opened],
-        "continue_final_message": True,
-        "add_generation_prompt": False,
-    }
+def server_root(client: httpx.Client) -> str:
+    """Where vLLM keeps what is not OpenAI's, such as `/tokenize`: the base without its `/v1`."""
+    return str(client.base_url).rstrip("/").removesuffix("/v1")
 
 
-def _completion(answer: httpx.Response) -> Completion:
+def _completions(answer: httpx.Response) -> list[Completion]:
     try:
-        document = answer.json()
-        choice = document["choices"][0]
-        usage = document.get("usage") or {}
-        details = usage.get("prompt_tokens_details") or {}
-        return Completion(
-            text=str(choice["message"]["content"] or ""),
-            finished=choice.get("finish_reason") != "length",
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            cached_tokens=int(details.get("cached_tokens") or 0),
-            completion_tokens=int(usage.get("completion_tokens") or 0),
-        )
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        return chat_api.completions(answer.json())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(
             f"the engine's answer is no chat completion: {answer.text[:80]!r}"
         ) from error
@@ -221,7 +229,9 @@ def _refusal(place: str, answer: httpx.Response) -> EngineError:
     said = " ".join(answer.text.split())[:200] or "no reason given"
     message = f"{place} answered HTTP {answer.status_code}: {said}"
     down = (*_REFUSED, 404, *_BUSY)
-    return EngineDown(message) if answer.status_code in down else EngineError(message)
+    if answer.status_code in down:
+        return EngineDown(message)
+    return _Unwanted(message) if answer.status_code in _UNWANTED else EngineError(message)
 
 
 def _retry_after(answer: httpx.Response) -> float | None:

@@ -21,19 +21,21 @@ class Reply:
 
 def completion(text, **extra):
     """A good answer in vLLM's shape."""
-    return Reply(
-        {
-            "choices": [
-                {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-            ],
-            "usage": {
-                "prompt_tokens": 100,
-                "completion_tokens": 7,
-                "prompt_tokens_details": {"cached_tokens": 64},
-            },
-        }
-        | extra
-    )
+    return Reply(choices(text).body | extra)
+
+
+def choices(*texts, completion_tokens=7, **of_each):
+    """A good answer with several samples, or with more than a text in each."""
+    found = [
+        {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"} | of_each
+        for text in texts
+    ]
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": 64},
+    }
+    return Reply({"choices": found, "usage": usage})
 
 
 MODELS = Reply({"object": "list", "data": [{"id": "r4p", "max_model_len": 4096}]})

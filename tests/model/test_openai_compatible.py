@@ -3,6 +3,7 @@
 import socket
 import threading
 from contextlib import closing, contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -14,8 +15,8 @@ from model.engines.openai_compatible import (
     probe,
 )
 from model.errors import EngineDown, EngineError
-from model.protocols import Completion, Message, Request
-from tests.model.chat_server import MODELS, Reply, completion, serving
+from model.protocols import Completion, Message, Request, Token
+from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
 MESSAGES = (Message("system", "judge"), Message("user", "patches"))
 REQUEST = Request(MESSAGES, max_tokens=50, temperature=0.5, seed=7)
@@ -55,6 +56,7 @@ def test_a_completion_is_asked_for_and_read():
             "temperature": 0.5,
             "seed": 7,
             "n": 1,
+            "stream": False,
         }
     ]
 
@@ -68,6 +70,86 @@ def test_a_prefill_continues_the_opened_turn_the_way_vllm_wants_it():
     assert body["add_generation_prompt"] is False
 
 
+def seeds(*numbers, **other):
+    return [replace(REQUEST, seed=number, **other) for number in numbers]
+
+
+def test_requests_that_differ_in_the_seed_alone_are_one_request():
+    other = replace(REQUEST, max_tokens=9)
+    replies = [choices("a", "b", "c"), completion("d")]
+    with serving(chat=replies) as server:
+        answers = ask(server, *seeds(5, 6), other, *seeds(7), concurrency=1)
+    assert [answer.text for answer in answers] == ["a", "b", "d", "c"]
+    assert [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")] == [
+        (3, 5),
+        (1, 7),
+    ]
+
+
+def test_what_a_shared_prompt_cost_is_counted_once():
+    with serving(chat=[choices("a", "b", "c", completion_tokens=8)]) as server:
+        answers = ask(server, *seeds(1, 2, 3))
+    assert [(a.prompt_tokens, a.cached_tokens, a.completion_tokens) for a in answers] == [
+        (100, 64, 3),
+        (0, 0, 3),
+        (0, 0, 2),
+    ]
+
+
+def test_greedy_requests_travel_alone():
+    with serving(chat=[completion("x")]) as server:
+        ask(server, *seeds(1, 2, temperature=0.0))
+    assert [body["n"] for body in server.sent_to("/v1/chat/completions")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [completion("x"), Reply({"message": "n must be 1"}, 400), Reply({}, 422)],
+    ids=["ignores n", "refuses n", "finds n invalid"],
+)
+def test_a_server_without_n_is_asked_one_by_one_from_then_on(first):
+    with serving(chat=[first, completion("x")]) as server, engine_at(server.url) as engine:
+        assert [answer.text for answer in engine.complete(seeds(1, 2, 3))] == ["x"] * 3
+        engine.complete(seeds(1, 2, 3))
+        asked = [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")]
+    assert asked[0] == (3, 1)
+    assert sorted(asked[-3:]) == [(1, 1), (1, 2), (1, 3)]
+
+
+def test_a_prompt_that_is_refused_is_refused_for_each_and_n_is_kept():
+    with serving(chat=[Reply({"message": "too long"}, 400)]) as server:
+        with engine_at(server.url) as engine:
+            assert all(isinstance(one, EngineError) for one in engine.complete(seeds(1, 2)))
+            engine.complete(seeds(1, 2))
+        assert [body["n"] for body in server.sent_to("/v1/chat/completions")] == [2, 1, 1] * 2
+
+
+def test_a_failure_that_may_have_been_billed_is_shared_and_not_repeated():
+    with serving(chat=[Reply({}, 500)]) as server:
+        assert ["HTTP 500" in str(one) for one in ask(server, *seeds(1, 2))] == [True, True]
+        assert len(server.seen) == 1
+
+
+def test_alternatives_are_asked_for_and_read_without_the_mark_that_ends_a_reply():
+    reported = {
+        "content": [
+            {"token": "YES", "logprob": -0.5, "top_logprobs": [{"token": "YES", "logprob": -0.5}]},
+            {"token": "<|im_end|>", "logprob": -0.1, "top_logprobs": []},
+        ]
+    }
+    with serving(chat=[choices("YES", logprobs=reported)]) as server:
+        (answer,) = ask(server, replace(REQUEST, alternatives=2))
+    (body,) = server.sent_to("/v1/chat/completions")
+    assert (body["logprobs"], body["top_logprobs"]) == (True, 2)
+    assert answer.tokens == (Token("YES", -0.5, (("YES", -0.5),)),)
+
+
+def test_a_server_that_keeps_log_probabilities_to_itself_gives_a_reply_without_tokens():
+    with serving(chat=[choices("YES", logprobs=None)]) as server:
+        (answer,) = ask(server, replace(REQUEST, alternatives=2))
+    assert (answer.text, answer.tokens) == ("YES", ())
+
+
 def test_the_key_is_sent_and_never_shown():
     with serving(chat=[completion("x")]) as server:
         ask(server, api_key="s3cret")
@@ -79,7 +161,8 @@ def test_requests_run_at_once_but_not_all_and_answers_keep_their_order():
     gate = threading.Event()
     with serving(chat=[Reply(completion("x").body, wait_for=gate)]) as server:
         with engine_at(server.url, concurrency=3) as engine:
-            waiting = threading.Thread(target=engine.complete, args=([REQUEST] * 7,))
+            asked = [replace(REQUEST, max_tokens=1 + n) for n in range(7)]
+            waiting = threading.Thread(target=engine.complete, args=(asked,))
             waiting.start()
             while server.together < 3:
                 gate.wait(0.005)
@@ -159,7 +242,7 @@ def test_a_dead_server_is_tried_again_and_then_down(dead_url):
 
 def test_votes_that_were_paid_for_survive_a_server_that_goes_down():
     with serving(chat=[completion("x"), Reply({}, 503)]) as server:
-        answers = ask(server, REQUEST, REQUEST, concurrency=1)
+        answers = ask(server, REQUEST, replace(REQUEST, max_tokens=9), concurrency=1)
     assert isinstance(answers[0], Completion)
     assert isinstance(answers[1], EngineDown)
 
