@@ -94,7 +94,15 @@ def _mount_verify() -> None:
     main.command()(verify)
 
 
+def _mount_evaluate() -> None:
+    """`r4p evaluate` likewise."""
+    from model.evaluation.cli import evaluate
+
+    main.command()(evaluate)
+
+
 _mount_verify()
+_mount_evaluate()
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,194 @@
+"""`r4p evaluate`: a verifier measured on labelled groups, offline; a run that was stopped goes on where it was."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from model.catalog import EngineChoice
+from model.cli import Exit
+from model.errors import BadGroups, BadRun, ModelError, TemplateError
+from model.prompts.untrusted import visible
+
+if TYPE_CHECKING:  # numpy loads when the command runs
+    from model.evaluation.groups import LabelledGroup
+    from model.evaluation.judged import JudgedGroup
+    from model.evaluation.judges import Judge
+
+_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+_Groups = Annotated[
+    Path, typer.Option("--groups", metavar="FILE", help="Labelled groups, .jsonl or .jsonl.gz.")
+]
+_Verifier = Annotated[str, typer.Option("--verifier", metavar="NAME", help="Who judges them.")]
+_Limit = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, help="Judge that many groups, drawn the same each time."),
+]
+_Votes = Annotated[
+    int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
+]
+_Url = Annotated[
+    str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR|FILE.jsonl",
+        help="Keep what was judged, and go on from what is kept there.",
+    ),
+]
+_Json = Annotated[bool, typer.Option("--json", help="One r4p.evaluate/1 document on stdout.")]
+_Script = Annotated[
+    Path | None,
+    typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
+]
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
+    ),
+]
+
+
+def evaluate(  # noqa: PLR0913 - one parameter per option of the command
+    groups: _Groups,
+    verifier: _Verifier,
+    limit: _Limit = None,
+    votes: _Votes = 3,
+    engine_url: _Url = None,
+    model: _Model = None,
+    out: _Out = None,
+    json_output: _Json = False,
+    script: _Script = None,
+    cache: _Cache = None,
+) -> None:
+    """Measure a verifier on groups of patches whose truth is known.
+
+    Exit codes: 0 measured, 2 usage, 5 no engine.
+    """
+    from model.evaluation import judges
+
+    choice = EngineChoice(
+        name=_engine_name(engine_url, script),
+        model=model,
+        url=engine_url,
+        cache=cache or Path.home() / ".cache" / "r4p" / "models",
+        script=script,
+    )
+    kept = _run_file(out, groups, verifier)
+    try:
+        judges.check(verifier)
+        read = _groups(groups, limit)
+        with judges.opened(verifier, choice, votes) as judge:
+            judged = _judged(read, judge, kept)
+    except (BadGroups, BadRun, TemplateError, judges.UnknownVerifier) as error:
+        _stop(Exit.USAGE, str(error))
+    except ModelError as error:
+        held = f"; what was judged is in {kept}: run again to go on" if kept else ""
+        _stop(Exit.BACKEND_DOWN, f"{error}{held}")
+    _tell(judged, kept, json_output=json_output)
+
+
+def _engine_name(url: str | None, script: Path | None) -> str:
+    if script:
+        return "scripted"
+    return "openai_compatible" if url else "local_transformers"
+
+
+def _run_file(out: Path | None, groups: Path, verifier: str) -> Path | None:
+    """In a folder, one file for each file of groups and each verifier."""
+    if out is None or out.suffix == ".jsonl":
+        return out
+    name = groups.name.removesuffix(".gz").removesuffix(".jsonl")
+    return out / f"{name}.{verifier}.jsonl"
+
+
+def _groups(path: Path, limit: int | None) -> "list[LabelledGroup]":
+    from model.evaluation import groups, run
+
+    return run.sample(groups.read(path), limit)
+
+
+def _judged(
+    groups: "Sequence[LabelledGroup]", judge: "Judge", kept: Path | None
+) -> "list[JudgedGroup]":
+    from model.evaluation import run, run_file
+
+    with run_file.opened(kept) if kept else nullcontext() as file, _progress(len(groups)) as show:
+        return run.run(groups, judge, file, show)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal; nothing where stderr is a file."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    shown = _stderr.is_terminal
+    with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
+        task = bar.add_task("groups judged", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _tell(judged: "Sequence[JudgedGroup]", kept: Path | None, *, json_output: bool) -> None:
+    from model.evaluation.document import document
+
+    result = document(judged)
+    text = json.dumps(result, indent=2) + "\n"
+    if kept:
+        kept.with_suffix(".json").write_text(text)
+    if json_output:
+        sys.stdout.write(text)
+    else:
+        _show(result)
+
+
+def _show(document: dict[str, Any]) -> None:
+    out = Console(highlight=False, markup=False)
+    table = Table("metric", "value", "95 % interval", *document["constant_baselines"])
+    for name, found in document.items():
+        if isinstance(found, dict) and "low" in found:
+            beside = [base.get(name) for base in document["constant_baselines"].values()]
+            table.add_row(
+                name.replace("_", " "),
+                _number(found["value"]),
+                f"{_number(found['low'])} … {_number(found['high'])}",
+                *(_number(base["value"]) if base else "" for base in beside),
+            )
+    out.print(table)
+    seconds, engine = document["seconds_per_patch"], document["engine"]
+    out.print(
+        visible(
+            f"{document['verifier']} with {engine['model']}: {document['groups']} groups of "
+            f"{document['issues']} issues, {document['patches']} patches, "
+            f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
+        )
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _stop(code: Exit, message: str) -> NoReturn:
+    """One line on stderr, and the exit code."""
+    _stderr.print(visible(f"r4p evaluate: {' '.join(message.split())}"))
+    raise typer.Exit(code)

@@ -1,0 +1,235 @@
+"""`r4p evaluate`: from a file of groups to a document; on a script, without a model."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from app.demo import example
+from model.evaluation.cli import evaluate
+from model.evaluation.groups import read
+from model.evaluation.run import sample
+from tests.model.builders import diff_of
+from tests.model.chat_server import MODELS, completion, serving
+
+app = typer.Typer()
+app.command()(evaluate)
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = json.loads((files("model.evaluation") / "evaluate.schema.json").read_text())
+RIGHT = {"reply": "I saw.", "box_containing": ["right"], "repeat": True}
+
+
+def row(number, *labels):
+    patches = [
+        {"patch": diff_of(f"{'right' if good else 'wrong'} {number} {at}"), "resolved": good}
+        for at, good in enumerate(labels)
+    ]
+    return {
+        "instance_id": f"octo__app-{number}",
+        "repo": "octo/app",
+        "problem_statement": f"It breaks in place {number}",
+        "patches": patches,
+    }
+
+
+def lines(*rows):
+    return "\n".join(map(json.dumps, rows)) + "\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the command in a folder with six groups and a script that knows the truth."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    rows = [row(number, True, False, number % 2 == 0) for number in range(6)]
+    (tmp_path / "groups.jsonl").write_text(lines(*rows))
+    (tmp_path / "script.jsonl").write_text(lines(RIGHT))
+
+    def invoke(*arguments, script="script.jsonl", groups="groups.jsonl", verifier="r4p"):
+        given = ["--script", script] if script else []
+        return CliRunner().invoke(
+            app, ["--groups", groups, "--verifier", verifier, *given, *arguments]
+        )
+
+    return invoke
+
+
+def document(result):
+    assert result.exit_code == 0, result.output
+    made = json.loads(result.stdout)
+    jsonschema_rs.validator_for(SCHEMA).validate(made)
+    return made
+
+
+def test_json_is_one_valid_document_on_stdout_and_nothing_else(run):
+    made = document(run("--json", "--votes", "2"))
+    assert (made["groups"], made["patches"], made["votes"]) == (6, 18, 2)
+    assert made["accuracy"]["value"] == made["exact_match"]["value"] == 1.0
+    assert made["format_valid"]["value"] == 1.0
+
+
+def test_a_person_gets_a_table_with_the_constants_beside(run):
+    result = run("--votes", "1")
+    assert result.exit_code == 0, result.output
+    (accuracy,) = [line for line in result.stdout.splitlines() if "│ accuracy" in line]
+    assert [cell.strip() for cell in accuracy.split("│")[1:-1]] == [
+        "accuracy",
+        "1.000",
+        "1.000 … 1.000",
+        "0.500",
+        "0.500",
+        "0.500",
+    ]
+    assert "r4p with script: 6 groups of 6 issues, 18 patches" in result.stdout
+
+
+def test_the_packaged_example_is_judged_by_what_its_hidden_tests_said(run, tmp_path):
+    real = example.load()
+    group = {
+        "instance_id": "django__django-11790",
+        "repo": "django/django",
+        "problem_statement": f"{real.title}\n{real.body}",
+        "patches": [{"patch": one.diff, "resolved": one.resolved} for one in real.rivals],
+    }
+    (tmp_path / "real.jsonl").write_text(lines(group))
+    made = document(run("--json", "--votes", "1", groups="real.jsonl"))
+    assert (made["patches"], made["correct_patches"]) == (4, 2)
+    assert made["accuracy"]["value"] == 0.5  # the script holds none of them correct
+    assert made["oracle"]["value"] == 1.0
+    assert made["random"]["value"] == made["best_of_group"]["value"] == 0.5
+
+
+def test_a_limit_takes_a_part_of_what_a_larger_one_takes(tmp_path):
+    path = tmp_path / "groups.jsonl"
+    path.write_text(lines(*[row(number, True) for number in range(30)]))
+    few, more = sample(read(path), 10), sample(read(path), 20)
+    assert more[:10] == few
+    assert len(sample(read(path))) == 30
+    assert [group.instance_id for group in few] != [f"octo__app-{n}" for n in range(10)]
+
+
+def test_a_group_that_stands_in_the_file_twice_is_judged_once(run, tmp_path):
+    (tmp_path / "groups.jsonl").write_text(lines(row(1, True), row(1, True)))
+    assert document(run("--json"))["groups"] == 1
+
+
+def test_what_is_kept_is_not_judged_again(run, tmp_path):
+    first = document(run("--json", "--votes", "1", "--limit", "4", "--out", "runs"))
+    kept = tmp_path / "runs" / "groups.r4p.jsonl"
+    assert len(kept.read_text().splitlines()) == 4
+    assert json.loads((tmp_path / "runs" / "groups.r4p.json").read_text()) == first
+    (tmp_path / "two.jsonl").write_text(lines(*[RIGHT | {"repeat": False}] * 2))
+    every = document(run("--json", "--votes", "1", "--out", "runs", script="two.jsonl"))
+    assert every["groups"] == 6
+    assert len(kept.read_text().splitlines()) == 6
+
+
+def test_other_votes_are_other_work(run, tmp_path):
+    run("--votes", "1", "--out", "run.jsonl")
+    made = document(run("--votes", "2", "--out", "run.jsonl", "--json"))
+    assert made["votes"] == 2
+    assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 12
+
+
+def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
+    (tmp_path / "slow.jsonl").write_text(lines(RIGHT | {"stall_seconds": 0.4}))
+    kept = tmp_path / "run.jsonl"
+    command = [sys.executable, "-m", "app.cli", "evaluate", "--verifier", "r4p", "--votes", "1"]
+    command += ["--groups", tmp_path / "groups.jsonl", "--script", tmp_path / "slow.jsonl"]
+    process = subprocess.Popen([*command, "--out", kept], cwd=ROOT)
+    try:
+        deadline = time.monotonic() + 120
+        while not (kept.exists() and kept.read_bytes().count(b"\n") >= 2):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    before = kept.read_bytes()
+    done = before.count(b"\n")
+    assert 2 <= done < 6
+    kept.write_bytes(before + b'{"key":{"group":"ha')
+    (tmp_path / "rest.jsonl").write_text(lines(*[RIGHT | {"repeat": False}] * (6 - done)))
+    result = run("--votes", "1", "--out", "run.jsonl", "--json", script="rest.jsonl")
+    assert document(result)["accuracy"]["value"] == 1.0
+    after = kept.read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == 6
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "groups.jsonl can't be read: No such file"),
+        ("{}", "groups.jsonl, line 1: instance_id is wrong"),
+        ("", "groups.jsonl is empty"),
+    ],
+)
+def test_a_bad_file_of_groups_is_one_line_and_a_usage_error(run, tmp_path, content, said):
+    path = tmp_path / "groups.jsonl"
+    path.unlink() if content is None else path.write_text(content)
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_unknown_verifier_is_one_line_and_a_usage_error(run):
+    result = run(verifier="oracle")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no verifier is called 'oracle'; there are r4p" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_no_run_is_a_usage_error(run, tmp_path):
+    (tmp_path / "notes.jsonl").write_text("a note\n")
+    result = run("--out", "notes.jsonl")
+    assert result.exit_code == 2
+    assert "line 1 is no judged group" in result.stderr
+    assert (tmp_path / "notes.jsonl").read_text() == "a note\n"
+
+
+def test_a_dead_engine_is_one_line_and_keeps_what_was_judged(run, tmp_path):
+    script = [RIGHT | {"repeat": False}] * 2 + [{"down": "gone"}]
+    (tmp_path / "script.jsonl").write_text(lines(*script))
+    result = run("--votes", "1", "--out", "run.jsonl")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "gone; what was judged is in run.jsonl: run again to go on" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_dead_url_is_one_line_and_no_backend(run):
+    result = run("--engine-url", "http://127.0.0.1:9/v1", script=None)
+    assert result.exit_code == 5
+    assert "no engine answers at http://127.0.0.1:9/v1" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_server_is_asked_by_url(run):
+    with serving(models=[MODELS], chat=[completion("It works.\n\\boxed{1, 2, 3}")]) as server:
+        made = document(run("--engine-url", server.url, "--votes", "1", "--json", script=None))
+    assert made["engine"]["model"] == "r4p"
+    assert made["f1"] == made["constant_baselines"]["all_correct"]["f1"]
+
+
+def test_nothing_of_the_labels_reaches_the_engine(run, tmp_path):
+    with serving(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+        secret = row(1, True, False)
+        secret["patches"][0] |= {"source": "secret-system/run", "also_from": ["secret-other/1"]}
+        (tmp_path / "groups.jsonl").write_text(lines(secret))
+        run("--engine-url", server.url, "--votes", "1", "--json", script=None)
+        (body,) = server.sent_to("/v1/chat/completions")
+    said = json.dumps(body)
+    assert "right 1 0" in said
+    assert not [word for word in ("secret", "octo__app", "candidate-1") if word in said]
