@@ -52,6 +52,7 @@ class Health:
         try:
             with self.database.connect() as connection:
                 counts = upkeep.counts(connection)
+                held_up = upkeep.waiting(connection)
         except SQLAlchemyError:
             return ()
         waiting = [count for count in counts if count.state == "ready"]
@@ -63,6 +64,14 @@ class Health:
             *(
                 Sample("r4p_jobs_lag_seconds", count.lag_seconds, (("queue", count.queue),))
                 for count in waiting
+            ),
+            *(
+                Sample(name, value, (("for", one.who),))
+                for one in held_up
+                for name, value in (
+                    ("r4p_jobs_waiting", one.jobs),
+                    ("r4p_jobs_waiting_seconds", one.seconds),
+                )
             ),
         )
 

@@ -73,6 +73,8 @@ class Planned:
     delay_seconds: float = 0.0
     """0: at once, also when the same work waits. Else a ready job of the same key that is not yet
     due waits this long again, at most `DEBOUNCES` times in all."""
+    wish: str = ""
+    """Whose wish it is, if a person's: it waits beside its like, so that all who ask are answered."""
 
 
 DEBOUNCES = 6
@@ -123,10 +125,8 @@ class EvaluateIssue(Job):
     """The comment that asked for it, to be answered if nothing can be judged."""
 
     @property
-    def key(self) -> str | None:
-        # A wish of a person is work of its own: no later event may absorb it unanswered.
-        own = ":command" if self.trigger == "command" else ""
-        return f"evaluate_issue:{self.repository}:{self.issue}{own}"
+    def key(self) -> str:
+        return f"evaluate_issue:{self.repository}:{self.issue}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class PublishVerdict(Job):
     evaluation: EvaluationId
 
     @property
-    def key(self) -> str | None:
+    def key(self) -> str:
         return f"publish_verdict:{self.repository}:{self.issue}"
 
 

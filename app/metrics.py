@@ -11,8 +11,12 @@ HELP: Final[Mapping[str, str]] = {
     "r4p_doorbell_failures_total": "Rings that the broker did not take; the sweeper rings again.",
     "r4p_jobs": "Jobs in the queue of record, by queue and state.",
     "r4p_jobs_lag_seconds": "How long the oldest due job of a queue has waited.",
+    "r4p_jobs_waiting": "Jobs that wait for somebody who is not ready, by whom.",
+    "r4p_jobs_waiting_seconds": "How long the first of them has waited.",
 }
-_GAUGES: Final = frozenset({"r4p_jobs", "r4p_jobs_lag_seconds"})
+_GAUGES: Final = frozenset(
+    {"r4p_jobs", "r4p_jobs_lag_seconds", "r4p_jobs_waiting", "r4p_jobs_waiting_seconds"}
+)
 
 _SERIES_LIMIT: Final = 2_000
 """Label values come from outside; further ones are counted together as `other`."""

@@ -153,7 +153,9 @@ def _look_again(
     repository = event.repository
     return tuple(
         Planned(
-            EvaluateIssue(repository.installation, repository.id, issue, trigger), after_seconds
+            EvaluateIssue(repository.installation, repository.id, issue, trigger),
+            after_seconds,
+            BY_COMMAND if trigger == BY_COMMAND else "",
         )
         for issue in list(issues)[:MAX_ISSUES]
     )

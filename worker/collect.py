@@ -33,7 +33,7 @@ from worker.hardened_git import GitUnreachable
 from worker.patches import FetchedPull, RefusedPull, WantedPull
 from worker.replies import Replies
 
-_GIT_WAITS_SECONDS = 15.0
+_BUSY_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,11 @@ class EvaluateIssueHandler:
             fetched = self.checkouts.fetch_pulls(
                 repository, self.github.tokens.token(scope), wanted
             )
-        except (CheckoutBusy, GitUnreachable) as error:
+        except CheckoutBusy as error:
+            raise Postponed(str(error), after_seconds=_BUSY_SECONDS) from error
+        except GitUnreachable:
             self.github.tokens.forget(scope)  # git doesn't say whether it was the token
-            raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
+            raise
         return {
             pull.number: _candidate(pull, found) for pull, found in zip(pulls, fetched, strict=True)
         }

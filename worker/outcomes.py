@@ -29,7 +29,7 @@ from worker.survival import MergedPull, Revert
 
 THUMBS = frozenset({"+1", "-1"})
 _CLOCKS_DIFFER = timedelta(days=1)  # a revert is dated by whoever's machine made it
-_GIT_WAITS_SECONDS = 300.0
+_BUSY_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,12 @@ class MeasureSurvivalHandler:
             return
         try:
             events = list(self._measure(repository, job, merged))
-        except (CheckoutBusy, GitUnreachable) as error:
+        except CheckoutBusy as error:
+            raise Postponed(str(error), after_seconds=_BUSY_SECONDS) from error
+        except GitUnreachable:
             # git doesn't say whether it was the token.
             self.github.tokens.forget(Scope.of(repository, Purpose.READ))
-            raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
+            raise
         with context.transaction() as connection:
             record(connection, job.repository, events)
 

@@ -1,6 +1,7 @@
 """Claim, run, finish: one attempt at one job, whatever its kind. The task boundary is here."""
 
 import logging
+import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from app.jobs import Queue
 from app.settings import QueueSettings
 from model.errors import Superseded
 from worker.context import Context, Handler
-from worker.endings import Again, Aside, Attempts, Dead, NotOurs, ending
+from worker.endings import Again, Aside, Attempts, Dead, NotOurs, Wait, ending
 from worker.errors import GiveUp, Postponed
 from worker.heartbeat import Heartbeat
 
@@ -81,20 +82,27 @@ class Runner:
         return error
 
     def _end(self, claimed: ClaimedJob, error: Exception) -> None:
-        attempts = Attempts(claimed.attempt, self.pace.max_attempts, self.pace.retry_seconds)
+        attempts = Attempts(
+            claimed.attempt,
+            self.pace.max_attempts,
+            self.pace.retry_seconds,
+            claimed.waited,
+            random.random(),
+        )
         why = f"{type(error).__name__}: {error}"
         match ending(error, attempts, datetime.now(UTC)):
             case NotOurs():
                 log.info("job %s is no longer ours", claimed.id)
             case Aside():
                 jobs.step_aside(self.database, claimed, why)
-            case Again(after_seconds, counts=False):
+            case Wait(after_seconds, who):
                 log.info("job %s waits %.0f s: %s", claimed.id, after_seconds, why)
-                jobs.postpone(self.database, claimed, why, after_seconds)
+                jobs.postpone(self.database, claimed, why, after_seconds, who)
             case Again(after_seconds):
                 log.warning("job %s failed: %s", _named(claimed), why, exc_info=error)
                 jobs.retry(self.database, claimed, why, after_seconds)
-            case Dead():
+            case Dead(more):
+                why = f"{why}; {more}" if more else why
                 log.error("job %s gave up: %s", _named(claimed), why, exc_info=error)
                 jobs.bury(self.database, claimed, why)
 

@@ -8,7 +8,7 @@ from app import comments
 from app.commands import Command, GroupEdit, Verb
 from app.comments import GroupView, Stage, StatusView
 from app.db.session import transaction
-from app.db.store import evaluations, groups, jobs
+from app.db.store import evaluations, groups, jobs, progress
 from app.db.store.effects import PostgresEffects, comment_key
 from app.db.store.evaluations import Evaluation
 from app.db.store.groups import GroupRow
@@ -17,12 +17,13 @@ from app.github.effects import EffectKey
 from app.identifiers import (
     CommentId,
     DeliveryGuid,
+    EvaluationId,
     IssueNumber,
     IssueRef,
     PullNumber,
     RepositoryRef,
 )
-from app.jobs import EvaluateIssue, Planned, VerifyGroup
+from app.jobs import EvaluateIssue, Planned, PublishVerdict, VerifyGroup
 from app.policy import BY_COMMAND
 from worker.context import Context
 from worker.report import comment_url
@@ -96,8 +97,8 @@ class Verbs:
             view = StatusView((), Stage.NOTHING)
             if group is not None:
                 view = self._status_view(context, connection, subject, group)
-        if stored is not None:
-            view = replace(view, config_problem=stored.config_error)
+            waits = progress.waits_of(connection, _keys(connection, subject, group))
+        view = replace(view, config_problem=stored.config_error if stored else None, waits=waits)
         return Said(comments.status_reply(subject.comment, subject.issue, view))
 
     def _status_view(
@@ -144,12 +145,24 @@ def _evaluate(context: Context, connection: Connection, subject: Subject) -> Non
     wanted = EvaluateIssue(
         repository.installation, repository.id, subject.issue, BY_COMMAND, subject.comment
     )
-    context.enqueue(connection, [Planned(wanted)])
+    context.enqueue(connection, [Planned(wanted, wish=f"{BY_COMMAND}:{subject.comment}")])
 
 
 def _verdict(connection: Connection, subject: Subject) -> Evaluation | None:
     group = groups.group_of(connection, subject.repository.id, subject.issue)
     return evaluations.newest(connection, group.id, "verified", "published") if group else None
+
+
+def _keys(connection: Connection, subject: Subject, group: GroupRow | None) -> list[str]:
+    """Of the jobs that bring the issue's verdict about."""
+    repository = subject.repository
+    place = (repository.installation, repository.id, subject.issue)
+    judged = evaluations.newest(connection, group.id, "collected") if group else None
+    return [
+        EvaluateIssue(*place, BY_COMMAND).key,
+        PublishVerdict(*place, EvaluationId(0)).key,
+        *([VerifyGroup.key_of(judged.id)] if judged else []),
+    ]
 
 
 def _stage(
@@ -161,5 +174,5 @@ def _stage(
         return Stage.FAILED, NOT_FINISHED
     if newest.state != "collected":
         return Stage.JUDGED, group.waiting
-    running = jobs.progress_of(connection, VerifyGroup.key_of(newest.id))
+    running = progress.progress_of(connection, VerifyGroup.key_of(newest.id))
     return (Stage.QUEUED, None) if running is None else (Stage.JUDGING, running or None)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.db.session import transaction
-from app.db.store import evaluations, jobs, votes
+from app.db.store import evaluations, progress, votes
 from app.db.store.candidates import Candidate
 from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.jobs import Json, Planned, PublishVerdict, VerifyGroup
@@ -54,7 +54,7 @@ class VerifyGroupHandler:
 
     def _report(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:
-            jobs.set_progress(connection, context.claimed, f"{done} of {asked} votes")
+            progress.set_progress(connection, context.claimed, f"{done} of {asked} votes")
 
 
 def finish(context: Context, job: VerifyGroup, verified: Verified) -> None:

@@ -1,18 +1,29 @@
 """Answers to commands: short, and only where a reaction can't say it (pure)."""
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC
 
 from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
 from app.comments.hidden import reply_marker
 from app.comments.notices import LINKS_NOTE, config_note
 from app.comments.verdict import headline
 from app.comments.views import GroupView, Row, Stage, StatusView, VerdictView
-from app.comments.words import LINKS, VERDICTS, agreement, coverage, listed, one_line, quotation
+from app.comments.words import (
+    LINKS,
+    VERDICTS,
+    WAITS,
+    agreement,
+    coverage,
+    listed,
+    one_line,
+    quotation,
+)
 from app.identifiers import CommentId, IssueNumber, PullNumber
 from app.judging import LeftOut, Wait
 from app.links import Member
 from app.permissions import Permission
 from app.quoting import phrase
+from app.waits import Waits
 
 _LINE_LIMIT = 200
 _REASON_LIMIT = 4_000
@@ -67,6 +78,7 @@ def status_reply(answers: CommentId, issue: IssueNumber, status: StatusView) -> 
     return _reply(
         answers,
         f"**#{issue}:** {_STAGES[status.stage]}{detail}{where}",
+        _waits(status.waits) if status.waits else "",
         _members(status.members),
         _left_out(status.left_out),
         "" if status.all_links_read else LINKS_NOTE,
@@ -140,6 +152,12 @@ def _who(needs: Permission) -> str:
 
 def _cell(usage: str) -> str:
     return usage.replace("|", "\\|")
+
+
+def _waits(waits: Waits) -> str:
+    times = "1 attempt" if waits.times == 1 else f"{waits.times} attempts"
+    since = f"{waits.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"It waits since {since}, {times} so far: {WAITS[waits.who]}."
 
 
 def _members(members: Sequence[Member]) -> str:

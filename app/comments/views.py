@@ -9,6 +9,7 @@ from app.jobs import Json
 from app.judging import LeftOut
 from app.links import LinkStrength, Member
 from app.repo_config import Mode
+from app.waits import Waits
 from model.domain import EngineInfo, PatchVerdict, Tokens
 
 
@@ -91,6 +92,8 @@ class StatusView:
     """Where the verdict is; None: not published."""
     config_problem: str | None = None
     """What is wrong with the configuration on the default branch; None: nothing."""
+    waits: Waits | None = None
+    """For whom the work waits; None: for nobody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from app.comments.views import Finding
 from app.links import LinkStrength
 from app.quoting import paragraph
+from app.waits import WaitsFor
 from model.domain import Coverage, PatchVerdict, Verdict
 
 CHECK_NAME = "r4p/verdict"
@@ -22,6 +23,14 @@ LINKS = {
     LinkStrength.KEYWORD: "keyword, other base",
     LinkStrength.CONNECTED: "connected",
     LinkStrength.CROSS_REFERENCE: "refers to it",
+}
+
+WAITS = {
+    WaitsFor.GITHUB: "GitHub doesn't answer",
+    WaitsFor.GIT: "git can't reach this repository on GitHub",
+    WaitsFor.LIMIT: "GitHub's limits are used up",
+    WaitsFor.KEY: "GitHub refuses the bot's key, which its operator has to mend",
+    WaitsFor.ENGINE: "the language model can't be reached",
 }
 
 FINDINGS = {

@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Engine
 
 from app.db.session import engine, transaction
-from app.db.store import evaluations, groups, jobs, outcomes, upkeep
+from app.db.store import evaluations, groups, outcomes, progress, upkeep
 from app.db.store.evaluations import Evaluation
 from app.db.store.outcomes import OutcomeRow
 from app.identifiers import IssueNumber, RepositoryId
@@ -58,7 +58,7 @@ class Watch:
             newest = evaluations.newest(connection, group.id, "collected") if group else None
             if newest is None:
                 return ""
-            return jobs.progress_of(connection, VerifyGroup.key_of(newest.id)) or ""
+            return progress.progress_of(connection, VerifyGroup.key_of(newest.id)) or ""
 
     def wait(
         self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]

@@ -97,6 +97,13 @@ def upgrade() -> None:
         sa.Column(
             "key", sa.Text(), nullable=True, comment="jobs with one key are one piece of work"
         ),
+        sa.Column(
+            "wish",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="the person's it is, if one's",
+        ),
         sa.Column("payload", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("installation_id", sa.BigInteger(), nullable=False),
         sa.Column("repository_id", sa.BigInteger(), nullable=True),
@@ -124,6 +131,16 @@ def upgrade() -> None:
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("error", sa.Text(), nullable=True, comment="why the last attempt failed"),
         sa.Column("progress", sa.Text(), nullable=True, comment="how far it is, for people"),
+        sa.Column(
+            "waits_for",
+            sa.Text(),
+            nullable=True,
+            comment="who was not ready at the last attempt; null: nobody else",
+        ),
+        sa.Column(
+            "waits", sa.Integer(), server_default="0", nullable=False, comment="times in a row"
+        ),
+        sa.Column("waits_since", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
             "state in ('ready','running','done','dead','superseded')", name=op.f("ck_jobs_state")
         ),
@@ -145,6 +162,13 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("state = 'ready'"),
     )
+    op.create_index(
+        "ix_jobs_ended",
+        "jobs",
+        ["finished_at"],
+        unique=False,
+        postgresql_where=sa.text("state in ('done','superseded')"),
+    )
     op.create_index(op.f("ix_jobs_installation_id"), "jobs", ["installation_id"], unique=False)
     op.create_index(
         "ix_jobs_lease",
@@ -156,7 +180,7 @@ def upgrade() -> None:
     op.create_index(
         "uq_jobs_ready_key",
         "jobs",
-        ["key"],
+        ["key", "wish"],
         unique=True,
         postgresql_where=sa.text("state = 'ready'"),
     )

@@ -27,7 +27,7 @@ EXAMPLES = [
     (RecordEvent(7, "guid"), "record_event:guid"),
     (LocateIssues(7, 70, 12), "locate_issues:70:12"),
     (EvaluateIssue(7, 70, 3, "pull_request"), "evaluate_issue:70:3"),
-    (EvaluateIssue(7, 70, 3, "command", 900), "evaluate_issue:70:3:command"),
+    (EvaluateIssue(7, 70, 3, "command", 900), "evaluate_issue:70:3"),
     (VerifyGroup(7, 70, 3, 5), "verify_group:5"),
     (PublishVerdict(7, 70, 3, 5), "publish_verdict:70:3"),
     (RunCommand(7, 70, 3, 900, "guid"), "run_command:900"),

@@ -193,8 +193,8 @@ def test_a_configuration_is_read_once_its_repository_is_known(event, repositorie
     assert follow_ups(event, KnownLinks()) == wanted
 
 
-def evaluations(*numbers, trigger="pull_request", after=0.0):
-    return tuple(Planned(EvaluateIssue(7, 70, n, trigger), after) for n in numbers)
+def evaluations(*numbers, trigger="pull_request", after=0.0, wish=""):
+    return tuple(Planned(EvaluateIssue(7, 70, n, trigger), after, wish) for n in numbers)
 
 
 @pytest.mark.parametrize("action", [a for a in PullAction if a is not PullAction.SYNCHRONIZE])
@@ -253,7 +253,7 @@ def test_a_changed_issue_with_a_group_is_looked_at(action):
 )
 def test_asking_again_by_button_counts_as_a_command_and_does_not_wait(event):
     known = KnownLinks(issues=frozenset({3}), quiet_seconds=600)
-    assert follow_ups(event, known) == evaluations(3, trigger="command")
+    assert follow_ups(event, known) == evaluations(3, trigger="command", wish="command")
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,28 @@ def test_while_github_is_down_nothing_is_lost(story):
     story.is_rough = True
     story.stage.standin.fault("POST /graphql", "503", times=3)
     issue, _ = story.judged()
-    for _ in range(3):
-        story.let_pass(60)
+    for seconds in (30, 60, 120):
+        story.let_pass(seconds)
     assert len(story.verdict(issue).rows) == 2
 
 
-def test_git_that_fails_is_asked_again(story):
+def test_git_that_fails_is_asked_again_ever_less_often_and_status_tells_it(story):
     story.is_rough = True
-    story.stage.standin.fault(f"GET /{story.repo.full_name}.git/*", "503")
+    story.stage.standin.fault(f"GET /{story.repo.full_name}.git/*", "503", times=3)
     issue, _ = story.judged()
+    asked = story.command(issue, "/r4p status", author="reader")
+    said = story.answer(issue, asked)
+    assert "1 attempt so far: git can't reach this repository on GitHub." in said
+    for seconds in (30, 60):
+        story.let_pass(seconds)
+    asked = story.command(issue, "/r4p status", author="reader")
+    assert "3 attempts so far: git can't" in story.answer(issue, asked)
+    story.let_pass(60)
+    assert story.evaluations() == [], "it waits for more than a minute by now"
     story.let_pass(60)
     assert len(story.verdict(issue).rows) == 2
+    asked = story.command(issue, "/r4p status", author="reader")
+    assert "so far" not in story.answer(issue, asked)
 
 
 def test_an_hours_budget_that_is_spent_is_waited_for(story):

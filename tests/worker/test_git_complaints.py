@@ -18,12 +18,18 @@ OUTAGES = [
     f"remote: Repository not found.\nfatal: repository '{URL}' not found",
     "fatal: could not read Username for 'https://github.com': terminal prompts disabled",
     f"remote: Invalid username or token.\nfatal: Authentication failed for '{URL}'",
-    "error: RPC failed; HTTP 502 curl 22 The requested URL returned error: 502\n"
-    "fatal: expected flush after ref listing",
-    "error: RPC failed; curl 18 transfer closed with 63721 bytes remaining to read\n"
-    f"error: 1888 bytes of body are still expected\n{CUT}",
-    "error: 1881 bytes of body are still expected\n"
-    f"fetch-pack: unexpected disconnect while reading sideband packet\n{CUT}",
+    (
+        "error: RPC failed; HTTP 502 curl 22 The requested URL returned error: 502\n"
+        "fatal: expected flush after ref listing"
+    ),
+    (
+        "error: RPC failed; curl 18 transfer closed with 63721 bytes remaining to read\n"
+        f"error: 1888 bytes of body are still expected\n{CUT}"
+    ),
+    (
+        "error: 1881 bytes of body are still expected\n"
+        f"fetch-pack: unexpected disconnect while reading sideband packet\n{CUT}"
+    ),
     "fatal: remote-curl: bad line length character: <htm\nfatal: expected flush after ref listing",
     "fatal: the remote end hung up unexpectedly",
     "fatal: the remote end hung up upon initial contact",
@@ -35,12 +41,18 @@ OF_WHAT_LIES_THERE = [
     "fatal: couldn't find remote ref refs/heads/early-eof-hung-up-unable-to-access",
     "fatal: remote error: upload-pack: not our ref 1111111111111111111111111111111111111111",
     "remote: fatal: unable to access 'here', said a hook\nfatal: couldn't find remote ref main",
-    "error: object 1f: gitmodulesUrl: disallowed submodule url: -early eof, hung up\n"
-    "fatal: fsck error in packed object\nfatal: fetch-pack: invalid index-pack output",
-    f"error: object 1f: gitmodulesUrl: disallowed submodule url: -x\n{HTTP}503\n"
-    "fatal: fsck error in packed object\nfatal: fetch-pack: invalid index-pack output",
-    "error: object 1f: gitmodulesUrl: disallowed submodule url: -x\nfatal: early EOF\n"
-    "fatal: fsck error in pack objects\nfatal: fetch-pack: invalid index-pack output",
+    (
+        "error: object 1f: gitmodulesUrl: disallowed submodule url: -early eof, hung up\n"
+        "fatal: fsck error in packed object\nfatal: fetch-pack: invalid index-pack output"
+    ),
+    (
+        f"error: object 1f: gitmodulesUrl: disallowed submodule url: -x\n{HTTP}503\n"
+        "fatal: fsck error in packed object\nfatal: fetch-pack: invalid index-pack output"
+    ),
+    (
+        "error: object 1f: gitmodulesUrl: disallowed submodule url: -x\nfatal: early EOF\n"
+        "fatal: fsck error in pack objects\nfatal: fetch-pack: invalid index-pack output"
+    ),
     "error: unable to write file: No space left on device\nfatal: index-pack failed",
 ]
 

@@ -7,6 +7,7 @@ import pytest
 
 from app.db.store import jobs
 from app.dispatch import Doorbell
+from app.github.errors import GitHubDown, Unauthorized
 from app.jobs import Planned, Queue
 from app.settings import QueueSettings
 from model.errors import Superseded
@@ -85,6 +86,32 @@ def test_what_a_handler_raises_decides_what_becomes_of_the_job(
     ((now, counted, why),) = rows(database, "state, attempt, error")
     assert (now, counted) == (state, attempt)
     assert str(error) in why
+
+
+def test_a_job_waits_for_github_ever_longer_and_without_end(database, run):
+    put(database, a_pull())
+    pauses = []
+    for _ in range(9):
+        run(raising(GitHubDown("502")))
+        pauses += rows(database, "extract(epoch from run_after - now())::float")
+        execute(database, "update jobs set run_after = now()")
+    assert rows(database, "state, attempt, waits_for, waits") == [("ready", 0, "github", 9)]
+    doubled = [min(30 * 2**n, 3_600) for n in range(9)]
+    assert all(0.7 * full < pause <= full for pause, full in zip(pauses, doubled, strict=True))
+
+
+def test_a_job_of_an_app_that_github_no_longer_knows_is_dead_after_a_day(database, run, caplog):
+    put(database, a_pull())
+    error = Unauthorized("401: check R4P_APP_ID, the private key and this machine's clock")
+    for hours in (0, 23, 25):
+        ago = f"now() - interval '{hours} h'"
+        execute(database, f"update jobs set run_after = now(), waits_since = {ago} where waits > 0")
+        run(raising(error))
+    ((state, why),) = rows(database, "state, error")
+    assert state == "dead"
+    assert "check R4P_APP_ID" in why
+    assert "refused 2 times since " in why
+    assert "refused 2 times" in caplog.text
 
 
 def test_a_job_that_keeps_failing_is_dead_after_three_attempts(database, run, caplog):

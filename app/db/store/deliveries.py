@@ -64,13 +64,15 @@ from (values (1)) as always left join ready on true
 
 # Found by its own delivery, or by a key that another delivery's job has absorbed it under.
 _REARM: Final = """
-update jobs set state = 'ready', attempt = 0, error = null, finished_at = null, run_after = now()
+update jobs set state = 'ready', attempt = 0, error = null, finished_at = null, run_after = now(),
+    waits_for = null, waits = 0, waits_since = null
 where state = 'dead' and id in (
     select max(id) from jobs as given_up
     where state = 'dead' and (delivery_guid = %(delivery)s or key = any(%(keys)s))
         and not exists (select from jobs as alive
-            where alive.key = given_up.key and alive.state in ('ready', 'running'))
-    group by coalesce(key, id::text))
+            where alive.key = given_up.key and alive.wish = given_up.wish
+                and alive.state in ('ready', 'running'))
+    group by coalesce(key, id::text), wish)
 returning id, queue
 """
 

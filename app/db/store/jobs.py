@@ -15,6 +15,9 @@ from sqlalchemy.exc import IntegrityError
 
 from app.identifiers import DeliveryGuid, JobId
 from app.jobs import DEBOUNCES, Job, Json, Planned, Queue, from_payload
+from app.waits import Waits, WaitsFor
+
+_WAITS_FOR_NOBODY: Final = {"who": None, "times": 0, "since": None}
 
 ERROR_LIMIT: Final = 2_000
 """Characters kept of why an attempt failed."""
@@ -46,17 +49,20 @@ class ClaimedJob:
     """Counted from 1, at claim, so that a crash counts."""
     delivery: DeliveryGuid | None
     """The delivery it came from; None: from the bot's own clock."""
+    waited: Waits | None = None
+    """For whom the last attempts waited; None: for nobody."""
 
 
 def as_rows(planned: Sequence[Planned]) -> str:
-    """The jobs as JSON for `STORE`; of several with one key the last one counts."""
-    rows: dict[str, dict[str, Json]] = {}
+    """The jobs as JSON for `STORE`; of several with one key and wish the last one counts."""
+    rows: dict[tuple[str, str], dict[str, Json]] = {}
     for position, item in enumerate(planned):
         payload = item.job.payload()
-        rows[item.job.key or f"\n{position}"] = {
+        rows[item.job.key or f"\n{position}", item.wish] = {
             "kind": item.job.kind,
             "queue": item.job.queue.value,
             "key": item.job.key,
+            "wish": item.wish,
             "payload": payload,
             "installation_id": item.job.installation,
             "repository_id": payload.get("repository"),
@@ -69,11 +75,11 @@ def as_rows(planned: Sequence[Planned]) -> str:
 # pushing it back would let a busy issue, or a bystander's event, delay what somebody asked for.
 STORE: Final = f"""
 insert into jobs
-    (kind, queue, key, payload, installation_id, repository_id, delivery_guid, run_after)
-select kind, queue, key, payload, installation_id, repository_id, %(delivery)s,
+    (kind, queue, key, wish, payload, installation_id, repository_id, delivery_guid, run_after)
+select kind, queue, key, wish, payload, installation_id, repository_id, %(delivery)s,
     now() + delay * interval '1 second'
 from planned
-on conflict (key) where state = 'ready' do update set
+on conflict (key, wish) where state = 'ready' do update set
     run_after = case
         when jobs.run_after <= now() then jobs.run_after
         when excluded.run_after <= now() then excluded.run_after
@@ -89,7 +95,7 @@ returning id, queue, run_after <= now() as is_due
 
 PLANNED: Final = """
 jsonb_to_recordset(%(jobs)s::jsonb) as planned(
-    kind text, queue text, key text, payload jsonb,
+    kind text, queue text, key text, wish text, payload jsonb,
     installation_id bigint, repository_id bigint, delay float8)
 """
 
@@ -106,34 +112,36 @@ where id = (
         where other.key = wanted.key and other.state = 'running' limit 1) is null
     order by run_after, id limit 1
     for update of wanted skip locked)
-returning id, kind, payload, token, attempt, delivery_guid
+returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, waits_since
 """
 _CLAIM_ONE: Final = _CLAIM.format(wanted="id = %(job)s")
 _CLAIM_NEXT: Final = _CLAIM.format(wanted="queue = %(queue)s")
 
 # Running, said so that the planner looks the job up by its id: the partial indexes on running
 # jobs look small to it, and are full of entries of jobs that have ended since.
-_OURS: Final = (
+OURS: Final = (
     "id = %(id)s and token = %(token)s and state not in ('ready', 'done', 'dead', 'superseded')"
 )
 
 _HEARTBEAT: Final = f"""
-update jobs set lease_until = now() + %(lease)s * interval '1 second' where {_OURS} returning id
+update jobs set lease_until = now() + %(lease)s * interval '1 second' where {OURS} returning id
 """
 _CLOSE: Final = f"""
 update jobs set state = %(state)s, error = %(error)s, finished_at = now(), lease_until = null
-where {_OURS} returning id
+where {OURS} returning id
 """
-# One ready job per key: when a newer one waits already, it does this work too.
+# One ready job per key and wish: when a newer one waits already, it does this work too.
 _AGAIN: Final = f"""
 update jobs set error = %(error)s, lease_until = null, attempt = attempt - %(forgiven)s,
+    waits_for = %(who)s, waits = %(times)s,
+    waits_since = case when %(times)s > 0 then coalesce(%(since)s, now()) end,
     run_after = now() + %(after)s * interval '1 second',
     finished_at = case when newer.waits then now() end,
     state = case when newer.waits then 'superseded' else 'ready' end
 from (select exists (
-    select from jobs as ready join jobs as ours using (key)
+    select from jobs as ready join jobs as ours using (key, wish)
     where ours.id = %(id)s and ready.state = 'ready') as waits) as newer
-where {_OURS} returning id
+where {OURS} returning id
 """
 
 
@@ -168,10 +176,7 @@ def fence(connection: Connection, claimed: ClaimedJob) -> None:
     Every write on behalf of a job goes through this, in the same transaction: a process that was
     paused past its lease finds out here.
     """
-    held = connection.exec_driver_sql(
-        f"select from jobs where {_OURS} for update",
-        _ours(claimed),
-    )
+    held = connection.exec_driver_sql(f"select from jobs where {OURS} for update", _ours(claimed))
     if held.first() is None:
         raise Fenced(f"job {claimed.id}, token {claimed.token}: no longer ours")
 
@@ -193,29 +198,20 @@ def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
 
 def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
     """Run again later; superseded when the same work waits already. False: no longer ours."""
-    return _again(database, claimed, error, after_seconds, forgiven=0)
+    again = {"error": _storable(error), "after": after_seconds, "forgiven": 0}
+    return _again(database, claimed, again | _WAITS_FOR_NOBODY)
 
 
-def postpone(database: Engine, claimed: ClaimedJob, why: str, after_seconds: float) -> bool:
-    """As `retry`, without counting the attempt: somebody else was not ready."""
-    return _again(database, claimed, why, after_seconds, forgiven=1)
-
-
-def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> None:
-    """Say how far a job is, in words for a person."""
-    connection.exec_driver_sql(
-        f"update jobs set progress = %(progress)s where {_OURS}",
-        {**_ours(claimed), "progress": progress},
-    )
-
-
-def progress_of(connection: Connection, key: str) -> str | None:
-    """How far the running job of a key is, empty when it hasn't said; None: none is running."""
-    row = connection.exec_driver_sql(
-        "select coalesce(progress, '') as said from jobs where key = %(key)s and state = 'running'",
-        {"key": key},
-    ).first()
-    return None if row is None else str(row.said)
+def postpone(
+    database: Engine,
+    claimed: ClaimedJob,
+    why: str,
+    after_seconds: float,
+    who: WaitsFor | None = None,
+) -> bool:
+    """As `retry`, without counting the attempt: somebody else was not ready. None: nobody in particular."""
+    again = {"error": _storable(why), "after": after_seconds, "forgiven": 1}
+    return _again(database, claimed, again | _waits(claimed.waited, who))
 
 
 def stored_for(connection: Connection, delivery: DeliveryGuid, kind: str) -> bool:
@@ -262,6 +258,7 @@ def _claimed(row: Row[Any], job: Job) -> ClaimedJob:
         token=row.token,
         attempt=row.attempt,
         delivery=row.delivery_guid,
+        waited=Waits(WaitsFor(row.waits_for), row.waits, row.waits_since) if row.waits else None,
     )
 
 
@@ -270,25 +267,25 @@ def _close(database: Engine, claimed: ClaimedJob, state: str, error: str | None)
     return _one(database, _CLOSE, {**_ours(claimed), **values}) is not None
 
 
-def _again(
-    database: Engine, claimed: ClaimedJob, error: str, after_seconds: float, *, forgiven: int
-) -> bool:
-    values: dict[str, Json] = {
-        "error": _storable(error),
-        "after": after_seconds,
-        "forgiven": forgiven,
-    }
+def _again(database: Engine, claimed: ClaimedJob, values: Mapping[str, Any]) -> bool:
     try:
         return _one(database, _AGAIN, {**_ours(claimed), **values}) is not None
     except IntegrityError:  # uq_jobs_ready_key: the same work was stored in this very moment
-        return _close(database, claimed, "superseded", error)
+        return _close(database, claimed, "superseded", values["error"])
+
+
+def _waits(before: Waits | None, who: WaitsFor | None) -> dict[str, Any]:
+    if before is not None and who in {None, before.who}:
+        times = before.times + (who is not None)
+        return {"who": before.who, "times": times, "since": before.since}
+    return _WAITS_FOR_NOBODY if who is None else {"who": who, "times": 1, "since": None}
 
 
 def _ours(claimed: ClaimedJob) -> dict[str, Json]:
     return {"id": claimed.id, "token": claimed.token}
 
 
-def _one(database: Engine, statement: str, values: Mapping[str, Json]) -> Row[Any] | None:
+def _one(database: Engine, statement: str, values: Mapping[str, Any]) -> Row[Any] | None:
     with database.connect() as connection:
         autocommit = connection.execution_options(isolation_level="AUTOCOMMIT")
         return autocommit.exec_driver_sql(statement, dict(values)).first()

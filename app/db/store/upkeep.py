@@ -13,6 +13,11 @@ from app.jobs import ForgetCheckout, PurgeData, Queue
 
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
 """Kinds of jobs that forgetting an installation needs itself."""
+PRUNE: Final = """
+delete from jobs where state in ('done','superseded')
+    and finished_at < now() - %(days)s * interval '1 day'
+"""
+"""Spelt as the index `ix_jobs_ended` is, or the whole table would be read."""
 LEFT_BEHIND: Final = "its lease ended: the worker died, hung or lost the database"
 
 
@@ -36,6 +41,15 @@ class Count:
     lag_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many jobs wait for somebody who is not ready, and for how long the first of them does."""
+
+    who: str
+    jobs: int
+    seconds: float
+
+
 def due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
     """Jobs that could be claimed now, the longest due first; ones being claimed are left out."""
     chosen = (
@@ -46,6 +60,17 @@ def due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ..
         .with_for_update(skip_locked=True)
     )
     return tuple(StoredJob(JobId(id_), queue, is_due=True) for id_ in connection.scalars(chosen))
+
+
+def waiting(connection: Connection) -> tuple[Waiting, ...]:
+    """Ready jobs that wait for somebody else, by whom; reads the waiting ones only."""
+    rows = connection.exec_driver_sql(
+        """
+        select waits_for, count(*) as jobs, extract(epoch from now() - min(waits_since)) as seconds
+        from jobs where state = 'ready' and waits > 0 group by waits_for order by waits_for
+        """
+    )
+    return tuple(Waiting(row.waits_for, row.jobs, float(row.seconds)) for row in rows)
 
 
 def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
@@ -62,7 +87,8 @@ def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, .
             select id, case
                 when attempt >= %(limit)s then 'dead'
                 when exists (select from jobs as ready
-                    where ready.key = expired.key and ready.state = 'ready') then 'superseded'
+                    where ready.key = expired.key and ready.wish = expired.wish
+                        and ready.state = 'ready') then 'superseded'
                 else 'ready' end as state
             from jobs as expired where state = 'running' and lease_until < now()
             for update of expired skip locked) as judged
@@ -93,7 +119,14 @@ def requeue(connection: Connection, job: JobId) -> bool:
                 jobs.update()
                 .where(jobs.c.id == job, jobs.c.state == "dead")
                 .values(
-                    state="ready", attempt=0, error=None, finished_at=None, run_after=func.now()
+                    state="ready",
+                    attempt=0,
+                    error=None,
+                    finished_at=None,
+                    run_after=func.now(),
+                    waits_for=None,
+                    waits=0,
+                    waits_since=None,
                 )
             )
     except IntegrityError:  # uq_jobs_ready_key
@@ -137,6 +170,5 @@ def prune_etags(connection: Connection, days: int) -> int:
 
 def prune_jobs(connection: Connection, days: int) -> int:
     """Drop jobs that ended well, or were replaced, so long ago. Those that gave up are kept."""
-    age = func.make_interval(0, 0, 0, days)
-    ended = jobs.c.state.in_(("done", "superseded")) & (jobs.c.finished_at < func.now() - age)
-    return connection.execute(delete(jobs).where(ended)).rowcount
+    done = connection.exec_driver_sql(PRUNE, {"days": days})
+    return done.rowcount

@@ -45,6 +45,7 @@ jobs = Table(
     Column("kind", Text, nullable=False),
     Column("queue", Text, nullable=False),
     Column("key", Text, comment="jobs with one key are one piece of work"),
+    Column("wish", Text, nullable=False, server_default="", comment="the person's it is, if one's"),
     Column("payload", JSONB, nullable=False),
     Column("installation_id", BigInteger, nullable=False, index=True),
     Column("repository_id", BigInteger),
@@ -59,11 +60,21 @@ jobs = Table(
     moment("finished_at"),
     Column("error", Text, comment="why the last attempt failed"),
     Column("progress", Text, comment="how far it is, for people"),
+    Column("waits_for", Text, comment="who was not ready at the last attempt; null: nobody else"),
+    Column("waits", Integer, nullable=False, server_default="0", comment="times in a row"),
+    moment("waits_since"),
     CheckConstraint("state in ('ready','running','done','dead','superseded')", name="state"),
     Index("ix_jobs_due", "queue", "run_after", "id", postgresql_where=text("state = 'ready'")),
-    Index("uq_jobs_ready_key", "key", unique=True, postgresql_where=text("state = 'ready'")),
+    Index(
+        "uq_jobs_ready_key", "key", "wish", unique=True, postgresql_where=text("state = 'ready'")
+    ),
     Index("uq_jobs_running_key", "key", unique=True, postgresql_where=text("state = 'running'")),
     Index("ix_jobs_lease", "lease_until", postgresql_where=text("state = 'running'")),
+    Index(
+        "ix_jobs_ended",
+        "finished_at",
+        postgresql_where=text("state in ('done','superseded')"),
+    ),
     Index("ix_jobs_dead_key", "key", "id", postgresql_where=text("state = 'dead'")),
     comment="the queue of record",
 )

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -22,6 +23,7 @@ from app.judging import LeftOut, Wait
 from app.links import LinkStrength, Member
 from app.permissions import Permission
 from app.repo_config import ConfigError, Problem
+from app.waits import Waits, WaitsFor
 from model.domain import Verdict, VoteCount
 from tests.app.comments.views import CORRECT, judged, view
 
@@ -111,6 +113,31 @@ Left out:
 - #15: it is a draft
 """
     )
+
+
+def test_status_tells_for_whom_the_verdict_waits_and_since_when():
+    since = datetime(2026, 11, 21, 19, 5, tzinfo=timezone(timedelta(hours=1)))
+    status = StatusView(MEMBERS[:1], Stage.NOTHING, waits=Waits(WaitsFor.GIT, 5, since))
+    assert (
+        status_reply(900, 3, status)
+        == """\
+<!-- r4p:reply=900 -->
+
+**#3:** Nothing has been judged here yet.
+
+It waits since 2026-11-21 18:05 UTC, 5 attempts so far: git can't reach this repository on GitHub.
+
+Compared here:
+- #12 (closes it)
+"""
+    )
+
+
+@pytest.mark.parametrize("who", list(WaitsFor))
+def test_everybody_whom_a_verdict_waits_for_has_a_sentence(who):
+    waits = Waits(who, 1, datetime(2026, 11, 21, 18, 5, tzinfo=UTC))
+    said = status_reply(900, 3, StatusView((), Stage.QUEUED, waits=waits)).split("\n\n")[2]
+    assert said.startswith("It waits since 2026-11-21 18:05 UTC, 1 attempt so far: ")
 
 
 @pytest.mark.parametrize("stage", list(Stage))

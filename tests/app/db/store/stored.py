@@ -4,14 +4,18 @@ from sqlalchemy import Engine, text
 
 from app.db.store import jobs
 from app.db.store.jobs import StoredJob
-from app.identifiers import InstallationId, IssueNumber, PullNumber, RepositoryId
+from app.identifiers import CommentId, InstallationId, IssueNumber, PullNumber, RepositoryId
 from app.jobs import EvaluateIssue, Job, LocateIssues, Planned
+from app.policy import BY_COMMAND
 
 LEASE = 60.0
 
 
-def an_issue(number: int = 1, trigger: str = "pull_request") -> EvaluateIssue:
-    return EvaluateIssue(InstallationId(5), RepositoryId(7), IssueNumber(number), trigger)
+def an_issue(
+    number: int = 1, trigger: str = "pull_request", asked_in: int | None = None
+) -> EvaluateIssue:
+    place = (InstallationId(5), RepositoryId(7), IssueNumber(number))
+    return EvaluateIssue(*place, trigger, None if asked_in is None else CommentId(asked_in))
 
 
 def a_pull(number: int = 1) -> LocateIssues:
@@ -19,12 +23,20 @@ def a_pull(number: int = 1) -> LocateIssues:
 
 
 def put(
-    database: Engine, *wanted: Job, delay: float = 0.0, delivery: str | None = None
+    database: Engine,
+    *wanted: Job,
+    delay: float = 0.0,
+    delivery: str | None = None,
 ) -> tuple[StoredJob, ...]:
     """Store jobs, committed."""
-    planned = [Planned(job, delay) for job in wanted]
+    planned = [Planned(job, delay, _wish(job)) for job in wanted]
     with database.begin() as connection:
         return jobs.enqueue(connection, planned, delivery=delivery)
+
+
+def _wish(job: Job) -> str:
+    asked = isinstance(job, EvaluateIssue) and job.trigger == BY_COMMAND
+    return f"{BY_COMMAND}:{job.asked_in}" if asked else ""
 
 
 def rows(database: Engine, columns: str = "state") -> list[object]:

@@ -7,6 +7,7 @@ import pytest
 
 from app.db.store import jobs, upkeep
 from app.jobs import Planned, Queue
+from app.waits import Waits, WaitsFor
 from tests.app.db.store.stored import (
     LEASE,
     a_pull,
@@ -118,6 +119,35 @@ def test_a_command_whose_worker_died_does_not_give_way_to_an_event(database):
     with database.begin() as connection:
         upkeep.release_expired(connection, max_attempts=3)
     assert jobs.claim(database, asked.id, LEASE).job == an_issue(trigger="command")
+
+
+def test_two_who_ask_at_the_same_moment_are_both_answered_one_after_the_other(database):
+    put(database, an_issue(trigger="command", asked_in=900))
+    put(database, an_issue(trigger="command", asked_in=901), an_issue(trigger="reconcile"))
+    seen = []
+    while claimed := jobs.claim_next(database, Queue.GITHUB, LEASE):
+        assert jobs.claim_next(database, Queue.GITHUB, LEASE) is None, "two at once"
+        seen.append((claimed.job.trigger, claimed.job.asked_in))
+        jobs.finish(database, claimed)
+    assert seen == [("command", 900), ("command", 901), ("reconcile", None)]
+
+
+def test_waits_for_somebody_are_counted_from_the_first_and_end_with_another_ending(database):
+    (stored,) = put(database, a_pull())
+    claimed = jobs.claim(database, stored.id, LEASE)
+    assert claimed.waited is None
+    waits = []
+    for who in (WaitsFor.GIT, WaitsFor.GIT, None, WaitsFor.GITHUB):
+        jobs.postpone(database, claimed, "not ready", 0, who)
+        claimed = jobs.claim(database, stored.id, LEASE)
+        waits.append((claimed.waited.who, claimed.waited.times))
+    assert waits == [("git", 1), ("git", 2), ("git", 2), ("github", 1)]
+    first = claimed.waited.since
+    jobs.postpone(database, claimed, "not ready", 0, WaitsFor.GITHUB)
+    claimed = jobs.claim(database, stored.id, LEASE)
+    assert claimed.waited == Waits(WaitsFor.GITHUB, 2, first)
+    jobs.retry(database, claimed, "a mistake of ours", 0)
+    assert jobs.claim(database, stored.id, LEASE).waited is None
 
 
 def test_one_call_with_the_same_work_twice_stores_it_once(database):

@@ -1,10 +1,13 @@
 """The queue as a whole: what is due, what gave up, what is counted, what is forgotten."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from app.db.store import jobs, upkeep
+from app.db.store import jobs, progress, upkeep
 from app.identifiers import InstallationId, RepositoryId
 from app.jobs import PurgeData, Queue
+from app.waits import WaitsFor
 from tests.app.db.store.stored import LEASE, a_pull, an_issue, execute, put, rows
 
 pytestmark = pytest.mark.services
@@ -90,3 +93,24 @@ def test_jobs_that_ended_long_ago_are_dropped_but_not_those_that_gave_up(databas
     with database.begin() as connection:
         assert upkeep.prune_jobs(connection, days=30) == 2
     assert sorted(rows(database)) == ["dead", "done", "ready"]
+
+
+def test_dropping_old_jobs_reads_those_that_ended_and_not_the_whole_table(database):
+    with database.begin() as connection:
+        connection.exec_driver_sql("set local enable_seqscan = off")
+        plan = connection.exec_driver_sql(f"explain {upkeep.PRUNE}", {"days": 30}).scalars().all()
+    assert any("ix_jobs_ended" in line and "Scan" in line for line in plan), plan
+
+
+def test_what_waits_for_others_is_counted_by_whom_and_told_by_key(database):
+    for number, who in enumerate([WaitsFor.GIT, WaitsFor.GIT, WaitsFor.KEY, None]):
+        (stored,) = put(database, an_issue(number))
+        jobs.postpone(database, jobs.claim(database, stored.id, LEASE), "not ready", 60, who)
+    execute(database, "update jobs set waits_since = now() - interval '90 s' where id = 2")
+    with database.begin() as connection:
+        counted = [(one.who, one.jobs, round(one.seconds)) for one in upkeep.waiting(connection)]
+        told = progress.waits_of(connection, [an_issue(number).key for number in (0, 1, 3)])
+        assert progress.waits_of(connection, [an_issue(3).key, a_pull().key]) is None
+    assert counted == [("git", 2, 90), ("key", 1, 0)]
+    assert (told.who, told.times) == (WaitsFor.GIT, 1)
+    assert datetime.now(UTC) - told.since > timedelta(seconds=89)
