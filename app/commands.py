@@ -140,6 +140,10 @@ class Unknown:
     """The line as it should read; None when there is nothing near."""
 
 
+WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE})
+"""Verbs that a reaction answers, when all is well."""
+
+
 def may_command(body: str, mention: str | None = None) -> bool:
     """Whether a comment is worth reading as Markdown: cheap, and never wrong when it says no."""
     lowered = body.lower()

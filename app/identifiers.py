@@ -8,6 +8,8 @@ RepositoryId = NewType("RepositoryId", int)
 IssueNumber = NewType("IssueNumber", int)
 PullNumber = NewType("PullNumber", int)
 CommentId = NewType("CommentId", int)
+AskedIn = NewType("AskedIn", str)
+"""Where a command was written: a comment's id, or `review-` and a review's, which are counted apart."""
 CommitSha = NewType("CommitSha", str)
 DeliveryGuid = NewType("DeliveryGuid", str)
 JobId = NewType("JobId", int)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from app.identifiers import (
-    CommentId,
+    AskedIn,
     DeliveryGuid,
     EvaluationId,
     InstallationId,
@@ -121,8 +121,8 @@ class EvaluateIssue(Job):
     issue: IssueNumber
     trigger: str
     """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
-    asked_in: CommentId | None = None
-    """The comment that asked for it, to be answered if nothing can be judged."""
+    asked_in: AskedIn | None = None
+    """The comment or review that asked for it, to be answered if nothing can be judged."""
 
     @property
     def key(self) -> str:
@@ -168,7 +168,7 @@ class PublishVerdict(Job):
 
 @dataclass(frozen=True, slots=True)
 class RunCommand(Job):
-    """Acknowledge one `/r4p` comment, check the sender's right, and do what it says."""
+    """Acknowledge the `/r4p` commands of a comment or review, check the sender's right, and obey."""
 
     queue = Queue.GITHUB
     kind = "run_command"
@@ -176,12 +176,12 @@ class RunCommand(Job):
     repository: RepositoryId
     number: int
     """The issue or pull request commented on."""
-    comment: CommentId
+    asked_in: AskedIn
     delivery: DeliveryGuid
 
     @property
     def key(self) -> str | None:
-        return f"run_command:{self.comment}"
+        return f"run_command:{self.asked_in}"
 
 
 @dataclass(frozen=True, slots=True)

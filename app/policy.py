@@ -17,6 +17,7 @@ from app.events import (
     PullAction,
     PullRequestEvent,
     PushEvent,
+    ReviewEvent,
 )
 from app.identifiers import IssueNumber
 from app.jobs import (
@@ -59,7 +60,7 @@ def jobs_for(event: Event, mention: str | None = None) -> tuple[Job, ...]:
 
 def _beside_the_record(event: Event, mention: str | None) -> Iterable[Job]:
     match event:
-        case CommentEvent() if parse(event.body, mention):
+        case CommentEvent() | ReviewEvent(may_command=True) if parse(event.body, mention):
             return [_run_command(event)]
         case InstallationEvent(action=InstallationAction.DELETED):
             return [PurgeData(event.installation, None)]
@@ -69,12 +70,12 @@ def _beside_the_record(event: Event, mention: str | None) -> Iterable[Job]:
             return []
 
 
-def _run_command(event: CommentEvent) -> RunCommand:
+def _run_command(event: CommentEvent | ReviewEvent) -> RunCommand:
     return RunCommand(
         installation=event.installation,
         repository=event.repository.id,
         number=event.number,
-        comment=event.comment,
+        asked_in=event.asked_in,
         delivery=event.delivery,
     )
 

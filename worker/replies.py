@@ -1,4 +1,4 @@
-"""Answers to comments: one per comment, edited in place when the answer changes."""
+"""Answers to comments and reviews: one for each, edited in place when the answer changes."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from app import comments
 from app.db.store.effects import reply_key
 from app.github.effects import EffectKey
 from app.github.publisher import CommentDraft, Publisher
-from app.identifiers import CommentId, IssueNumber, RepositoryRef
+from app.identifiers import AskedIn, CommentId, IssueNumber, RepositoryRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +15,15 @@ class Replies:
 
     publisher: Publisher
 
+    def stands(self, repository: RepositoryRef, answers: AskedIn) -> bool:
+        """Whether we have answered already."""
+        effect = self.publisher.effects.load(EffectKey(repository, reply_key(answers)))
+        return effect is not None and effect.github_id is not None
+
     def send(
-        self, repository: RepositoryRef, number: int, answers: CommentId, body: str
+        self, repository: RepositoryRef, number: int, answers: AskedIn, body: str
     ) -> CommentId:
-        """Bring our answer to a comment up to date. `number` is the issue or pull request it is under."""
+        """Bring our answer up to date. `number` is the issue or pull request it is under."""
         key = EffectKey(repository, reply_key(answers))
         marker = comments.reply_marker(answers)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))

@@ -15,6 +15,7 @@ from app.db.store.groups import GroupRow
 from app.github.connection import Connection as GitHub
 from app.github.effects import EffectKey
 from app.identifiers import (
+    AskedIn,
     CommentId,
     DeliveryGuid,
     EvaluationId,
@@ -41,11 +42,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The issue a command is about, and the comment it was written in."""
+    """The issue a command is about, and where it was written."""
 
     repository: RepositoryRef
     issue: IssueNumber
-    comment: CommentId
+    asked_in: AskedIn
     delivery: DeliveryGuid
 
 
@@ -79,16 +80,16 @@ class Verbs:
         with transaction(context.database) as connection:
             known = _verdict(connection, subject)
         if known is None:
-            return Said(comments.no_verdict_reply(subject.comment), done=False)
+            return Said(comments.no_verdict_reply(subject.asked_in), done=False)
         return Said()
 
     def _explain(self, context: Context, subject: Subject, command: Command) -> Said:
         with transaction(context.database) as connection:
             evaluation = _verdict(connection, subject)
         if evaluation is None:
-            return Said(comments.no_verdict_reply(subject.comment), done=False)
+            return Said(comments.no_verdict_reply(subject.asked_in), done=False)
         pull = command.pulls[0] if command.pulls else None
-        return Said(comments.explain_reply(subject.comment, verdict_view(evaluation), pull))
+        return Said(comments.explain_reply(subject.asked_in, verdict_view(evaluation), pull))
 
     def _status(self, context: Context, subject: Subject) -> Said:
         with transaction(context.database) as connection:
@@ -99,7 +100,7 @@ class Verbs:
                 view = self._status_view(context, connection, subject, group)
             waits = progress.waits_of(connection, _keys(connection, subject, group))
         view = replace(view, config_problem=stored.config_error if stored else None, waits=waits)
-        return Said(comments.status_reply(subject.comment, subject.issue, view))
+        return Said(comments.status_reply(subject.asked_in, subject.issue, view))
 
     def _status_view(
         self, context: Context, connection: Connection, subject: Subject, group: GroupRow
@@ -134,18 +135,18 @@ class Verbs:
                 groups.force_members(connection, group, command.pulls, member=adds)
                 _evaluate(context, connection, subject)
             members = members_of(groups.members(connection, group))
-        return Said(comments.group_reply(subject.comment, GroupView(edit, changed, members)))
+        return Said(comments.group_reply(subject.asked_in, GroupView(edit, changed, members)))
 
 
 def _evaluate(context: Context, connection: Connection, subject: Subject) -> None:
-    """Plan the evaluation a comment asks for, once per comment."""
+    """Plan the evaluation somebody asks for, once per comment or review."""
     if jobs.stored_for(connection, subject.delivery, EvaluateIssue.kind):
         return
     repository = subject.repository
     wanted = EvaluateIssue(
-        repository.installation, repository.id, subject.issue, BY_COMMAND, subject.comment
+        repository.installation, repository.id, subject.issue, BY_COMMAND, subject.asked_in
     )
-    context.enqueue(connection, [Planned(wanted, wish=f"{BY_COMMAND}:{subject.comment}")])
+    context.enqueue(connection, [Planned(wanted, wish=f"{BY_COMMAND}:{subject.asked_in}")])
 
 
 def _verdict(connection: Connection, subject: Subject) -> Evaluation | None:

@@ -11,6 +11,8 @@ from app.comments.replies import (
     help_reply,
     no_verdict_reply,
     status_reply,
+    together,
+    understood_reply,
     unknown_reply,
     waiting_reply,
 )
@@ -44,6 +46,8 @@ __all__ = [
     "no_verdict_reply",
     "reply_marker",
     "status_reply",
+    "together",
+    "understood_reply",
     "unknown_reply",
     "verdict_comment",
     "verdict_json",

@@ -2,7 +2,7 @@
 
 import json
 
-from app.identifiers import CommentId
+from app.identifiers import AskedIn
 from app.jobs import Json
 
 _INERT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&@#"}
@@ -13,9 +13,9 @@ def group_marker(group: int) -> str:
     return f"<!-- r4p:group={group} -->"
 
 
-def reply_marker(comment: CommentId) -> str:
+def reply_marker(answers: AskedIn) -> str:
     """Stands in our answer to a command."""
-    return f"<!-- r4p:reply={comment} -->"
+    return f"<!-- r4p:reply={answers} -->"
 
 
 def verdict_json(document: Json) -> str:

@@ -18,7 +18,7 @@ from app.comments.words import (
     one_line,
     quotation,
 )
-from app.identifiers import CommentId, IssueNumber, PullNumber
+from app.identifiers import AskedIn, IssueNumber, PullNumber
 from app.judging import LeftOut, Wait
 from app.links import Member
 from app.permissions import Permission
@@ -40,7 +40,7 @@ _STAGES = {
 }
 
 
-def help_reply(answers: CommentId) -> str:
+def help_reply(answers: AskedIn) -> str:
     """Every command, from the registry."""
     lines = ["| Command | What it does | Who may | Where |", "| --- | --- | --- | --- |"]
     lines += [
@@ -48,18 +48,23 @@ def help_reply(answers: CommentId) -> str:
         for entry in REGISTRY.values()
     ]
     advice = (
-        "Write a command at the beginning of a line of a new comment, "
+        "Write a command at the beginning of a line of a new comment or review, "
         f"for example `{REGISTRY[Verb.EXPLAIN].example}`."
     )
     return _reply(answers, "\n".join(lines), advice)
 
 
-def unknown_reply(answers: CommentId, mistakes: Sequence[Unknown]) -> str:
+def understood_reply(answers: AskedIn, verbs: Iterable[Verb]) -> str:
+    """What a reaction says under a comment: these are allowed, and taken up. A review takes no reaction."""
+    return _reply(answers, f"Understood: {listed(f'`{PREFIX} {verb}`' for verb in verbs)}.")
+
+
+def unknown_reply(answers: AskedIn, mistakes: Sequence[Unknown]) -> str:
     """What was not understood, with the line as it should read."""
     return _reply(answers, *(_mistake(mistake) for mistake in mistakes), _help_line())
 
 
-def forbidden_reply(answers: CommentId, verb: Verb, has: Permission) -> str:
+def forbidden_reply(answers: AskedIn, verb: Verb, has: Permission) -> str:
     """Which right is missing."""
     needed = REGISTRY[verb].needs
     return _reply(
@@ -71,7 +76,7 @@ def forbidden_reply(answers: CommentId, verb: Verb, has: Permission) -> str:
     )
 
 
-def status_reply(answers: CommentId, issue: IssueNumber, status: StatusView) -> str:
+def status_reply(answers: AskedIn, issue: IssueNumber, status: StatusView) -> str:
     """Which pull requests are compared and how far the work is."""
     detail = f" {_sentence(status.detail)}" if status.detail else ""
     where = f" [The verdict]({status.comment})" if status.comment else ""
@@ -86,7 +91,7 @@ def status_reply(answers: CommentId, issue: IssueNumber, status: StatusView) -> 
     )
 
 
-def explain_reply(answers: CommentId, view: VerdictView, pull: PullNumber | None) -> str:
+def explain_reply(answers: AskedIn, view: VerdictView, pull: PullNumber | None) -> str:
     """The reasons at length, for one pull request or for all."""
     rows = [row for row in view.rows if pull in {None, row.pull}]
     if not rows:
@@ -98,7 +103,7 @@ def explain_reply(answers: CommentId, view: VerdictView, pull: PullNumber | None
     return _reply(answers, f"{headline(view).capitalize()}.", *map(_explained, shown), rest)
 
 
-def no_verdict_reply(answers: CommentId) -> str:
+def no_verdict_reply(answers: AskedIn) -> str:
     """There is nothing to explain or to agree with."""
     return _reply(
         answers,
@@ -107,14 +112,14 @@ def no_verdict_reply(answers: CommentId) -> str:
     )
 
 
-def group_reply(answers: CommentId, group: GroupView) -> str:
+def group_reply(answers: AskedIn, group: GroupView) -> str:
     """The group as it is after a `group` command."""
     done = {GroupEdit.ADD: "Added", GroupEdit.REMOVE: "Left out from now on"}.get(group.edit)
     changed = listed(f"#{number}" for number in group.changed) if group.changed else "nothing new"
     return _reply(answers, f"{done}: {changed}." if done else "", _members(group.members))
 
 
-def waiting_reply(answers: CommentId, wait: Wait, *, all_links_read: bool = True) -> str:
+def waiting_reply(answers: AskedIn, wait: Wait, *, all_links_read: bool = True) -> str:
     """Why a `verify` doesn't start."""
     return _reply(
         answers,
@@ -124,12 +129,19 @@ def waiting_reply(answers: CommentId, wait: Wait, *, all_links_read: bool = True
     )
 
 
-def failed_reply(answers: CommentId, what: str, fix: str | None = None) -> str:
+def failed_reply(answers: AskedIn, what: str, fix: str | None = None) -> str:
     """A command could not be carried out; both texts come from us, not from strangers."""
     return _reply(answers, f"That didn't work: {_sentence(what)}", _sentence(fix) if fix else "")
 
 
-def _reply(answers: CommentId, *blocks: str) -> str:
+def together(answers: AskedIn, replies: Sequence[str]) -> str:
+    """The answers to several commands of one comment or review as one."""
+    marker = reply_marker(answers)
+    said = [reply.removeprefix(marker).strip() for reply in replies]
+    return _reply(answers, "\n\n---\n\n".join(said))
+
+
+def _reply(answers: AskedIn, *blocks: str) -> str:
     return "\n\n".join([reply_marker(answers), *filter(None, blocks)]) + "\n"
 
 

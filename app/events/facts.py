@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from app.identifiers import (
+    AskedIn,
     CommentId,
     CommitSha,
     DeliveryGuid,
@@ -123,6 +124,10 @@ class CommentEvent(RepositoryEvent):
     """GitHub's claim, for display only: it hides private members and proves no right."""
     at: datetime | None
 
+    @property
+    def asked_in(self) -> AskedIn:
+        return AskedIn(str(self.comment))
+
 
 class ReviewAction(StrEnum):
     """What happened to a review."""
@@ -145,6 +150,19 @@ class ReviewEvent(RepositoryEvent):
     commit: CommitSha | None
     """GitHub re-points it after a force-push, so it doesn't prove which commit was read."""
     at: datetime | None
+
+    @property
+    def asked_in(self) -> AskedIn:
+        return AskedIn(f"review-{self.review}")
+
+    @property
+    def on_pull_request(self) -> bool:
+        return True
+
+    @property
+    def may_command(self) -> bool:
+        """A dismissal repeats what was submitted, and bots never command."""
+        return self.action is ReviewAction.SUBMITTED and not self.sender.is_bot
 
 
 class CheckAction(StrEnum):

@@ -66,6 +66,8 @@ def _told(event: Event, received_at: datetime, mention: str | None) -> Iterator[
             yield from _opinions(event, received_at, mention)
         case ReviewEvent():
             yield _review(event, received_at)
+            if event.may_command:
+                yield from _opinions(event, received_at, mention)
         case CheckEvent():
             yield from _check(event, received_at)
         case PushEvent():
@@ -140,7 +142,7 @@ def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
 
 
 def _opinions(
-    event: CommentEvent, received_at: datetime, mention: str | None
+    event: CommentEvent | ReviewEvent, received_at: datetime, mention: str | None
 ) -> Iterator[OutcomeEvent]:
     """`/r4p agree` and `disagree`; whether their author may give them is found out later."""
     for place, command in enumerate(parse(event.body, mention)):

@@ -30,7 +30,7 @@ EXAMPLES = [
     (EvaluateIssue(7, 70, 3, "command", 900), "evaluate_issue:70:3"),
     (VerifyGroup(7, 70, 3, 5), "verify_group:5"),
     (PublishVerdict(7, 70, 3, 5), "publish_verdict:70:3"),
-    (RunCommand(7, 70, 3, 900, "guid"), "run_command:900"),
+    (RunCommand(7, 70, 3, "900", "guid"), "run_command:900"),
     (RefreshConfig(7, 70), "refresh_config:70"),
     (ResolvePermission(7, 70, "mona"), "resolve_permission:70:mona"),
     (PollReactions(7, 70, 3), "poll_reactions:70:3"),

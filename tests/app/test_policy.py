@@ -35,6 +35,7 @@ from app.policy import MAX_ISSUES, KnownLinks, follow_ups, jobs_for
 SHA = "a" * 40
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MONA = Actor(1, "mona", is_bot=False)
+BOT = Actor(9, "helper[bot]", is_bot=True)
 CAT = RepositoryRef(7, 70, "octo/cat")
 COMMON = {"delivery": "guid", "repository": CAT, "sender": MONA}
 RECORD = RecordEvent(7, "guid")
@@ -114,17 +115,18 @@ def push(*, config_touched):
     )
 
 
-REVIEW = ReviewEvent(
-    **COMMON,
-    action=ReviewAction.SUBMITTED,
-    number=12,
-    review=800,
-    state="approved",
-    body="",
-    author=MONA,
-    commit=SHA,
-    at=NOON,
-)
+def review(body="", action=ReviewAction.SUBMITTED, sender=MONA):
+    return ReviewEvent(
+        **COMMON | {"sender": sender},
+        action=action,
+        number=12,
+        review=800,
+        state="approved",
+        body=body,
+        author=MONA,
+        commit=SHA,
+        at=NOON,
+    )
 
 
 def installation(action, *repositories):
@@ -154,10 +156,14 @@ MOVED = InstallationRepositoriesEvent(
         (pull(), ()),
         (issue(IssueAction.OPENED), ()),
         (comment("just talk"), ()),
-        (comment("/r4p verify"), (RunCommand(7, 70, 3, 900, "guid"),)),
-        (comment("/r4p verfy"), (RunCommand(7, 70, 3, 900, "guid"),)),
+        (comment("/r4p verify"), (RunCommand(7, 70, 3, "900", "guid"),)),
+        (comment("/r4p verfy"), (RunCommand(7, 70, 3, "900", "guid"),)),
         (comment("> /r4p verify"), ()),
-        (REVIEW, ()),
+        (review(), ()),
+        (review("/r4p verify"), (RunCommand(7, 70, 12, "review-800", "guid"),)),
+        (review("> /r4p verify"), ()),
+        (review("/r4p verify", ReviewAction.DISMISSED), ()),
+        (review("/r4p verify", sender=BOT), ()),
         (check(CheckAction.COMPLETED), ()),
         (push(config_touched=False), ()),
         (push(config_touched=True), ()),
@@ -265,7 +271,7 @@ def test_asking_again_by_button_counts_as_a_command_and_does_not_wait(event):
         check(CheckAction.REQUESTED_ACTION, Button.AGREE),
         check(CheckAction.REREQUESTED, sender=Actor(5, "x[bot]", is_bot=True)),
         comment("/r4p verify"),
-        REVIEW,
+        review(),
         push(config_touched=False),
         installation(InstallationAction.CREATED),
     ],

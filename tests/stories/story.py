@@ -26,7 +26,7 @@ SOON_SECONDS = 5.0
 """A job that runs later than this waits for time to pass."""
 OPEN_SECONDS = 600.0
 """A job that runs later than this is planned, not open."""
-_MARKER = re.compile(r"<!-- (r4p:(?:group|reply)=\d+) -->")
+_MARKER = re.compile(r"<!-- (r4p:(?:group|reply)=[\w-]+) -->")
 
 
 @dataclass
@@ -100,6 +100,12 @@ class Story(Known):
         self.settle()
         return comment
 
+    def review(self, number: int, body: str, author: str = "maintainer") -> str:
+        """Somebody reviews, and the bot has done what follows; where that is asked in."""
+        given = self.repo.review(number, "COMMENTED", author, body)
+        self.settle()
+        return f"review-{given}"
+
     def breaks(self, match: str, kind: str, **options: object) -> None:
         """From now on GitHub answers such requests of this repository wrongly."""
         self.is_rough = True
@@ -170,9 +176,9 @@ class Story(Known):
         (found,) = self._said(issue, "r4p:group")
         return found
 
-    def answer(self, number: int, comment: int) -> str:
-        """What the bot answered to a comment, read; empty: nothing."""
-        found = self._said(number, f"r4p:reply={comment} ")
+    def answer(self, number: int, asked_in: int | str) -> str:
+        """What the bot answered to a comment or review, read; empty: nothing."""
+        found = self._said(number, f"r4p:reply={asked_in} ")
         assert len(found) <= 1
         return found[0].body if found else ""
 

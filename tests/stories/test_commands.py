@@ -138,3 +138,30 @@ def test_a_check_runs_buttons_ask_again_and_record_opinions(story):
     story.repo.press(story.check(wrong).id, "r4p-disagree")
     story.settle()
     assert [kind for _, kind, _ in story.outcomes(issue)] == ["disagree"]
+
+
+def test_a_review_commands_as_a_comment_does_and_is_answered_in_words(story):
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    story.settle()
+    asked = story.review(only, "Looks right to me.\n\n/r4p verify")
+    assert story.verdict(issue).rows == {only: "Correct"}
+    assert "Understood: `/r4p verify`." in story.answer(only, asked)
+    both = story.review(only, "/r4p agree\n/r4p status")
+    said = story.answer(only, both)
+    assert ("Understood: `/r4p agree`." in said, f"- #{only} (closes it)" in said) == (True, True)
+    assert (only, "agree", None) in story.outcomes(issue)
+
+
+def test_a_review_gives_no_right_and_a_mistake_in_it_is_corrected(story):
+    issue = story.issue()
+    own = story.rival(issue, "w * h", author="reader")
+    story.settle()
+    asked = story.review(own, "/r4p verify", author="reader")
+    assert "needs write access" in story.answer(own, asked)
+    unknown = story.review(own, "/r4p verfy")
+    assert "Did you mean `/r4p verify`?" in story.answer(own, unknown)
+    story.repo.close(issue)
+    closed = story.review(own, "/r4p verify")
+    assert "Not judged: The issue is closed." in story.answer(own, closed)
+    assert (story.evaluations(), story.is_silent(issue)) == ([], True)

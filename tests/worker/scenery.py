@@ -24,7 +24,7 @@ from app.github.auth import App as OurApp
 from app.github.connection import Connection
 from app.github.endpoints import endpoints
 from app.github.publisher import Publisher
-from app.identifiers import CommentId, DeliveryGuid, InstallationId, IssueNumber, RepositoryId
+from app.identifiers import AskedIn, DeliveryGuid, InstallationId, IssueNumber, RepositoryId
 from app.jobs import RunCommand, VerifyGroup
 from model import catalog
 from model.engines.scripted import Line, Scripted
@@ -123,6 +123,14 @@ class Scenery:
     def commanded(self, line):
         """A maintainer's comment on the issue, delivered; the job that obeys it."""
         comment = self.repo.comment(self.issue, line, "maintainer")
+        return self._delivered(self.issue, str(comment))
+
+    def reviewed(self, line):
+        """A maintainer's review of the first rival, delivered; the job that obeys it."""
+        review = self.repo.review(self.pulls[0], "COMMENTED", "maintainer", line)
+        return self._delivered(self.pulls[0], f"review-{review}")
+
+    def _delivered(self, number, asked_in):
         sent = [d for d in self.standin.deliveries() if d.installation_id == self.installation][-1]
         with transaction(self.database) as connection:
             connection.execute(
@@ -135,7 +143,7 @@ class Scenery:
                 )
             )
         guid = DeliveryGuid(sent.guid)
-        return RunCommand(self.installation, self.id, self.issue, CommentId(comment), guid)
+        return RunCommand(self.installation, self.id, number, AskedIn(asked_in), guid)
 
     # ---- observing: never ids, for each world has its own
 

@@ -84,7 +84,7 @@ def test_collecting_makes_one_evaluation(twice, scene):
 def test_collecting_too_few_answers_whoever_asked_once(twice, scene):
     def arrange(_database):
         scene.begin()
-        asked = scene.commanded("/r4p verify").comment
+        asked = scene.commanded("/r4p verify").asked_in
         return EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
 
     left = twice(collecting(scene), arrange, lambda _: (scene.shown(), scene.stored()))
@@ -139,6 +139,26 @@ def test_obeying_a_command_answers_once(twice, scene, line, said, reactions, job
 
     left = twice(obeying(scene), arrange, lambda _: (scene.shown(), scene.stored()[2]))
     assert left == ((said, [[]], reactions), jobs)
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "jobs"),
+    [
+        ("/r4p verify", "Understood", ["evaluate_issue"]),
+        ("/r4p help", "| Command |", []),
+    ],
+)
+def test_obeying_a_review_answers_once_in_words(twice, scene, line, said, jobs):
+    def arrange(database):
+        scene.begin("w * h")
+        scene.collected()
+        return scene.reviewed(line)
+
+    def observe(_database):
+        bodies = [c.body for c in scene.repo.comments(scene.pulls[0])]
+        return [said in body for body in bodies], scene.stored()[2]
+
+    assert twice(obeying(scene), arrange, observe) == ([True], jobs)
 
 
 def test_reading_the_settings_again_keeps_the_last_good_ones(twice, scene):

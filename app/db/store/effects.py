@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.db.session import transaction
 from app.db.tables import effects
 from app.github.effects import Effect, EffectKey, EffectState
+from app.identifiers import AskedIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,6 @@ def config_check_key(pull: int, head_sha: str) -> str:
     return f"check:config:pull:{pull}:{head_sha}"
 
 
-def reply_key(comment: int) -> str:
-    """Names our answer to somebody's comment."""
-    return f"reply:comment:{comment}"
+def reply_key(answers: AskedIn) -> str:
+    """Names our answer to somebody's comment or review."""
+    return f"reply:{answers}"

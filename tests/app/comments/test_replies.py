@@ -16,6 +16,8 @@ from app.comments import (
     help_reply,
     no_verdict_reply,
     status_reply,
+    together,
+    understood_reply,
     unknown_reply,
     waiting_reply,
 )
@@ -47,9 +49,35 @@ def test_help_lists_every_command():
 add some or leave some out. | write access | issue |
 | `/r4p help` | List these commands. | anyone | issue or pull request |
 
-Write a command at the beginning of a line of a new comment, for example `/r4p explain #12`.
+Write a command at the beginning of a line of a new comment or review, for example `/r4p explain #12`.
 """
     )
+
+
+def test_what_a_reaction_would_say_can_be_said_in_words():
+    assert (
+        understood_reply("review-800", [Verb.VERIFY, Verb.AGREE])
+        == "<!-- r4p:reply=review-800 -->\n\nUnderstood: `/r4p verify` and `/r4p agree`.\n"
+    )
+
+
+def test_several_answers_are_one():
+    several = [understood_reply("900", [Verb.VERIFY]), no_verdict_reply("900")]
+    assert (
+        together("900", several)
+        == """\
+<!-- r4p:reply=900 -->
+
+Understood: `/r4p verify`.
+
+---
+
+There is no verdict here yet.
+
+`/r4p status` tells how far the work is; `/r4p verify` starts it.
+"""
+    )
+    assert together("900", several[:1]) == several[0]
 
 
 def test_a_mistake_is_quoted_and_corrected():

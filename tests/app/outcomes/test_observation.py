@@ -244,6 +244,22 @@ def observed_opinions(body, on):
     return observe(parse("issue_comment", "guid", payloads.encode(payload)), RECEIVED, "r4p-bot")
 
 
+@pytest.mark.parametrize(
+    ("action", "sender", "kinds"),
+    [
+        ("submitted", payloads.account(), ["review_submitted", "agreed"]),
+        ("submitted", payloads.account("helper[bot]", 9, "Bot"), ["review_submitted"]),
+        ("dismissed", payloads.account(), ["review_dismissed"]),
+    ],
+)
+def test_a_submitted_review_holds_opinions_too(action, sender, kinds):
+    review = payloads.review(body="Well done.\n\n/r4p agree")
+    fields = {"pull_request": payloads.pull(), "review": review, "sender": sender}
+    found = seen("pull_request_review", action=action, **fields)
+    assert [str(event.kind) for event in found] == kinds
+    assert {event.pull for event in found} == {12}
+
+
 def test_two_opinions_in_one_comment_are_two_events():
     found = observed_opinions("/r4p agree #12\n\n/r4p disagree #13 wrong", {})
     assert len({event.source for event in found}) == 2
