@@ -17,6 +17,19 @@ _LONGEST_TOKEN = 40
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """Who is let in."""
+
+    seats: int = SEATS
+    """How many patches one prompt shows."""
+    edited_lines: int = 0
+    """Added and removed lines that a patch needs; the paper refuses to judge extremely short ones (section 5.3)."""
+
+
+ALL = Rules()
+
+
+@dataclass(frozen=True, slots=True)
 class Admitted:
     """A patch that will be judged, as the model is going to see it."""
 
@@ -35,7 +48,7 @@ class Refused:
 
 
 def admit(
-    patches: Sequence[Patch], room: int, count_tokens: Callable[[str], int]
+    patches: Sequence[Patch], room: int, count_tokens: Callable[[str], int], rules: Rules = ALL
 ) -> tuple[Admitted | Refused, ...]:
     """Each patch's case, in order. `room` is how many tokens the patches of one prompt may take together.
 
@@ -43,22 +56,22 @@ def admit(
     no patch pushes another out. One that needs more sits alone; one that needs more than the room is refused.
     """
     sizes: dict[PatchId, int] = {}
-    cases = [_readable(patch) for patch in patches]
+    cases = [_readable(patch, rules) for patch in patches]
     for case in cases:
         if isinstance(case, Admitted):
             huge = len(case.text) > room * _LONGEST_TOKEN
             sizes[case.candidate.id] = room + 1 if huge else count_tokens(case.text)
-    share = fair_share([size for size in sizes.values() if size <= room], room)
+    share = fair_share([size for size in sizes.values() if size <= room], room, rules.seats)
     return tuple(
         case if isinstance(case, Refused) else _seated(case, sizes[case.candidate.id], share, room)
         for case in cases
     )
 
 
-def fair_share(sizes: Sequence[int], room: int) -> int:
-    """The most that one patch may take so that any four fit together (max-min fairness over the largest four)."""
+def fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
+    """The most that one patch may take so that any `seats` fit together (max-min fairness over the largest)."""
     left = room
-    largest = sorted(sizes)[-SEATS:]
+    largest = sorted(sizes)[-seats:]
     for taken, size in enumerate(largest):
         share = left // (len(largest) - taken)
         if size > share:
@@ -67,7 +80,7 @@ def fair_share(sizes: Sequence[int], room: int) -> int:
     return room
 
 
-def _readable(patch: Patch) -> Admitted | Refused:
+def _readable(patch: Patch, rules: Rules) -> Admitted | Refused:
     try:
         files = parse(patch.diff)
         identity = fingerprint(patch.diff)
@@ -77,6 +90,9 @@ def _readable(patch: Patch) -> Admitted | Refused:
     if not any(file.is_textual for file in files):
         what = "the patch is empty" if not files else "the patch changes no line of text"
         return Refused(patch.id, f"Not judged: {what}", Coverage(len(files), 0))
+    if (edited := sum(file.added + file.removed for file in files)) < rules.edited_lines:
+        reason = f"Not judged: the patch edits {edited} lines, and fewer than {rules.edited_lines} tell too little"
+        return Refused(patch.id, reason, Coverage(len(files), 0))
     return Admitted(
         Candidate(patch.id, identity), safe_patch(patch.diff.strip("\n")).text, coverage
     )

@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from model.errors import EngineDown
+from model.errors import EngineDown, UnknownVerifier
 from model.protocols import Engine, Verifier
+
+if TYPE_CHECKING:
+    from model.verifiers.voting import Judging
 
 T = TypeVar("T")
 
@@ -57,29 +60,95 @@ def engine(choice: EngineChoice) -> Engine:
             )
 
 
-def verifier(
-    name: str, engine: Engine, *, prompt: str | Path | None = None, reply_tokens: int | None = None
-) -> Verifier:
-    """A verifier by name (`r4p`) that speaks through `engine`.
+VERIFIERS = {
+    "r4p": "groups of four, judged against each other (the paper)",
+    "r4p-two-rounds": "r4p, then the single most likely of those that passed",
+    "pointwise": "one patch at a time",
+    "pairwise": "two at a time: which is better",
+    "yes-no": "P(YES) of one patch, from log-probabilities",
+    "yes-no-trajectory": "the same, shown how the patch came about",
+    "hybrid": "yes-no draws up a shortlist, r4p settles it; hybrid:A+B composes any two",
+}
+"""Every verifier by name, and what it does."""
 
-    `prompt` replaces its template, `reply_tokens` the longest reply of one vote.
 
-    Raises TemplateError, and EngineDown for an unknown name.
+def composition(name: str) -> tuple[str, ...]:
+    """The verifiers that a name stands for: itself, or the two that a hybrid is composed of, shortlist first.
+
+    Raises UnknownVerifier.
     """
-    match name:
-        case "r4p":
-            from model import prompts
-            from model.verifiers.ballots import Sampling
-            from model.verifiers.r4p import R4PVerifier
+    kind, colon, pair = name.partition(":")
+    parts = tuple(pair.split("+")) if colon else ("yes-no", "r4p")
+    names = parts if kind == "hybrid" else (name,)
+    if kind == "hybrid" and len(parts) != 2:
+        raise UnknownVerifier(f"{name!r} composes {len(parts)}; write two, as in hybrid:yes-no+r4p")
+    if unknown := [one for one in names if one == "hybrid" or one not in VERIFIERS]:
+        raise UnknownVerifier(
+            f"no verifier is called {unknown[0]!r}; there are {', '.join(VERIFIERS)} (hybrid:A+B composes two others)"
+        )
+    return names
 
-            # On two cores every token costs: 256 keep three votes on four patches well under a minute and a half.
-            embedded = engine.name == "local_transformers"
-            sampling = Sampling(max_tokens=256, batch=4) if embedded else Sampling()
-            if reply_tokens:
-                sampling = replace(sampling, max_tokens=reply_tokens)
-            return R4PVerifier(engine, prompts.load(prompt or "r4p_group"), sampling)
-        case unknown:
-            raise EngineDown(f"no verifier is called {unknown!r}; there is r4p")
+
+def verifier(
+    name: str,
+    engine: Engine,
+    *,
+    prompt: str | Path | None = None,
+    reply_tokens: int | None = None,
+    stop_early: bool = False,
+    edited_lines: int = 0,
+) -> Verifier:
+    """A verifier by its name in VERIFIERS that speaks through `engine`.
+
+    `prompt` replaces its template (of composed ones the last one's), `reply_tokens` the longest reply of one vote;
+    with `stop_early` votes that can't change a verdict are left out; patches that edit fewer than `edited_lines`
+    lines are not judged.
+
+    Raises TemplateError, and UnknownVerifier for an unknown name.
+    """
+    from model.verifiers.ballots import Sampling
+    from model.verifiers.voting import Judging
+
+    names = composition(name)
+    # On two cores every token costs: 256 keep three votes on four patches well under a minute and a half.
+    sampling = (
+        Sampling(max_tokens=256, batch=4) if engine.name == "local_transformers" else Sampling()
+    )
+    sampling = replace(
+        sampling, max_tokens=reply_tokens or sampling.max_tokens, stop_early=stop_early
+    )
+    judging = Judging(sampling, edited_lines=edited_lines)
+    if len(names) == 1:
+        return _verifier(names[0], engine, prompt, judging)
+    from model.verifiers.hybrid import HybridVerifier
+
+    first, second = names
+    return HybridVerifier(
+        _verifier(first, engine, None, judging), _verifier(second, engine, prompt, judging)
+    )
+
+
+def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Judging") -> Verifier:
+    from model import prompts
+    from model.verifiers import pairwise, pointwise, r4p, two_rounds, yes_no
+
+    match name:
+        case "pointwise":
+            return pointwise.PointwiseVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
+        case "pairwise":
+            return pairwise.PairwiseVerifier(engine, prompts.load(prompt or "pairwise"), judging)
+        case "yes-no" | "yes-no-trajectory":
+            template = prompts.load(prompt or "yes_no")
+            shown = name == "yes-no-trajectory"
+            return yes_no.YesNoVerifier(engine, template, judging, trajectories=shown)
+        case "r4p-two-rounds":
+            last = prompts.load(prompt or "most_likely")
+            return two_rounds.TwoRoundsVerifier(
+                _verifier("r4p", engine, None, judging),
+                two_rounds.MostLikelyVerifier(engine, last, judging),
+            )
+        case _:
+            return r4p.R4PVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
 
 
 def prepare(choice: EngineChoice) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -16,11 +17,12 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from model import catalog, diff
+from model import catalog, given
 from model.catalog import EngineChoice
-from model.domain import EngineInfo, GroupVerdict, Issue, Patch, PatchId, Verdict
-from model.errors import BadDiff, ModelError, TemplateError
+from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
+from model.errors import ModelError, TemplateError, UnknownVerifier
 from model.prompts.untrusted import safe_issue, safe_patch, visible
+from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
 
 
@@ -68,6 +70,30 @@ _Model = Annotated[
 _Prompt = Annotated[
     Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
 ]
+_Verifier = Annotated[
+    str,
+    typer.Option("--verifier", metavar="NAME", help=f"Who judges: {', '.join(catalog.VERIFIERS)}."),
+]
+_Trajectories = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trajectory",
+        metavar="FILE",
+        help="How a patch came about, one for each and in their order (yes-no-trajectory).",
+    ),
+]
+_StopEarly = Annotated[
+    bool, typer.Option("--stop-early", help="Leave out votes that can't change a verdict any more.")
+]
+_EditedLines = Annotated[
+    int,
+    typer.Option(
+        "--min-lines",
+        metavar="N",
+        min=0,
+        help="Judge no patch that edits fewer lines (0: judge all).",
+    ),
+]
 _Script = Annotated[
     Path | None,
     typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
@@ -88,6 +114,10 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     votes: _Votes = 3,
     engine_url: _Url = None,
     model: _Model = None,
+    verifier: _Verifier = "r4p",
+    trajectory: _Trajectories = None,
+    stop_early: _StopEarly = False,
+    min_lines: _EditedLines = 0,
     prompt: _Prompt = None,
     script: _Script = None,
     cache: _Cache = None,
@@ -97,8 +127,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
 
     Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
     """
-    reported = _issue(issue)
-    patches = _patches([*patch, *(more or [])])
+    reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     choice = EngineChoice(
         name=_engine_name(engine_url, script),
@@ -107,7 +136,10 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         cache=cache or Path.home() / ".cache" / "r4p" / "models",
         script=script,
     )
-    verdict = _judge(choice, prompt, reported, patches, votes)
+    make = partial(
+        catalog.verifier, verifier, prompt=prompt, stop_early=stop_early, edited_lines=min_lines
+    )
+    verdict = _judge(choice, make, reported, patches, votes)
     if json_output:
         identity = hashlib.sha256(
             "\0".join([reported.text, *(one.diff for one in patches)]).encode(errors="replace")
@@ -146,7 +178,11 @@ def _engine_name(url: str | None, script: Path | None) -> str:
 
 
 def _judge(
-    choice: EngineChoice, prompt: Path | None, issue: Issue, patches: Sequence[Patch], votes: int
+    choice: EngineChoice,
+    make: Callable[[Engine], Verifier],
+    issue: Issue,
+    patches: Sequence[Patch],
+    votes: int,
 ) -> GroupVerdict:
     try:
         with _progress() as show:
@@ -154,7 +190,7 @@ def _judge(
                 replace(choice, on_step=lambda step, done, _total: show(step, done))
             )
             with closing(engine):
-                verifier = catalog.verifier("r4p", engine, prompt=prompt)
+                verifier = make(engine)
                 show(f"asking {engine.model} for {votes} votes", 0)
                 return verifier.verify(
                     issue,
@@ -178,50 +214,21 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
         yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
 
 
-def _issue(path: Path) -> Issue:
-    lines = _read(path, "issue").strip().splitlines()
-    if not lines:
-        _stop(Exit.USAGE, f"issue {path} is empty; write the title on its first line")
-    return Issue(title=lines[0].lstrip("# ").strip(), body="\n".join(lines[1:]).strip())
-
-
-def _patches(paths: Sequence[Path]) -> list[Patch]:
-    """The candidates, named by file, or by path where two files have one name."""
-    if len({path.absolute() for path in paths}) < len(paths):
-        _stop(Exit.USAGE, "a patch is given twice; give each file once")
-    short = [path.name for path in paths]
-    names = short if len(set(short)) == len(short) else [str(path) for path in paths]
-    patches = [
-        Patch(PatchId(name), _read(path, "patch")) for name, path in zip(names, paths, strict=True)
-    ]
-    empty = []
-    for path, one in zip(paths, patches, strict=True):
-        try:
-            if not any(file.is_textual for file in diff.parse(one.diff)):
-                empty.append(f"patch {path} changes no line of text; it can't be judged")
-        except BadDiff as error:
-            _stop(Exit.USAGE, f"patch {path}: {error}")
-    if len(empty) == len(patches):
-        _stop(Exit.USAGE, "; ".join(empty))
-    for line in empty:
-        _stderr.print(visible(line))
-    return patches
-
-
-def _read(path: Path, what: str) -> str:
-    """A file's text; bytes that are not UTF-8 survive as escapes, a NUL byte means that it is no text."""
+def _read(
+    issue: Path, paths: Sequence[Path], trajectories: Sequence[Path], verifier: str
+) -> tuple[Issue, list[Patch]]:
+    """What is to be judged; a name or file that can't be used stops the command before a model is loaded for it."""
     try:
-        raw = path.read_bytes()
-    except IsADirectoryError:
-        _stop(Exit.USAGE, f"{what} {path} is a directory; give a file")
-    except OSError as error:
-        _stop(Exit.USAGE, f"{what} {path} can't be read: {error.strerror}")
-    if b"\0" in raw:
-        _stop(
-            Exit.USAGE,
-            f"{what} {path} is a binary file; give {'a unified diff' if what == 'patch' else 'text'}",
-        )
-    return raw.decode(errors="surrogateescape")
+        parts = catalog.composition(verifier)
+        reported = given.issue(issue)
+        patches, notes = given.patches(paths)
+        looked_at = "yes-no-trajectory" in parts
+        patches = given.with_trajectories(patches, trajectories, verifier, looked_at=looked_at)
+    except (UnknownVerifier, given.Unusable) as error:
+        _stop(Exit.USAGE, str(error))
+    for note in notes:
+        _stderr.print(visible(note))
+    return reported, patches
 
 
 def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
@@ -250,9 +257,10 @@ def _show(verdict: GroupVerdict) -> None:
     out.print(table)
     for one in verdict.patches:
         out.print(Text(visible(f"{one.id}: {one.reason}")))
+    spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
     out.print(
         Text(
-            f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read, "
+            f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{spared}, "
             f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
         )
     )

@@ -43,6 +43,8 @@ class Patch:
 
     id: PatchId
     diff: str
+    trajectory: str | None = None
+    """What an agent thought and did to get here; shown only to a verifier that asks for it (yes-no-trajectory)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +132,14 @@ class GroupVerdict:
     engine: EngineInfo
     votes: tuple[Vote, ...]
     asked: int
-    """How many votes were asked for, over all parts of the group."""
+    """How many votes were asked of the engine, over all parts of the group, readable or not."""
     partition: tuple[tuple[PatchId, ...], ...]
     """Which patches sat together, in the first round; one part when they fit in N seats."""
     tokens: Tokens
     engine_seconds: float
     total_seconds: float
+    spared: int = 0
+    """How many more were not asked for, because they could not have changed a verdict."""
 
     @property
     def valid(self) -> int:

@@ -6,6 +6,7 @@ ModelError
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
+├── UnknownVerifier        nothing judges by that name; the message lists what does
 ├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── BadRun                 a run file that can't be read or written
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
@@ -43,6 +44,10 @@ class BadGroups(ModelError):
 
 class BadRun(ModelError):
     """Not a run file, or one that can't be written now. The message names the file."""
+
+
+class UnknownVerifier(ModelError):
+    """No verifier has that name. The message lists those there are."""
 
 
 class WeightsUnavailable(ModelError):

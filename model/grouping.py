@@ -5,9 +5,9 @@ The paper's group has four seats; fewer patches are padded, more are partitioned
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, islice
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, islice, permutations
 
 from model.domain import PatchId
 
@@ -15,10 +15,13 @@ SEATS = 4
 """N of the paper: how many patches the verifier was trained to judge together."""
 
 _DRAWS = 16
-"""Orders drawn for one vote, of which the one that repeats least is taken."""
+"""Partitions, or orders of a long part, drawn for one vote, of which the best is taken."""
 
 Seating = tuple[PatchId | None, ...]
 """One part of a group, seat 1 first; None is empty padding, always last."""
+
+Likeness = Callable[[PatchId, PatchId], float]
+"""How alike two patches are, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,17 @@ class Candidate:
     """Too long to be shown beside others; it sits alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How the candidates of a group are put before the verifier."""
+
+    name: str
+    seats: int
+    """Of one prompt."""
+    plans: "Callable[[Sequence[Candidate], int, Likeness], Iterator[tuple[Seating, ...]]]"
+    """Vote after vote, without end, the seatings that one vote is made of, from the candidates and a seed."""
+
+
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
     """Each candidate's representative, whatever their order: of equal fingerprints the smallest id sits for all."""
     first: dict[str, PatchId] = {}
@@ -39,50 +53,126 @@ def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
     return {one.id: first[one.fingerprint] for one in candidates}
 
 
-def part_sizes(count: int) -> tuple[int, ...]:
-    """How `count` patches divide into ceil(count / 4) parts, as equal as can be, larger ones first."""
-    parts = -(-count // SEATS)
+def part_sizes(count: int, seats: int = SEATS) -> tuple[int, ...]:
+    """How `count` patches divide into as few parts as `seats` allow, as equal as can be, larger ones first."""
+    parts = -(-count // seats)
     return tuple(count // parts + (part < count % parts) for part in range(parts))
 
 
-def plans(candidates: Sequence[Candidate], seed: int) -> Iterator[tuple[Seating, ...]]:
-    """Vote after vote, without end: the parts of the group, each a seating of four.
+def in_groups(seats: int = SEATS) -> Scheme:
+    """Everybody sits once in every vote, in parts of at most `seats`.
 
-    Every candidate that is given sits exactly once in every vote. The same candidates and seed give the same
-    plan, whatever their order, so a later run can go on where an earlier one stopped. Each plan repeats
-    partitions, neighbours and places of earlier ones as little as a few draws allow.
+    The same candidates and seed give the same plan, whatever their order, so a later run can go on where an earlier
+    one stopped. From vote to vote no part is repeated while another partition is left to draw, neighbours are as
+    new as a few draws allow, and those are preferred who are very like or very unlike each other: between the two
+    verifiers err most (R4P, section 5.3). Within a part everybody visits every seat equally often; where that leaves
+    a choice, an order begins like an earlier one, so that an engine's prefix cache serves it.
     """
-    ordered = sorted(candidates, key=lambda one: (one.fingerprint, one.id))
-    together = [one.id for one in ordered if not one.solo]
-    alone = tuple(_padded((one.id,)) for one in ordered if one.solo)
-    seen: Counter[Hashable] = Counter()
-    randomness = random.Random(seed)
+
+    def plans(
+        candidates: Sequence[Candidate], seed: int, likeness: Likeness
+    ) -> Iterator[tuple[Seating, ...]]:
+        together, alone = _sorted(candidates)
+        solos = tuple(_padded((one,), seats) for one in alone)
+        randomness = random.Random(seed)
+        seen = _Seen()
+        while True:
+            drawn = (_partition(together, seats, randomness) for _ in range(_DRAWS))
+            parts = min(drawn, key=lambda parts: seen.staleness(parts, likeness))
+            seen.parts.update(map(frozenset, parts))
+            seen.pairs.update(frozenset(pair) for part in parts for pair in combinations(part, 2))
+            orders = (seen.take(_orders(part, randomness)) for part in parts)
+            yield (*(_padded(order, seats) for order in orders), *solos)
+
+    return Scheme("groups" if seats == SEATS else f"groups of {seats}", seats, plans)
+
+
+def _singly(
+    candidates: Sequence[Candidate], _seed: int, _likeness: Likeness
+) -> Iterator[tuple[Seating, ...]]:
+    together, alone = _sorted(candidates)
     while True:
-        draws = (_draw(together, randomness) for _ in range(_DRAWS))
-        chosen = min(draws, key=lambda parts: _repeats(parts, seen))
-        seen.update(_traits(chosen))
-        yield (*chosen, *alone)
+        yield tuple((one,) for one in (*together, *alone))
 
 
-def _draw(ids: Sequence[PatchId], randomness: random.Random) -> tuple[Seating, ...]:
+def _pairwise(
+    candidates: Sequence[Candidate], seed: int, likeness: Likeness
+) -> Iterator[tuple[Seating, ...]]:
+    for parts in in_groups().plans(candidates, seed, likeness):
+        sitting = (tuple(filter(None, part)) for part in parts)
+        yield tuple(
+            pair
+            for part in sitting
+            for pair in (permutations(part, 2) if len(part) > 1 else [(part[0], None)])
+        )
+
+
+SINGLY = Scheme("singly", 1, _singly)
+"""Every candidate by itself: the paper's ablation."""
+PAIRS = Scheme("pairs", 2, _pairwise)
+"""Each two members of a part of four in both orders; who is alone is compared with no change at all."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What earlier votes have used up."""
+
+    parts: Counter[frozenset[PatchId]] = field(default_factory=Counter)
+    pairs: Counter[frozenset[PatchId]] = field(default_factory=Counter)
+    places: Counter[tuple[int, PatchId]] = field(default_factory=Counter)
+    orders: Counter[tuple[PatchId, ...]] = field(default_factory=Counter)
+    """Every order so far, and every beginning of one."""
+
+    def staleness(
+        self, parts: Sequence[tuple[PatchId, ...]], likeness: Likeness
+    ) -> tuple[int, float]:
+        """Repeated parts first, then repeated neighbours and half-alike ones, each pair weighing at most alike."""
+        repeated = sum(self.parts[frozenset(part)] for part in parts)
+        pairs = [pair for part in parts for pair in combinations(sorted(part), 2)]
+        return repeated, sum(
+            self.pairs[frozenset(pair)] + 4 * likeness(*pair) * (1 - likeness(*pair))
+            for pair in pairs
+        )
+
+    def take(self, orders: Sequence[tuple[PatchId, ...]]) -> tuple[PatchId, ...]:
+        """The order whose places were visited least, new if it can be, with the longest known beginning."""
+        chosen = min(
+            orders,
+            key=lambda order: (
+                sum(self.places[place] for place in enumerate(order)),
+                self.orders[order],
+                -sum(order[:end] in self.orders for end in range(1, len(order))),
+            ),
+        )
+        self.places.update(enumerate(chosen))
+        self.orders.update(chosen[:end] for end in range(1, len(chosen) + 1))
+        return chosen
+
+
+def _sorted(candidates: Sequence[Candidate]) -> tuple[tuple[PatchId, ...], tuple[PatchId, ...]]:
+    """Who sits with others and who alone, in an order that does not depend on arrival."""
+    ordered = sorted(candidates, key=lambda one: (one.fingerprint, one.id))
+    together = tuple(one.id for one in ordered if not one.solo)
+    return together, tuple(one.id for one in ordered if one.solo)
+
+
+def _partition(
+    ids: Sequence[PatchId], seats: int, randomness: random.Random
+) -> tuple[tuple[PatchId, ...], ...]:
     if not ids:
         return ()
     deck = iter(randomness.sample(ids, len(ids)))
-    return tuple(_padded(tuple(islice(deck, size))) for size in part_sizes(len(ids)))
+    return tuple(tuple(islice(deck, size)) for size in part_sizes(len(ids), seats))
 
 
-def _padded(ids: tuple[PatchId, ...]) -> Seating:
-    return ids + (None,) * (SEATS - len(ids))
+def _orders(part: tuple[PatchId, ...], randomness: random.Random) -> Sequence[tuple[PatchId, ...]]:
+    """All orders of a part, shuffled; of one too long for that, rotations of a few."""
+    if len(part) <= SEATS:
+        every = list(permutations(part))
+        return randomness.sample(every, len(every))
+    drawn = (tuple(randomness.sample(part, len(part))) for _ in range(_DRAWS))
+    return [order[turn:] + order[:turn] for order in drawn for turn in range(len(part))]
 
 
-def _traits(parts: tuple[Seating, ...]) -> Iterator[Hashable]:
-    """What should not happen twice: this very partition, two being neighbours, one keeping a place."""
-    yield frozenset(frozenset(part) for part in parts)
-    for part in parts:
-        yield from (("place", seat, one) for seat, one in enumerate(part) if one is not None)
-        yield from (frozenset(pair) for pair in combinations(filter(None, part), 2))
-
-
-def _repeats(parts: tuple[Seating, ...], seen: Counter[Hashable]) -> tuple[int, int]:
-    partition, *rest = _traits(parts)
-    return seen[partition], sum(seen[trait] for trait in rest)
+def _padded(ids: tuple[PatchId, ...], seats: int) -> Seating:
+    return ids + (None,) * (seats - len(ids))

@@ -1,14 +1,13 @@
-"""From votes to verdicts: counting, thresholds, and the reason in the winning side's own words (pure)."""
+"""From votes to verdicts: counting, when to stop, and the reason in the winning side's own words (pure)."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from model.domain import PatchId, Verdict, Vote, VoteCount
+from model.thresholds import AGREEMENT, Thresholds
 
-CORRECT_SHARE = 0.6
-"""From this share of valid votes on, a patch is held to be correct: 2 of 3, 3 of 5."""
-INCORRECT_SHARE = 0.4
-"""Down to this share it is held to be incorrect; between the two the votes do not agree."""
 EXCERPT_CHARACTERS = 600
 """How much of a reply is quoted as the reason."""
 
@@ -26,28 +25,83 @@ _ANSWER = re.compile(r"^.*\\boxed", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def tally(votes: Iterable[Vote], patch: PatchId, asked: int) -> VoteCount:
-    """The votes about the seat of `patch`, of `asked` about it; what did not come back counts as none."""
-    sides = [vote.correct and patch in vote.correct for vote in votes if _decides(vote, patch)]
-    correct = sum(map(bool, sides))
-    return VoteCount(correct, len(sides) - correct, max(0, asked - len(sides)))
+Seats = tuple[PatchId | None, ...]
 
 
-def decide(count: VoteCount) -> Verdict:
-    """Correct from CORRECT_SHARE, incorrect up to INCORRECT_SHARE; else, or with under half of the votes, unsure."""
-    if count.share is None or count.valid < count.none:
-        return Verdict.UNSURE
-    if count.share >= CORRECT_SHARE:
-        return Verdict.CORRECT
-    return Verdict.INCORRECT if count.share <= INCORRECT_SHARE else Verdict.UNSURE
+def tally(votes: Iterable[Vote], patch: PatchId) -> VoteCount:
+    """The votes about the seat of `patch`; those that failed or could not be read count as none."""
+    about = [vote.correct for vote in votes if patch in vote.seats]
+    correct = sum(boxed is not None and patch in boxed for boxed in about)
+    none = sum(boxed is None for boxed in about)
+    return VoteCount(correct, len(about) - none - correct, none)
 
 
-def explain(votes: Sequence[Vote], patch: PatchId, count: VoteCount) -> str:
+def decide(count: VoteCount, thresholds: Thresholds = AGREEMENT) -> Verdict:
+    """What the share of valid votes amounts to; unsure when fewer than half of the votes are valid."""
+    return thresholds.verdict(None if count.valid < count.none else count.share)
+
+
+def settled(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) -> bool:
+    """Whether up to `left` more votes give the same verdict whatever they say, and if none can be read.
+
+    Between votes that all agree lie all other ends, so three ends tell.
+    """
+    now = decide(count, thresholds)
+    return all(decide(end, thresholds) is now for end in _ends(count, left))
+
+
+def fewest_to_settle(count: VoteCount, left: int, thresholds: Thresholds = AGREEMENT) -> int:
+    """After how many of `left` more valid votes that agree the verdict could be settled; all when it could not."""
+    agreed = (
+        more
+        for more in range(left)
+        if any(settled(end, left - more, thresholds) for end in _ends(count, more)[:2])
+    )
+    return next(agreed, left)
+
+
+def still_open(
+    waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
+) -> list[bool]:
+    """Of ballots that wait to be cast, which one could still change what is thought of somebody on it."""
+    left = Counter(seat for seats in waiting for seat in seats if seat)
+    undecided = {
+        seat for seat, votes in left.items() if not settled(counts[seat], votes, thresholds)
+    }
+    return [not undecided.isdisjoint(seats) for seats in waiting]
+
+
+def next_wave(
+    waiting: Sequence[Seats], counts: Mapping[PatchId, VoteCount], thresholds: Thresholds
+) -> int:
+    """How many of the waiting ballots to cast before it is worth asking again whether the rest can change anything."""
+    left = Counter(seat for seats in waiting for seat in seats if seat)
+    missing = {seat: fewest_to_settle(counts[seat], n, thresholds) for seat, n in left.items()}
+    for cast, seats in enumerate(waiting):
+        if not any(more > 0 for more in missing.values()):
+            return cast
+        missing = {seat: more - (seat in seats) for seat, more in missing.items()}
+    return len(waiting)
+
+
+def _ends(count: VoteCount, more: int) -> tuple[VoteCount, VoteCount, VoteCount]:
+    """The counts after as many more votes that all say the same."""
+    return (
+        replace(count, correct=count.correct + more),
+        replace(count, incorrect=count.incorrect + more),
+        replace(count, none=count.none + more),
+    )
+
+
+def explain(votes: Sequence[Vote], patch: PatchId, thresholds: Thresholds = AGREEMENT) -> str:
     """Why the votes decided as they did about a patch's seat, for a person.
 
     Quotes what a reply of the winning side says about that seat, at most EXCERPT_CHARACTERS, with
     "patch 2" replaced by the id of whoever sat there. Replies that ended in a box by themselves come first.
     """
+    count = tally(votes, patch)
+    if count == VoteCount():
+        return "No vote was cast about it"
     if count.share is None:
         failures = [vote.failure for vote in votes if patch in vote.seats and vote.failure]
         why = f": {_public(failures[0])}" if failures else ""
@@ -55,7 +109,7 @@ def explain(votes: Sequence[Vote], patch: PatchId, count: VoteCount) -> str:
     tallied = f"{count.correct} of {count.valid} valid votes hold it correct"
     if count.valid < count.none:
         return f"{tallied}; {count.none} votes failed or could not be read, too many to decide"
-    if (verdict := decide(count)) is Verdict.UNSURE:
+    if (verdict := decide(count, thresholds)) is Verdict.UNSURE:
         return f"{tallied}; the votes do not agree"
     winners = [
         vote

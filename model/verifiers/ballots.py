@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from model.answers import box_content, read_box, without_open_box
-from model.domain import Tokens, Vote
+from model.domain import PatchId, Tokens, Vote
 from model.errors import EngineError, Superseded, UnreadableAnswer
 from model.grouping import Seating
 from model.protocols import Completion, Engine, Request
@@ -24,6 +24,8 @@ class Sampling:
     """For closing a box that was opened for the reply."""
     batch: int = 16
     """Requests handed to the engine at once; between batches progress is told and the work can be called off."""
+    stop_early: bool = False
+    """Leave out votes that can't change a verdict any more. Shares of fewer votes are coarser to calibrate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Ballot:
 
     seats: Seating
     request: Request
+    one_only: bool = False
+    """The box has to name exactly one patch."""
 
 
 class Run:
@@ -46,7 +50,7 @@ class Run:
 
     def cast(self, ballots: Sequence[Ballot]) -> list[Vote]:
         """One vote per ballot, in order; replies without a box get one more chance."""
-        first = self._complete([ballot.request for ballot in ballots])
+        first = self.complete([ballot.request for ballot in ballots])
         boxless = {
             at: replace(
                 ballot.request,
@@ -56,7 +60,7 @@ class Run:
             for at, (ballot, answer) in enumerate(zip(ballots, first, strict=True))
             if isinstance(answer, Completion) and box_content(answer.text) is None
         }
-        forced = dict(zip(boxless, self._complete(list(boxless.values())), strict=True))
+        forced = dict(zip(boxless, self.complete(list(boxless.values())), strict=True))
         return [
             _forced_vote(ballot, boxless[at].prefill or "", forced[at])
             if at in forced
@@ -64,7 +68,8 @@ class Run:
             for at, (ballot, answer) in enumerate(zip(ballots, first, strict=True))
         ]
 
-    def _complete(self, requests: list[Request]) -> list[Completion | EngineError]:
+    def complete(self, requests: list[Request]) -> list[Completion | EngineError]:
+        """One answer per request, in order, counted. Raises Superseded when the work is called off."""
         if not self._keep_going():
             raise Superseded("newer work replaced this verdict")
         if not requests:
@@ -109,10 +114,18 @@ def _forced_vote(ballot: Ballot, prefill: str, answer: Completion | EngineError)
 
 
 def _read(ballot: Ballot, reply: str, *, forced: bool) -> Vote:
-    seats = ballot.seats
     try:
-        boxed = read_box(reply, [number for number, seat in enumerate(seats, 1) if seat])
+        correct = _boxed(ballot, reply)
     except UnreadableAnswer as error:
-        return Vote(ballot.request.seed, seats, None, reply, forced, failure=str(error))
-    correct = frozenset(seat for number, seat in enumerate(seats, 1) if seat and number in boxed)
-    return Vote(ballot.request.seed, seats, correct, reply, forced)
+        return Vote(ballot.request.seed, ballot.seats, None, reply, forced, failure=str(error))
+    return Vote(ballot.request.seed, ballot.seats, correct, reply, forced)
+
+
+def _boxed(ballot: Ballot, reply: str) -> frozenset[PatchId]:
+    """The patches that the last box names. Raises UnreadableAnswer."""
+    numbers = read_box(reply, [number for number, seat in enumerate(ballot.seats, 1) if seat])
+    if ballot.one_only and len(numbers) != 1:
+        raise UnreadableAnswer(f"the box names {len(numbers)} patches, and one was asked for")
+    return frozenset(
+        seat for number, seat in enumerate(ballot.seats, 1) if seat and number in numbers
+    )

@@ -4,7 +4,7 @@ import pytest
 
 from model import catalog
 from model.catalog import EngineChoice
-from model.errors import EngineDown, TemplateError
+from model.errors import EngineDown, TemplateError, UnknownVerifier
 from tests.model.chat_server import MODELS, serving
 
 
@@ -46,7 +46,7 @@ def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text("")
     engine = catalog.engine(EngineChoice("scripted", script=script))
-    with pytest.raises(EngineDown, match="no verifier is called 'oracle'"):
+    with pytest.raises(UnknownVerifier, match="'oracle'; there are r4p, r4p-two"):
         catalog.verifier("oracle", engine)
     with pytest.raises(TemplateError, match=r"own\.j2"):
         catalog.verifier("r4p", engine, prompt=tmp_path / "own.j2")

@@ -4,35 +4,22 @@ import pytest
 
 from model import prompts
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import Line
 from model.errors import EngineDown, Superseded
+from model.thresholds import Thresholds
 from model.verifiers.ballots import Sampling
 from model.verifiers.r4p import R4PVerifier
+from model.verifiers.voting import Judging
 from tests.model.builders import diff_of, patch
+from tests.model.fakes import Recording
 
 ISSUE = Issue("It breaks", "when the list is empty")
 A, B, C, D = (patch(name, f"solution {name}") for name in "abcd")
 RIGHT_IS_A = Line(reply="I compared them.", box_containing=("solution a",), repeat=True)
 
 
-class Recording(Scripted):
-    """A scripted engine that remembers what it was asked."""
-
-    def __init__(self, *lines, **options):
-        super().__init__(lines, **options)
-        self.batches = []
-
-    @property
-    def requests(self):
-        return [request for batch in self.batches for request in batch]
-
-    def complete(self, requests):
-        self.batches.append(list(requests))
-        return super().complete(requests)
-
-
 def verifier(engine, **sampling):
-    return R4PVerifier(engine, prompts.load("r4p_group"), Sampling(**sampling))
+    return R4PVerifier(engine, prompts.load("r4p_group"), Judging(Sampling(**sampling)))
 
 
 def judge(patches, *lines, votes=3, **options):
@@ -256,3 +243,75 @@ def test_a_rival_cannot_forge_a_box_a_tag_or_a_turn():
 def test_two_candidates_with_one_id_are_refused():
     with pytest.raises(ValueError, match="same id"):
         judge([A, A], RIGHT_IS_A)
+
+
+def stopping(lines, patches, votes, **options):
+    engine = Recording(*lines)
+    verdict = verifier(engine, stop_early=True).verify(ISSUE, patches, votes=votes, **options)
+    return engine, verdict
+
+
+def test_votes_that_can_change_nothing_are_spared_and_said_to_be():
+    told = []
+    engine, verdict = stopping(
+        [RIGHT_IS_A], [A, B], votes=5, on_vote=lambda *said: told.append(said)
+    )
+    assert [len(batch) for batch in engine.batches if batch] == [3]
+    assert (verdict.asked, verdict.valid, verdict.spared) == (3, 3, 2)
+    assert told == [(3, 3)]
+    assert verdicts(verdict) == {"a": Verdict.CORRECT, "b": Verdict.INCORRECT}
+    assert verdict.patches[0].votes == VoteCount(correct=3)
+
+
+def test_votes_that_do_not_agree_are_all_asked_for():
+    engine, verdict = stopping(
+        [Line(box_containing=("solution a",)), Line(box_containing=()), RIGHT_IS_A], [A], votes=5
+    )
+    assert [len(batch) for batch in engine.batches if batch] == [3, 1]
+    assert (verdict.spared, verdict.patches[0].votes) == (1, VoteCount(correct=3, incorrect=1))
+    _, whole = stopping([Line(fail="boom"), Line(fail="boom"), RIGHT_IS_A], [A], votes=5)
+    assert (whole.spared, whole.patches[0].votes) == (0, VoteCount(correct=3, none=2))
+
+
+def test_a_part_that_is_decided_waits_for_no_other():
+    patches = [patch(str(n), f"solution {n};") for n in range(6)]
+    engine, verdict = stopping([Line(box_containing=("3;",), repeat=True)], patches, votes=3)
+    assert (len(engine.requests), verdict.asked, verdict.spared) == (4, 4, 2)
+    assert {one.votes.valid for one in verdict.patches} == {2}
+
+
+def test_a_later_run_spares_what_earlier_votes_have_decided_and_goes_on_with_its_own():
+    earlier = judge([A, B], RIGHT_IS_A, votes=9).votes
+    engine, verdict = stopping([RIGHT_IS_A], [A, B], votes=3, earlier=earlier)
+    assert (engine.requests, verdict.asked, verdict.spared) == ([], 9, 3)
+    assert verdict.votes == earlier
+    assert verdict.patches[0].votes == VoteCount(correct=9)
+
+
+def test_votes_of_another_group_are_passed_on_and_not_counted():
+    foreign = judge([A, B], Line(box_containing=(), repeat=True), votes=2).votes
+    verdict = judge([A, B, C], RIGHT_IS_A, votes=1, earlier=foreign)
+    assert verdict.votes[:2] == foreign
+    assert verdict.patches[0].votes == VoteCount(correct=1)
+
+
+def test_patches_below_a_minimum_of_edited_lines_can_be_left_out():
+    demanding = R4PVerifier(
+        Recording(RIGHT_IS_A), prompts.load("r4p_group"), Judging(edited_lines=3)
+    )
+    long = Patch(PatchId("long"), diff_of("solution a").replace("-1 +1", "-1 +1,2") + "+more\n")
+    verdict = demanding.verify(ISSUE, [A, long], votes=1)
+    assert verdicts(verdict) == {"a": Verdict.NOT_JUDGED, "long": Verdict.CORRECT}
+    assert "edits 2 lines, and fewer than 3" in verdict.patches[0].reason
+
+
+def test_a_caller_brings_thresholds_of_its_own():
+    strict = R4PVerifier(
+        Recording(RIGHT_IS_A, Line(box_containing=())),
+        prompts.load("r4p_group"),
+        Judging(thresholds=Thresholds(correct=0.9, incorrect=None)),
+    )
+    assert set(verdicts(strict.verify(ISSUE, [A, B], votes=1)).values()) == {
+        Verdict.CORRECT,
+        Verdict.UNSURE,
+    }

@@ -1,37 +1,46 @@
 """Counting: majorities decide, failures count for nobody, reasons name patches and not seats."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.domain import Verdict, VoteCount
-from model.votes import EXCERPT_CHARACTERS, decide, explain, tally
+from model.thresholds import AGREEMENT, Thresholds
+from model.votes import (
+    EXCERPT_CHARACTERS,
+    decide,
+    explain,
+    fewest_to_settle,
+    next_wave,
+    settled,
+    still_open,
+    tally,
+)
 from tests.model.builders import vote
 
 
 def test_votes_are_counted_by_patch_and_not_by_seat():
     votes = [vote("ab..", "a"), vote("ba..", "a"), vote("ab..", "ab")]
-    assert tally(votes, "a", asked=3) == VoteCount(correct=3)
-    assert tally(votes, "b", asked=3) == VoteCount(correct=1, incorrect=2)
+    assert tally(votes, "a") == VoteCount(correct=3)
+    assert tally(votes, "b") == VoteCount(correct=1, incorrect=2)
 
 
 def test_an_unreadable_vote_counts_for_neither_side():
     votes = [vote("ab..", "a"), vote("ab..", None)]
-    assert tally(votes, "b", asked=2) == VoteCount(incorrect=1, none=1)
-
-
-def test_a_vote_that_never_came_is_none():
-    assert tally([vote("a...", "a")], "a", asked=3) == VoteCount(correct=1, none=2)
+    assert tally(votes, "b") == VoteCount(incorrect=1, none=1)
 
 
 def test_votes_about_another_part_of_the_group_do_not_count():
-    assert tally([vote("ab..", "a"), vote("cd..", None)], "a", asked=1) == VoteCount(correct=1)
+    assert tally([vote("ab..", "a"), vote("cd..", None)], "a") == VoteCount(correct=1)
 
 
 def test_a_group_where_all_are_right_and_one_where_all_are_wrong():
     for boxed, verdict in (("abcd", Verdict.CORRECT), ("", Verdict.INCORRECT)):
         votes = [vote("abcd", boxed), vote("dcba", boxed)]
-        assert {decide(tally(votes, patch, 2)) for patch in "abcd"} == {verdict}
+        assert {decide(tally(votes, patch)) for patch in "abcd"} == {verdict}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +66,7 @@ def test_thresholds(count, verdict):
 
 
 def reason(votes, patch="a"):
-    return explain(votes, patch, tally(votes, patch, len(votes)))
+    return explain(votes, patch)
 
 
 def test_the_reason_quotes_the_winning_side_and_renames_the_seats():
@@ -133,4 +142,55 @@ def test_a_reason_names_no_server():
 
 def test_no_vote_at_all_says_what_was_wrong_first():
     assert reason([vote("a...", None)]) == "None of 1 votes could be read: no box"
-    assert explain([], "a", VoteCount(none=2)) == "None of 2 votes could be read"
+    assert explain([], "a") == "No vote was cast about it"
+
+
+counts = st.builds(VoteCount, st.integers(0, 6), st.integers(0, 6), st.integers(0, 6))
+bounds = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted)
+thresholds = bounds.filter(lambda pair: pair[0] < pair[1]).map(
+    lambda pair: Thresholds(correct=pair[1] / 20, incorrect=pair[0] / 20)
+) | st.just(Thresholds(correct=None, incorrect=0.5))
+
+
+def ends(count, left):
+    """Every count that up to `left` more votes can lead to."""
+    for correct, incorrect, none in product(range(left + 1), repeat=3):
+        if correct + incorrect + none <= left:
+            yield VoteCount(count.correct + correct, count.incorrect + incorrect, count.none + none)
+
+
+@given(counts, st.integers(0, 6), thresholds)
+def test_settled_means_that_no_further_votes_can_change_the_verdict(count, left, bounds):
+    verdicts = {decide(end, bounds) for end in ends(count, left)}
+    assert settled(count, left, bounds) == (len(verdicts) == 1)
+
+
+@given(counts, st.integers(0, 6), thresholds)
+def test_before_the_fewest_to_settle_votes_that_agree_settle_nothing(count, left, bounds):
+    fewest = fewest_to_settle(count, left, bounds)
+    assert 0 <= fewest <= left
+    for more in range(fewest):
+        for side in ("correct", "incorrect"):
+            agreed = replace(count, **{side: getattr(count, side) + more})
+            assert not settled(agreed, left - more, bounds)
+
+
+@pytest.mark.parametrize(
+    ("votes", "fewest"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (10, 6), (32, 20)]
+)
+def test_how_many_votes_that_agree_decide(votes, fewest):
+    assert fewest_to_settle(VoteCount(), votes) == fewest
+
+
+def test_a_ballot_waits_as_long_as_it_can_change_what_is_thought_of_anybody_on_it():
+    waiting = [("a", "b", None, None), ("c", None, None, None)]
+    counts = {"a": VoteCount(correct=3), "b": VoteCount(1, 1), "c": VoteCount(incorrect=3)}
+    assert still_open(waiting, counts, AGREEMENT) == [True, False]
+    assert next_wave(waiting[:1], counts, AGREEMENT) == 1
+
+
+def test_a_wave_ends_where_everybody_could_be_decided():
+    waiting = [("a", "b"), ("c",), ("a", "c"), ("b",), ("a", "b"), ("c",)]
+    nobody = dict.fromkeys("abc", VoteCount())
+    assert next_wave(waiting, nobody, AGREEMENT) == 4
+    assert next_wave([], nobody, AGREEMENT) == 0

@@ -1,0 +1,78 @@
+"""What `r4p verify` is given: issue, candidates and trajectories read from files."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from model import diff
+from model.domain import Issue, Patch, PatchId
+from model.errors import BadDiff
+
+
+class Unusable(Exception):
+    """What was given can't be judged. The message names the file and the fix."""
+
+
+def issue(path: Path) -> Issue:
+    """The title on the first line, the body below. Raises Unusable."""
+    lines = _read(path, "issue").strip().splitlines()
+    if not lines:
+        raise Unusable(f"issue {path} is empty; write the title on its first line")
+    return Issue(title=lines[0].lstrip("# ").strip(), body="\n".join(lines[1:]).strip())
+
+
+def patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
+    """The candidates, named by file, or by path where two files have one name; and what to say of empty ones.
+
+    Raises Unusable, also when there is no line of text to judge in any of them.
+    """
+    if len({path.absolute() for path in paths}) < len(paths):
+        raise Unusable("a patch is given twice; give each file once")
+    short = [path.name for path in paths]
+    names = short if len(set(short)) == len(short) else [str(path) for path in paths]
+    read = [
+        Patch(PatchId(name), _read(path, "patch")) for name, path in zip(names, paths, strict=True)
+    ]
+    empty = []
+    for path, one in zip(paths, read, strict=True):
+        try:
+            if not any(file.is_textual for file in diff.parse(one.diff)):
+                empty.append(f"patch {path} changes no line of text; it can't be judged")
+        except BadDiff as error:
+            raise Unusable(f"patch {path}: {error}") from error
+    if len(empty) == len(read):
+        raise Unusable("; ".join(empty))
+    return read, empty
+
+
+def with_trajectories(
+    candidates: Sequence[Patch], paths: Sequence[Path], verifier: str, *, looked_at: bool
+) -> list[Patch]:
+    """The candidates with how each came about, if the verifier looks at that. Raises Unusable."""
+    if not looked_at:
+        if paths:
+            raise Unusable(f"verifier {verifier} looks at no trajectory; use yes-no-trajectory")
+        return list(candidates)
+    if len(paths) != len(candidates):
+        raise Unusable(
+            f"{len(paths)} trajectories for {len(candidates)} patches; "
+            "give --trajectory once for each patch, in their order"
+        )
+    return [
+        replace(one, trajectory=_read(path, "trajectory"))
+        for one, path in zip(candidates, paths, strict=True)
+    ]
+
+
+def _read(path: Path, what: str) -> str:
+    """A file's text; bytes that are not UTF-8 survive as escapes, a NUL byte means that it is no text."""
+    try:
+        raw = path.read_bytes()
+    except IsADirectoryError as error:
+        raise Unusable(f"{what} {path} is a directory; give a file") from error
+    except OSError as error:
+        raise Unusable(f"{what} {path} can't be read: {error.strerror}") from error
+    if b"\0" in raw:
+        wanted = "a unified diff" if what == "patch" else "text"
+        raise Unusable(f"{what} {path} is a binary file; give {wanted}")
+    return raw.decode(errors="surrogateescape")
