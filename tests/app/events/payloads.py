@@ -1,9 +1,16 @@
-"""Payload builders: GitHub's shape with defaults for all but what a test is about."""
+"""Payload builders: GitHub's shape with defaults for all but what a test is about; what they are read as."""
 
 import json
+from datetime import UTC, datetime
+
+from app.events import Actor, parse
+from app.identifiers import RepositoryRef
 
 SHA = "a" * 40
 OTHER_SHA = "b" * 40
+CAT = RepositoryRef(7, 70, "octo/cat")
+MONA = Actor(1, "mona", is_bot=False)
+TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
 def account(login="mona", number=1, kind="User"):
@@ -86,3 +93,18 @@ def check(**fields):
 
 def encode(payload):
     return json.dumps(payload).encode()
+
+
+def push(**fields):
+    commits = [{"id": SHA, "message": "Fix it", "added": [], "modified": ["a.py"], "removed": []}]
+    repository = {"id": 70, "full_name": "octo/cat", "default_branch": "main"}
+    standard = {"ref": "refs/heads/main", "before": OTHER_SHA, "after": SHA, "commits": commits}
+    return envelope(**{"repository": repository, **standard, **fields})
+
+
+def installation(**fields):
+    return envelope(installation={"id": 7, "account": {"login": "octo"}}, **fields)
+
+
+def read(name, payload, **kwargs):
+    return parse(name, "guid", encode(payload), **kwargs)

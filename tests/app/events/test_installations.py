@@ -1,0 +1,49 @@
+import pytest
+
+from app.events import (
+    InstallationAction,
+    InstallationEvent,
+    InstallationRepositoriesEvent,
+    Repository,
+)
+from tests.app.events.payloads import MONA, envelope, installation, read
+
+
+@pytest.mark.parametrize("action", list(InstallationAction))
+def test_an_installation_lists_its_repositories(action):
+    payload = installation(action=action, repositories=[{"id": 70, "full_name": "octo/cat"}])
+    assert read("installation", payload) == InstallationEvent(
+        delivery="guid",
+        installation=7,
+        account="octo",
+        sender=MONA,
+        action=action,
+        repositories=(Repository(70, "octo/cat"),),
+    )
+
+
+def test_an_installation_may_list_nothing():
+    assert read("installation", installation(action="suspend")).repositories == ()
+
+
+def test_repositories_taken_out_of_an_installation_are_listed():
+    payload = installation(
+        action="removed",
+        repositories_added=[],
+        repositories_removed=[{"id": 70, "full_name": "octo/cat"}],
+    )
+    assert read("installation_repositories", payload) == InstallationRepositoriesEvent(
+        delivery="guid",
+        installation=7,
+        account="octo",
+        sender=MONA,
+        added=(),
+        removed=(Repository(70, "octo/cat"),),
+    )
+
+
+def test_an_enterprise_account_is_named_by_its_slug():
+    payload = envelope(
+        action="created", installation={"id": 7, "account": {"slug": "octo-enterprise"}}
+    )
+    assert read("installation", payload).account == "octo-enterprise"
