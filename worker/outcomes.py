@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, outcome_events, outcomes
+from app.db.store import groups, outcome_events, outcome_permissions, outcomes
 from app.db.store.effects import PostgresEffects, comment_key
+from app.db.store.outcome_permissions import Answer
 from app.db.store.outcomes import MergedPullRow
 from app.github import client
 from app.github.auth import Purpose, Scope
@@ -34,26 +35,29 @@ _BUSY_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class ResolvePermissionHandler:
-    """Asks once which right a person has, and writes it on all that waits for it."""
+    """Finds out which right a person has, and writes it on all that waits for it."""
 
     github: GitHub
 
     def __call__(self, context: Context, job: ResolvePermission) -> None:
         """Fill in the permission; where GitHub doesn't let us ask, it stays unknown."""
+        about, now = (job.repository, job.actor), datetime.now(UTC)
         with transaction(context.database) as connection:
             repository = _active(connection, job.repository)
-            waits = outcome_events.lacks_permission(connection, job.repository, job.actor)
-        if repository is None or not waits:
+            wanted = outcome_permissions.is_wanted(connection, *about, now)
+            answer = outcome_permissions.held(connection, *about, now)
+        if repository is None or not wanted:
             return
         try:
-            permission = client.permission_of(self.github, repository, job.actor)
+            answer = answer or self._ask(repository, job.actor, now)
         except Forbidden:
             return
         with context.transaction() as connection:
-            touched = outcome_events.fill_in_permission(
-                connection, job.repository, job.actor, permission.value
-            )
+            touched = outcome_permissions.fill_in(connection, *about, answer)
             outcomes.rederive(connection, job.repository, touched)
+
+    def _ask(self, repository: RepositoryRef, actor: str, now: datetime) -> Answer:
+        return Answer(client.permission_of(self.github, repository, actor).value, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,8 @@ class PollReactionsHandler:
         with context.transaction() as connection:
             known = outcome_events.shown_reactions(connection, job.repository, job.issue)
             events = list(changes(job.issue, found, known, datetime.now(UTC)))
-            record(connection, job.repository, events)
-            context.enqueue(connection, ask_permissions(repository, events))
+            stored = record(connection, job.repository, events)
+            context.enqueue(connection, ask_permissions(repository, stored))
 
 
 @dataclass(frozen=True, slots=True)

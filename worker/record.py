@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from app import repo_config
 from app.db.store import groups, mirror, outcome_events, outcomes
-from app.events import Event, Ignored, RepositoryEvent, parse
+from app.events import GHOST, Event, Ignored, RepositoryEvent, parse
 from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
 from app.jobs import MeasureSurvival, Planned, RecordEvent, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
@@ -31,7 +31,7 @@ NEED_PERMISSION = frozenset(
         EventKind.ISSUE_REOPENED,
     }
 )
-"""Acts whose weight depends on who did them. Pushes and CI don't ask for it: they are too many."""
+"""Acts whose weight depends on who did them. Of others it is asked once they may answer a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class RecordEventHandler:
             mirror.reflect(connection, event, delivery.received_at)
             if isinstance(event, RepositoryEvent):
                 seen = observe(event, delivery.received_at, self.mention)
-                record(connection, event.repository.id, seen, job.delivery)
-                context.enqueue(connection, list(self._afterwards(event.repository, seen)))
+                stored = record(connection, event.repository.id, seen, job.delivery)
+                context.enqueue(connection, list(self._afterwards(event.repository, stored)))
             context.enqueue(connection, follow_ups(event, self._known(connection, event)))
 
     def _afterwards(
@@ -92,11 +92,12 @@ def record(
     number: RepositoryId,
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
-) -> None:
-    """Store raw events and bring the outcomes that they touch up to date."""
-    outcome_events.append(connection, number, events, delivery)
-    touched = outcome_events.touched(connection, number, events)
+) -> tuple[OutcomeEvent, ...]:
+    """Store raw events and bring the outcomes that they touch up to date; the events as stored."""
+    stored = outcome_events.append(connection, number, events, delivery)
+    touched = outcome_events.touched(connection, number, stored)
     outcomes.rederive(connection, number, touched)
+    return stored
 
 
 def ask_permissions(repository: RepositoryRef, events: Sequence[OutcomeEvent]) -> list[Planned]:
@@ -104,10 +105,9 @@ def ask_permissions(repository: RepositoryRef, events: Sequence[OutcomeEvent]) -
     people = {
         event.actor
         for event in events
-        if event.kind in NEED_PERMISSION
-        and event.actor is not None
+        if (event.kind in NEED_PERMISSION or event.evaluation is not None)
+        and event.actor not in {None, GHOST.login}
         and event.permission is None
-        and not event.details.by_bot
     }
     return [
         Planned(ResolvePermission(repository.installation, repository.id, actor))

@@ -5,6 +5,7 @@ Whether an outcome makes a patch correct or not is decided in training; closed i
 
 from app.outcomes.derivation import RULE_VERSION, derive
 from app.outcomes.facts import (
+    APP,
     CAN_WRITE,
     Details,
     EventKind,
@@ -17,6 +18,7 @@ from app.outcomes.facts import (
 from app.outcomes.observation import observe
 
 __all__ = [
+    "APP",
     "CAN_WRITE",
     "RULE_VERSION",
     "Details",

@@ -4,9 +4,11 @@ The order in which events reached us doesn't matter: everything is sorted by whe
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 from app.outcomes.facts import (
+    APP,
     CAN_WRITE,
     EventKind,
     History,
@@ -40,8 +42,28 @@ def derive(history: History) -> tuple[Outcome, ...]:
         snapshots=history.snapshots,
         rival_merges=history.rival_merges,
     )
-    found = [outcome for rule in _RULES for outcome in rule(ordered)]
+    found = [_placed(ordered, outcome) for rule in _RULES for outcome in rule(ordered)]
     return tuple(sorted(found, key=lambda outcome: (outcome.event.moment, outcome.kind)))
+
+
+def _placed(history: History, outcome: Outcome) -> Outcome:
+    """With the verdict that was read then, and with a head: the event's own, or the judged one."""
+    verdict = _verdict(history.snapshots, outcome.event)
+    return replace(
+        outcome,
+        head=outcome.head or outcome.event.head or (verdict.head if verdict else None),
+        evaluation=verdict.evaluation if verdict else None,
+    )
+
+
+def _verdict(snapshots: tuple[Snapshot, ...], event: OutcomeEvent) -> Snapshot | None:
+    """What was judged in the verdict that the event refers to; else in the last one before it."""
+    public = [
+        (each.evaluation == event.evaluation, each.public_at, each.evaluation, each)
+        for each in snapshots
+        if each.evaluation and each.public_at and each.public_at <= event.occurred_at
+    ]
+    return max(public, key=lambda entry: entry[:3])[3] if public else None
 
 
 def _merge(history: History) -> Iterator[Outcome]:
@@ -99,7 +121,7 @@ def _why_closed(history: History, closing: OutcomeEvent) -> str:
         return f"issue_{withdrawn}"
     if closing.details.by_author:
         return "closed_by_author"
-    if closing.details.by_bot:
+    if closing.permission == APP:
         return "closed_by_bot"
     return "closed_by_maintainer" if closing.permission in CAN_WRITE else "unknown"
 
@@ -125,20 +147,22 @@ def _issue_reopenings(history: History) -> Iterator[Outcome]:
     merge = next(_of(history, EventKind.PULL_MERGED), None)
     for event in _of(history, EventKind.ISSUE_REOPENED):
         if merge and event.occurred_at >= merge.occurred_at:
-            yield Outcome(OutcomeKind.REOPENED, event, "issue")
+            yield Outcome(OutcomeKind.REOPENED, event, "issue", head=merge.head)
 
 
 def _reverts(history: History) -> Iterator[Outcome]:
     """Only what was merged can be reverted; the same revert is told by commit and by pull request."""
     revert = next(_of(history, EventKind.REVERTED), None)
-    if revert and any(_of(history, EventKind.PULL_MERGED)):
+    merge = next(_of(history, EventKind.PULL_MERGED), None)
+    if revert and merge:
         by = revert.details.by
-        yield Outcome(OutcomeKind.REVERTED, revert, f"by {by}" if by else None)
+        # The event's own head is the revert's.
+        yield Outcome(OutcomeKind.REVERTED, revert, f"by {by}" if by else None, head=merge.head)
 
 
 def _new_commits(history: History) -> Iterator[Outcome]:
     for event in _of(history, EventKind.HEAD_MOVED):
-        if event.verdict_public:
+        if event.evaluation is not None:
             yield Outcome(OutcomeKind.NEW_COMMITS, event)
 
 
@@ -158,8 +182,11 @@ def _ci(history: History) -> Iterator[Outcome]:
 
 
 def _opinions(history: History) -> Iterator[Outcome]:
-    """The last word of each person who may speak."""
-    for event in _latest(_of(history, *_OPINIONS), lambda event: event.actor_id):
+    """The last word of each person who may speak; where no verdict was to be read it is about none."""
+    said = (event for event in _of(history, *_OPINIONS) if event.evaluation is not None)
+    # Of one comment, what names the pull request counts before what is said of the whole verdict.
+    spoken = sorted(said, key=lambda event: (event.occurred_at, event.pull is not None))
+    for event in _latest(spoken, lambda event: event.actor_id):
         if _may_count(event):
             yield Outcome(_OPINIONS[event.kind], event, event.details.state)
 

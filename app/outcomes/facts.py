@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from app.identifiers import CommitSha, IssueNumber, PullNumber
+from app.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber
 
 CAN_WRITE = frozenset({"admin", "maintain", "write"})
 """Permissions whose owner decides what is merged."""
+
+APP = "app"
+"""Stands where a permission would: an App acted, and no collaborator's permission applies to it."""
 
 
 class EventKind(StrEnum):
@@ -54,7 +57,6 @@ class Details:
 
     by_author: bool = False
     """The actor is the pull request's author."""
-    by_bot: bool = False
     state: str | None = None
     """GitHub's word: a review's state, a CI conclusion, why an issue was closed, `+1` or `-1`.
     For an opinion given by command, the words that came with it."""
@@ -81,15 +83,18 @@ class OutcomeEvent:
     """What it was read from; the same fact from the same source is stored once."""
     occurred_at: datetime
     pull: PullNumber | None = None
-    """None when the event names an issue, or only a commit."""
+    """None when the event names only an issue, or only a commit."""
     issue: IssueNumber | None = None
     actor: str | None = None
+    """None: nobody acted (a measurement), or git alone tells of it."""
     actor_id: int | None = None
     permission: str | None = None
-    """The actor's at that time; None: not known."""
+    """The actor's at that time in GitHub's word, or `APP`; None: not known."""
     head: CommitSha | None = None
-    verdict_public: bool = False
-    """A verdict on the pull request could be read on GitHub then; filled in by the store."""
+    """The commit it names. What is said of a verdict names none: see `evaluation`."""
+    evaluation: EvaluationId | None = None
+    """The verdict that could be read on GitHub then, on the pull request or on the issue; its
+    candidates are the heads that were judged. Filled in by the store."""
     details: Details = Details()
 
     @property
@@ -108,6 +113,10 @@ class Snapshot:
     """SHA-256 of its diff; None: could not be read."""
     judged_at: datetime | None
     """None: never judged."""
+    evaluation: EvaluationId | None = None
+    """In which it was submitted; None: in none."""
+    public_at: datetime | None = None
+    """Since when that verdict can be read on GitHub; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +141,7 @@ class Outcome:
     """What is known of why."""
     value: float | None = None
     """A share for survival, a number of people for reactions."""
+    head: CommitSha | None = None
+    """The pull request's own head that this is about: merged, judged, reviewed, pushed."""
+    evaluation: EvaluationId | None = None
+    """The verdict on the pull request that could be read then: it may have led to this."""

@@ -22,7 +22,7 @@ from app.events import (
     ReviewEvent,
 )
 from app.identifiers import IssueNumber, PullNumber
-from app.outcomes.facts import Details, EventKind, OutcomeEvent
+from app.outcomes.facts import APP, Details, EventKind, OutcomeEvent
 
 # The wordings of GitHub's revert button and of `git revert`, each alone on its line.
 _REVERTS_PULL = re.compile(
@@ -87,7 +87,6 @@ def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEve
         head=event.head,
         details=Details(
             by_author=event.sender.id == event.author.id,
-            by_bot=event.sender.is_bot,
             base=event.base,
             commit=event.merge_commit if merged else None,
         ),
@@ -121,7 +120,6 @@ def _issue(event: IssueEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
             issue=event.number,
             details=Details(
                 by_author=event.sender.id == event.author.id,
-                by_bot=event.sender.is_bot,
                 state=event.state_reason,
             ),
         )
@@ -137,7 +135,7 @@ def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
         _observed(event, kind, actor, at),
         pull=event.number,
         head=event.commit,
-        details=Details(by_bot=actor.is_bot, state=event.state, about=str(event.review)),
+        details=Details(state=event.state, about=str(event.review)),
     )
 
 
@@ -159,19 +157,24 @@ def _opinions(
                 said,
                 source=f"{said.source}:{place}:{pull or ''}",
                 pull=pull,
-                issue=None if pull else IssueNumber(event.number),
+                issue=None if event.on_pull_request else IssueNumber(event.number),
             )
 
 
 def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
-    """Only whole suites count as CI, and they name only the head: forks' pull requests aren't listed."""
+    """Only whole suites count as CI, and they name only the head: forks' pull requests aren't listed.
+
+    The sender is whoever made the App run, often by a push; it is the App that concludes.
+    """
     yield from _pressed(event, received_at)
     if event.action == CheckAction.COMPLETED and event.is_suite and event.conclusion:
         yield replace(
             _observed(event, EventKind.CI_CONCLUDED, event.sender, event.at or received_at),
+            actor=f"{event.app_slug}[bot]" if event.app_slug else None,
+            actor_id=None,
+            permission=APP,
             head=event.head,
             details=Details(
-                by_bot=event.sender.is_bot,
                 state=event.conclusion,
                 about=event.app_slug or str(event.app_id),
             ),
@@ -196,7 +199,6 @@ def _push(event: PushEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
             _observed(event, EventKind.LANDED, event.sender, received_at),
             source=f"{event.delivery}:{commit.sha}",
             head=commit.sha,
-            details=Details(by_bot=event.sender.is_bot),
         )
         yield from _reverts(seen, event, commit.message, by=commit.sha)
         for number in _carried(event, commit.message):
@@ -246,4 +248,5 @@ def _observed(
         occurred_at=occurred_at,
         actor=actor.login,
         actor_id=actor.id,
+        permission=APP if actor.is_bot else None,
     )

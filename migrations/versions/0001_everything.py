@@ -311,8 +311,24 @@ def upgrade() -> None:
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("actor", sa.Text(), nullable=True),
         sa.Column("actor_id", sa.BigInteger(), nullable=True),
-        sa.Column("permission", sa.Text(), nullable=True, comment="at that time; null: not known"),
-        sa.Column("head_sha", sa.Text(), nullable=True),
+        sa.Column(
+            "permission",
+            sa.Text(),
+            nullable=True,
+            comment="at that time; app: none applies; null: not known",
+        ),
+        sa.Column(
+            "permission_asked_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="when GitHub told it",
+        ),
+        sa.Column(
+            "head_sha",
+            sa.Text(),
+            nullable=True,
+            comment="null: it is about the heads judged in evaluation_id, if any",
+        ),
         sa.Column(
             "evaluation_id",
             sa.BigInteger(),
@@ -528,9 +544,20 @@ def upgrade() -> None:
             nullable=True,
             comment="a share for survival, a number of people for reactions",
         ),
-        sa.Column("head_sha", sa.Text(), nullable=True),
+        sa.Column(
+            "head_sha",
+            sa.Text(),
+            nullable=True,
+            comment="the pull request's own head that this is about",
+        ),
         sa.Column("actor", sa.Text(), nullable=True),
         sa.Column("permission", sa.Text(), nullable=True),
+        sa.Column(
+            "evaluation_id",
+            sa.BigInteger(),
+            nullable=True,
+            comment="the verdict on it that was public then",
+        ),
         sa.Column("event_id", sa.BigInteger(), nullable=False),
         sa.Column("rule_version", sa.Integer(), nullable=False),
         sa.Column(

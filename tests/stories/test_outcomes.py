@@ -61,6 +61,38 @@ def test_a_review_and_ci_are_recorded_with_who_and_what(settled):
     ]
 
 
+def test_every_row_says_who_with_which_right_why_it_is_known_and_of_which_head(settled):
+    story, issue, (right, wrong) = settled
+    judged = {pull: story.repo.head(pull) for pull in (right, wrong)}
+    comment = story.verdict(issue).id
+    story.command(issue, "/r4p agree")
+    story.command(issue, f"/r4p disagree #{wrong} it works for squares")
+    story.repo.react(comment, "+1", "maintainer")
+    story.stage.tick("reactions")
+    story.wait_for(lambda: (wrong, "reaction", "+1") in story.outcomes(issue))
+    story.repo.check_suite(judged[right], "success")
+    story.repo.review(wrong, "CHANGES_REQUESTED", body="It still subtracts.")
+    story.repo.merge(right)
+    story.settle()
+    story.repo.reopen(issue)
+    moved = story.push(wrong, "h * w")
+    story.settle()
+    story.verdict(issue)
+    rows = {(row.pull, row.kind.value): row for row in story.outcome_rows(issue)}
+    assert {key: (row.actor, row.permission, row.head_sha) for key, row in rows.items()} == {
+        (right, "agree"): ("maintainer", "maintain", judged[right]),
+        (wrong, "disagree"): ("maintainer", "maintain", judged[wrong]),
+        (right, "reaction"): ("maintainer", "maintain", judged[right]),
+        (wrong, "reaction"): ("maintainer", "maintain", judged[wrong]),
+        (right, "ci"): ("ci[bot]", "app", judged[right]),
+        (wrong, "reviewed"): ("maintainer", "maintain", judged[wrong]),
+        (right, "merged"): ("maintainer", "maintain", judged[right]),
+        (right, "reopened"): ("maintainer", "maintain", judged[right]),
+        (wrong, "new_commits_after_verdict"): ("contributor", "read", moved),
+    }
+    assert all(row.source and row.evaluation for row in rows.values())
+
+
 def test_a_merge_that_is_reverted_loses_its_lines(settled):
     story, issue, (right, _) = settled
     story.repo.merge(right)

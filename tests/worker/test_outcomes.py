@@ -75,6 +75,20 @@ def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, g
     assert [row[3] for row in world.told()] == ["maintain", "maintain"]
 
 
+def test_a_burst_of_pushes_asks_github_once_about_their_author(world, github):
+    first = world.first.number
+    author = ResolvePermission(world.installation, world.id, "contributor")
+    mark = world.standin.mark()
+    for turn in range(3):
+        world.repo.push(first, files={"area.py": f"{FIX}# {turn}\n"})
+        world.record()
+        assert author in waiting(world.database)
+        world.do(ResolvePermissionHandler(github), author)
+    calls = world.standin.calls(mark).operations
+    assert [count for name, count in calls.items() if "permission" in name] == [1]
+    assert [row[1:] for row in world.told()] == [("new_commits_after_verdict", None, "read")] * 3
+
+
 def test_an_opinion_of_somebody_who_cannot_write_stops_counting(world, github):
     world.repo.comment(world.issue, f"/r4p disagree #{world.first.number} wrong", "passer-by")
     world.record()

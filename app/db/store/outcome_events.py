@@ -1,9 +1,10 @@
-"""Raw outcome events: appended once each, never changed but for a permission learnt later."""
+"""Raw outcome events: appended once each; only a permission is filled in later, next door."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, false, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, false, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables import (
@@ -14,7 +15,14 @@ from app.db.tables import (
     groups,
     outcome_events,
 )
-from app.identifiers import CommitSha, DeliveryGuid, IssueNumber, PullNumber, RepositoryId
+from app.identifiers import (
+    CommitSha,
+    DeliveryGuid,
+    EvaluationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.policy import BY_COMMAND
 
@@ -32,8 +40,11 @@ def append(
     number: RepositoryId,
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
-) -> None:
-    """Store events with the verdict that was public when they happened; known sources are skipped."""
+) -> tuple[OutcomeEvent, ...]:
+    """Store events with the verdict that was public when they happened; known sources are skipped.
+
+    Returns them as they are stored, with that verdict and with what is known of permissions.
+    """
     for event in events:
         values = {
             "source": event.source,
@@ -46,12 +57,16 @@ def append(
             "actor_id": event.actor_id,
             "permission": event.permission,
             "head_sha": event.head,
-            "evaluation_id": _public_evaluation(number, event).scalar_subquery(),
+            "evaluation_id": event.evaluation
+            or _public_evaluation(number, event).scalar_subquery(),
             "data": _to_json(event.details),
             "occurred_at": event.occurred_at,
         }
         statement = insert(outcome_events).values(values)
         connection.execute(statement.on_conflict_do_nothing(index_elements=["source"]))
+    sources = [event.source for event in events]
+    found = _read(connection, number, outcome_events.c.source.in_(sources))
+    return tuple(stored.event for stored in found)
 
 
 def of_pull(
@@ -101,27 +116,13 @@ def touched(
     return sorted(direct | rivals)
 
 
-def lacks_permission(connection: Connection, number: RepositoryId, actor: str) -> bool:
-    """Whether an event of this person still waits for the permission."""
-    return (
-        connection.execute(
-            select(outcome_events.c.id).where(*_waiting(number, actor)).limit(1)
-        ).first()
-        is not None
-    )
+def public_at() -> ColumnElement[datetime | None]:
+    """Since when an evaluation's verdict can be read on GitHub, in GitHub's whole seconds.
 
-
-def fill_in_permission(
-    connection: Connection, number: RepositoryId, actor: str, permission: str
-) -> list[PullNumber]:
-    """Write the permission where none is known yet; returns the pull requests this touches."""
-    rows = connection.execute(
-        update(outcome_events)
-        .where(*_waiting(number, actor))
-        .values(permission=permission)
-        .returning(outcome_events)
-    )
-    return touched(connection, number, [_stored(row).event for row in rows])
+    In shadow mode only what was asked for by command is shown.
+    """
+    shown = or_(evaluations.c.mode != "shadow", evaluations.c.trigger == BY_COMMAND)
+    return case((shown, func.date_trunc("second", evaluations.c.published_at)))
 
 
 def shown_reactions(
@@ -156,22 +157,15 @@ _OF_THE_VERDICT = (
 
 
 def _public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]:
-    """The newest verdict that could be read on GitHub at that time, in GitHub's whole seconds.
-
-    In shadow mode only what was asked for by command is shown.
-    """
-    published = evaluations.c.published_at
-    query = select(evaluations.c.id).where(
-        or_(evaluations.c.mode != "shadow", evaluations.c.trigger == BY_COMMAND),
-        func.date_trunc("second", published) <= event.occurred_at,
-    )
+    """The newest verdict on what the event names that could be read on GitHub at that time."""
+    query = select(evaluations.c.id).where(public_at() <= event.occurred_at)
     if event.pull is not None:
         query = query.where(evaluations.c.id.in_(_judging(number, event.pull)))
-    else:
+    if event.issue is not None or event.pull is None:
         query = query.join(groups, groups.c.id == evaluations.c.group_id).where(
             groups.c.repository_id == number, groups.c.issue_number == event.issue
         )
-    return query.order_by(published.desc(), evaluations.c.id.desc()).limit(1)
+    return query.order_by(evaluations.c.published_at.desc(), evaluations.c.id.desc()).limit(1)
 
 
 def _judging(number: RepositoryId, pull: PullNumber) -> Select[int]:
@@ -246,25 +240,20 @@ def _names_commit(commit: str) -> ColumnElement[bool]:
     return func.starts_with(commit, named)
 
 
-def _waiting(number: RepositoryId, actor: str) -> tuple[ColumnElement[bool], ...]:
-    return (
-        outcome_events.c.repository_id == number,
-        outcome_events.c.actor == actor,
-        outcome_events.c.permission.is_(None),
-    )
-
-
 def _read(
     connection: Connection, number: RepositoryId, condition: ColumnElement[bool]
 ) -> tuple[StoredEvent, ...]:
     rows = connection.execute(
-        select(outcome_events).where(outcome_events.c.repository_id == number, condition)
+        select(outcome_events)
+        .where(outcome_events.c.repository_id == number, condition)
+        .order_by(outcome_events.c.id)
     )
-    return tuple(map(_stored, rows))
+    return tuple(StoredEvent(row.id, event_of(row)) for row in rows)
 
 
-def _stored(row: Row[*tuple[object, ...]]) -> StoredEvent:
-    event = OutcomeEvent(
+def event_of(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
+    """The event in a row of `outcome_events`."""
+    return OutcomeEvent(
         kind=EventKind(row.kind),
         source=row.source,
         occurred_at=row.occurred_at,
@@ -274,10 +263,9 @@ def _stored(row: Row[*tuple[object, ...]]) -> StoredEvent:
         actor_id=row.actor_id,
         permission=row.permission,
         head=None if row.head_sha is None else CommitSha(row.head_sha),
-        verdict_public=row.evaluation_id is not None,
+        evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
         details=_from_json(row.data),
     )
-    return StoredEvent(row.id, event)
 
 
 def _to_json(details: Details) -> dict[str, object]:

@@ -23,6 +23,7 @@ from app.db.tables import (
 )
 from app.identifiers import (
     CommitSha,
+    EvaluationId,
     InstallationId,
     IssueNumber,
     IssueRef,
@@ -46,18 +47,26 @@ class OutcomeRow:
     reason: str | None
     value: float | None
     actor: str | None
+    """None: nobody acted (survival is measured), or git alone tells of it."""
     permission: str | None
-    """The actor's when it happened; None: not known."""
+    """The actor's when it happened; `app`: none applies; None: not known."""
+    permission_asked_at: datetime | None
+    """When GitHub told it."""
     head_sha: CommitSha | None
+    """The pull request's own head that this is about."""
+    source: str
+    """The raw event that stands for it."""
+    evaluation: EvaluationId | None
+    """The verdict on it that could be read then: it may have led to this."""
     occurred_at: datetime
-    verdict_public: bool
-    """Whether a verdict could be read then: if so, it may have led to this."""
 
     def as_json(self) -> dict[str, Json]:
-        """The fields under their own names; the time in ISO 8601, UTC."""
+        """The fields under their own names; times in ISO 8601, UTC."""
+        asked_at = self.permission_asked_at
         return {
             **asdict(self),
             "kind": self.kind.value,
+            "permission_asked_at": asked_at and asked_at.astimezone(UTC).isoformat(),
             "occurred_at": self.occurred_at.astimezone(UTC).isoformat(),
         }
 
@@ -121,9 +130,10 @@ def replace(
             outcome.kind.value,
             outcome.reason,
             outcome.value,
-            outcome.event.head,
+            outcome.head,
             outcome.event.actor,
             outcome.event.permission,
+            outcome.evaluation,
             ids[outcome.event.source],
             RULE_VERSION,
         )
@@ -136,6 +146,7 @@ def replace(
         outcomes.c.head_sha,
         outcomes.c.actor,
         outcomes.c.permission,
+        outcomes.c.evaluation_id,
         outcomes.c.event_id,
         outcomes.c.rule_version,
     )
@@ -145,7 +156,7 @@ def replace(
         return
     connection.execute(delete(outcomes).where(*of_pull))
     names = ("repository_id", "pull_number", *(column.name for column in columns))
-    for values in sorted(wanted, key=lambda row: (row[6], row[0])):
+    for values in sorted(wanted, key=lambda row: (row[7], row[0])):
         connection.execute(
             insert(outcomes).values(dict(zip(names, (number, pull, *values), strict=True)))
         )
@@ -153,9 +164,10 @@ def replace(
 
 def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
     """The outcomes of a group's members, oldest first."""
+    raw = outcome_events.c
     rows = connection.execute(
-        select(outcomes, outcome_events.c.occurred_at, outcome_events.c.evaluation_id)
-        .join(outcome_events, outcome_events.c.id == outcomes.c.event_id)
+        select(outcomes, raw.occurred_at, raw.source, raw.permission_asked_at)
+        .join(outcome_events, raw.id == outcomes.c.event_id)
         .join(groups, groups.c.repository_id == outcomes.c.repository_id)
         .join(
             group_members,
@@ -163,7 +175,7 @@ def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]
             & (group_members.c.pull_number == outcomes.c.pull_number),
         )
         .where(groups.c.id == group, group_members.c.forced.is_distinct_from(False))
-        .order_by(outcome_events.c.occurred_at, outcomes.c.pull_number, outcomes.c.kind)
+        .order_by(raw.occurred_at, outcomes.c.pull_number, outcomes.c.kind)
     )
     return tuple(
         OutcomeRow(
@@ -173,9 +185,11 @@ def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]
             value=row.value,
             actor=row.actor,
             permission=row.permission,
+            permission_asked_at=row.permission_asked_at,
             head_sha=None if row.head_sha is None else CommitSha(row.head_sha),
+            source=row.source,
+            evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
             occurred_at=row.occurred_at,
-            verdict_public=row.evaluation_id is not None,
         )
         for row in rows
     )
@@ -253,14 +267,24 @@ def _snapshots(
 ) -> tuple[Snapshot, ...]:
     """Once for each time a candidate was submitted, and once for one that never was."""
     rows = connection.execute(
-        select(candidates, evaluations.c.verified_at)
+        select(
+            candidates,
+            evaluations.c.verified_at,
+            evaluations.c.id.label("evaluation_id"),
+            event_store.public_at().label("public_at"),
+        )
         .outerjoin(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
         .outerjoin(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
         .where(candidates.c.repository_id == number, candidates.c.pull_number == pull)
     )
     return tuple(
         Snapshot(
-            CommitSha(row.head_sha), CommitSha(row.base_sha), row.patch_sha256, row.verified_at
+            head=CommitSha(row.head_sha),
+            base=CommitSha(row.base_sha),
+            patch=row.patch_sha256,
+            judged_at=row.verified_at,
+            evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+            public_at=row.public_at,
         )
         for row in rows
     )

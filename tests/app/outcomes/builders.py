@@ -18,10 +18,10 @@ def happened(kind, day=0.0, source=None, **fields):
     return OutcomeEvent(kind, source or f"{kind}:{day}", at, details=Details(**details), **values)
 
 
-def judged(head=HEAD, patch="p", day=-1.0, base=BASE):
-    """A snapshot judged `day` days after the start; None: never."""
+def judged(head=HEAD, patch="p", day=-1.0, base=BASE, evaluation=None):
+    """A snapshot judged `day` days after the start, in public if in an evaluation; None: never."""
     at = None if day is None else START + timedelta(days=day)
-    return Snapshot(head, base, patch, at)
+    return Snapshot(head, base, patch, at, evaluation, at if evaluation else None)
 
 
 def outcomes(*events, snapshots=(), rivals=()):

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.outcomes import EventKind, History, derive
+from app.outcomes import EventKind, History, Snapshot, derive
 from tests.app.outcomes.builders import (
     BASE,
     HEAD,
     OTHER,
     PULL,
+    START,
     closed,
     happened,
     judged,
@@ -63,10 +64,10 @@ def test_a_verdict_in_the_same_second_as_the_merge_came_before_it():
         ({}, [], [], "unknown"),
         ({"permission": "read"}, [], [], "unknown"),
         ({"permission": "maintain"}, [], [], "closed_by_maintainer"),
-        ({"by_bot": True}, [], [], "closed_by_bot"),
+        ({"permission": "app"}, [], [], "closed_by_bot"),
         ({"by_author": True, "permission": "admin"}, [], [], "closed_by_author"),
         ({"by_author": True}, [], [merged(-13, pull=13)], "superseded"),
-        ({"by_bot": True}, [], [merged(13, pull=13)], "superseded"),
+        ({"permission": "app"}, [], [merged(13, pull=13)], "superseded"),
         ({}, [], [merged(15, pull=13)], "unknown"),
         ({}, [], [merged(-15, pull=13)], "unknown"),
         ({}, [happened(EventKind.LANDED, 0.1)], [merged(pull=13)], "landed_indirectly"),
@@ -125,7 +126,7 @@ def test_a_revert_without_a_known_cause_has_no_reason():
 
 def test_only_pushes_after_a_public_verdict_are_an_answer_to_it():
     before = happened(EventKind.HEAD_MOVED)
-    after = happened(EventKind.HEAD_MOVED, 1, verdict_public=True)
+    after = happened(EventKind.HEAD_MOVED, 1, evaluation=5)
     assert outcomes(before, after) == [("new_commits_after_verdict", None)]
 
 
@@ -152,15 +153,29 @@ def test_a_rerun_of_ci_replaces_what_it_repeats_on_the_same_head():
 
 
 def test_the_last_word_of_each_person_who_may_write_counts():
-    def said(kind, day, person, permission=None):
-        return happened(kind, day, actor_id=person, permission=permission, state="because")
+    def said(kind, day, person, permission=None, evaluation=5):
+        fields = {"actor_id": person, "permission": permission, "evaluation": evaluation}
+        return happened(kind, day, state="because", **fields)
 
     assert outcomes(
         said(EventKind.AGREED, 0, 1, "write"),
         said(EventKind.DISAGREED, 1, 1, "write"),
         said(EventKind.AGREED, 2, 2),
         said(EventKind.DISAGREED, 3, 3, "read"),
+        said(EventKind.DISAGREED, 4, 2, "write", None),
     ) == [("disagree", "because"), ("agree", "because")]
+
+
+@pytest.mark.parametrize(
+    ("whole", "named"),
+    [(EventKind.AGREED, EventKind.DISAGREED), (EventKind.DISAGREED, EventKind.AGREED)],
+)
+def test_of_one_comment_what_names_the_pull_request_counts(whole, named):
+    verdict = happened(whole, pull=None, evaluation=5)
+    this = happened(named, evaluation=5, state="but this")
+    assert [reason for _, reason in outcomes(verdict, this)] == ["but this"]
+    later = happened(whole, 1, pull=None, evaluation=5, state="all in all")
+    assert [reason for _, reason in outcomes(this, later)] == ["all in all"]
 
 
 def test_reactions_count_people_known_to_have_write():
@@ -193,6 +208,47 @@ def test_survival_keeps_the_last_measure_of_each_age_and_zero_is_a_value():
     ]
 
 
+TWICE_JUDGED = (judged(HEAD, day=1, evaluation=5), judged(OTHER, day=3, evaluation=6))
+
+
+def placed(*events, snapshots=TWICE_JUDGED):
+    """Head and verdict of what is derived, oldest first."""
+    found = derive(History(PULL, events, tuple(snapshots)))
+    return [(outcome.head, outcome.evaluation) for outcome in found]
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "head"), [(5, HEAD), (6, OTHER)], ids=["the first", "the second"]
+)
+@pytest.mark.parametrize("kind", [EventKind.AGREED, EventKind.REACTION])
+def test_who_speaks_of_a_verdict_speaks_of_the_head_it_judged(kind, evaluation, head):
+    said = happened(
+        kind, 4, head=None, evaluation=evaluation, permission="write", state="+1", about="1"
+    )
+    assert placed(said) == [(head, evaluation)]
+
+
+def test_who_names_a_head_speaks_of_that_one():
+    assert placed(happened(EventKind.AGREED, 4, head=BASE, evaluation=5)) == [(BASE, 5)]
+
+
+@pytest.mark.parametrize(("day", "evaluation"), [(0, None), (1, 5), (2, 5), (3, 6), (9, 6)])
+def test_what_follows_a_verdict_says_which_was_the_last(day, evaluation):
+    ci = happened(EventKind.CI_CONCLUDED, day, pull=None, state="success")
+    assert placed(ci) == [(HEAD, evaluation)]
+
+
+def test_a_verdict_that_was_never_public_led_to_nothing():
+    hidden = Snapshot(HEAD, BASE, "p", START, 7, None)
+    assert placed(merged(9), snapshots=[hidden]) == [(HEAD, None)]
+
+
+@pytest.mark.parametrize("kind", [EventKind.REVERTED, EventKind.ISSUE_REOPENED])
+@pytest.mark.parametrize("head", [None, BASE], ids=["no commit", "the commit that did it"])
+def test_what_takes_a_merge_back_is_about_the_merged_head(kind, head):
+    assert placed(merged(4, head=OTHER), happened(kind, 5, head=head)) == [(OTHER, 6)] * 2
+
+
 @st.composite
 def _events(draw):
     kind = draw(st.sampled_from(EventKind))
@@ -200,11 +256,10 @@ def _events(draw):
         kind,
         draw(st.integers(0, 4)),
         source=draw(st.uuids()).hex,
-        permission=draw(st.sampled_from([None, "read", "write"])),
-        verdict_public=draw(st.booleans()),
+        permission=draw(st.sampled_from([None, "read", "write", "app"])),
+        evaluation=draw(st.sampled_from([None, 5, 6])),
         actor_id=draw(st.integers(1, 2)),
-        head=draw(st.sampled_from([HEAD, OTHER])),
-        by_bot=draw(st.booleans()),
+        head=draw(st.sampled_from([HEAD, OTHER, None])),
         state=draw(st.sampled_from(["+1", "-1", "not_planned"])),
         about=draw(st.sampled_from(["1", "2"])),
         days=draw(st.sampled_from([7, 30])),
@@ -214,7 +269,7 @@ def _events(draw):
 
 @given(st.lists(_events(), max_size=8), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_changes_nothing(events, chance):
-    snapshots = [judged(OTHER, "q", -2), judged(HEAD, "p", 1)]
+    snapshots = [judged(OTHER, "q", -2, evaluation=5), judged(HEAD, "p", 1, evaluation=6)]
     rivals = [merged(day, pull=13) for day in (1, 30)]
     expected = derive(History(PULL, tuple(events), tuple(snapshots), tuple(rivals)))
     for pile in (events, snapshots, rivals):

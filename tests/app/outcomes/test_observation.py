@@ -6,7 +6,7 @@ import pytest
 from app.commands import Button
 from app.db.store.effects import check_key
 from app.events import Ignored, parse
-from app.outcomes import Details, EventKind, observe
+from app.outcomes import APP, Details, EventKind, observe
 from tests.app.events import payloads
 
 RECEIVED = datetime(2026, 3, 2, tzinfo=UTC)
@@ -45,8 +45,9 @@ def test_a_closing_without_merge_knows_whether_author_or_bot_did_it():
     assert by_author.kind == EventKind.PULL_CLOSED
     assert by_author.details == Details(by_author=True, base=OTHER)
     (by_bot,) = pull("closed", payloads.account("stale[bot]", 9, "Bot"))
-    assert by_bot.details.by_bot
+    assert by_bot.permission == APP
     assert not by_bot.details.by_author
+    assert by_author.permission is None
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,13 @@ def test_a_finished_suite_is_ci_on_a_head():
     assert (nameless.details.about, nameless.occurred_at) == ("4", RECEIVED)
 
 
+def test_ci_is_the_act_of_an_app_whoever_made_it_run():
+    (event,) = suite(conclusion="failure")
+    assert (event.actor, event.actor_id, event.permission) == ("actions[bot]", None, APP)
+    (nameless,) = suite(conclusion="success", app={"id": 4})
+    assert (nameless.actor, nameless.actor_id, nameless.permission) == (None, None, APP)
+
+
 def press(button, external_id, sender=None):
     return seen(
         "check_run",
@@ -224,9 +232,9 @@ def test_one_message_cannot_name_thousands():
     ("body", "on", "expected"),
     [
         ("/r4p agree", {}, [("agreed", 3, None, None)]),
-        ("/r4p agree #12", {}, [("agreed", None, 12, None)]),
+        ("/r4p agree #12", {}, [("agreed", 3, 12, None)]),
         ("/r4p agree", {"pull_request": {"url": "u"}}, [("agreed", None, 3, None)]),
-        ("@r4p-bot disagree #12 it breaks", {}, [("disagreed", None, 12, "it breaks")]),
+        ("@r4p-bot disagree #12 it breaks", {}, [("disagreed", 3, 12, "it breaks")]),
         ("> /r4p agree", {}, []),
         ("/r4p verify\n\n/r4p nonsense", {}, []),
     ],

@@ -1,6 +1,6 @@
 """A small repository in the database: one issue, three rivals, a verdict that can be published."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import insert, select, update
 
@@ -41,15 +41,21 @@ def settle(connection):
     return group
 
 
-def judge(connection, group, pulls, mode="advisory"):
-    """An evaluation of these pull requests, verified and published at fixed times."""
-    submitted = tuple(Candidate(pull, head_of(pull), BASE, f"diff of {pull}", 1) for pull in pulls)
+def judge(connection, group, pulls, mode="advisory", heads=None, days=0):
+    """An evaluation of these pull requests, verified and published at fixed times, or days later."""
+    heads = {pull: head_of(pull) for pull in pulls} | (heads or {})
+    submitted = tuple(Candidate(pull, heads[pull], BASE, f"diff of {pull}", 1) for pull in pulls)
+    later = timedelta(days=days)
     new = NewEvaluation(group, "issue", mode, 4, "Crash", "On empty", submitted)
-    evaluations.create(connection, REPOSITORY, new)
+    created = evaluations.create(connection, REPOSITORY, new)
     connection.execute(
         update(evaluation_table)
-        .where(evaluation_table.c.group_id == group)
-        .values(state="published", verified_at=JUDGED_AT, published_at=PUBLISHED_AT)
+        .where(evaluation_table.c.id == created.id)
+        .values(
+            state="published",
+            verified_at=JUDGED_AT + later,
+            published_at=PUBLISHED_AT + later,
+        )
     )
 
 
