@@ -39,7 +39,7 @@ class Health:
 
     async def scrape(self, _request: Request) -> Response:
         """Prometheus' text format; without the database, what this process counted itself."""
-        samples = self.metrics.samples() + await run_in_threadpool(self._queue_samples)
+        samples = self.metrics.samples() + await run_in_threadpool(self._stored_samples)
         return PlainTextResponse(render(samples), media_type="text/plain; version=0.0.4")
 
     def _database_answers(self) -> bool:
@@ -48,10 +48,10 @@ class Health:
     def _broker_answers(self) -> bool:
         return self.doorbell.answers()
 
-    def _queue_samples(self) -> tuple[Sample, ...]:
+    def _stored_samples(self) -> tuple[Sample, ...]:
         try:
             with self.database.connect() as connection:
-                counts = upkeep.counts(connection)
+                counts, ignored = upkeep.counts(connection), upkeep.ignored(connection)
                 held_up = upkeep.waiting(connection)
         except SQLAlchemyError:
             return ()
@@ -60,6 +60,10 @@ class Health:
             *(
                 Sample("r4p_jobs", count.jobs, (("queue", count.queue), ("state", count.state)))
                 for count in counts
+            ),
+            *(
+                Sample("r4p_ignored_deliveries_total", count, (("reason", reason),))
+                for reason, count in ignored.items()
             ),
             *(
                 Sample("r4p_jobs_lag_seconds", count.lag_seconds, (("queue", count.queue),))

@@ -19,6 +19,9 @@ from app.identifiers import (
     RepositoryId,
 )
 
+OF_THE_APP = InstallationId(0)
+"""In place of an installation, of which the first is 1: the work is for the App as a whole."""
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
@@ -45,24 +48,14 @@ class Job:
     installation: InstallationId
 
     @property
-    def key(self) -> str | None:
-        """Jobs of one key are one piece of work: one ready, one running at most. None: its own."""
-        return None
+    def key(self) -> str:
+        """Jobs of one key are one piece of work: one ready, one running at most."""
+        parts = (str(value) for name, value in self.payload().items() if name != "installation")
+        return ":".join((self.kind, *parts))
 
     def payload(self) -> dict[str, Json]:
         """The fields as JSON, in the order of declaration."""
         return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class OfRepository(Job):
-    """What is done about a whole repository is one piece of work."""
-
-    repository: RepositoryId
-
-    @property
-    def key(self) -> str | None:
-        return f"{self.kind}:{self.repository}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +83,6 @@ class RecordEvent(Job):
 
     delivery: DeliveryGuid
 
-    @property
-    def key(self) -> str | None:
-        return f"record_event:{self.delivery}"
-
 
 @dataclass(frozen=True, slots=True)
 class LocateIssues(Job):
@@ -104,10 +93,6 @@ class LocateIssues(Job):
 
     repository: RepositoryId
     pull: PullNumber
-
-    @property
-    def key(self) -> str | None:
-        return f"locate_issues:{self.repository}:{self.pull}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +126,7 @@ class VerifyGroup(Job):
     evaluation: EvaluationId
 
     @property
-    def key(self) -> str | None:
+    def key(self) -> str:
         return self.key_of(self.evaluation)
 
     @staticmethod
@@ -180,16 +165,18 @@ class RunCommand(Job):
     delivery: DeliveryGuid
 
     @property
-    def key(self) -> str | None:
+    def key(self) -> str:
         return f"run_command:{self.asked_in}"
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshConfig(OfRepository):
+class RefreshConfig(Job):
     """Read `.github/r4p.yml` from the default branch."""
 
     queue = Queue.GITHUB
     kind = "refresh_config"
+
+    repository: RepositoryId
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +189,6 @@ class ResolvePermission(Job):
     repository: RepositoryId
     actor: str
 
-    @property
-    def key(self) -> str | None:
-        return f"resolve_permission:{self.repository}:{self.actor}"
-
 
 @dataclass(frozen=True, slots=True)
 class PollReactions(Job):
@@ -216,10 +199,6 @@ class PollReactions(Job):
 
     repository: RepositoryId
     issue: IssueNumber
-
-    @property
-    def key(self) -> str | None:
-        return f"poll_reactions:{self.repository}:{self.issue}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +212,15 @@ class MeasureSurvival(Job):
     pull: PullNumber
     days: int
 
-    @property
-    def key(self) -> str | None:
-        return f"measure_survival:{self.repository}:{self.pull}:{self.days}"
-
 
 @dataclass(frozen=True, slots=True)
-class Reconcile(OfRepository):
+class Reconcile(Job):
     """Look for open pull requests whose webhooks were missed."""
 
     queue = Queue.GITHUB
     kind = "reconcile"
+
+    repository: RepositoryId
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,16 +234,34 @@ class PurgeData(Job):
     """None: everything of the installation."""
 
     @property
-    def key(self) -> str | None:
+    def key(self) -> str:
         return f"purge_data:{self.installation}:{self.repository or 'all'}"
 
 
 @dataclass(frozen=True, slots=True)
-class ForgetCheckout(OfRepository):
+class ForgetCheckout(Job):
     """Delete what git fetched of a forgotten repository; only this queue's worker has it."""
 
     queue = Queue.GITHUB
     kind = "forget_checkout"
+
+    repository: RepositoryId
+
+
+@dataclass(frozen=True, slots=True)
+class TidyCheckouts(Job):
+    """Delete what git fetched of repositories that are not known any more, on one machine."""
+
+    queue = Queue.GITHUB
+    kind = "tidy_checkouts"
+
+
+@dataclass(frozen=True, slots=True)
+class Redeliver(Job):
+    """Have GitHub send the webhooks again that never arrived."""
+
+    queue = Queue.GITHUB
+    kind = "redeliver"
 
 
 KINDS: Mapping[str, type[Job]] = {
@@ -285,6 +280,8 @@ KINDS: Mapping[str, type[Job]] = {
         Reconcile,
         PurgeData,
         ForgetCheckout,
+        TidyCheckouts,
+        Redeliver,
     )
 }
 

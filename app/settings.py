@@ -188,7 +188,7 @@ class QueueSettings(_Settings):
     reactions_seconds: float = 3_600.0
     """How often the thumbs on a verdict are polled."""
     reconcile_seconds: float = 900.0
-    """How often open issues are looked at again regardless of webhooks."""
+    """How often we look for what webhooks missed: open pull requests, and the webhooks themselves."""
 
 
 Kind = TypeVar("Kind", bound=_Settings)

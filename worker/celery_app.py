@@ -21,6 +21,7 @@ from worker.tasks import Runtime
 PATIENCE_SECONDS: Final = 20.0
 """After SIGTERM running jobs have this long to stop by themselves; supervisors kill after 30."""
 TIDY_SECONDS: Final = 600.0
+CHECKOUTS_SECONDS: Final = 3_600.0
 
 MakeRuntime = Callable[[QueueSettings, BrokerSettings, Callable[[], bool]], Runtime]
 """Settings, and whether this process is stopping, to what a worker process works with."""
@@ -83,6 +84,8 @@ def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
         "janitor": every(TIDY_SECONDS, tasks.TIDY),
         "reconcile": every(pace.reconcile_seconds, tasks.TICK, "reconcile"),
         "reactions": every(pace.reactions_seconds, tasks.TICK, "reactions"),
+        "redeliver": every(pace.reconcile_seconds, tasks.TICK, "redeliver"),
+        "checkouts": every(CHECKOUTS_SECONDS, tasks.TICK, "checkouts"),
     }
 
 

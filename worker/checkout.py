@@ -89,6 +89,11 @@ class Checkouts:
             with self._locked(repository):
                 shutil.rmtree(self._path(repository), ignore_errors=True)
 
+    def fetched(self) -> tuple[RepositoryId, ...]:
+        """Every repository of which something lies here."""
+        found = (path.stem for path in self.directory.glob("*.git"))
+        return tuple(RepositoryId(int(name)) for name in sorted(found) if name.isdecimal())
+
     def remote(self, repository: RepositoryRef, token: str | None) -> Remote:
         """Where to fetch it. Raises GitError for a name that is none of GitHub's."""
         name = repository.full_name

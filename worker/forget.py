@@ -1,10 +1,14 @@
-"""What is to be forgotten is deleted: from the database, and from the disk of the worker that fetched it."""
+"""What is to be forgotten is deleted: from the database, and from the disks of workers that fetched it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from sqlalchemy import Connection
 
 from app.db.session import transaction
 from app.db.store import groups, purge
-from app.jobs import ForgetCheckout, Planned, PurgeData
+from app.identifiers import RepositoryId
+from app.jobs import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckouts
 from worker.checkout import CheckoutBusy, Checkouts
 from worker.context import Context
 from worker.errors import Postponed
@@ -35,10 +39,31 @@ class ForgetCheckoutHandler:
         with transaction(context.database) as connection:
             back = groups.repository(connection, job.repository)
         if back is None:
-            self._forget(job)
+            _forget(self.checkouts, job.repository)
 
-    def _forget(self, job: ForgetCheckout) -> None:
-        try:
-            self.checkouts.forget(job.repository)
-        except CheckoutBusy as error:
-            raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
+
+@dataclass(frozen=True, slots=True)
+class TidyCheckoutsHandler:
+    """Finds what another machine was told to forget: sooner or later each runs such a job."""
+
+    checkouts: Checkouts
+
+    def __call__(self, context: Context, _job: TidyCheckouts) -> None:
+        """Delete what belongs to no repository that is known."""
+        fetched = self.checkouts.fetched()
+        with transaction(context.database) as connection:
+            unknown = purge.unknown(connection, fetched)
+        for repository in unknown:
+            _forget(self.checkouts, repository)
+
+
+def due_checkouts(_connection: Connection) -> Sequence[Planned]:
+    """By the clock: one machine looks at its disk."""
+    return [Planned(TidyCheckouts(OF_THE_APP))]
+
+
+def _forget(checkouts: Checkouts, repository: RepositoryId) -> None:
+    try:
+        checkouts.forget(repository)
+    except CheckoutBusy as error:
+        raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error

@@ -50,7 +50,7 @@ class RecordEventHandler:
     """A burst of events on one issue is one evaluation, whatever the repository configured."""
 
     def __call__(self, context: Context, job: RecordEvent) -> None:
-        """Record the job's delivery; one that was purged meanwhile leaves no trace."""
+        """Record the job's delivery; what was purged meanwhile leaves no trace."""
         with context.transaction() as connection:
             delivery = mirror.delivery(connection, job.delivery)
             if delivery is None:
@@ -58,7 +58,8 @@ class RecordEventHandler:
             event = parse(delivery.event, job.delivery, delivery.body, own_app=self.own_app)
             if isinstance(event, Ignored):
                 return
-            mirror.reflect(connection, event, delivery.received_at)
+            if not mirror.reflect(connection, event, delivery.received_at):
+                return
             if isinstance(event, RepositoryEvent):
                 seen = observe(event, delivery.received_at, self.mention)
                 stored = record(connection, event.repository.id, seen, job.delivery)

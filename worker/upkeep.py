@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
-from app.db.store import jobs, upkeep
+from app.db.store import jobs, purge, upkeep
 from app.db.store.jobs import StoredJob
 from app.dispatch import Doorbell
 from app.identifiers import JobId
@@ -51,6 +51,7 @@ class Upkeep:
         with self.database.begin() as connection:
             upkeep.prune_etags(connection, ETAG_DAYS)
             upkeep.prune_jobs(connection, JOB_DAYS)
+            purge.prune(connection)
             dead = upkeep.dead(connection, limit=1_000)
         changed = len(dead) != self._said
         self._said = len(dead)

@@ -16,13 +16,11 @@ from app.db.store.effects import PostgresEffects
 from app.db.store.etags import PostgresEtags
 from app.db.store.limits import PostgresLimiter
 from app.dispatch import Doorbell
-from app.github.auth import App, Tokens
+from app.github.auth import App
 from app.github.connection import Connection as GitHub
 from app.github.endpoints import endpoints
-from app.github.limiter import Limiter
 from app.github.publisher import Publisher
 from app.github.redaction import remember
-from app.github.transport import Transport
 from app.jobs import (
     EvaluateIssue,
     ForgetCheckout,
@@ -34,9 +32,11 @@ from app.jobs import (
     PurgeData,
     Reconcile,
     RecordEvent,
+    Redeliver,
     RefreshConfig,
     ResolvePermission,
     RunCommand,
+    TidyCheckouts,
     VerifyGroup,
 )
 from app.settings import (
@@ -56,7 +56,12 @@ from worker.collect import EvaluateIssueHandler
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
 from worker.context import Context, Handler
-from worker.forget import ForgetCheckoutHandler, PurgeDataHandler
+from worker.forget import (
+    ForgetCheckoutHandler,
+    PurgeDataHandler,
+    TidyCheckoutsHandler,
+    due_checkouts,
+)
 from worker.locate import LocateIssuesHandler
 from worker.outcomes import (
     MeasureSurvivalHandler,
@@ -66,6 +71,7 @@ from worker.outcomes import (
 )
 from worker.reconcile import ReconcileHandler, due_repositories
 from worker.record import RecordEventHandler
+from worker.redeliver import RedeliverHandler, due_redeliveries
 from worker.replies import Replies
 from worker.report import PublishVerdictHandler
 from worker.runner import Runner
@@ -92,10 +98,8 @@ class Parts:
         """GitHub as our App."""
         settings = load(GitHubSettings)
         app = App(settings.app_id, settings.key())
-        transport = Transport(endpoints(settings.github_url))
-        limiter = Limiter(PostgresLimiter(self.database))
-        tokens = Tokens(app, transport)
-        return GitHub(app, transport, tokens, limiter, PostgresEtags(self.database))
+        url = endpoints(settings.github_url)
+        return GitHub.open(app, url, PostgresLimiter(self.database), PostgresEtags(self.database))
 
     @cached_property
     def publisher(self) -> Publisher:
@@ -180,12 +184,19 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     Reconcile: lambda parts: ReconcileHandler(parts.github),
     PurgeData: lambda _parts: PurgeDataHandler(),
     ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts),
+    TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts),
+    Redeliver: lambda parts: RedeliverHandler(parts.github),
 }
 
 HANDLED: Final = frozenset(job.kind for job in _MAKERS)
 """Every kind of job that there is a use case for."""
 
-TICKS: Final[Mapping[str, Tick]] = {"reconcile": due_repositories, "reactions": due_reactions}
+TICKS: Final[Mapping[str, Tick]] = {
+    "reconcile": due_repositories,
+    "reactions": due_reactions,
+    "redeliver": due_redeliveries,
+    "checkouts": due_checkouts,
+}
 """The clock's rules by name."""
 
 

@@ -1,55 +1,28 @@
-"""What we ask as the App itself rather than as one of its installations."""
+"""What we ask as the App itself rather than as one of its installations: which webhooks arrived."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import parse_qs, quote, urlsplit
-
-from pydantic import SecretStr
+from urllib.parse import parse_qs, urlsplit
 
 from app.github import wire
 from app.github.calls import Answer, Call, Method
 from app.github.connection import Connection
-from app.github.redaction import remember
-from app.github.transport import PER_PAGE, Transport
-from app.identifiers import DeliveryGuid, InstallationId
+from app.github.transport import PER_PAGE
+from app.identifiers import DeliveryGuid
 
 
 @dataclass(frozen=True, slots=True)
-class AppFacts:
-    """Our App as GitHub has it on record."""
-
-    id: int
-    slug: str
-    permissions: tuple[tuple[str, str], ...]
-    """Name and level, sorted by name."""
-    events: tuple[str, ...]
-
-    @property
-    def login(self) -> str:
-        """The name our comments stand under."""
-        return f"{self.slug}[bot]"
-
-
-@dataclass(frozen=True, slots=True)
-class InstallationFacts:
-    """One account that installed us."""
-
-    id: InstallationId
-    account: str | None
-    is_suspended: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryFacts:
-    """One attempt of GitHub to deliver a webhook; attempts of one webhook share the GUID."""
+class Attempt:
+    """One attempt of GitHub to deliver a webhook; attempts at one webhook share the GUID."""
 
     id: int
     guid: DeliveryGuid
-    delivered_at: datetime
+    at: datetime
     status_code: int
-    event: str
-    action: str | None
+    """What our door answered; 0, or a 5xx of GitHub's own, when it did not."""
+    is_again: bool
+    """Not the first attempt."""
 
     @property
     def arrived(self) -> bool:
@@ -57,42 +30,11 @@ class DeliveryFacts:
         return 200 <= self.status_code < 300
 
 
-@dataclass(frozen=True, slots=True)
-class NewApp:
-    """What GitHub hands out, once, when an App is registered from a manifest."""
+def attempts(github: Connection, since: datetime) -> Iterator[Attempt]:
+    """Attempts made since then, newest first, read page by page as they are taken.
 
-    id: int
-    slug: str
-    private_key: SecretStr
-    webhook_secret: SecretStr | None
-    html_url: str
-
-
-def whoami(github: Connection) -> AppFacts:
-    """Our App. Raises Unauthorized when key, App id or clock are wrong."""
-    call = Call(Method.GET, "/app")
-    said = wire.read(wire.AppInfo, call, github.as_app(call))
-    return AppFacts(said.id, said.slug, tuple(sorted(said.permissions.items())), said.events)
-
-
-def installations(github: Connection) -> tuple[InstallationFacts, ...]:
-    """Every account that installed us."""
-    found: list[InstallationFacts] = []
-    page = 1
-    while True:
-        call = Call(Method.GET, "/app/installations", {"per_page": PER_PAGE, "page": page})
-        answer = github.as_app(call)
-        for item in wire.read(tuple[wire.Installation, ...], call, answer):
-            account = item.account.login if item.account else None
-            suspended = item.suspended_at is not None
-            found.append(InstallationFacts(InstallationId(item.id), account, suspended))
-        if 'rel="next"' not in answer.headers.get("link", ""):
-            return tuple(found)
-        page += 1
-
-
-def deliveries(github: Connection, since: datetime) -> Iterator[DeliveryFacts]:
-    """Attempts made since then, newest first, read page by page as they are taken."""
+    GitHub keeps them for three days; one that is under way is not among them.
+    """
     cursor: str | None = None
     while True:
         query: dict[str, str | int] = {"per_page": PER_PAGE}
@@ -103,38 +45,17 @@ def deliveries(github: Connection, since: datetime) -> Iterator[DeliveryFacts]:
         for item in wire.read(tuple[wire.HookDelivery, ...], call, answer):
             if item.delivered_at < since:
                 return
-            yield _delivery(item)
+            guid = DeliveryGuid(item.guid)
+            yield Attempt(item.id, guid, item.delivered_at, item.status_code, item.redelivery)
         cursor = _next_cursor(answer)
         if cursor is None:
             return
 
 
-def redeliver(github: Connection, delivery_id: int) -> None:
+def redeliver(github: Connection, attempt: int) -> None:
     """Have GitHub send it again under its old GUID. Doing it twice does no harm."""
-    path = f"/app/hook/deliveries/{delivery_id}/attempts"
+    path = f"/app/hook/deliveries/{attempt}/attempts"
     github.as_app(Call(Method.POST, path, changes=False))
-
-
-def register(transport: Transport, code: str) -> NewApp:
-    """Exchange a manifest's code, good once and for an hour, for the App it made."""
-    call = Call(Method.POST, f"/app-manifests/{quote(code, safe='')}/conversions")
-    said = wire.read(wire.Manifest, call, transport.send(call, None))
-    remember(said.pem)
-    if said.webhook_secret is not None:
-        remember(said.webhook_secret)
-    secret = None if said.webhook_secret is None else SecretStr(said.webhook_secret)
-    return NewApp(said.id, said.slug, SecretStr(said.pem), secret, said.html_url)
-
-
-def _delivery(item: wire.HookDelivery) -> DeliveryFacts:
-    return DeliveryFacts(
-        id=item.id,
-        guid=DeliveryGuid(item.guid),
-        delivered_at=item.delivered_at,
-        status_code=item.status_code,
-        event=item.event,
-        action=item.action,
-    )
 
 
 def _next_cursor(answer: Answer) -> str | None:

@@ -33,8 +33,6 @@ class Purpose(StrEnum):
     """Reading the API and fetching git objects."""
     PUBLISH = "publish"
     """Our comment, our check runs, our reactions; it can read what it writes."""
-    LIST = "list"
-    """Which repositories an installation has; the only token that is not for one repository."""
 
 
 PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
@@ -51,7 +49,6 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
         "checks": "write",
         "metadata": "read",
     },
-    Purpose.LIST: {"metadata": "read"},
 }
 """Never contents:write, never workflows: no purpose pushes."""
 
@@ -95,8 +92,7 @@ class Scope:
     """What one token may do, and where."""
 
     installation: InstallationId
-    repository: RepositoryId | None
-    """None only for Purpose.LIST."""
+    repository: RepositoryId
     purpose: Purpose
 
     @classmethod
@@ -144,9 +140,10 @@ class Tokens:
     def _fetch(self, scope: Scope) -> _Token:
         path = f"/app/installations/{scope.installation}/access_tokens"
         permissions: dict[str, Json] = dict(PERMISSIONS[scope.purpose])
-        body: dict[str, Json] = {"permissions": permissions}
-        if scope.repository is not None:
-            body["repository_ids"] = [scope.repository]
+        body: dict[str, Json] = {
+            "permissions": permissions,
+            "repository_ids": [scope.repository],
+        }
         call = Call(Method.POST, path, body=body, changes=False)
         asked = self._monotonic()
         answer = self._transport.send(call, self._app.authorization())

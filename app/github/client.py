@@ -12,10 +12,8 @@ from app.github.errors import NotFound
 from app.identifiers import (
     CommentId,
     CommitSha,
-    InstallationId,
     IssueNumber,
     PullNumber,
-    RepositoryId,
     RepositoryRef,
 )
 from app.permissions import Permission
@@ -48,17 +46,6 @@ class ReactionFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckFacts:
-    """What another tool's check says of a commit."""
-
-    name: str
-    status: str
-    conclusion: str | None
-    """None until it is completed."""
-    app_id: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class PullSummary:
     """Enough of an open pull request to see whether we missed something of it."""
 
@@ -80,12 +67,6 @@ def permission_of(github: Connection, repository: RepositoryRef, login: str) -> 
     said = wire.read(wire.Permission, _call(path), answer)
     both = (Permission.named(said.permission), Permission.named(said.role_name))
     return max(both, key=lambda permission: permission.rank)
-
-
-def comment(github: Connection, repository: RepositoryRef, comment_id: CommentId) -> CommentFacts:
-    """One comment of an issue or pull request. Raises NotFound when it was deleted."""
-    path = f"/repos/{repository.full_name}/issues/comments/{comment_id}"
-    return _comment(github, wire.read(wire.Comment, _call(path), github.get(repository, path)))
 
 
 def comments(
@@ -134,29 +115,6 @@ def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSumma
         PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
         for item in wire.read(tuple[wire.OpenPull, ...], _call(path), answer)
     )
-
-
-def checks(github: Connection, repository: RepositoryRef, sha: CommitSha) -> tuple[CheckFacts, ...]:
-    """The latest check runs of a commit, without our own."""
-    path = f"/repos/{repository.full_name}/commits/{sha}/check-runs"
-    found: list[CheckFacts] = []
-    for answer in github.pages(Scope.of(repository, Purpose.READ), path):
-        for item in wire.read(wire.CheckRuns, _call(path), answer).check_runs:
-            app_id = item.app.id if item.app else None
-            if app_id != github.app.id:
-                found.append(CheckFacts(item.name, item.status, item.conclusion, app_id))
-    return tuple(found)
-
-
-def repositories(github: Connection, installation: InstallationId) -> tuple[RepositoryRef, ...]:
-    """Every repository the installation lets us see."""
-    scope = Scope(installation, None, Purpose.LIST)
-    path = "/installation/repositories"
-    found: dict[int, RepositoryRef] = {}
-    for answer in github.pages(scope, path):
-        for item in wire.read(wire.Repositories, _call(path), answer).repositories:
-            found[item.id] = RepositoryRef(installation, RepositoryId(item.id), item.full_name)
-    return tuple(found.values())
 
 
 def _comment(github: Connection, item: wire.Comment) -> CommentFacts:

@@ -127,46 +127,12 @@ class OpenPull(Slice):
     base: PullHead
 
 
-class Repository(Slice):
-    id: int
-    full_name: Text
-    default_branch: Text = ""
-    private: bool = True
-
-
-class Repositories(Slice):
-    repositories: tuple[Repository, ...]
-
-
-class AppInfo(Slice):
-    id: int
-    slug: Text = ""
-    permissions: dict[str, str] = {}
-    events: tuple[str, ...] = ()
-
-
-class Installation(Slice):
-    id: int
-    account: Account | None = None
-    suspended_at: datetime | None = None
-
-
 class HookDelivery(Slice):
     id: int
     guid: str
-    delivered_at: datetime
+    delivered_at: AwareDatetime
     redelivery: bool
     status_code: int
-    event: str
-    action: str | None = None
-
-
-class Manifest(Slice):
-    id: int
-    slug: Text = ""
-    pem: str
-    webhook_secret: str | None = None
-    html_url: str = ""
 
 
 Read = TypeVar("Read")

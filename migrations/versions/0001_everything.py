@@ -12,6 +12,7 @@ depends_on = None
 TABLES = (
     "deliveries",
     "etags",
+    "forgotten",
     "ignored_deliveries",
     "installations",
     "jobs",
@@ -70,11 +71,29 @@ def upgrade() -> None:
         comment="answers GitHub lets us revalidate for free",
     )
     op.create_table(
+        "forgotten",
+        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "repository_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="0: everything of the installation",
+        ),
+        sa.Column(
+            "forgotten_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("installation_id", "repository_id", name=op.f("pk_forgotten")),
+        comment="what was purged, so that late deliveries don't bring it back",
+    )
+    op.create_table(
         "ignored_deliveries",
-        sa.Column("day", sa.Text(), nullable=False, comment="UTC date"),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("day", "reason", name=op.f("pk_ignored_deliveries")),
+        sa.PrimaryKeyConstraint("reason", name=op.f("pk_ignored_deliveries")),
     )
     op.create_table(
         "installations",

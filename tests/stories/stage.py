@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import psutil
 import redis
 from celery import Celery
@@ -49,9 +50,16 @@ class Stage:
     checkouts: Path
 
     def tick(self, name: str) -> None:
-        """The clock strikes: `reconcile` or `reactions`."""
+        """The clock strikes: `reconcile`, `reactions` or `redeliver`."""
         with Celery("stories", broker=self.bot.services.redis_url) as celery:
             celery.send_task("r4p.tick", (name,), queue="events")
+
+    def is_ready(self) -> bool:
+        """Whether the web process takes deliveries."""
+        try:
+            return httpx.get(f"{self.bot.url}/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
 
     def kill(self, name: str) -> None:
         """End a process of the bot, and all it forked, as the kernel does when memory is out."""

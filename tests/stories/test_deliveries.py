@@ -68,3 +68,20 @@ def test_the_echo_of_our_own_comment_and_checks_does_nothing(story):
     story.settle()
     assert (story.calls(), story.kinds()) == before
     assert "run_command" not in story.kinds()
+
+
+def test_what_was_sent_while_no_door_was_open_is_asked_for_and_arrives(story):
+    story.stage.kill("web")
+    issue = story.issue()
+    pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
+    story.stage.standin.drain()
+    story.wait_for(story.stage.is_ready)
+    story.settle()
+    assert story.evaluations() == []
+    comment = story.repo.comment(issue, "Anybody?", "reader")
+    story.settle()
+    story.stage.tick("redeliver")
+    story.wait_for(lambda: story.evaluations() == ["published"])
+    story.settle()
+    assert list(story.verdict(issue).rows) == pulls
+    assert story.answer(issue, comment) == ""

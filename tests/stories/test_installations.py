@@ -15,6 +15,11 @@ def test_when_the_app_is_removed_everything_of_it_is_forgotten(story):
     story.settle()
     assert story.rows() == {}
     assert not story.checkout().exists()
+    standin = story.stage.standin
+    for guid in {d.guid for d in standin.deliveries() if d.installation_id == story.installation}:
+        standin.redeliver(guid)
+    story.settle()
+    assert story.rows() == {}
 
 
 def test_a_repository_taken_out_is_forgotten_and_the_rest_stays(story):

@@ -12,6 +12,7 @@ from app.db.tables import outcome_events, repositories
 from app.demo.standin.client import StandIn
 from app.identifiers import PullNumber
 from app.jobs import (
+    OF_THE_APP,
     EvaluateIssue,
     ForgetCheckout,
     LocateIssues,
@@ -21,6 +22,7 @@ from app.jobs import (
     Reconcile,
     RefreshConfig,
     ResolvePermission,
+    TidyCheckouts,
 )
 from tests.worker.attempts import carry_out, waiting
 from tests.worker.rivals import World
@@ -28,7 +30,7 @@ from tests.worker.scenery import CONFIG, HOST, RESULTS, Scenery, area, verifying
 from worker.collect import EvaluateIssueHandler
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
-from worker.forget import ForgetCheckoutHandler
+from worker.forget import ForgetCheckoutHandler, TidyCheckoutsHandler
 from worker.locate import LocateIssuesHandler
 from worker.outcomes import MeasureSurvivalHandler, PollReactionsHandler, ResolvePermissionHandler
 from worker.reconcile import ReconcileHandler
@@ -215,6 +217,19 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
     assert twice(handler, arrange, lambda _: list(scene.directory.glob("*.git"))) == []
 
 
+def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, scene):
+    def arrange(database):
+        scene.begin(*RESULTS)
+        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+        carry_out(database, collecting(scene), wanted)
+        (scene.directory / "123.git").mkdir()
+        return TidyCheckouts(OF_THE_APP)
+
+    handler = TidyCheckoutsHandler(scene.checkouts)
+    left = twice(handler, arrange, lambda _: scene.checkouts.fetched() == (scene.id,))
+    assert left is True
+
+
 @pytest.fixture
 def judged(standin, app, database):
     """Makes worlds whose verdict is public, on which people then act."""
@@ -268,6 +283,7 @@ def test_survival_is_measured_once(twice, scene, judged):
 
 def test_every_kind_of_job_is_run_every_way():
     here = {EvaluateIssue, PublishVerdict, RefreshConfig, LocateIssues, Reconcile, ForgetCheckout}
+    here |= {TidyCheckouts}
     people = {ResolvePermission, PollReactions, MeasureSurvival}
     covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
-    assert covered | BY_DATABASE_ALONE == HANDLED
+    assert covered | BY_DATABASE_ALONE | {"redeliver"} == HANDLED  # test_redeliver.py

@@ -200,7 +200,7 @@ def test_a_purge_leaves_nothing_and_can_be_repeated(database, group):
         carry_out(database, PurgeDataHandler(), PurgeData(INSTALLATION, None))
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
-            assert left == {"jobs"}
+            assert left == {"jobs", "forgotten"}
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
@@ -245,4 +245,4 @@ def test_purging_survives_a_crash_at_any_commit(twice):
     def observe(database):
         return {name for name, rows in contents(database).items() if rows}
 
-    assert twice(PurgeDataHandler(), arrange, observe) == {"installations"}
+    assert twice(PurgeDataHandler(), arrange, observe) == {"installations", "forgotten"}

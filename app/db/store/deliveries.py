@@ -5,7 +5,6 @@ Everything else goes through SQLAlchemy; here it would cost a third of the throu
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -77,9 +76,9 @@ returning id, queue
 """
 
 _COUNT_IGNORED: Final = """
-insert into ignored_deliveries (day, reason, count)
-select %s, reason, count from unnest(%s::text[], %s::bigint[]) as counted(reason, count)
-on conflict (day, reason) do update set count = ignored_deliveries.count + excluded.count
+insert into ignored_deliveries (reason, count)
+select reason, count from unnest(%s::text[], %s::bigint[]) as counted(reason, count)
+on conflict (reason) do update set count = ignored_deliveries.count + excluded.count
 """
 
 
@@ -133,7 +132,7 @@ async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) ->
 async def _again(
     connection: AsyncConnection[TupleRow], guid: DeliveryGuid, planned: Sequence[Planned]
 ) -> Accepted:
-    keys = [item.job.key for item in planned if item.job.key]
+    keys = [item.job.key for item in planned]
     try:
         found = await connection.execute(_REARM, {"delivery": guid, "keys": keys})
     except UniqueViolation:  # the same work was stored by someone else in this very moment
@@ -145,8 +144,6 @@ async def _again(
 
 
 async def count_ignored(pool: Pool, reasons: Mapping[str, int]) -> None:
-    """Add to today's (UTC) counts of deliveries that were not kept, by reason."""
-    day = datetime.now(UTC).date().isoformat()
+    """Add to the counts of deliveries that were not kept, by reason."""
     async with pool.connection() as connection:
-        values = (day, list(reasons), list(reasons.values()))
-        await connection.execute(_COUNT_IGNORED, values)
+        await connection.execute(_COUNT_IGNORED, (list(reasons), list(reasons.values())))

@@ -56,9 +56,9 @@ class ClaimedJob:
 def as_rows(planned: Sequence[Planned]) -> str:
     """The jobs as JSON for `STORE`; of several with one key and wish the last one counts."""
     rows: dict[tuple[str, str], dict[str, Json]] = {}
-    for position, item in enumerate(planned):
+    for item in planned:
         payload = item.job.payload()
-        rows[item.job.key or f"\n{position}", item.wish] = {
+        rows[item.job.key, item.wish] = {
             "kind": item.job.kind,
             "queue": item.job.queue.value,
             "key": item.job.key,

@@ -4,12 +4,14 @@ A webhook can be late, so only facts that hold for good, or are newer than ours,
 everything else is read from GitHub when it is needed.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from app.db.store import purge
 from app.db.tables import (
     deliveries,
     group_members,
@@ -48,6 +50,9 @@ def delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | Non
 
     It can't be purged before the transaction ends, so what is written about it is purged with it.
     """
+    owner = connection.scalar(select(deliveries.c.installation_id).where(deliveries.c.guid == guid))
+    if owner is not None:
+        purge.hold_off(connection, owner)
     row = connection.execute(
         select(deliveries.c.event, deliveries.c.body, deliveries.c.received_at)
         .where(deliveries.c.guid == guid)
@@ -56,12 +61,27 @@ def delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | Non
     return None if row is None else StoredDelivery(row.event, bytes(row.body), row.received_at)
 
 
-def reflect(connection: Connection, event: Event, received_at: datetime) -> None:
-    """Bring the rows that an event is about up to date."""
+def known(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
+    """Those of these deliveries that are stored."""
+    rows = connection.scalars(select(deliveries.c.guid).where(deliveries.c.guid.in_(guids)))
+    return frozenset(map(DeliveryGuid, rows))
+
+
+def reflect(connection: Connection, event: Event, received_at: datetime) -> bool:
+    """Bring the rows that an event is about up to date.
+
+    False: it is about something that was forgotten; its delivery is deleted too, and nothing follows.
+    """
+    about = event.repository.id if isinstance(event, RepositoryEvent) else None
+    if purge.is_forgotten(connection, event.installation, about):
+        connection.execute(delete(deliveries).where(deliveries.c.guid == event.delivery))
+        return False
     match event:
         case InstallationEvent():
             _installation(connection, event, received_at)
         case InstallationRepositoriesEvent():
+            added = [repository.id for repository in event.added]
+            purge.bring_back(connection, event.installation, added)
             _know_installation(connection, event.installation, event.account)
             _know_repositories(connection, event.installation, event.added)
         case RepositoryEvent():
@@ -75,6 +95,7 @@ def reflect(connection: Connection, event: Event, received_at: datetime) -> None
         _pull(connection, event, received_at)
     if isinstance(event, IssueEvent):
         _issue(connection, event, received_at)
+    return True
 
 
 def linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
@@ -106,7 +127,12 @@ def _installation(connection: Connection, event: InstallationEvent, received_at:
     if event.action == InstallationAction.DELETED:
         return
     _know_installation(connection, event.installation, event.account)
-    _know_repositories(connection, event.installation, event.repositories)
+    kept = [
+        r
+        for r in event.repositories
+        if not purge.is_forgotten(connection, event.installation, r.id)
+    ]
+    _know_repositories(connection, event.installation, tuple(kept))
     if event.action in {InstallationAction.SUSPEND, InstallationAction.UNSUSPEND}:
         suspended = received_at if event.action == InstallationAction.SUSPEND else None
         connection.execute(

@@ -1,13 +1,14 @@
 """The queue of record as a whole: what is due, what was left behind, what gave up, how much waits."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import IntegrityError
 
 from app.db.store.jobs import StoredJob
-from app.db.tables import etags, jobs
+from app.db.tables import etags, ignored_deliveries, jobs
 from app.identifiers import InstallationId, JobId, RepositoryId
 from app.jobs import ForgetCheckout, PurgeData, Queue
 
@@ -144,6 +145,19 @@ def counts(connection: Connection) -> tuple[Count, ...]:
         """
     )
     return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
+
+
+def last_done(connection: Connection, kind: str) -> datetime | None:
+    """When the last job of this kind that is done was begun; None: none is, or not lately."""
+    done = (jobs.c.kind == kind) & (jobs.c.state == "done")
+    begun: datetime | None = connection.scalar(select(func.max(jobs.c.claimed_at)).where(done))
+    return begun
+
+
+def ignored(connection: Connection) -> dict[str, int]:
+    """How many deliveries were of no interest so far, by reason."""
+    rows = connection.execute(select(ignored_deliveries.c.reason, ignored_deliveries.c.count))
+    return {reason: int(count) for reason, count in rows}
 
 
 def forget(

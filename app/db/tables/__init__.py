@@ -9,7 +9,14 @@ from app.db.tables.exchange import (
     jobs,
     write_limits,
 )
-from app.db.tables.groups import group_members, groups, installations, pull_requests, repositories
+from app.db.tables.groups import (
+    forgotten,
+    group_members,
+    groups,
+    installations,
+    pull_requests,
+    repositories,
+)
 from app.db.tables.outcomes import outcome_events, outcomes
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
@@ -20,6 +27,7 @@ __all__ = [
     "etags",
     "evaluation_candidates",
     "evaluations",
+    "forgotten",
     "group_members",
     "groups",
     "ignored_deliveries",

@@ -33,7 +33,6 @@ deliveries = Table(
 ignored_deliveries = Table(
     "ignored_deliveries",
     metadata,
-    Column("day", Text, primary_key=True, comment="UTC date"),
     Column("reason", Text, primary_key=True),
     Column("count", BigInteger, nullable=False),
 )

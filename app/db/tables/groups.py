@@ -31,6 +31,21 @@ repositories = Table(
     now("created_at"),
 )
 
+forgotten = Table(
+    "forgotten",
+    metadata,
+    Column("installation_id", BigInteger, primary_key=True, autoincrement=False),
+    Column(
+        "repository_id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="0: everything of the installation",
+    ),
+    now("forgotten_at"),
+    comment="what was purged, so that late deliveries don't bring it back",
+)
+
 groups = Table(
     "groups",
     metadata,

@@ -19,7 +19,6 @@ from app.github.endpoints import endpoints
 from app.github.errors import Unauthorized, Unprocessable
 from app.github.redaction import redact
 from app.github.transport import Transport
-from app.identifiers import InstallationId
 from tests.app.github.local_github import KEY, REPOSITORY, Reply, connected
 
 READ = Scope.of(REPOSITORY, Purpose.READ)
@@ -47,11 +46,9 @@ def lives(server, seconds):
 def test_a_token_is_for_one_repository_and_no_more_than_its_purpose(server, tokens):
     tokens.token(READ)
     tokens.token(PUBLISH)
-    tokens.token(Scope(InstallationId(7), None, Purpose.LIST))
     assert [asked.body for asked in server.grants] == [
         {"repository_ids": [42], "permissions": PERMISSIONS[Purpose.READ]},
         {"repository_ids": [42], "permissions": PERMISSIONS[Purpose.PUBLISH]},
-        {"permissions": {"metadata": "read"}},
     ]
 
 

@@ -3,7 +3,16 @@ from sqlalchemy import insert, select
 
 from app.db.session import transaction
 from app.db.store import outcome_events, outcomes, purge
-from app.db.tables import deliveries, etags, installations, jobs, metadata, patches, write_limits
+from app.db.tables import (
+    deliveries,
+    etags,
+    forgotten,
+    installations,
+    jobs,
+    metadata,
+    patches,
+    write_limits,
+)
 from app.identifiers import RepositoryId
 from tests.app.db.store.test_outcomes import merged
 from tests.app.db.store.world import FIRST, INSTALLATION, REPOSITORY, count, settle
@@ -32,7 +41,9 @@ def connection(database):
 
 
 def left(connection):
-    return {table.name for table in metadata.sorted_tables if count(connection, table)}
+    """Tables with rows, less the numbers of what was forgotten."""
+    tables = set(metadata.sorted_tables) - {forgotten}
+    return {table.name for table in tables if count(connection, table)}
 
 
 def test_nothing_of_an_installation_is_left_but_the_job_that_purges_it(connection):
@@ -51,6 +62,7 @@ def test_a_repository_goes_and_its_installation_stays(connection):
 
 def test_what_belongs_to_others_stays(connection):
     before = {table: count(connection, table) for table in metadata.sorted_tables}
+    before[forgotten] = 2
     purge.purge(connection, 8, None)
     purge.purge(connection, INSTALLATION, RepositoryId(71))
     assert {table: count(connection, table) for table in metadata.sorted_tables} == before
@@ -72,3 +84,34 @@ def test_a_patch_that_another_repository_has_too_stays(connection):
     )
     purge.purge(connection, INSTALLATION, None)
     assert connection.execute(select(patches.c.sha256)).scalars().all() == [sha]
+
+
+def test_a_forgotten_repository_is_unwelcome_until_it_is_added_again(connection):
+    assert not purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
+    purge.purge(connection, INSTALLATION, REPOSITORY)
+    assert purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
+    assert not purge.is_forgotten(connection, INSTALLATION, RepositoryId(71))
+    purge.bring_back(connection, INSTALLATION, [REPOSITORY])
+    assert not purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
+
+
+def test_a_forgotten_installation_stays_forgotten_with_all_its_repositories(connection):
+    purge.purge(connection, INSTALLATION, None)
+    purge.bring_back(connection, INSTALLATION, [REPOSITORY])
+    assert purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
+    assert purge.is_forgotten(connection, INSTALLATION, None)
+
+
+def test_what_a_job_wrote_after_its_installation_was_forgotten_is_dropped(connection):
+    purge.purge(connection, INSTALLATION, None)
+    connection.execute(insert(write_limits).values(installation_id=INSTALLATION, state={}))
+    late = {"path": "/repos/octo/cat/pulls", "etag": "e", "body": b""}
+    connection.execute(insert(etags).values(installation_id=INSTALLATION, **late))
+    purge.prune(connection)
+    assert left(connection) == {"jobs"}
+
+
+def test_what_is_known_loses_nothing_when_leftovers_are_dropped(connection):
+    before = left(connection)
+    purge.prune(connection)
+    assert left(connection) == before
