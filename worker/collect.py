@@ -97,8 +97,10 @@ class EvaluateIssueHandler:
                 context.enqueue(connection, _submit(connection, job, group, rivals, decision))
             else:
                 groups.set_waiting(connection, group, decision.reason)
-                # Of an issue that was closed meanwhile, or of rivals that are none any more.
-                _stop(connection, evaluations.take_back(connection, group))
+                # Of an issue that was closed meanwhile, or of rivals that are none any more;
+                # a command needs fewer of them, and what it asked for is judged all the same.
+                spare = BY_COMMAND if isinstance(rivals.decide(BY_COMMAND), Go) else None
+                _stop(connection, evaluations.take_back(connection, group, spare=spare))
         if isinstance(decision, Wait) and job.asked_in is not None:
             complete = rivals.facts.is_complete
             body = comments.waiting_reply(job.asked_in, decision, all_links_read=complete)

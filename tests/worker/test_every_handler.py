@@ -105,6 +105,28 @@ def test_what_was_submitted_is_taken_back_when_the_issue_is_closed(twice, scene)
     assert left == (["superseded"], 0, [])
 
 
+@pytest.mark.parametrize(
+    ("act", "left"),
+    [
+        (lambda repo, issue: None, (["collected"], 0, ["verify_group"])),
+        (lambda repo, issue: repo.close(issue), (["superseded"], 0, [])),
+    ],
+    ids=["too few to begin by itself", "closed"],
+)
+def test_what_a_person_asked_for_is_taken_back_only_where_they_would_be_refused(
+    twice, scene, act, left
+):
+    def arrange(database):
+        scene.begin("w * h")
+        asked = scene.commanded("/r4p verify").asked_in
+        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
+        carry_out(database, collecting(scene), wanted)
+        act(scene.repo, scene.issue)
+        return replace(wanted, trigger="pull_request", asked_in=None)
+
+    assert twice(collecting(scene), arrange, scene.stored) == left
+
+
 def test_verifying_stores_each_vote_once(twice, scene):
     def arrange(_database):
         scene.begin(*RESULTS)

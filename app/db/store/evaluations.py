@@ -131,11 +131,18 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
     return Created(identity, superseded)
 
 
-def take_back(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
-    """Supersede what was submitted of a group and isn't judged yet. Returns which those were."""
+def take_back(connection: Connection, group: int, *, spare: str | None) -> tuple[EvaluationId, ...]:
+    """Supersede what was submitted of a group and isn't judged yet. Returns which those were.
+
+    What was submitted by the trigger `spare` stays; None: nothing does.
+    """
     taken = connection.execute(
         update(evaluations)
-        .where(evaluations.c.group_id == group, evaluations.c.state == "collected")
+        .where(
+            evaluations.c.group_id == group,
+            evaluations.c.state == "collected",
+            evaluations.c.trigger.is_distinct_from(spare),
+        )
         .values(state="superseded")
         .returning(evaluations.c.id)
     )
