@@ -1,6 +1,8 @@
 """Fixtures for every test: real services, started once when the first test asks for them."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
@@ -44,3 +46,12 @@ def broker(services) -> Iterator[redis.Redis]:
 def twice(services, database) -> EveryWay:
     """`twice(handler, arrange, observe)`: twice, and after a crash at each commit."""
     return EveryWay(services, database)
+
+
+@pytest.fixture(scope="session")
+def large_data() -> Path:
+    """The folder of the large labelled data; its tests are skipped where there is none."""
+    folder = os.environ.get("R4P_DATA")
+    if not folder:
+        pytest.skip("R4P_DATA is not set to the folder of the large data")
+    return Path(folder)

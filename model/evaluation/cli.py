@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from model import catalog
 from model.catalog import EngineChoice
 from model.cli import Exit
-from model.errors import BadGroups, BadRun, ModelError, TemplateError
+from model.errors import BadGroups, BadRun, ModelError, TemplateError, UnknownVerifier
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
@@ -92,11 +93,11 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     )
     kept = _run_file(out, groups, verifier)
     try:
-        judges.check(verifier)
+        catalog.composition(verifier)
         read = _groups(groups, limit)
         with judges.opened(verifier, choice, votes) as judge:
             judged = _judged(read, judge, kept)
-    except (BadGroups, BadRun, TemplateError, judges.UnknownVerifier) as error:
+    except (BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
         _stop(Exit.USAGE, str(error))
     except ModelError as error:
         held = f"; what was judged is in {kept}: run again to go on" if kept else ""
@@ -115,7 +116,7 @@ def _run_file(out: Path | None, groups: Path, verifier: str) -> Path | None:
     if out is None or out.suffix == ".jsonl":
         return out
     name = groups.name.removesuffix(".gz").removesuffix(".jsonl")
-    return out / f"{name}.{verifier}.jsonl"
+    return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
 
 
 def _groups(path: Path, limit: int | None) -> "list[LabelledGroup]":

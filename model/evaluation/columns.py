@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.domain import Verdict
-from model.evaluation.judged import JudgedGroup
+from model.evaluation.judged import JudgedGroup, JudgedPatch
+from model.selection import best_at_k
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -64,7 +65,7 @@ def columns(judged: Sequence[JudgedGroup]) -> Columns:
         label=np.concatenate([*labels, array([])]),
         claim=array(claims),
         exact=array([float(np.prod(rightness(belief, label))) for belief, label in pairs]),
-        best=array([float(label[belief == belief.max()].mean()) for belief, label in pairs]),
+        best=array([_best(group.patches) for group in judged]),
         base=array([label.mean() for label in labels]),
         any_correct=array([label.max() for label in labels]),
         asked=array([group.asked for group in judged]),
@@ -108,6 +109,10 @@ def accepted(belief: Floats) -> Floats:
 def rightness(belief: Floats, label: Floats) -> Floats:
     """1 where the decision is the truth, 0 where it isn't, a half for a coin toss."""
     return 1 - np.abs(accepted(belief) - label)
+
+
+def _best(patches: Sequence[JudgedPatch]) -> float:
+    return best_at_k([(one.belief, one.resolved) for one in patches], len(patches))
 
 
 _CLAIMS = {

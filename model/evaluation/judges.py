@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from model import catalog
 from model.catalog import EngineChoice
 from model.domain import EngineInfo, GroupVerdict
-from model.errors import ModelError
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup, Key, judged
 from model.protocols import Verifier
-
-NAMES = ("r4p",)
-"""Verifiers that can be measured."""
-
-
-class UnknownVerifier(ModelError):
-    """No verifier has that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +28,6 @@ class Judge:
     def judge(self, group: LabelledGroup) -> JudgedGroup:
         """The group judged now. Raises EngineDown."""
         return judged(group, self.verify(group), self.key(group))
-
-
-def check(name: str) -> None:
-    """Raises UnknownVerifier, before anything is read or loaded."""
-    if name not in NAMES:
-        raise UnknownVerifier(f"no verifier is called {name!r}; there are {', '.join(NAMES)}")
 
 
 @contextmanager

@@ -5,12 +5,12 @@ really claims, and how often it is right when it does, stands beside it: `claime
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import comb
 
 import numpy as np
 
-from model.evaluation.columns import Columns, Floats, Indices, accepted, array, or_half, rightness
+from model.evaluation.columns import Columns, Floats, Indices, accepted, array, rightness
 from model.evaluation.judged import JudgedGroup
+from model.selection import best_at_k
 
 BINS = 10
 """Of the reliability diagram and of ECE, with equally many patches each."""
@@ -24,9 +24,10 @@ Metric = Callable[[Columns], float]
 def best_at(judged: Sequence[JudgedGroup], count: int) -> float:
     """Best@K for K = `count`: chance that the patch believed most among K drawn from a group is correct.
 
-    The mean over every possible draw, ties averaged, over the groups with at least K patches; NaN without any.
+    The mean over the groups with at least K patches; NaN without any.
     """
-    return _mean(array([_best_of(group, count) for group in judged if len(group.patches) >= count]))
+    opinions = [[(one.belief, one.resolved) for one in group.patches] for group in judged]
+    return _mean(array([best_at_k(each, count) for each in opinions if len(each) >= count]))
 
 
 def accuracy(of: Columns) -> float:
@@ -161,22 +162,6 @@ METRICS: Mapping[str, Metric] = {
     "oracle": oracle_of_group,
 }
 """By their names in the document."""
-
-
-def _best_of(group: JudgedGroup, count: int) -> float:
-    """Sum over the levels of belief: how often a draw's best is of that level, times the truth there."""
-    beliefs = [or_half(one.belief) for one in group.patches]
-    chance = 0.0
-    for level in set(beliefs):
-        truths = [
-            one.resolved
-            for one, belief in zip(group.patches, beliefs, strict=True)
-            if belief == level
-        ]
-        below = sum(belief < level for belief in beliefs)
-        draws = comb(below + len(truths), count) - comb(below, count)
-        chance += draws * sum(truths) / len(truths)
-    return chance / comb(len(beliefs), count)
 
 
 def _confusion(of: Columns) -> tuple[float, float, float, float]:

@@ -187,7 +187,7 @@ def test_a_bad_file_of_groups_is_one_line_and_a_usage_error(run, tmp_path, conte
 def test_an_unknown_verifier_is_one_line_and_a_usage_error(run):
     result = run(verifier="oracle")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no verifier is called 'oracle'; there are r4p" in result.stderr
+    assert "no verifier is called 'oracle'; there are r4p, " in result.stderr
     assert result.stderr.count("\n") == 1
 
 

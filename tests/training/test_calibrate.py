@@ -1,0 +1,250 @@
+"""Fitting: probabilities that come true on issues not seen, and nothing where there is too little history."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer import Typer
+from typer.testing import CliRunner
+
+from model.calibration import NO_HISTORY, Evidence, Kind, from_json
+from model.evaluation import run_file
+from tests.model.evaluation.builders import judged_group
+from training.calibrate import Targets, fit, gains, held_out, main, thresholds
+from training.evidence import Row, cases, rows
+from training.reliability import diagram, wilson
+
+app = Typer()
+app.command()(main)
+
+
+def drawn(count, come_true, *, seed=0, each=4, consensus=False):
+    """Rows of `count` issues whose patches are correct as often as `come_true(score)` says."""
+    randomness = random.Random(seed)
+    found = []
+    for issue in range(count):
+        for _ in range(each):
+            score = randomness.randrange(11) / 10
+            said = Evidence(consensus=score) if consensus else Evidence(score=score, valid=10)
+            found.append(Row(said, randomness.random() < come_true(score), str(issue)))
+    return found
+
+
+def overconfident(score):
+    return 0.35 + 0.3 * score
+
+
+def stepped(score):
+    return 0.9 if score > 0.75 else 0.2
+
+
+def test_held_out_probabilities_come_true_where_raw_scores_do_not():
+    told = drawn(300, overconfident)
+    labels = np.asarray([row.correct for row in told], dtype=float)
+    raw = np.asarray([row.evidence.score for row in told])
+    fitted = fit(told, fitted_at="now")
+    assert np.mean((fitted.held_out - labels) ** 2) < np.mean((raw - labels) ** 2) - 0.03
+    gaps = [abs(one.belief - one.correct) for one in diagram(fitted.held_out, labels)]
+    assert np.mean(gaps) < 0.06
+    assert fitted.calibrator.probability(Evidence(score=0.5, valid=10)) == pytest.approx(
+        0.5, abs=0.06
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "come_true", "kind"),
+    [(40, overconfident, Kind.PLATT), (400, stepped, Kind.ISOTONIC)],
+    ids=["little and smooth", "much and stepped"],
+)
+def test_the_kind_with_the_lower_held_out_brier_is_taken(count, come_true, kind):
+    fitted = fit(drawn(count, come_true), fitted_at="now")
+    assert fitted.calibrator.kind is kind
+    assert fitted.briers[kind] == min(fitted.briers.values())
+
+
+def test_a_row_is_held_out_with_its_whole_issue():
+    told = drawn(60, overconfident)
+    changed = [
+        Row(row.evidence, not row.correct, row.issue) if row.issue == "7" else row for row in told
+    ]
+    same = [at for at, row in enumerate(told) if row.issue == "7"]
+    for kind in Kind:
+        before, after = held_out(told, kind), held_out(changed, kind)
+        assert before[same] == pytest.approx(after[same])
+        assert not np.allclose(before, after)
+
+
+@pytest.mark.parametrize("come_true", [overconfident, stepped])
+def test_neither_the_order_of_the_rows_nor_of_the_issues_matters(come_true):
+    told = drawn(60, come_true)
+    shuffled = random.Random(1).sample(told, len(told))
+    one, other = (fit(of, fitted_at="now").calibrator for of in (told, shuffled))
+    assert one.kind is other.kind
+    for score in (0.0, 0.4, 1.0):
+        evidence = Evidence(score=score, valid=10)
+        assert one.probability(evidence) == pytest.approx(other.probability(evidence), abs=1e-4)
+
+
+def test_with_too_little_history_it_knows_only_that():
+    fitted = fit(drawn(20, overconfident), fitted_at="now")
+    assert fitted.briers == {}
+    assert np.isnan(fitted.held_out).all()
+    assert fitted.calibrator.silence(Evidence(score=1.0)) == NO_HISTORY
+    assert fit([], fitted_at="now").calibrator.history.issues == 0
+
+
+def test_patches_without_an_opinion_are_no_history():
+    silent = [Row(Evidence(), True, f"silent-{at}") for at in range(50)]
+    fitted = fit(drawn(60, overconfident) + silent, fitted_at="now")
+    assert fitted.calibrator.history.issues == 60
+    assert np.isnan(fitted.held_out).sum() == 50
+
+
+def test_votes_that_were_right_by_being_wrong_get_no_weight():
+    fitted = fit(drawn(100, lambda score: 0.8 - 0.6 * score), fitted_at="now")
+    assert fitted.calibrator.weights == {}
+    assert fitted.calibrator.probability(Evidence(score=1.0)) == pytest.approx(0.5, abs=0.1)
+
+
+def test_one_certain_fold_is_no_reason_to_fail():
+    # all incorrect patches are in one issue: the folds without it hold one truth only
+    told = [Row(Evidence(score=0.9, valid=4), True, str(at)) for at in range(40)]
+    told += [Row(Evidence(score=0.1, valid=4), False, "odd") for _ in range(20)]
+    fitted = fit(told, fitted_at="now")
+    assert ((fitted.held_out > 0) & (fitted.held_out < 1)).all()
+
+
+def test_thresholds_claim_the_most_that_keeps_what_they_promise():
+    beliefs = np.repeat([0.1, 0.4, 0.6, 0.9], 100)
+    labels = np.concatenate([np.arange(100) < share for share in (5, 40, 60, 95)]).astype(float)
+    strict = thresholds(beliefs, labels, Targets(accept=0.85, reject=0.85))
+    assert (strict.correct, strict.incorrect) == (0.9, 0.1)
+    # together 155 of 200 are right, of which Wilson promises 0.71
+    loose = thresholds(beliefs, labels, Targets(accept=0.7, reject=0.7))
+    assert (loose.correct, loose.incorrect) == (0.6, 0.4)
+    never = thresholds(beliefs, labels, Targets(accept=0.99, reject=0.99))
+    assert (never.correct, never.incorrect) == (None, None)
+
+
+def test_a_few_lucky_claims_promise_nothing():
+    lucky = thresholds(np.full(8, 0.9), np.ones(8), Targets(accept=0.8, reject=0.8))
+    assert lucky.correct is None
+
+
+def test_wilson_is_the_textbooks():
+    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert wilson(0, 5)[0] == 0.0
+    assert wilson(5, 5)[1] == 1.0
+
+
+def test_the_diagram_counts_every_patch_that_has_a_belief():
+    beliefs = np.asarray([0.1] * 6 + [0.8] * 4 + [np.nan])
+    labels = np.asarray([0.0] * 6 + [1, 1, 1, 0] + [1])
+    low, high = diagram(beliefs, labels)
+    assert (low.patches, low.belief, low.correct) == (6, pytest.approx(0.1), 0.0)
+    assert (high.patches, high.correct) == (4, 0.75)
+    assert high.low < 0.75 < high.high
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.booleans()), min_size=80, max_size=120)
+)
+def test_whatever_the_history_probabilities_are_such_and_keep_the_order(history):
+    told = [
+        Row(Evidence(score=score, valid=4, consensus=consensus), correct, str(at // 2))
+        for at, (score, consensus, correct) in enumerate(history)
+    ]
+    calibrator = fit(told, fitted_at="now").calibrator
+    steps = [
+        calibrator.probability(Evidence(score=at / 20, valid=4, consensus=at / 20))
+        for at in range(21)
+    ]
+    if calibrator.history.is_enough:
+        assert all(0 < step < 1 for step in steps)
+        assert steps == sorted(steps)
+    else:
+        assert steps == [None] * 21
+
+
+def two_runs(folder, count=150, seed=3):
+    """Run files of a voting verifier and of consensus, each of which knows something of its own."""
+    randomness = random.Random(seed)
+    voted, consensus = [], []
+    for issue in range(count):
+        hints = [(randomness.random(), randomness.random()) for _ in range(4)]
+        labels = [randomness.random() < (one + two) / 2 for one, two in hints]
+        voted.append(judged_group(str(issue), *zip((one for one, _ in hints), labels, strict=True)))
+        beliefs = zip((two for _, two in hints), labels, strict=True)
+        consensus.append(judged_group(str(issue), *beliefs, verifier="consensus"))
+    paths = folder / "r4p.jsonl", folder / "consensus.jsonl"
+    for path, groups in zip(paths, (voted, consensus), strict=True):
+        with run_file.opened(path) as file:
+            for group in groups:
+                file.add(group)
+    return paths
+
+
+def test_two_kinds_of_evidence_are_better_than_either(tmp_path):
+    of = cases([group for path in two_runs(tmp_path) for group in run_file.read(path)])
+    found = gains(of, fit(rows(of), fitted_at="now"), Targets())
+    for part in ("votes", "consensus"):
+        assert found[part]["brier"]["high"] < 0 < found[part]["auroc"]["low"]
+
+
+def test_run_files_become_a_calibrator_and_a_report(tmp_path):
+    paths, out, png = two_runs(tmp_path), tmp_path / "c.json", tmp_path / "r.png"
+    result = CliRunner().invoke(app, [*map(str, paths), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    calibrator = from_json(json.loads(out.read_text()))
+    assert calibrator.history.issues == said["history"]["issues"] == 150
+    assert set(calibrator.weights) == {"votes", "consensus"}
+    assert said["held_out"]["ece"]["value"] < 0.1
+    assert sum(one["patches"] for one in said["reliability"]) == 600
+    assert not png.exists()
+
+
+def test_the_diagram_is_drawn_where_it_can_be(tmp_path):
+    pytest.importorskip("matplotlib")
+    paths, png = two_runs(tmp_path), tmp_path / "r.png"
+    out = tmp_path / "c.json"
+    result = CliRunner().invoke(app, [*map(str, paths), "--out", str(out), "--png", str(png)])
+    assert result.exit_code == 0, result.output
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_run_file_is_enough_and_a_short_one_says_so(tmp_path):
+    voted, _ = two_runs(tmp_path, count=10)
+    result = CliRunner().invoke(app, [str(voted), "--out", str(tmp_path / "c.json")])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["enough"] is False
+    voted, _ = two_runs(tmp_path / "more")
+    result = CliRunner().invoke(app, [str(voted), "--out", str(tmp_path / "c.json")])
+    assert json.loads(result.stdout)["gain_over"] == {}
+
+
+def test_files_that_do_not_go_together_are_one_line(tmp_path):
+    for groups, said in [
+        (
+            [judged_group("a", (1, True)), judged_group("b", (1, True), verifier="yes-no")],
+            "not: r4p",
+        ),
+        (
+            [judged_group("a", (1, True)), judged_group("b", (1, True), verifier="consensus")],
+            "share",
+        ),
+        ([], "share no group"),
+    ]:
+        path = tmp_path / f"{len(said)}.jsonl"
+        with run_file.opened(path) as file:
+            for group in groups:
+                file.add(group)
+        result = CliRunner().invoke(app, [str(path), "--out", str(tmp_path / "c.json")])
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert result.stderr.count("\n") == 1

@@ -1,0 +1,72 @@
+"""The reliability diagram: how often what was believed came true."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from model.evaluation.columns import Floats
+from model.evaluation.metrics import equal_mass
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Patches that were believed about the same."""
+
+    patches: int
+    belief: float
+    """Mean."""
+    correct: float
+    """Share that is correct."""
+    low: float
+    high: float
+    """Its 95 % Wilson interval."""
+
+
+def diagram(beliefs: Floats, labels: Floats) -> list[Bin]:
+    """Bins of equal mass, beliefs ascending; patches without a belief (NaN) are left out."""
+    told = ~np.isnan(beliefs)
+    known, truths = beliefs[told], labels[told]
+    bins = equal_mass(known)
+    return [_bin(known[bins == one], truths[bins == one]) for one in np.unique(bins)]
+
+
+def draw(bins: Sequence[Bin], title: str, path: Path) -> None:
+    """The diagram as a PNG. Raises ImportError without matplotlib."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - only who wants a picture needs it
+
+    figure = Figure(figsize=(5, 5), dpi=150, layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], linestyle=":", color="grey", label="as believed")
+    beliefs = [one.belief for one in bins]
+    shares = [one.correct for one in bins]
+    errors = [
+        [one.correct - one.low for one in bins],
+        [one.high - one.correct for one in bins],
+    ]
+    axes.errorbar(beliefs, shares, yerr=errors, marker="o", capsize=3, label="95 % interval")
+    for one in bins:
+        axes.annotate(str(one.patches), (one.belief, one.low), fontsize=7, ha="center", va="top")
+    axes.set(
+        xlim=(0, 1), ylim=(0, 1), xlabel="believed", ylabel="share that is correct", title=title
+    )
+    axes.legend(loc="upper left")
+    figure.savefig(path)
+
+
+def wilson(successes: float, trials: float) -> tuple[float, float]:
+    """The 95 % Wilson interval of a share; 0 to 1 without trials."""
+    if not trials:
+        return 0.0, 1.0
+    z = 1.959964
+    share = successes / trials
+    middle = share + z * z / (2 * trials)
+    spread = z * ((share * (1 - share) + z * z / (4 * trials)) / trials) ** 0.5
+    whole = 1 + z * z / trials
+    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
+
+
+def _bin(beliefs: Floats, labels: Floats) -> Bin:
+    low, high = wilson(float(labels.sum()), len(labels))
+    return Bin(len(labels), float(beliefs.mean()), float(labels.mean()), low, high)
