@@ -1,10 +1,12 @@
 """An engine on this machine's CPU: Hugging Face transformers with a batched decode loop of our own.
 
-Rows of one batch share the computation of their common beginning; each row samples from its own generator, so its
-seed holds, apart from rounding that depends on who else is in the batch. Imports torch; `model.catalog` loads this
-module when it is asked for. Where weights come from: `model.weights`.
+Rows of one batch share the computation of their common beginning, and a batch what it has in common with the one
+before; each row samples from its own generator, so its seed holds, apart from rounding that depends on who else is in
+the batch. Imports torch; `model.catalog` loads this module when it is asked for. Where weights come from:
+`model.weights`.
 """
 
+import copy
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +16,9 @@ from typing import Any
 import torch
 import transformers
 
+from model.engines import attention
 from model.errors import EngineDown, EngineError
-from model.protocols import Completion, Message, Request
+from model.protocols import Completion, Message, Request, Token
 
 BATCH_ROWS = 8
 """Rows decoded together: weights are read once a step for all of them, keys and values once for each."""
@@ -33,6 +36,24 @@ class _Batch:
     positions: Any
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """Keys and values of one row's beginning, and the tokens they stand for; nobody writes into them."""
+
+    tokens: list[int]
+    cache: Any
+
+    def first(self, length: int) -> Any:
+        """A cache of the first `length` tokens, to be written on."""
+        if not length:
+            return transformers.DynamicCache()
+        cache = copy.copy(self.cache)
+        cache.layers = [copy.copy(layer) for layer in self.cache.layers]
+        if length < len(self.tokens):
+            cache.crop(length)
+        return cache
+
+
 @dataclass(slots=True)
 class _Row:
     """One request under way."""
@@ -43,6 +64,8 @@ class _Row:
     prompt_tokens: int
     cached_tokens: int
     tokens: list[int] = field(default_factory=list)
+    told: list[Token] = field(default_factory=list)
+    """The same with what stood beside them, where the request asks for it."""
     finished: bool = False
 
 
@@ -74,7 +97,7 @@ class LocalTransformers:
         try:
             self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(directory)
             self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                directory, dtype=torch.bfloat16, attn_implementation=_attention()
+                directory, dtype=torch.bfloat16, attn_implementation=attention.registered()
             ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
@@ -82,6 +105,7 @@ class LocalTransformers:
         self._ends = {*(ends if isinstance(ends, list) else [ends]), self._tokenizer.eos_token_id}
         self._pad: int = next(end for end in self._ends if end is not None)
         self._kept: tuple[list[_Row], _Batch] | None = None
+        self._head = _Head([], transformers.DynamicCache())
 
     def count_tokens(self, text: str) -> int:
         """Exact, by the model's own tokenizer."""
@@ -104,7 +128,7 @@ class LocalTransformers:
                         )
                     else:
                         fresh[at] = row
-            order = list(fresh)
+            order = sorted(fresh, key=lambda at: fresh[at].feed)  # those that begin alike, together
             for start in range(0, len(order), BATCH_ROWS):
                 part = order[start : start + BATCH_ROWS]
                 self._start([fresh[at] for at in part])
@@ -114,7 +138,7 @@ class LocalTransformers:
 
     def close(self) -> None:
         """Let go of the weights and of the last call's keys and values."""
-        self._weights = self._tokenizer = self._kept = None
+        self._weights = self._tokenizer = self._kept = self._head = None  # type: ignore[assignment]
 
     def _row(self, request: Request) -> _Row:
         ids = self._tokenizer(
@@ -136,6 +160,7 @@ class LocalTransformers:
             prompt_tokens=row.prompt_tokens,
             cached_tokens=row.cached_tokens,
             completion_tokens=len(row.tokens),
+            tokens=tuple(row.told),
         )
 
     def _text(self, row: _Row) -> str:
@@ -144,22 +169,29 @@ class LocalTransformers:
 
     def _start(self, rows: list[_Row]) -> None:
         """Read the prompts, the common beginning once, and decode."""
+        shared = _common_prefix([row.feed for row in rows])
+        known = self._know(rows[0].feed[:shared])
         batch = _Batch(
-            transformers.DynamicCache(),
-            torch.zeros(1, 0, dtype=torch.long),
-            torch.zeros(1, 1, dtype=torch.long),
+            self._head.first(shared),
+            torch.ones(len(rows), shared, dtype=torch.long),
+            torch.full((len(rows), 1), shared),
         )
-        shared = _common_prefix([row.feed for row in rows]) if len(rows) > 1 else 0
         if shared:
-            self._feed(batch, [rows[0].feed[:shared]])
             batch.cache.batch_repeat_interleave(len(rows))
-        batch.mask = batch.mask.repeat(len(rows), 1)
-        batch.positions = batch.positions.repeat(len(rows), 1)
-        for row in rows:
+        for at, row in enumerate(rows):
             row.feed = row.feed[shared:]
-        for row in rows[1:]:
-            row.cached_tokens = shared
+            row.cached_tokens = shared if at else known
         self._decode(rows, batch)
+
+    def _know(self, tokens: list[int]) -> int:
+        """Have a beginning read, and kept for the next batch; how much of it was known already."""
+        known = _alike(tokens, self._head.tokens)
+        if known < len(tokens):
+            cache = self._head.first(known)
+            ones = torch.ones(1, known, dtype=torch.long)
+            self._feed(_Batch(cache, ones, torch.full((1, 1), known)), [tokens[known:]])
+            self._head = _Head(tokens, cache)
+        return known
 
     def _continue(self, requests: Sequence[Request]) -> dict[int, _Row]:
         """Requests that take up a reply of the last call, its keys and values still at hand."""
@@ -204,6 +236,8 @@ class LocalTransformers:
                 row.finished = token in self._ends
                 row.feed = [] if row.finished else [token]
                 row.tokens.extend(row.feed)
+                if row.feed and row.request.alternatives:
+                    row.told.append(self._told(scores, token, row.request.alternatives))
             step += 1
             self._on_token(step)
         self._kept = (rows, batch)
@@ -226,6 +260,15 @@ class LocalTransformers:
         )
         return output.logits[:, -1].float()
 
+    def _told(self, scores: Any, token: int, most: int) -> Token:
+        """A token with the likeliest ones, in the model's own probabilities: before temperature and any cut."""
+        chances = scores.log_softmax(-1)
+        top = chances.topk(most)
+        texts = [self._tokenizer.decode([one]) for one in [token, *top.indices.tolist()]]
+        return Token(
+            texts[0], float(chances[token]), tuple(zip(texts[1:], top.values.tolist(), strict=True))
+        )
+
     def _sample(self, scores: Any, temperature: float, generator: Any) -> int:
         if temperature <= 0:
             return int(scores.argmax())
@@ -235,35 +278,6 @@ class LocalTransformers:
         return int(top.indices[torch.multinomial(chances, 1, generator=generator)])
 
 
-def _attention() -> str:
-    """Register, and name, an attention that does not copy keys and values for each query head.
-
-    The library repeats them to the number of query heads (seven times for Qwen2.5-0.5B), which on a CPU costs
-    more than the rest of a decode step. Prompts are left to its own kernel.
-    """
-
-    def grouped(
-        module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any
-    ) -> tuple[Any, None]:
-        rows, heads, length, width = query.shape
-        if length > 1:
-            output, _ = transformers.integrations.sdpa_attention.sdpa_attention_forward(
-                module, query, key, value, attention_mask, **options
-            )
-            return output, None
-        scores = query.view(rows, key.shape[1], -1, width) @ key.transpose(2, 3)
-        scores = scores.float() * options.get("scaling", width**-0.5)
-        if attention_mask is not None:  # (B, 1, 1, T), True where there is something to see
-            scores = scores.masked_fill(~attention_mask, float("-inf"))
-        output = scores.softmax(-1).to(value.dtype) @ value
-        return output.view(rows, 1, heads, width), None
-
-    name = "r4p_grouped"
-    transformers.AttentionInterface.register(name, grouped)
-    transformers.AttentionMaskInterface.register(name, transformers.masking_utils.sdpa_mask)
-    return name
-
-
 def _is_open(row: _Row) -> bool:
     return not row.finished and len(row.tokens) < row.request.max_tokens
 
@@ -271,6 +285,10 @@ def _is_open(row: _Row) -> bool:
 def _common_prefix(rows: Sequence[Sequence[int]]) -> int:
     """How many leading tokens all rows share; one token is always left to be read per row."""
     limit = min(map(len, rows)) - 1
-    return next(
-        (at for at in range(limit) if any(row[at] != rows[0][at] for row in rows[1:])), limit
-    )
+    return min(limit, *(_alike(rows[0], row) for row in rows))
+
+
+def _alike(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two rows begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

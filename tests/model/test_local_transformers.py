@@ -1,5 +1,7 @@
 """The embedded engine on a real small model (SmolLM2-135M): fetched once, unpacked once, then cached."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,8 +93,48 @@ def test_a_reply_is_taken_up_from_what_was_kept(engine):
     (read_anew,) = engine.complete([request(ask, prefill=opening.text)])
     assert taken_up.text == read_anew.text
     assert taken_up.cached_tokens > 10
-    assert read_anew.cached_tokens == 0
+    assert read_anew.cached_tokens < taken_up.cached_tokens
     assert mismatched.text.startswith("is")
+
+
+def test_a_beginning_is_read_once_for_all_batches_of_a_call_and_for_the_next(engine):
+    story = "Remember these words: " + "apple, pear, plum, " * 20
+    asked = [request(f"{story} {n}.", seed=n, tokens=1) for n in range(10)]
+    answers = engine.complete(asked)
+    *others, most = sorted(answer.prompt_tokens - answer.cached_tokens for answer in answers)
+    assert most > 100
+    assert max(others) < 20
+    (again,) = engine.complete([request(f"{story} 99.", tokens=1)])
+    assert again.prompt_tokens - again.cached_tokens < 20
+
+
+def test_a_known_beginning_does_not_change_an_answer(engine):
+    engine.complete([request("Something else.", tokens=1)])
+    first = texts(engine, request("What is the capital of France?"))
+    engine.complete([request("What is the capital of Spain?", tokens=1)])
+    assert texts(engine, request("What is the capital of France?")) == first
+
+
+def test_log_probabilities_are_those_of_the_reply_at_any_temperature(engine):
+    ask = "What is the capital of France?"
+    cold, hot = (
+        engine.complete([replace(request(ask, temperature=heat), alternatives=4)])[0]
+        for heat in (0.0, 1.0)
+    )
+    for answer in (cold, hot):
+        assert "".join(token.text for token in answer.tokens) == answer.text
+        for token in answer.tokens:
+            chances = [math.exp(chance) for _, chance in token.alternatives]
+            assert len(chances) == 4
+            assert sum(chances) <= 1
+            assert chances == sorted(chances, reverse=True)
+            assert token.log_probability <= token.alternatives[0][1]
+    assert all(token.alternatives[0][0] == token.text for token in cold.tokens)
+    assert cold.tokens[0].alternatives[0][0] == hot.tokens[0].alternatives[0][0]
+
+
+def test_a_reply_without_alternatives_asked_for_has_no_tokens(engine):
+    assert engine.complete([request("Hi.", tokens=2)])[0].tokens == ()
 
 
 def test_a_prompt_above_the_context_fails_alone(engine):

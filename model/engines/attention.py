@@ -1,0 +1,34 @@
+"""Attention for decoding on a CPU: transformers' own, without its copies of keys and values."""
+
+from typing import Any
+
+import transformers
+
+
+def registered() -> str:
+    """Register, and name, an attention that does not copy keys and values for each query head.
+
+    The library repeats them to the number of query heads (seven times for Qwen2.5-0.5B), which on a CPU costs
+    more than the rest of a decode step. Prompts are left to its own kernel.
+    """
+
+    def grouped(
+        module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any
+    ) -> tuple[Any, None]:
+        rows, heads, length, width = query.shape
+        if length > 1:
+            output, _ = transformers.integrations.sdpa_attention.sdpa_attention_forward(
+                module, query, key, value, attention_mask, **options
+            )
+            return output, None
+        scores = query.view(rows, key.shape[1], -1, width) @ key.transpose(2, 3)
+        scores = scores.float() * options.get("scaling", width**-0.5)
+        if attention_mask is not None:  # (B, 1, 1, T), True where there is something to see
+            scores = scores.masked_fill(~attention_mask, float("-inf"))
+        output = scores.softmax(-1).to(value.dtype) @ value
+        return output.view(rows, 1, heads, width), None
+
+    name = "r4p_grouped"
+    transformers.AttentionInterface.register(name, grouped)
+    transformers.AttentionMaskInterface.register(name, transformers.masking_utils.sdpa_mask)
+    return name
