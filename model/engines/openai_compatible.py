@@ -78,7 +78,8 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
     if answer.status_code in _REFUSED:
         raise EngineDown(f"the engine at {url} refuses the API key (HTTP {answer.status_code})")
     try:
-        offered = {str(one["id"]): one.get("max_model_len") for one in answer.json()["data"]}
+        cards = {str(one["id"]): one for one in answer.json()["data"]}
+        offered = {name: _context(card, cards) for name, card in cards.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineDown(
             f"{url}/models is no list of models (HTTP {answer.status_code}); the URL ends in /v1 as a rule"
@@ -91,6 +92,12 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
         raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
     context = offered[chosen]
     return Served(chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_told=bool(context))
+
+
+def _context(card: dict[str, Any], cards: dict[str, Any]) -> Any:
+    """Tokens that a model reads and writes; an adapter leaves that to its base. None where nobody tells."""
+    base = cards.get(str(card.get("parent")), {})
+    return card.get("max_model_len") or base.get("max_model_len")
 
 
 def connect(url: str, model: str | None, api_key: str | None = None) -> "OpenAICompatible":

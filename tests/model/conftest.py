@@ -1,15 +1,16 @@
-"""Fixtures for tests of the model package."""
+"""The real vLLM of the session."""
 
-import os
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
+from tests import vllm_server
+
 
 @pytest.fixture(scope="session")
-def large_data() -> Path:
-    """The folder of the large labelled data; its tests are skipped where there is none."""
-    folder = os.environ.get("R4P_DATA")
-    if not folder:
-        pytest.skip("R4P_DATA is not set to the folder of the large data")
-    return Path(folder)
+def vllm() -> Iterator[vllm_server.Server]:
+    """A server of the 135M model, started for the first test that asks."""
+    if vllm_server.MISSING:
+        pytest.skip(vllm_server.MISSING)
+    with vllm_server.running() as server:
+        yield server

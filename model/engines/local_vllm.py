@@ -1,0 +1,125 @@
+"""vLLM inside this process, for batches without a server; the one module that imports vLLM.
+
+It runs where vLLM is installed (`make vllm-cpu` makes such an environment for CPUs). How much memory its keys and
+values may take, and which cores it uses, vLLM reads from its own environment variables.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import vllm
+
+from model.errors import EngineDown, EngineError
+from model.protocols import Completion, Request, Token
+
+MOST_ALTERNATIVES = 20
+BLOCK_TOKENS = 32
+"""What the prefix cache remembers at once: the less, the more of a prompt is shared."""
+
+
+class LocalVLLM:
+    """Runs the model in `directory`; requests of one call are batched, and share what their prompts begin with."""
+
+    name = "local_vllm"
+
+    def __init__(self, directory: Path, *, model: str, context_tokens: int | None = None) -> None:
+        """`context_tokens`: None takes what the model's configuration allows.
+
+        Raises EngineDown when vLLM can't run what is in the directory.
+        """
+        self.model = model
+        try:
+            self._llm: Any = vllm.LLM(
+                str(directory),
+                max_model_len=context_tokens,
+                max_logprobs=MOST_ALTERNATIVES,
+                block_size=BLOCK_TOKENS,
+                enable_prefix_caching=True,
+                # on a CPU compiling takes minutes and needs a compiler; a GPU's graphs are worth it
+                enforce_eager=vllm.platforms.current_platform.is_cpu(),
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            raise EngineDown(f"vLLM can't run the model in {directory}: {error}") from error
+        self._tokenizer: Any = self._llm.get_tokenizer()
+        self.context_tokens: int = self._llm.llm_engine.model_config.max_model_len
+
+    def count_tokens(self, text: str) -> int:
+        """Exact, by the model's own tokenizer."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
+        """One answer per request, in order; a request longer than the context comes back as an EngineError."""
+        prompts = [self._prompt(request) for request in requests]
+        answers: dict[int, Completion | EngineError] = {
+            at: EngineError(
+                f"prompt of {len(prompt)} tokens and reply of {request.max_tokens} exceed "
+                f"the context of {self.context_tokens}"
+            )
+            for at, (prompt, request) in enumerate(zip(prompts, requests, strict=True))
+            if len(prompt) + request.max_tokens > self.context_tokens
+        }
+        fitting = [at for at in range(len(requests)) if at not in answers]
+        outputs = self._llm.generate(
+            [{"prompt_token_ids": prompts[at]} for at in fitting],
+            [self._parameters(requests[at]) for at in fitting],
+            use_tqdm=False,
+        )
+        answers |= {
+            at: _completion(output, requests[at])
+            for at, output in zip(fitting, outputs, strict=True)
+        }
+        return [answers[at] for at in range(len(requests))]
+
+    def close(self) -> None:
+        """End vLLM's own processes."""
+        self._llm.llm_engine.engine_core.shutdown()
+
+    def _prompt(self, request: Request) -> list[int]:
+        turns = [{"role": one.role, "content": one.content} for one in request.messages]
+        text: str = self._tokenizer.apply_chat_template(
+            turns, add_generation_prompt=True, tokenize=False
+        )
+        ids: list[int] = self._tokenizer.encode(
+            text + (request.prefill or ""), add_special_tokens=False
+        )
+        return ids
+
+    def _parameters(self, request: Request) -> Any:
+        """The model's own defaults, as vLLM's server takes them, and what the request says."""
+        chosen = self._llm.get_default_sampling_params()
+        chosen.temperature = request.temperature
+        chosen.max_tokens = request.max_tokens
+        chosen.seed = request.seed
+        chosen.logprobs = request.alternatives or None
+        return chosen
+
+
+def _completion(output: Any, request: Request) -> Completion:
+    (sample,) = output.outputs
+    finished = sample.finish_reason != "length"
+    tokens = _tokens(sample, request.alternatives) if request.alternatives else ()
+    ended = finished and tokens and not sample.text.endswith(tokens[-1].text)
+    return Completion(
+        text=sample.text,
+        finished=finished,
+        prompt_tokens=len(output.prompt_token_ids),
+        cached_tokens=output.num_cached_tokens or 0,
+        completion_tokens=len(sample.token_ids),
+        tokens=tokens[:-1] if ended else tokens,
+    )
+
+
+def _tokens(sample: Any, most: int) -> tuple[Token, ...]:
+    """For each place the likeliest tokens; vLLM tells those, and the sampled one where it is not among them."""
+    found = []
+    for token, places in zip(sample.token_ids, sample.logprobs, strict=True):
+        ranked = sorted(places.values(), key=lambda one: one.logprob, reverse=True)
+        found.append(
+            Token(
+                places[token].decoded_token,
+                places[token].logprob,
+                tuple((one.decoded_token, one.logprob) for one in ranked[:most]),
+            )
+        )
+    return tuple(found)
