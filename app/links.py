@@ -50,14 +50,7 @@ def closing_numbers(
     text: str, repository: str, host: str = "github.com"
 ) -> tuple[IssueNumber, ...]:
     """Issues of `repository` (`owner/name`) that a Markdown text promises to close, each once."""
-    return tuple(dict.fromkeys(_numbers(text, repository, host, _KEYWORD)))
-
-
-def mentioned_numbers(
-    text: str, repository: str, host: str = "github.com"
-) -> tuple[IssueNumber, ...]:
-    """Issues and pull requests of `repository` that a Markdown text names at all, each once."""
-    return tuple(dict.fromkeys(_numbers(text, repository, host, "")))
+    return tuple(dict.fromkeys(_numbers(text, repository, host)))
 
 
 def members(
@@ -95,20 +88,19 @@ def _strength(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength 
     return LinkStrength.CROSS_REFERENCE if link.will_close else None
 
 
-def _numbers(text: str, repository: str, host: str, before: str) -> Iterator[IssueNumber]:
-    for match in _pattern(host.lower(), before).finditer(spoken(text)):
+def _numbers(text: str, repository: str, host: str) -> Iterator[IssueNumber]:
+    for match in _pattern(host.lower()).finditer(spoken(text)):
         named = match["short"] or match["url"]
         if named is None or named.lower() == repository.lower():
             yield IssueNumber(int(match["number"]))
 
 
 @lru_cache(maxsize=8)
-def _pattern(host: str, before: str) -> re.Pattern[str]:
+def _pattern(host: str) -> re.Pattern[str]:
     name = r"[A-Za-z0-9][\w-]*/[\w.-]+"
     short = rf"(?P<short>{name})?\#|GH-"
     url = rf"https?://{re.escape(host)}/(?P<url>{name})/(?:issues|pull)/"
-    start = before or r"(?<![\w/&#.-])"
     return re.compile(
-        rf"{start}(?:{short}|{url})(?P<number>[1-9]\d{{0,{_LONGEST_NUMBER - 1}}})\b",
+        rf"{_KEYWORD}(?:{short}|{url})(?P<number>[1-9]\d{{0,{_LONGEST_NUMBER - 1}}})\b",
         re.ASCII | re.IGNORECASE,
     )

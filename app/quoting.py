@@ -11,8 +11,6 @@ import unicodedata
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!|~$]")
 _LINE_START = re.compile(r"^([-+=:]|\d{1,9}[.)])")
 _CODE = re.compile(r"(?<!`)`(?!\s)([^`\n]{1,200}?)(?<!\s)`(?!`)")
-_BACKTICKS = re.compile(r"`+")
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 _BREAK = "\u200b"
 """Ends a word for GitHub without showing. Unlike markup it survives a reply by e-mail."""
@@ -39,11 +37,6 @@ def visible(text: str) -> str:
     return _ODD.sub(lambda match: _shown(match[0]), _lines(text))
 
 
-def has_unseen(text: str) -> bool:
-    """Whether the text holds characters that a reader would not see."""
-    return visible(text) != _lines(text)
-
-
 def paragraph(text: str, limit: int) -> str:
     """Untrusted prose as Markdown, line by line; short `code` stays code. Cut with an ellipsis."""
     return "\n".join(_line(line) for line in _readable(text, limit).split("\n"))
@@ -52,20 +45,6 @@ def paragraph(text: str, limit: int) -> str:
 def phrase(text: str, limit: int) -> str:
     """Untrusted text as one line of Markdown that fits into a table cell; no markup at all."""
     return _begin(_escape(" ".join(_readable(text, limit).split())))
-
-
-def code_block(text: str, language: str = "") -> str:
-    """Untrusted lines in a fence that is longer than any run of backticks in them."""
-    shown = visible(text)
-    longest = max((len(run) for run in _BACKTICKS.findall(shown)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{shown}\n{fence}"
-
-
-def log_line(text: str, limit: int = 500) -> str:
-    """Untrusted text for one line of a log: no line ends, no terminal colours, nothing unseen."""
-    plain = visible(_ANSI.sub("", text)).replace("\n", "⏎")
-    return _cut(plain, limit)
 
 
 def _lines(text: str) -> str:

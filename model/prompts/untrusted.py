@@ -1,6 +1,6 @@
 """Text that strangers wrote, made safe to show to a model: nothing forged, nothing invisible (pure).
 
-A character that could do harm is replaced by ⟦U+XXXX⟧, its code point in hex; `restore` turns it back. Only HTML
+A character that could do harm is replaced by ⟦U+XXXX⟧, its code point in hex, which can be turned back. Only HTML
 comments, which no reader of the issue sees, are taken out for good.
 """
 
@@ -22,7 +22,7 @@ class Trick(StrEnum):
     INVISIBLE = "invisible"
     """Bidi controls, zero-width, tag and other unseen characters (CVE-2021-42574): each is escaped."""
     ESCAPE = "escape"
-    """Our own escape, written by hand: its ⟦ is escaped, so that `restore` stays exact."""
+    """Our own escape, written by hand: its ⟦ is escaped, so that an escape is always ours."""
     HTML_COMMENT = "html_comment"
     """A comment in an issue: removed, and its place marked."""
 
@@ -62,7 +62,6 @@ _TRICKS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ESCAPED = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
 
 
 def safe_issue(text: str) -> SafeText:
@@ -74,7 +73,7 @@ def safe_issue(text: str) -> SafeText:
 
 
 def safe_patch(text: str) -> SafeText:
-    """A diff for the model: escaped, and nothing taken away; `restore` gives it back exactly."""
+    """A diff for the model: escaped, and nothing taken away: the escapes can be turned back exactly."""
     found: Counter[Trick] = Counter()
 
     def escape(match: re.Match[str]) -> str:
@@ -83,11 +82,6 @@ def safe_patch(text: str) -> SafeText:
 
     escaped = _TRICKS.sub(escape, text)
     return SafeText(escaped, tuple(sorted(found.items())))
-
-
-def restore(text: str) -> str:
-    """Undo the escapes of a safe text."""
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def visible(text: str) -> str:

@@ -2,11 +2,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.github.facts import IssueFacts, LinkedPull, LinkFacts, PullFacts, RepositoryFacts, State
-from app.links import LinkStrength, Member, closing_numbers, members, mentioned_numbers
+from app.links import LinkStrength, Member, closing_numbers, members
 
 REPOSITORY = "octo/cat"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -60,24 +58,6 @@ def test_a_promise_to_close_is_read_as_github_reads_it(text, numbers):
 def test_links_of_an_enterprise_server_count_on_that_server():
     text = "Fixes https://git.example.org/octo/cat/issues/3"
     assert closing_numbers(text, REPOSITORY, "git.example.org") == (3,)
-
-
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("see #3 and octo/cat#4, #3", (3, 4)),
-        ("https://github.com/octo/cat/pull/5", (5,)),
-        ("a/b#6 and x#7 and &#8;", ()),
-        ("(#9)", (9,)),
-    ],
-)
-def test_a_mention_is_any_reference(text, numbers):
-    assert mentioned_numbers(text, REPOSITORY) == numbers
-
-
-@given(st.text(alphabet="fixes #3`>\n<!-- octo/cat#http://", max_size=60))
-def test_whatever_closes_is_also_mentioned(text):
-    assert set(closing_numbers(text, REPOSITORY)) <= set(mentioned_numbers(text, REPOSITORY))
 
 
 PULL = PullFacts(

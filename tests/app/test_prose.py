@@ -51,5 +51,5 @@ def test_a_line_counts_when_it_begins_with_plain_text_in_a_paragraph(text, lines
 
 @given(st.text(alphabet="ab`*_[]()<>!-#>\\&;| \n\t\0\ud800", max_size=60))
 def test_no_text_is_too_strange_to_be_read(text):
-    spoken(text)
-    list(paragraph_lines(text))
+    said = [spoken(text), *paragraph_lines(text)]
+    assert "\0" not in "".join(said)

@@ -1,5 +1,4 @@
 import re
-import unicodedata
 from html import unescape
 
 import cmarkgfm
@@ -8,7 +7,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.quoting import code_block, has_unseen, log_line, paragraph, phrase, visible
+from app.quoting import paragraph, phrase, visible
 
 OUR_TAGS = re.compile(r"</?(?:p|code|br)(?: /)?>")
 LIVE = re.compile(
@@ -162,20 +161,6 @@ def test_no_mixture_comes_alive_and_nothing_is_lost(text):
     assert shown == " ".join(visible(unescape(text)).split())
 
 
-@settings(max_examples=200, deadline=None)
-@given(fragments | st.text(alphabet="`~ a\n", max_size=60))
-def test_a_fence_holds_whatever_is_put_into_it(text):
-    rendered = cmarkgfm.github_flavored_markdown_to_html(
-        code_block(text), options=Options.CMARK_OPT_UNSAFE
-    )
-    assert re.findall(r"<[^>]*>", rendered) == ["<pre>", "<code>", "</code>", "</pre>"]
-    assert unescape(rendered[11:-14]) == f"{visible(text)}\n"
-
-
-def test_a_fence_names_its_language_and_outgrows_the_backticks_inside():
-    assert code_block("a\n````\nb", "diff") == "`````diff\na\n````\nb\n`````"
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -193,11 +178,6 @@ def test_what_cannot_be_seen_is_shown_by_its_code_point(text, shown):
     assert visible(text) == shown
 
 
-def test_hidden_characters_are_noticed_and_plain_text_is_not():
-    assert has_unseen("a\u200bb")
-    assert not has_unseen("a\tb\r\nc é")
-
-
 def test_code_stays_readable_as_code():
     assert paragraph("returns `None` for `[]`", 100) == "returns `None` for `[]`"
 
@@ -205,25 +185,3 @@ def test_code_stays_readable_as_code():
 def test_long_text_is_cut_with_an_ellipsis():
     assert paragraph("abc def", 5) == "abc…"
     assert phrase("abc", 3) == "abc"
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a\nb\r\nc", "a⏎b⏎c"),
-        ("\x1b[31mred\x1b[0m", "red"),
-        ("\x1b]0;title\x07", "‹U+001B›]0;title‹U+0007›"),
-        ("x" * 600, "x" * 499 + "…"),
-    ],
-    ids=["lines", "colour", "title", "long"],
-)
-def test_a_log_line_stays_one_line(text, line):
-    assert log_line(text) == line
-
-
-@given(st.text())
-def test_no_text_breaks_a_log_line(text):
-    line = log_line(text)
-    assert len(line) <= 500
-    assert len(line.splitlines()) <= 1
-    assert not {unicodedata.category(character) for character in line} & {"Cc", "Cf", "Cs"}

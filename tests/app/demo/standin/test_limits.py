@@ -39,9 +39,9 @@ def test_content_stops_at_five_hundred_an_hour(limits, clock):
     for _ in range(CONTENT_PER_HOUR):
         limits.admit_content("x")
         clock.advance(1)
-    refusal(limits.admit_content, "x")
+    assert refusal(limits.admit_content, "x") == {"Retry-After": "60"}
     clock.advance(3600)
-    limits.admit_content("x")
+    assert limits.admit_content("x") is None
 
 
 def test_reads_cost_one_point_and_writes_five_of_nine_hundred_a_minute(limits, clock):
@@ -49,9 +49,9 @@ def test_reads_cost_one_point_and_writes_five_of_nine_hundred_a_minute(limits, c
         limits.admit("x", "core", write=True)
     for _ in range(150):
         limits.admit("x", "core", write=False)
-    refusal(limits.admit, "x", "core", write=False)
+    assert refusal(limits.admit, "x", "core", write=False) == {"Retry-After": "60"}
     clock.advance(61)
-    limits.admit("x", "core", write=False)
+    assert limits.admit("x", "core", write=False) is None
 
 
 def test_the_hourly_budget_ends_and_begins_anew(limits, clock):
