@@ -244,7 +244,7 @@ def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
 
 def _show(verdict: GroupVerdict) -> None:
     out = Console(highlight=False, markup=False)
-    table = Table("patch", "verdict", "votes for", "against", "none", "files seen")
+    table = Table("patch", "verdict", "votes for", "against", "none", "files seen", "score")
     for one in verdict.patches:
         table.add_row(
             Text(visible(one.id)),
@@ -253,6 +253,7 @@ def _show(verdict: GroupVerdict) -> None:
             str(one.votes.incorrect),
             str(one.votes.none),
             f"{one.coverage.files_seen} of {one.coverage.files}",
+            "–" if one.score is None else f"{one.score:.2f}",
         )
     out.print(table)
     for one in verdict.patches:

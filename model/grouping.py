@@ -98,13 +98,16 @@ def _singly(
 def _pairwise(
     candidates: Sequence[Candidate], seed: int, likeness: Likeness
 ) -> Iterator[tuple[Seating, ...]]:
-    for parts in in_groups().plans(candidates, seed, likeness):
-        sitting = (tuple(filter(None, part)) for part in parts)
-        yield tuple(
-            pair
-            for part in sitting
-            for pair in (permutations(part, 2) if len(part) > 1 else [(part[0], None)])
-        )
+    return map(_pairs, in_groups().plans(candidates, seed, likeness))
+
+
+def _pairs(parts: Sequence[Seating]) -> tuple[Seating, ...]:
+    sitting = (tuple(filter(None, part)) for part in parts)
+    return tuple(
+        pair
+        for part in sitting
+        for pair in (permutations(part, 2) if len(part) > 1 else [(part[0], None)])
+    )
 
 
 SINGLY = Scheme("singly", 1, _singly)

@@ -48,7 +48,8 @@ def to_json(verdict: GroupVerdict, subject: Subject) -> dict[str, Json]:
             "model": verdict.engine.model,
             "prompt_fingerprint": verdict.engine.prompt_fingerprint,
         },
-        "votes": {"asked": verdict.asked, "valid": verdict.valid},
+        "votes": {"asked": verdict.asked, "valid": verdict.valid}
+        | ({"spared": verdict.spared} if verdict.spared else {}),
         "tokens": {
             "prompt": verdict.tokens.prompt,
             "cached": verdict.tokens.cached,

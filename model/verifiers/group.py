@@ -39,7 +39,7 @@ class Group:
     seed: int
 
     @classmethod
-    def of(cls, issue: str, cases: tuple[Admitted | Refused, ...], salt: str = "") -> Self:
+    def of(cls, issue: str, cases: tuple[Admitted | Refused, ...], *salt: str) -> Self:
         """The group of those who were let in; `salt` keeps the seeds of two ways to judge it apart."""
         admitted = [case for case in cases if isinstance(case, Admitted)]
         shared = share_seats([case.candidate for case in admitted])
@@ -50,7 +50,7 @@ class Group:
         }
         sitting = tuple(case.candidate for case in admitted if case.candidate.id in texts)
         prints = sorted(one.fingerprint for one in sitting)
-        return cls(issue, cases, texts, sitting, shared, seed_of(salt, issue, *prints))
+        return cls(issue, cases, texts, sitting, shared, seed_of(*salt, issue, *prints))
 
     def likeness(self) -> Likeness:
         """How alike two that sit are; worked out when first asked for."""

@@ -14,12 +14,13 @@ from model.verifiers.voting import Judging, VotingVerifier
 
 
 def _line_up(seats: int) -> Scheme:
-    """All in one prompt; who is too long for that is not voted about."""
+    """All in one prompt; who is too long for that is not voted about, nor who would stand there alone."""
 
     def plans(
         candidates: Sequence[Candidate], seed: int, likeness: Likeness
     ) -> Iterator[tuple[Seating, ...]]:
-        return in_groups(seats).plans([one for one in candidates if not one.solo], seed, likeness)
+        together = [one for one in candidates if not one.solo]
+        return in_groups(seats).plans(together if len(together) > 1 else [], seed, likeness)
 
     return Scheme(f"line-up of {seats}", seats, plans)
 
@@ -50,13 +51,13 @@ class MostLikelyVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """The shares of votes; nobody is asked about fewer than two. Raises like any voting verifier."""
+        """The shares of votes; about fewer than two nobody is asked. Raises like any voting verifier."""
         scheme = _line_up(max(1, len(candidates)))
         voting = VotingVerifier(self._engine, self._template, scheme, self._judging, one_only=True)
         verdict = voting.verify(
             issue,
             candidates,
-            votes=votes if len(candidates) > 1 else 0,
+            votes=votes,
             earlier=earlier,
             on_vote=on_vote,
             keep_going=keep_going,

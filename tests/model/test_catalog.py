@@ -52,5 +52,22 @@ def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
         catalog.verifier("r4p", engine, prompt=tmp_path / "own.j2")
 
 
+def test_a_hybrid_is_composed_of_two_others():
+    assert catalog.composition("hybrid") == ("yes-no", "r4p")
+    assert catalog.composition("hybrid:pairwise+r4p-two-rounds") == ("pairwise", "r4p-two-rounds")
+    assert catalog.composition("pointwise") == ("pointwise",)
+
+
+def test_no_two_verifiers_take_each_others_votes(tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text("")
+    engine = catalog.engine(EngineChoice("scripted", script=script))
+    prints = {
+        catalog.verifier(name, engine).engine.prompt_fingerprint for name in catalog.VERIFIERS
+    }
+    assert len(prints) == len(catalog.VERIFIERS)
+    assert all(len(one) == 12 for one in prints)
+
+
 def test_a_key_is_not_shown():
     assert "s3cret" not in repr(EngineChoice("openai_compatible", api_key="s3cret"))

@@ -1,0 +1,111 @@
+"""Hybrid: one verifier's shortlist, another's verdict; each patch under its own name and no vote counted twice."""
+
+import pytest
+
+from model import prompts
+from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
+from model.engines.scripted import Line
+from model.verifiers.hybrid import HybridVerifier
+from model.verifiers.pointwise import PointwiseVerifier
+from model.verifiers.r4p import R4PVerifier
+from model.verifiers.yes_no import YesNoVerifier
+from tests.model.builders import patch
+from tests.model.fakes import Recording, Weighing, token
+
+ISSUE = Issue("It breaks", "when the list is empty")
+EIGHT = [patch(str(n), f"solution {n};") for n in range(8)]
+
+
+def weighing(**chances):
+    """A yes-no verifier that gives the numbered patches these chances."""
+    answers = {
+        f"solution {name.lstrip('n')};": [token("YES", YES=chance, NO=1 - chance)]
+        for name, chance in chances.items()
+    }
+    return YesNoVerifier(Weighing(answers), prompts.load("yes_no"))
+
+
+def voting(*texts, name=R4PVerifier):
+    engine = Recording(Line(reply="Patch 1: seen.", box_containing=texts, repeat=True))
+    return name(engine, prompts.load("r4p_group")), engine
+
+
+FALLING = {f"n{n}": 0.9 - n / 10 for n in range(8)}
+
+
+def test_the_better_half_goes_on_and_the_second_verdict_stands():
+    second, engine = voting("solution 3;")
+    verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT, votes=2)
+    seated = {seat for vote in verdict.votes if len(vote.seats) == 4 for seat in vote.seats}
+    assert seated == {"0", "1", "2", "3"}
+    assert [one.id for one in verdict.patches] == [one.id for one in EIGHT]
+    by_name = {one.id: one for one in verdict.patches}
+    assert by_name["3"].verdict is Verdict.CORRECT
+    assert by_name["3"].votes == VoteCount(correct=2)
+    assert by_name["0"].verdict is Verdict.INCORRECT  # though the first gave it 90 %
+    assert by_name["7"].reason.startswith("Not on the shortlist. The model gives YES 20%")
+    ranked = sorted(by_name, key=lambda one: by_name[one].score, reverse=True)
+    assert ranked[:4] == ["3", "0", "1", "2"]
+    assert (verdict.asked, len(verdict.votes), len(engine.requests)) == (10, 10, 2)
+    assert verdict.tokens.prompt > 80
+
+
+def test_three_go_on_however_few_there_are():
+    second, _ = voting("solution")
+    verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT[:4], votes=1)
+    shortlisted = [one.id for one in verdict.patches if "shortlist" not in one.reason]
+    assert shortlisted == ["0", "1", "2"]
+
+
+def test_progress_adds_up():
+    second, _ = voting("solution 3;")
+    told = []
+    HybridVerifier(weighing(**FALLING), second).verify(
+        ISSUE, EIGHT[:4], votes=2, on_vote=lambda *said: told.append(said)
+    )
+    assert told == [(4, 4), (6, 6)]
+
+
+def test_where_the_second_has_no_opinion_the_first_stands():
+    silent = R4PVerifier(Recording(Line(fail="boom", repeat=True)), prompts.load("r4p_group"))
+    verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
+    assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
+    assert verdict.patches[0].score == pytest.approx(0.9)
+
+
+def test_where_neither_has_one_nothing_is_claimed():
+    silent = R4PVerifier(Recording(Line(fail="boom", repeat=True)), prompts.load("r4p_group"))
+    verdict = HybridVerifier(silent, silent).verify(
+        ISSUE, [EIGHT[0], Patch(PatchId("e"), "")], votes=1
+    )
+    assert [one.verdict for one in verdict.patches] == [Verdict.UNSURE, Verdict.NOT_JUDGED]
+    assert [one.score for one in verdict.patches] == [None, None]
+
+
+def test_votes_of_an_earlier_run_count_once_each_where_they_belong():
+    first, _ = voting("solution 1;", name=PointwiseVerifier)
+    second, engine = voting("solution 1;")
+    hybrid = HybridVerifier(first, second)
+    earlier = hybrid.verify(ISSUE, EIGHT[:2], votes=2).votes
+    asked = len(engine.requests)
+    again = hybrid.verify(ISSUE, EIGHT[:2], votes=1, earlier=earlier)
+    assert again.votes[: len(earlier)] == earlier
+    assert len(again.votes) == len(earlier) + 2 + 1
+    assert len(engine.requests) - asked == 1
+    assert again.patches[1].votes == VoteCount(correct=3)
+
+
+def test_both_names_are_said_where_they_differ():
+    one, _ = voting("x")
+    other = weighing(n0=0.5)
+    assert HybridVerifier(one, one).engine.name == "scripted"
+    mixed = HybridVerifier(one, other).engine
+    assert mixed.model == "script"
+    assert mixed.prompt_fingerprint not in {
+        one.engine.prompt_fingerprint,
+        HybridVerifier(other, one).engine.prompt_fingerprint,
+    }
+    renamed = Recording()
+    renamed.model = "big"
+    big = R4PVerifier(renamed, prompts.load("r4p_group"))
+    assert HybridVerifier(one, big).engine.model == "script + big"
