@@ -64,6 +64,8 @@ class Fit:
     calibrator: Calibrator
     held_out: Floats
     """For each row, the probability by a fit that never saw its issue; NaN where there is none."""
+    held_out_thresholds: tuple[Thresholds, ...]
+    """For each row, the thresholds that other issues would have had chosen."""
     briers: Mapping[Kind, float]
     """Held-out Brier score of each kind; empty without enough history."""
 
@@ -74,17 +76,17 @@ def fit(of: Sequence[Row], *, fitted_at: str, targets: Targets | None = None) ->
     history = _history(told)
     if not history.is_enough:
         nothing = Calibrator(fitted_at, history)
-        return Fit(nothing, np.full(len(of), np.nan), {})
+        return Fit(nothing, np.full(len(of), np.nan), (nothing.thresholds,) * len(of), {})
     tried = {kind: held_out(of, kind) for kind in Kind}
     labels = np.asarray([row.correct for row in of], dtype=np.float64)
     briers = {kind: float(np.nanmean((found - labels) ** 2)) for kind, found in tried.items()}
     kind = min(Kind, key=lambda one: (briers[one], one is Kind.ISOTONIC))
-    known = ~np.isnan(tried[kind])
+    promised = targets or Targets()
     calibrator = replace(
         _fitted(told, kind, history, fitted_at),
-        thresholds=thresholds(tried[kind][known], labels[known], targets or Targets()),
+        thresholds=thresholds(tried[kind], labels, promised),
     )
-    return Fit(calibrator, tried[kind], briers)
+    return Fit(calibrator, tried[kind], _held_out_thresholds(of, tried[kind], promised), briers)
 
 
 def held_out(of: Sequence[Row], kind: Kind) -> Floats:
@@ -113,6 +115,19 @@ def thresholds(probabilities: Floats, labels: Floats, targets: Targets) -> Thres
     accepted = ((bound, labels[probabilities >= bound]) for bound in falling)
     rejected = ((bound, 1 - labels[probabilities <= bound]) for bound in rising)
     return Thresholds(_furthest(accepted, targets.accept), _furthest(rejected, targets.reject))
+
+
+def _held_out_thresholds(
+    of: Sequence[Row], probabilities: Floats, targets: Targets
+) -> tuple[Thresholds, ...]:
+    fold_of = _folds({row.issue for row in of})
+    folds = np.asarray([fold_of[row.issue] for row in of])
+    labels = np.asarray([row.correct for row in of], dtype=np.float64)
+    chosen = [
+        thresholds(probabilities[folds != fold], labels[folds != fold], targets)
+        for fold in range(FOLDS)
+    ]
+    return tuple(chosen[fold] for fold in folds)
 
 
 def _furthest(claims: Iterable[tuple[float, Floats]], target: float) -> float | None:
@@ -182,7 +197,7 @@ def _isotonic(logits: Floats, labels: NDArray[np.bool_]) -> tuple[tuple[float, f
 def judged_with(of: Sequence[Case], fitted: Fit) -> list[JudgedGroup]:
     """The groups as judged with the held-out probabilities of a fit on `rows(of)`: what people would have been shown."""
     found = [None if np.isnan(one) else float(one) for one in fitted.held_out]
-    return with_probabilities(of, found, fitted.calibrator.thresholds)
+    return with_probabilities(of, found, fitted.held_out_thresholds)
 
 
 def gains(of: Sequence[Case], fitted: Fit, targets: Targets) -> dict[str, dict[str, Any]]:

@@ -80,16 +80,16 @@ def without_consensus(of: Sequence[Case]) -> list[Case]:
 
 
 def with_probabilities(
-    of: Sequence[Case], probabilities: Sequence[float | None], thresholds: Thresholds
+    of: Sequence[Case],
+    probabilities: Sequence[float | None],
+    thresholds: Sequence[Thresholds],
 ) -> list[JudgedGroup]:
-    """The groups as they would have been judged with these probabilities, one for each row."""
-    left = iter(probabilities)
+    """The groups as they would have been judged with these probabilities and thresholds, one for each row."""
+    left = iter(zip(probabilities, thresholds, strict=True))
     return [
         replace(
             case.group,
-            patches=tuple(
-                _calibrated(patch, next(left), thresholds) for patch in case.group.patches
-            ),
+            patches=tuple(_calibrated(patch, *next(left)) for patch in case.group.patches),
         )
         for case in of
     ]

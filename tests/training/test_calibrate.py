@@ -11,9 +11,19 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from model.calibration import NO_HISTORY, Evidence, Kind, from_json
+from model.domain import Verdict
 from model.evaluation import run_file
+from model.thresholds import Thresholds
 from tests.model.evaluation.builders import judged_group
-from training.calibrate import Targets, fit, gains, held_out, main, thresholds
+from training.calibrate import (
+    Targets,
+    _held_out_thresholds,
+    fit,
+    gains,
+    held_out,
+    main,
+    thresholds,
+)
 from training.evidence import Row, cases, rows
 from training.reliability import diagram, wilson
 
@@ -127,6 +137,31 @@ def test_thresholds_claim_the_most_that_keeps_what_they_promise():
     assert (loose.correct, loose.incorrect) == (0.6, 0.4)
     never = thresholds(beliefs, labels, Targets(accept=0.99, reject=0.99))
     assert (never.correct, never.incorrect) == (None, None)
+
+
+def test_claims_keep_their_promise_on_new_issues():
+    calibrator = fit(drawn(400, stepped), fitted_at="now").calibrator
+    claimed = [
+        (calibrator.verdict(row.evidence), row.correct) for row in drawn(400, stepped, seed=9)
+    ]
+    accepted = [correct for verdict, correct in claimed if verdict is Verdict.CORRECT]
+    rejected = [not correct for verdict, correct in claimed if verdict is Verdict.INCORRECT]
+    assert len(accepted) > 200
+    assert np.mean(accepted) >= Targets().accept
+    assert len(rejected) > 200
+    assert np.mean(rejected) >= Targets().reject
+
+
+def test_the_thresholds_of_a_row_are_chosen_without_its_labels():
+    told = drawn(400, stepped)
+    probabilities = np.asarray([0.9 if row.evidence.score > 0.75 else 0.2 for row in told])
+    changed = [
+        Row(row.evidence, not row.correct, row.issue) if row.issue == "7" else row for row in told
+    ]
+    own = next(at for at, row in enumerate(told) if row.issue == "7")
+    one, other = (_held_out_thresholds(of, probabilities, Targets()) for of in (told, changed))
+    assert one[own] == other[own] == Thresholds(0.9, 0.2)
+    assert len(one) == len(told)
 
 
 def test_a_few_lucky_claims_promise_nothing():
