@@ -8,6 +8,7 @@ import pytest
 from github import Auth, Github, GithubIntegration
 
 from app.demo.standin.client import App, Repo, StandIn
+from tests.app.demo.standin.receiver import Receiver
 
 FILES = {
     "tool/core.py": "def size(items):\n    return len(items) + 1\n",
@@ -15,6 +16,7 @@ FILES = {
     ".github/r4p.yml": "mode: advisory\n",
 }
 VERSION = "2022-11-28"
+SECRET = "It's a Secret to Everybody"
 _numbers = count(1)
 _opened = []
 _shared = []
@@ -134,3 +136,19 @@ def make_scene(github, *, private=False, **app):
     registered = _make_app(github, number, **app)
     repo = github.create_repository(f"acme-{number}/tool", FILES, private=private)
     return Scene(github, registered, repo, github.install(registered, [repo]))
+
+
+@pytest.fixture
+def receiver():
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def hooked(github, receiver):
+    """A scene whose App delivers to the receiver; the deliveries of its making are forgotten."""
+    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    github.drain()
+    receiver.received.clear()
+    return made

@@ -1,5 +1,6 @@
 """A small real HTTP server that keeps the webhooks it gets and answers as it is told."""
 
+import json
 import threading
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -53,3 +54,8 @@ class Receiver:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+def bodies(receiver):
+    """What arrived, decoded, in order."""
+    return [json.loads(r.body) for r in receiver.received]
