@@ -48,8 +48,7 @@ def to_json(verdict: GroupVerdict, subject: Subject) -> dict[str, Json]:
             "model": verdict.engine.model,
             "prompt_fingerprint": verdict.engine.prompt_fingerprint,
         },
-        "votes": {"asked": verdict.asked, "valid": verdict.valid}
-        | ({"spared": verdict.spared} if verdict.spared else {}),
+        "votes": _votes(verdict),
         "tokens": {
             "prompt": verdict.tokens.prompt,
             "cached": verdict.tokens.cached,
@@ -61,6 +60,11 @@ def to_json(verdict: GroupVerdict, subject: Subject) -> dict[str, Json]:
             "overhead": round(max(0.0, verdict.total_seconds - verdict.engine_seconds), 3),
         },
     }
+
+
+def _votes(verdict: GroupVerdict) -> dict[str, Json]:
+    spared: dict[str, Json] = {"spared": verdict.spared} if verdict.spared else {}
+    return {"asked": verdict.asked, "valid": verdict.valid, **spared}
 
 
 def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
