@@ -9,6 +9,9 @@ from app.policy import BY_COMMAND
 from app.repo_config import Comments, Mode, RepoConfig, TriggerKind
 from model.domain import Verdict
 
+CLOSED = "the issue is closed"
+"""Why nothing is judged there, and no verdict that is ready is published: nobody waits for it any more."""
+
 CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 """Verdicts that say something about a patch."""
 
@@ -63,7 +66,7 @@ def should_evaluate(
     if kind not in config.triggers:
         return Wait(f"`triggers` in this repository's settings does not list `{kind}`")
     if not issue_is_open:
-        return Wait("the issue is closed")
+        return Wait(CLOSED)
     reasons = {candidate.number: _why_left_out(config, candidate) for candidate in candidates}
     kept = tuple(number for number, reason in reasons.items() if reason is None)
     left_out = tuple(LeftOut(number, reason) for number, reason in reasons.items() if reason)

@@ -1,6 +1,6 @@
 """Collect the rival pull requests of an issue: one question to GitHub, one git fetch, one snapshot."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -9,7 +9,7 @@ from app import comments, links
 from app.db.session import transaction
 from app.db.store import candidates, evaluations, groups, jobs
 from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation
+from app.db.store.evaluations import Evaluation, NewEvaluation
 from app.db.store.groups import PullRow, StoredRepository
 from app.github import links as github_links
 from app.github.auth import Purpose, Scope
@@ -47,6 +47,20 @@ class _Rivals:
     candidates: tuple[Candidate, ...]
     """Of the pull requests that are open and ready, in their order."""
 
+    def snapshot(self, group: int, trigger: str, go: Go) -> NewEvaluation:
+        """What is judged from here on, whatever changes on GitHub."""
+        return NewEvaluation(
+            group=group,
+            trigger=trigger,
+            mode=self.settings.config.mode.value,
+            votes=self.settings.config.votes,
+            title=self.facts.title,
+            body=self.facts.body,
+            candidates=tuple(c for c in self.candidates if c.pull in go.candidates),
+            left_out=go.left_out,
+            all_links_read=self.facts.is_complete,
+        )
+
     def decide(self, trigger: str) -> Go | Wait:
         """Whether to judge them now."""
         by_pull = {candidate.pull: candidate for candidate in self.candidates}
@@ -56,7 +70,7 @@ class _Rivals:
                 author=pull.author.login if pull.author else "",
                 is_open=pull.state is State.OPEN,
                 is_draft=pull.is_draft,
-                paths=_paths(by_pull.get(pull.number)),
+                paths=_paths(by_pull.get(pull.number)) if self.settings.config.paths else (),
             )
             for pull in self.pulls
         ]
@@ -89,18 +103,18 @@ class EvaluateIssueHandler:
         for candidate in rivals.candidates:
             if candidate.diff is None or FILE in candidate.diff:
                 config_check.look(self.replies.publisher, stored.ref, candidate.pull)
-        decision = rivals.decide(job.trigger)
         with context.transaction() as connection:
             group = _store(connection, stored.ref, rivals)
+            newest = evaluations.newest(connection, group, "collected", "verified", "published")
+            decision = rivals.decide(_trigger(job, newest))
             if isinstance(decision, Go):
                 groups.set_waiting(connection, group, None)
-                context.enqueue(connection, _submit(connection, job, group, rivals, decision))
+                new = rivals.snapshot(group, _trigger(job, newest), decision)
+                context.enqueue(connection, [*_submit(connection, job, new, newest)])
             else:
                 groups.set_waiting(connection, group, decision.reason)
-                # Of an issue that was closed meanwhile, or of rivals that are none any more;
-                # a command needs fewer of them, and what it asked for is judged all the same.
-                spare = BY_COMMAND if isinstance(rivals.decide(BY_COMMAND), Go) else None
-                _stop(connection, evaluations.take_back(connection, group, spare=spare))
+                # Of an issue that was closed meanwhile, or of rivals that are none any more.
+                _stop(connection, evaluations.take_back(connection, group))
         if isinstance(decision, Wait) and job.asked_in is not None:
             complete = rivals.facts.is_complete
             body = comments.waiting_reply(job.asked_in, decision, all_links_read=complete)
@@ -234,36 +248,41 @@ def _row(pull: PullFacts) -> PullRow:
     )
 
 
+def _is_wish(evaluation: Evaluation | None) -> bool:
+    """Whether a person who asked for this evaluation still waits for its verdict."""
+    if evaluation is None or evaluation.state == "published":
+        return False
+    return evaluation.trigger == BY_COMMAND
+
+
+def _trigger(job: EvaluateIssue, newest: Evaluation | None) -> str:
+    """What came in between takes over a wish that is not fulfilled: it must not lose it."""
+    return BY_COMMAND if _is_wish(newest) else job.trigger
+
+
 def _submit(
-    connection: Connection, job: EvaluateIssue, group: int, rivals: _Rivals, go: Go
-) -> list[Planned]:
+    connection: Connection, job: EvaluateIssue, new: NewEvaluation, newest: Evaluation | None
+) -> Iterator[Planned]:
     """Freeze the snapshot, unless exactly this one is judged already and nobody asked again."""
-    settings = rivals.settings.config
-    new = NewEvaluation(
-        group=group,
-        trigger=job.trigger,
-        mode=settings.mode.value,
-        votes=settings.votes,
-        title=rivals.facts.title,
-        body=rivals.facts.body,
-        candidates=tuple(c for c in rivals.candidates if c.pull in go.candidates),
-        left_out=go.left_out,
-        all_links_read=rivals.facts.is_complete,
-    )
-    newest = evaluations.newest(connection, group, "collected", "verified", "published")
-    if newest is not None and job.trigger != BY_COMMAND and newest.answers(new):
-        return [] if newest.state != "verified" else [_publish(job, newest.id)]
+    asks_again = job.trigger == BY_COMMAND and not _is_wish(newest)
+    if newest is not None and newest.answers(new) and not asks_again:
+        yield from _go_on(job, newest)
+        return
     created = evaluations.create(connection, job.repository, new)
     _stop(connection, created.superseded)
-    verify = VerifyGroup(job.installation, job.repository, job.issue, created.id)
-    return [Planned(verify)]
+    yield Planned(VerifyGroup(job.installation, job.repository, job.issue, created.id))
+
+
+def _go_on(job: EvaluateIssue, newest: Evaluation) -> Iterator[Planned]:
+    """What is made of it next, in case that was kept from happening."""
+    place = (job.installation, job.repository, job.issue)
+    match newest.state:
+        case "collected":
+            yield Planned(VerifyGroup(*place, newest.id))
+        case "verified":
+            yield Planned(PublishVerdict(*place, newest.id))
 
 
 def _stop(connection: Connection, replaced: Sequence[EvaluationId]) -> None:
     """Judge them no further."""
     jobs.supersede(connection, [VerifyGroup.key_of(old) for old in replaced])
-
-
-def _publish(job: EvaluateIssue, evaluation: EvaluationId) -> Planned:
-    """Made and not seen: its publishing was kept from happening."""
-    return Planned(PublishVerdict(job.installation, job.repository, job.issue, evaluation))

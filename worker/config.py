@@ -51,6 +51,11 @@ def last_good(stored_text: str | None) -> RepoConfig:
     return WITHOUT_FILE if isinstance(found, ConfigError) else found
 
 
+def quiet_seconds(stored_text: str | None, least: float) -> float:
+    """How long nothing shall have happened to an issue before it is looked at (pure)."""
+    return max(last_good(stored_text).quiet_minutes * 60.0, least)
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshConfigHandler:
     """Reads `.github/r4p.yml` after a push that touched it, and when the App is installed."""

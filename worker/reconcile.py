@@ -29,6 +29,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
+from worker.config import quiet_seconds
 from worker.context import Context
 from worker.verify import document
 from worker.views import NOT_FINISHED
@@ -42,6 +43,8 @@ class ReconcileHandler:
     """Compares the open pull requests of a repository with those known. Free when nothing changed."""
 
     github: GitHub
+    least_quiet_seconds: float
+    """A burst of events on one issue is one evaluation: what waits for its end is not hurried."""
 
     def __call__(self, context: Context, job: Reconcile) -> None:
         """Plan what a missed webhook would have led to."""
@@ -51,12 +54,15 @@ class ReconcileHandler:
         if stored is None or stored.suspended:
             return
         found = client.open_pulls(self.github, stored.ref) or ()
+        quiet = quiet_seconds(stored.config_text, self.least_quiet_seconds)
         missed = missed_pulls(found, heads, datetime.now(UTC))
         with context.transaction() as connection:
             for pull in missed:
                 issues = groups.issues_of_pull(connection, job.repository, pull)
                 again = [
-                    Planned(EvaluateIssue(job.installation, job.repository, issue, "reconcile"))
+                    Planned(
+                        EvaluateIssue(job.installation, job.repository, issue, "reconcile"), quiet
+                    )
                     for issue in issues
                 ]
                 locate = Planned(LocateIssues(job.installation, job.repository, pull))

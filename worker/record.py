@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from app import repo_config
 from app.db.store import groups, mirror, outcome_events, outcomes
 from app.events import GHOST, Event, Ignored, RepositoryEvent, parse
 from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
 from app.jobs import MeasureSurvival, Planned, RecordEvent, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
 from app.policy import KnownLinks, follow_ups
-from app.repo_config import WITHOUT_FILE, ConfigError, RepoConfig
+from worker.config import quiet_seconds
 from worker.context import Context
 
 SURVIVAL_DAYS = (7, 30, 90)
@@ -80,11 +79,12 @@ class RecordEventHandler:
     def _known(self, connection: Connection, event: Event) -> KnownLinks:
         if not isinstance(event, RepositoryEvent):
             return KnownLinks()
-        config = _config(connection, event.repository.id)
+        stored = groups.repository(connection, event.repository.id)
+        text = stored.config_text if stored else None
         return KnownLinks(
             issues=mirror.linked_issues(connection, event),
             host=self.host,
-            quiet_seconds=max(config.quiet_minutes * 60.0, self.least_quiet_seconds),
+            quiet_seconds=quiet_seconds(text, self.least_quiet_seconds),
         )
 
 
@@ -114,11 +114,3 @@ def ask_permissions(repository: RepositoryRef, events: Sequence[OutcomeEvent]) -
         Planned(ResolvePermission(repository.installation, repository.id, actor))
         for actor in sorted(people)
     ]
-
-
-def _config(connection: Connection, number: RepositoryId) -> RepoConfig:
-    """The last good configuration; the one for no file where there is none."""
-    stored = groups.repository(connection, number)
-    text = stored.config_text if stored else None
-    found = repo_config.parse(text) if text else WITHOUT_FILE
-    return WITHOUT_FILE if isinstance(found, ConfigError) else found

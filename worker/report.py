@@ -16,7 +16,7 @@ from app.github.facts import Heads, State
 from app.github.publisher import CheckAction, CheckDraft, CommentDraft, Publisher
 from app.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from app.jobs import EvaluateIssue, Planned, PublishVerdict
-from app.judging import publication
+from app.judging import CLOSED, publication
 from worker.config import last_good
 from worker.context import Context
 from worker.views import verdict_view
@@ -32,7 +32,7 @@ class PublishVerdictHandler:
     """How long to wait before a head that moved is looked at again."""
 
     def __call__(self, context: Context, job: PublishVerdict) -> None:
-        """Publish, unless a newer verdict is out; a head that moved meanwhile is judged anew."""
+        """Publish, unless a newer verdict is out or the issue was closed; a moved head is judged anew."""
         with transaction(context.database) as connection:
             stored = groups.repository(connection, job.repository)
             evaluation = evaluations.load(connection, job.evaluation)
@@ -46,6 +46,12 @@ class PublishVerdictHandler:
             # A newer verdict is out, or the issue is gone.
             with context.transaction() as connection:
                 evaluations.mark_superseded(connection, evaluation.id)
+            return
+        if heads.issue is State.CLOSED:
+            with context.transaction() as connection:
+                groups.set_waiting(connection, evaluation.group, CLOSED)
+                if evaluation.state == "verified":
+                    evaluations.mark_superseded(connection, evaluation.id)
             return
         context.check()
         moved = self._publish(stored, evaluation, heads)

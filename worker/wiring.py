@@ -181,7 +181,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     ResolvePermission: lambda parts: ResolvePermissionHandler(parts.github),
     PollReactions: lambda parts: PollReactionsHandler(parts.github),
     MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
-    Reconcile: lambda parts: ReconcileHandler(parts.github),
+    Reconcile: lambda parts: ReconcileHandler(parts.github, parts.pace.debounce_seconds),
     PurgeData: lambda _parts: PurgeDataHandler(),
     ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts),
     TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts),

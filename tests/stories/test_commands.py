@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.stories.verdicts import ADVISORY
+
 pytestmark = pytest.mark.services
 
 DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
@@ -27,6 +29,59 @@ def test_verify_judges_a_single_pull_request_and_asking_twice_adds_votes(story):
     assert story.verdict(issue).agreement[only] == "4 of 4"
     assert story.reactions(issue, first) == story.reactions(only, second) == DONE
     assert story.answer(issue, first) == story.answer(only, second) == ""
+
+
+def test_two_who_ask_at_the_same_moment_are_both_answered(story):
+    issue = story.issue()
+    story.stage.standin.hold_webhooks()
+    asked = [story.repo.comment(issue, "/r4p verify", "maintainer") for _ in range(2)]
+    story.stage.standin.release()
+    story.settle()
+    for comment in asked:
+        assert "Not judged: No pull request can be judged" in story.answer(issue, comment)
+        assert story.reactions(issue, comment) == DONE
+
+
+def test_asking_while_events_come_in_gives_one_verdict_on_the_newest_heads(story):
+    issue = story.issue("Area is wrong, and the engine ponders")
+    pulls = [story.rival(issue, result) for result in ("w - h", "w + h + 1")]
+    story.stage.standin.hold_webhooks()
+    asked = [story.repo.comment(issue, "/r4p verify", "maintainer") for _ in range(2)]
+    story.push(pulls[0], "w * h")
+    story.stage.standin.release()
+    asked.append(story.repo.comment(issue, "/r4p verify", "maintainer"))
+    story.push(pulls[1], "h * w")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, "changed since" in said.body) == (dict.fromkeys(pulls, "Correct"), False)
+    assert [story.check(pull).conclusion for pull in pulls] == ["success", "success"]
+    assert [story.reactions(issue, comment) for comment in asked] == [DONE] * 3
+    assert {*story.evaluations()} <= {"superseded", "published"}
+
+
+def test_an_event_does_not_take_back_what_somebody_asked_for(tell):
+    story = tell(ADVISORY + "triggers: [command]\n")
+    issue = story.issue("Area is wrong, and the engine ponders")
+    only = story.rival(issue, "w * h")
+    story.settle()
+    asked = story.repo.comment(issue, "/r4p verify", "maintainer")
+    story.wait_for(lambda: story.evaluations() == ["collected"])
+    story.repo.edit_pr(only, body=f"Fixes #{issue}, in other words")
+    story.settle()
+    assert story.verdict(issue).rows == {only: "Correct"}
+    assert story.reactions(issue, asked) == DONE
+
+
+def test_in_shadow_mode_who_asked_is_answered_though_a_head_moved(tell):
+    story = tell(ADVISORY.replace("advisory", "shadow"))
+    issue = story.issue("Area is wrong, and the engine ponders")
+    only = story.rival(issue, "w - h")
+    story.settle()
+    story.repo.comment(issue, "/r4p verify", "maintainer")
+    story.wait_for(lambda: story.evaluations() == ["collected"])
+    story.push(only, "w * h")
+    story.settle()
+    assert story.verdict(issue).rows == {only: "Correct"}
 
 
 def test_verify_with_nothing_to_judge_says_so(story):

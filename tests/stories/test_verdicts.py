@@ -99,6 +99,37 @@ def test_a_push_after_the_verdict_is_judged_anew_in_the_same_comment(story):
     assert len(story.checks_of(story.repo.head(second))) == 1
 
 
+def test_an_issue_closed_while_it_is_judged_gets_no_verdict_until_it_is_open_again(story):
+    issue = story.issue("Area is wrong, and the engine ponders")
+    pulls = [story.rival(issue, result) for result in ("w * h", "w - h")]
+    story.wait_for(lambda: story.evaluations() == ["collected"])
+    story.stage.standin.hold_webhooks()
+    story.repo.close(issue)
+    story.wait_for(lambda: story.evaluations() == ["superseded"])
+    assert story.is_silent(issue)
+    story.stage.standin.release()
+    story.settle()
+    asked = story.command(issue, "/r4p status", author="reader")
+    assert "Not judged yet. The issue is closed." in story.answer(issue, asked)
+    assert [story.checks_of(story.repo.head(pull)) for pull in pulls] == [[], []]
+    story.repo.reopen(issue)
+    story.settle()
+    assert list(story.verdict(issue).rows) == pulls
+
+
+def test_a_verdict_that_could_not_be_published_is_withdrawn_when_the_issue_closes(story):
+    story.breaks("POST /issues/*/comments", "502")
+    issue = story.issue()
+    for result in ("w * h", "w - h"):
+        story.rival(issue, result)
+    story.wait_for(lambda: story.postponed("publish_verdict"))
+    assert story.evaluations() == ["verified"]
+    story.repo.close(issue)
+    story.wait_for(lambda: story.evaluations() == ["superseded"])
+    story.let_pass(120)
+    assert (story.is_silent(issue), story.waiting(issue)) == (True, "the issue is closed")
+
+
 def test_a_force_push_is_judged_by_what_the_head_is_now(story):
     issue, (first, _) = story.judged("w - h", "w + h + 1")
     story.push(first, "h * w", force=True)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from app.db.session import transaction
 from app.db.store import groups, outcomes
-from app.db.tables import outcome_events, repositories
+from app.db.tables import evaluations, outcome_events, repositories
 from app.demo.standin.client import StandIn
 from app.identifiers import PullNumber
 from app.jobs import (
@@ -127,6 +127,66 @@ def test_what_a_person_asked_for_is_taken_back_only_where_they_would_be_refused(
     assert twice(collecting(scene), arrange, scene.stored) == left
 
 
+def test_a_verdict_that_is_not_published_is_taken_back_when_the_issue_is_closed(twice, scene):
+    def arrange(database):
+        scene.begin(*RESULTS)
+        wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+        carry_out(database, collecting(scene), wanted)
+        (verify,) = waiting(database)
+        carry_out(database, verifying(), verify)
+        scene.repo.close(scene.issue)
+        return replace(wanted, trigger="issue")
+
+    left = twice(collecting(scene), arrange, lambda _: scene.stored()[0])
+    assert left == ["superseded"]
+
+
+def test_nothing_is_published_on_a_closed_issue(twice, scene):
+    def arrange(database):
+        scene.begin(*RESULTS)
+        verify = scene.collected()
+        carry_out(database, verifying(), verify)
+        scene.repo.close(scene.issue)
+        return PublishVerdict(scene.installation, scene.id, scene.issue, verify.evaluation)
+
+    def observe(database):
+        with transaction(database) as connection:
+            waits = groups.group_of(connection, scene.id, scene.issue).waiting
+        return scene.shown(), scene.stored()[0], waits
+
+    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0)
+    left = twice(handler, arrange, observe)
+    assert left == (([], [[], []], []), ["superseded"], "the issue is closed")
+
+
+def test_a_head_that_moves_does_not_lose_what_a_person_asked_for(twice, scene):
+    def arrange(database):
+        scene.begin("w * h")
+        asked = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", 900)
+        carry_out(database, collecting(scene), asked)
+        scene.repo.push(scene.pulls[0], files=area("h * w"))
+        return replace(asked, trigger="moved_head", asked_in=None)
+
+    def observe(database):
+        with transaction(database) as connection:
+            query = select(evaluations.c.state, evaluations.c.trigger).order_by(evaluations.c.id)
+            return [tuple(row) for row in connection.execute(query)]
+
+    left = twice(collecting(scene), arrange, observe)
+    assert left == [("superseded", "command"), ("collected", "command")]
+
+
+def test_two_who_ask_share_one_evaluation(twice, scene):
+    def arrange(database):
+        scene.begin("w * h")
+        asked = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", 900)
+        carry_out(database, collecting(scene), asked)
+        return replace(asked, asked_in=901)
+
+    left = twice(collecting(scene), arrange, scene.stored)
+    assert left == (["collected"], 0, ["verify_group"])
+
+
 def test_verifying_stores_each_vote_once(twice, scene):
     def arrange(_database):
         scene.begin(*RESULTS)
@@ -221,7 +281,7 @@ def test_looking_for_missed_pull_requests_plans_each_once(twice, scene):
         scene.repo.open_pr("Another", f"Fixes #{scene.issue}", files=area("w"))
         return Reconcile(scene.installation, scene.id)
 
-    left = twice(ReconcileHandler(scene.github), arrange, lambda _: sorted(scene.stored()[2]))
+    left = twice(ReconcileHandler(scene.github, 0.0), arrange, lambda _: sorted(scene.stored()[2]))
     assert left == ["evaluate_issue", "locate_issues"]
 
 

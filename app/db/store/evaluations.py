@@ -93,16 +93,7 @@ class Created:
 
 def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> Created:
     """Freeze a snapshot. Older ones of the group that are not yet published are superseded."""
-    replaced = connection.execute(
-        update(evaluations)
-        .where(
-            evaluations.c.group_id == new.group,
-            evaluations.c.state.in_(("collected", "verified")),
-        )
-        .values(state="superseded")
-        .returning(evaluations.c.id)
-    )
-    superseded = tuple(EvaluationId(row.id) for row in replaced)
+    superseded = take_back(connection, new.group)
     statement = (
         insert(evaluations)
         .values(
@@ -131,18 +122,11 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
     return Created(identity, superseded)
 
 
-def take_back(connection: Connection, group: int, *, spare: str | None) -> tuple[EvaluationId, ...]:
-    """Supersede what was submitted of a group and isn't judged yet. Returns which those were.
-
-    What was submitted by the trigger `spare` stays; None: nothing does.
-    """
+def take_back(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
+    """Supersede what was submitted of a group and isn't published yet. Returns which those were."""
     taken = connection.execute(
         update(evaluations)
-        .where(
-            evaluations.c.group_id == group,
-            evaluations.c.state == "collected",
-            evaluations.c.trigger.is_distinct_from(spare),
-        )
+        .where(evaluations.c.group_id == group, evaluations.c.state.in_(("collected", "verified")))
         .values(state="superseded")
         .returning(evaluations.c.id)
     )

@@ -1,0 +1,64 @@
+"""What a missed webhook would have led to is planned like any other event: when a burst is over."""
+
+import pytest
+from sqlalchemy import text
+
+from app.db.session import transaction
+from app.db.store import groups, jobs
+from app.demo.standin.client import StandIn
+from app.jobs import EvaluateIssue, Planned, Reconcile
+from tests.worker.attempts import carry_out
+from tests.worker.scenery import CONFIG, Scenery, area
+from worker.reconcile import ReconcileHandler
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def scene(database, tmp_path):
+    with StandIn.start(tmp_path / "github") as standin:
+        standin.hold_webhooks()
+        app = standin.register_app(webhook_url="http://127.0.0.1:9/hook")
+        made = Scenery(standin, app, database, tmp_path / "checkouts")
+        made.begin("w * h")
+        made.collected()
+        yield made
+        made.github.close()
+
+
+def waits(scene, least=10.0):
+    """After a push that no webhook told of and a look: how long the issue's evaluations wait in all."""
+    scene.repo.push(scene.pulls[0], files=area("h * w"))
+    handler = ReconcileHandler(scene.github, least)
+    carry_out(scene.database, handler, Reconcile(scene.installation, scene.id))
+    seconds = "round(extract(epoch from run_after - created_at))"
+    with transaction(scene.database) as connection:
+        query = f"select {seconds} from jobs where kind = 'evaluate_issue'"
+        return [int(found) for found in connection.scalars(text(query))]
+
+
+def wanted(scene, delay):
+    with transaction(scene.database) as connection:
+        job = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+        jobs.enqueue(connection, [Planned(job, delay)])
+
+
+def test_an_evaluation_that_nobody_planned_waits_as_after_an_event(scene):
+    assert waits(scene) == [10]
+
+
+def test_the_repositorys_own_quiet_time_holds_here_too(scene):
+    with transaction(scene.database) as connection:
+        config = CONFIG.replace("quiet_minutes: 0", "quiet_minutes: 5")
+        groups.save_config(connection, scene.id, text=config, error=None)
+    assert waits(scene) == [300]
+
+
+def test_an_evaluation_that_waits_is_never_brought_forward(scene):
+    wanted(scene, delay=90.0)
+    assert waits(scene) == [90]
+
+
+def test_an_evaluation_that_is_due_stays_due(scene):
+    wanted(scene, delay=0.0)
+    assert waits(scene) == [0]
