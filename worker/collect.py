@@ -236,15 +236,10 @@ def _store(connection: Connection, repository: RepositoryRef, rivals: _Rivals) -
 def _row(pull: PullFacts) -> PullRow:
     return PullRow(
         number=pull.number,
-        title=pull.title,
-        author=pull.author.login if pull.author else None,
-        author_is_bot=pull.author is not None and pull.author.is_bot,
         state=pull.state.value,
-        is_draft=pull.is_draft,
         head_sha=pull.head_sha,
         base_sha=pull.base_sha,
         base_ref=pull.base_ref,
-        merged_at=pull.merged_at,
     )
 
 

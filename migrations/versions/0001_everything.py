@@ -393,9 +393,6 @@ def upgrade() -> None:
         "pull_requests",
         sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("title", sa.Text(), server_default="", nullable=False),
-        sa.Column("author", sa.Text(), nullable=True),
-        sa.Column("author_is_bot", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column(
             "state",
             sa.Text(),
@@ -403,12 +400,9 @@ def upgrade() -> None:
             nullable=False,
             comment="open, closed or merged",
         ),
-        sa.Column("is_draft", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.Column("head_sha", sa.Text(), nullable=False),
         sa.Column("base_sha", sa.Text(), nullable=False),
         sa.Column("base_ref", sa.Text(), server_default="", nullable=False),
-        sa.Column("merge_sha", sa.Text(), nullable=True),
-        sa.Column("merged_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column(
             "updated_at",
             sa.DateTime(timezone=True),

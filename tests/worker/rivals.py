@@ -53,11 +53,7 @@ class World:
         rows = [
             PullRow(
                 PullNumber(pull.number),
-                "",
-                "contributor",
-                False,
                 "open",
-                False,
                 CommitSha(pull.head_sha),
                 CommitSha(pull.base_sha),
                 pull.base_ref,

@@ -167,11 +167,7 @@ class Scenery:
 def _row(pull):
     return PullRow(
         pull.number,
-        "Fix",
-        "contributor",
-        False,
         pull.state,
-        pull.draft,
         pull.head_sha,
         pull.base_sha,
         pull.base_ref,

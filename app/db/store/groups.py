@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.postgresql import insert
@@ -33,16 +32,11 @@ class PullRow:
     """A pull request's present state, as last read from GitHub."""
 
     number: PullNumber
-    title: str
-    author: str | None
-    author_is_bot: bool
     state: str
     """`open`, `closed` or `merged`."""
-    is_draft: bool
     head_sha: CommitSha
     base_sha: CommitSha
     base_ref: str
-    merged_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +131,10 @@ def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[P
     """Bring pull requests up to date."""
     for pull in pulls:
         values = {
-            "title": pull.title,
-            "author": pull.author,
-            "author_is_bot": pull.author_is_bot,
             "state": pull.state,
-            "is_draft": pull.is_draft,
             "head_sha": pull.head_sha,
             "base_sha": pull.base_sha,
             "base_ref": pull.base_ref,
-            "merged_at": pull.merged_at,
         }
         connection.execute(
             insert(pull_requests)

@@ -179,8 +179,7 @@ def _pull(connection: Connection, event: PullRequestEvent, received_at: datetime
     )
     latest = func.greatest(pull_requests.c.updated_at, at)
     if event.merged:
-        merged = {"state": "merged", "merged_at": at, "merge_sha": event.merge_commit}
-        connection.execute(here.values(**merged, updated_at=latest))
+        connection.execute(here.values(state="merged", updated_at=latest))
         return
     state = "closed" if event.action == PullAction.CLOSED else "open"
     # GitHub's times are whole seconds.

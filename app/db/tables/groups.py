@@ -1,6 +1,6 @@
 """Tables of who is compared with whom."""
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Table, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Table, Text, UniqueConstraint
 
 from app.db.tables.columns import identity, metadata, moment, now
 
@@ -76,16 +76,10 @@ pull_requests = Table(
         primary_key=True,
     ),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("title", Text, nullable=False, server_default=""),
-    Column("author", Text),
-    Column("author_is_bot", Boolean, nullable=False, server_default=text("false")),
     Column("state", Text, nullable=False, server_default="open", comment="open, closed or merged"),
-    Column("is_draft", Boolean, nullable=False, server_default=text("false")),
     Column("head_sha", Text, nullable=False),
     Column("base_sha", Text, nullable=False),
     Column("base_ref", Text, nullable=False, server_default=""),
-    Column("merge_sha", Text),
-    moment("merged_at"),
     now("updated_at"),
 )
 

@@ -70,4 +70,4 @@ def count(connection, table):
 
 
 def _pull(pull):
-    return PullRow(pull, f"Fix {pull}", "noor", False, "open", False, head_of(pull), BASE, "main")
+    return PullRow(pull, "open", head_of(pull), BASE, "main")
