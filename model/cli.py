@@ -234,6 +234,7 @@ def _read(
 def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
     texts = [("the issue", safe_issue(issue.text))]
     texts += [(f"patch {one.id}", safe_patch(one.diff)) for one in patches]
+    texts += [(f"trajectory of {one.id}", safe_patch(one.trajectory or "")) for one in patches]
     for where, safe in texts:
         if safe.tricks:
             found = ", ".join(
@@ -259,9 +260,10 @@ def _show(verdict: GroupVerdict) -> None:
     for one in verdict.patches:
         out.print(Text(visible(f"{one.id}: {one.reason}")))
     spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
+    forced = f" ({verdict.forced} only when asked again)" if verdict.forced else ""
     out.print(
         Text(
-            f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{spared}, "
+            f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
             f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
         )
     )

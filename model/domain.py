@@ -145,3 +145,8 @@ class GroupVerdict:
     def valid(self) -> int:
         """How many votes could be read."""
         return sum(vote.correct is not None for vote in self.votes)
+
+    @property
+    def forced(self) -> int:
+        """How many votes answered only when their reply was continued from an opened box."""
+        return sum(vote.forced and vote.correct is not None for vote in self.votes)

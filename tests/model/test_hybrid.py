@@ -3,7 +3,18 @@
 import pytest
 
 from model import prompts
-from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
+from model.domain import (
+    Coverage,
+    EngineInfo,
+    GroupVerdict,
+    Issue,
+    Patch,
+    PatchId,
+    PatchVerdict,
+    Tokens,
+    Verdict,
+    VoteCount,
+)
 from model.engines.scripted import Line
 from model.verifiers.hybrid import HybridVerifier
 from model.verifiers.pointwise import PointwiseVerifier
@@ -93,6 +104,41 @@ def test_votes_of_an_earlier_run_count_once_each_where_they_belong():
     assert len(again.votes) == len(earlier) + 2 + 1
     assert len(engine.requests) - asked == 1
     assert again.patches[1].votes == VoteCount(correct=3)
+
+
+class TestsRun:
+    """An execution-based verifier in the making: the share of tests that each patch passes, without an engine."""
+
+    __test__ = False
+    engine = EngineInfo("pytest", "8 tests", "0" * 12)
+
+    def __init__(self, **passing):
+        self.passing = {name.lstrip("n"): share for name, share in passing.items()}
+
+    def verify(self, _issue, candidates, *, votes, earlier=(), on_vote=None, keep_going=None):
+        patches = tuple(
+            PatchVerdict(
+                one.id,
+                Verdict.CORRECT if self.passing[one.id] == 1 else Verdict.INCORRECT,
+                VoteCount(),
+                f"{self.passing[one.id]:.0%} of the tests pass",
+                Coverage(1, 1),
+                score=self.passing[one.id],
+            )
+            for one in reversed(candidates)  # answers come as they are ready
+        )
+        parts = tuple((one.id,) for one in candidates)
+        return GroupVerdict(patches, self.engine, tuple(earlier), 0, parts, Tokens(), 0, 0)
+
+
+def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties():
+    tests = TestsRun(n0=0.5, n1=1, n2=1, n3=0.5)
+    verdict = HybridVerifier(weighing(**FALLING), tests).verify(ISSUE, EIGHT, votes=1)
+    scores = {one.id: one.score for one in verdict.patches}
+    assert sorted(scores, key=scores.get, reverse=True)[:4] == ["1", "2", "0", "3"]
+    assert verdict.patches[1].reason == "100% of the tests pass"
+    assert verdict.engine.name == "scripted + pytest"
+    assert verdict.patches[5].verdict is Verdict.INCORRECT  # 40 %, by the first alone
 
 
 def test_both_names_are_said_where_they_differ():
