@@ -4,12 +4,20 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from model import catalog
@@ -95,8 +103,11 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     try:
         catalog.composition(verifier)
         read = _groups(groups, limit)
-        with judges.opened(verifier, choice, votes) as judge:
-            judged = _judged(read, judge, kept)
+        with _progress(len(read)) as (say, advance):
+            told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
+            with judges.opened(verifier, told, votes) as judge:
+                say("groups judged")
+                judged = _judged(read, judge, kept, advance)
     except (BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
         _stop(Exit.USAGE, str(error))
     except ModelError as error:
@@ -126,27 +137,34 @@ def _groups(path: Path, limit: int | None) -> "list[LabelledGroup]":
 
 
 def _judged(
-    groups: "Sequence[LabelledGroup]", judge: "Judge", kept: Path | None
+    groups: "Sequence[LabelledGroup]",
+    judge: "Judge",
+    kept: Path | None,
+    advance: Callable[[int], None],
 ) -> "list[JudgedGroup]":
     from model.evaluation import run, run_file
 
-    with run_file.opened(kept) if kept else nullcontext() as file, _progress(len(groups)) as show:
-        return run.run(groups, judge, file, show)
+    with run_file.opened(kept) if kept else nullcontext() as file:
+        return run.run(groups, judge, file, advance)
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; nothing where stderr is a file."""
+def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
+    """Says on a terminal what is going on, and how many groups are done; nothing where stderr is a file."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     shown = _stderr.is_terminal
     with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
-        task = bar.add_task("groups judged", total=total)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task("starting", total=total)
+        yield (
+            lambda said: bar.update(task, description=said),
+            lambda done: bar.update(task, completed=done),
+        )
 
 
 def _tell(judged: "Sequence[JudgedGroup]", kept: Path | None, *, json_output: bool) -> None:
