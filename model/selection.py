@@ -17,6 +17,8 @@ SAMPLES = 1000
 """Subsamples that R2E-Gym's Best@K averages over."""
 _TIE_BREAK = 0.01
 """Weight of the first verifier beside the second: enough to part ties, too little to turn a vote."""
+_SETTLED = 0.1
+"""Scores below this are left to those that the second verifier was not asked about."""
 
 Scores = Mapping[PatchId, float | None]
 
@@ -47,19 +49,15 @@ def survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
 def composed(first: Scores, second: Scores) -> dict[PatchId, float | None]:
     """One ranking of two: by the second where it has an opinion, ties parted by the first, all others below.
 
-    `second` holds those that were put before the second verifier. Where that one has no opinion, the first's stands.
+    `second` holds those that were put before the second verifier; they share the scores from _SETTLED on, whoever
+    else is in the group. Where the second has no opinion, the first's stands.
     """
-    settled = {
-        one: _blend(first[one] if score is None else score, first[one])
-        for one, score in second.items()
-    }
-    floor = min((score for score in settled.values() if score is not None), default=1.0)
-    others = {
-        one: None if score is None else floor * score * (1 - _TIE_BREAK)
+    return {
+        one: _settled(score if second[one] is None else second[one], score)
+        if one in second
+        else _below(score)
         for one, score in first.items()
-        if one not in settled
     }
-    return {one: (settled | others)[one] for one in first}
 
 
 def best(scores: Scores) -> tuple[PatchId, ...]:
@@ -118,10 +116,15 @@ def _print(patch: Patch) -> str | None:
         return None
 
 
-def _blend(score: float | None, other: float | None) -> float | None:
-    if score is None or other is None:
-        return score
-    return (score + _TIE_BREAK * other) / (1 + _TIE_BREAK)
+def _settled(score: float | None, other: float | None) -> float | None:
+    if score is None:
+        return None
+    blend = score if other is None else (score + _TIE_BREAK * other) / (1 + _TIE_BREAK)
+    return _SETTLED + (1 - _SETTLED) * blend
+
+
+def _below(score: float | None) -> float | None:
+    return None if score is None else _SETTLED * (1 - _TIE_BREAK) * score
 
 
 def _rank(score: float | None) -> float:

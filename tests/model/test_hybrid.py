@@ -81,7 +81,7 @@ def test_where_the_second_has_no_opinion_the_first_stands():
     silent = R4PVerifier(Recording(Line(fail="boom", repeat=True)), prompts.load("r4p_group"))
     verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
     assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
-    assert verdict.patches[0].score == pytest.approx(0.9)
+    assert verdict.patches[0].score == pytest.approx(0.91)
 
 
 def test_where_neither_has_one_nothing_is_claimed():
