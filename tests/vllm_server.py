@@ -67,10 +67,13 @@ def running(model: str = SMALL, *, context: int = 4096) -> Iterator[Server]:
         "port": port,
         "max-model-len": context,
         "max-num-seqs": 16,
+        "max-num-batched-tokens": 2 * context,
         "block-size": BLOCK_TOKENS,
         "max-lora-rank": 8,
     }
     flags = ["--enforce-eager", "--enable-lora", "--enable-prompt-tokens-details"]
+    # vLLM 0.32 dies on a CPU when the prompt of a request with a seed is read in pieces
+    flags += ["--no-enable-chunked-prefill"]
     command = ["vllm.entrypoints.openai.api_server", *flags]
     command += [str(word) for name, value in arguments.items() for word in (f"--{name}", value)]
     with (

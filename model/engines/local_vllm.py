@@ -29,6 +29,7 @@ class LocalVLLM:
         Raises EngineDown when vLLM can't run what is in the directory.
         """
         self.model = model
+        on_cpu = vllm.platforms.current_platform.is_cpu()
         try:
             self._llm: Any = vllm.LLM(
                 str(directory),
@@ -37,7 +38,9 @@ class LocalVLLM:
                 block_size=BLOCK_TOKENS,
                 enable_prefix_caching=True,
                 # on a CPU compiling takes minutes and needs a compiler; a GPU's graphs are worth it
-                enforce_eager=vllm.platforms.current_platform.is_cpu(),
+                enforce_eager=on_cpu,
+                # vLLM 0.32 dies on a CPU when the prompt of a request with a seed is read in pieces
+                enable_chunked_prefill=not on_cpu,
             )
         except (OSError, ValueError, RuntimeError) as error:
             raise EngineDown(f"vLLM can't run the model in {directory}: {error}") from error

@@ -13,14 +13,20 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from tests import services
-from tests.bench import claiming, journey, machine, results, verdicts, webhook
-from tests.bench.bench import FULL, QUICK, Bench, Subject
-from tests.bench.results import Section
+from tests.bench import claiming, journey, machine, prompts, results, verdicts, webhook
+from tests.bench.bench import FULL, QUICK, Bench, NotMeasured, Subject
+from tests.bench.results import Machine, Section
 
 DOCS = Path(__file__).parents[2] / "docs"
 SUBJECTS = {
     subject.name: subject
-    for subject in (webhook.SUBJECT, claiming.SUBJECT, journey.SUBJECT, verdicts.SUBJECT)
+    for subject in (
+        webhook.SUBJECT,
+        claiming.SUBJECT,
+        journey.SUBJECT,
+        verdicts.SUBJECT,
+        prompts.SUBJECT,
+    )
 }
 NAMES = ", ".join(SUBJECTS)
 PEERS = Path.home() / ".cache" / "r4p" / "peers"
@@ -32,6 +38,9 @@ def main(
     peers: Annotated[
         Path, typer.Option(help="Virtual environments of peers.", envvar="R4P_BENCH_PEERS")
     ] = PEERS,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with labelled groups.", envvar="R4P_DATA")
+    ] = None,
 ) -> None:
     """Speed beside floors and peers."""
     console = Console(stderr=True)
@@ -41,24 +50,29 @@ def main(
         facts = machine.describe(running.embedded.database_url)
         for subject in chosen:
             with tempfile.TemporaryDirectory(prefix="r4p-bench-") as scratch:
-                say = tell(subject.name)
-                bench = Bench(running, QUICK if quick else FULL, Path(scratch), peers, say)
-                before = machine.load()
-                figures = [replace(one, load=before) for one in subject.measure(bench)]
-                after = machine.load()
-                section = Section(
-                    subject.name,
-                    subject.about,
-                    results.today(),
-                    (before, after),
-                    facts,
-                    tuple(figures),
+                bench = Bench(
+                    running,
+                    QUICK if quick else FULL,
+                    Path(scratch),
+                    peers,
+                    tell(subject.name),
+                    data,
                 )
-                sections.append(section)
+                try:
+                    sections.append(_section(subject, bench, facts))
+                except NotMeasured as missing:
+                    console.print(f"{subject.name} is not measured: {missing}")
     _show(console, sections)
     if not quick:
         results.save(sections, DOCS)
         console.print(f"written to {DOCS}")
+
+
+def _section(subject: Subject, bench: Bench, facts: Machine) -> Section:
+    before = machine.load()
+    figures = [replace(one, load=before) for one in subject.measure(bench)]
+    load = before, machine.load()
+    return Section(subject.name, subject.about, results.today(), load, facts, tuple(figures))
 
 
 def _chosen(only: str) -> list[Subject]:

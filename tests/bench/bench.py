@@ -36,6 +36,12 @@ class Bench:
     """Where virtual environments of peers are kept between runs."""
     step: Callable[[str], None]
     """Says what begins now."""
+    data: Path | None = None
+    """The folder with labelled groups."""
+
+
+class NotMeasured(Exception):
+    """Something a subject needs is not on this machine; the message says what, and how to get it."""
 
 
 @dataclass(frozen=True, slots=True)
