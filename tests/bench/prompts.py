@@ -1,0 +1,178 @@
+"""What an engine makes of prompts that begin alike: ours on a real vLLM, beside one prompt at a time."""
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+import httpx
+
+from model import catalog
+from model.catalog import EngineChoice
+from model.engines import chat_api
+from model.evaluation import groups
+from model.evaluation.groups import LabelledGroup
+from model.prefixes import reusable_share
+from model.protocols import Completion, Engine, Message, Request
+from tests import vllm_server
+from tests.bench.bench import Bench, NotMeasured, Subject
+from tests.bench.figures import Figure, Pairs, at_least, at_most
+from tests.vllm_server import BLOCK_TOKENS, Server
+
+FILE = "distinct_eval_groups.jsonl.gz"
+TOGETHER = 4
+"""Groups handed to the engine at once."""
+VOTES = 4
+REPLY_TOKENS = 48
+WARM_UP = Request((Message("user", "Say hello."),), 4, 1.0, 0)
+
+
+@dataclass
+class Listener:
+    """Hears what a verifier asks of an engine, and has it answered at once."""
+
+    engine: Engine
+    heard: list[Request] = field(default_factory=list)
+
+    def __getattr__(self, name):
+        return getattr(self.engine, name)
+
+    def complete(self, requests: Sequence[Request]):
+        self.heard += requests
+        return [Completion("\\boxed{}", True, 0, 0, 0) for _ in requests]
+
+
+@dataclass
+class Cache:
+    """Counters of vLLM's prefix cache, in tokens, of the runs that were ours."""
+
+    asked: float = 0.0
+    hit: float = 0.0
+
+    def add(self, before: dict[str, float], after: dict[str, float]) -> None:
+        self.asked += after["prefix_cache_queries_total"] - before["prefix_cache_queries_total"]
+        self.hit += after["prefix_cache_hits_total"] - before["prefix_cache_hits_total"]
+
+
+def measure(bench: Bench) -> list[Figure]:
+    """Parts of ours and of the same votes one by one, in turn, on one server."""
+    if vllm_server.MISSING:
+        raise NotMeasured(vllm_server.MISSING)
+    if bench.data is None:
+        raise NotMeasured(f"set R4P_DATA to the folder that holds {FILE}")
+    chosen = _shortest(bench.data / FILE, 20 if bench.scale.rounds > 1 else TOGETHER)
+    speeds, cache, heard = Pairs(), Cache(), []
+    bench.step("starting vLLM")
+    with vllm_server.running() as server, _client(server) as client:
+        choice = EngineChoice("openai_compatible", url=server.url)
+        with closing(catalog.engine(choice)) as engine:
+            _one_by_one(client, server, [WARM_UP] * 3)
+            for at in range(0, len(chosen), TOGETHER):
+                part = chosen[at : at + TOGETHER]
+                patches = sum(len(group.patches) for group in part)
+                requests = [request for group in part for request in _votes(engine, group)]
+                heard += requests
+                bench.step(f"groups {at + 1} to {at + len(part)}, together")
+                before = server.metrics()
+                seconds = _together(engine, requests)
+                cache.add(before, server.metrics())
+                bench.step(f"groups {at + 1} to {at + len(part)}, one by one")
+                speeds.add(patches / seconds, patches / _one_by_one(client, server, requests))
+        allowed = reusable_share([_tokens(client, server, one) for one in heard], BLOCK_TOKENS)
+    return _figures(speeds, cache.hit / cache.asked, allowed)
+
+
+def _shortest(path: Path, most: int) -> list[LabelledGroup]:
+    def size(group: LabelledGroup) -> int:
+        return len(group.issue.text) + sum(len(one.patch.diff) for one in group.patches)
+
+    return sorted(groups.read(path), key=size)[:most]
+
+
+def _client(server: Server) -> httpx.Client:
+    return httpx.Client(base_url=f"{server.url}/", timeout=600, trust_env=False)
+
+
+def _votes(engine: Engine, group: LabelledGroup) -> list[Request]:
+    """What the verifier asks for the votes on a group."""
+    listener = Listener(engine)
+    verifier = catalog.verifier("r4p", listener, reply_tokens=REPLY_TOKENS)
+    verifier.verify(group.issue, [one.patch for one in group.patches], votes=VOTES)
+    return listener.heard
+
+
+def _together(engine: Engine, requests: Sequence[Request]) -> float:
+    """Seconds through our engine."""
+    started = time.monotonic()
+    answers = engine.complete(requests)
+    seconds = time.monotonic() - started
+    assert all(isinstance(answer, Completion) for answer in answers), answers
+    return seconds
+
+
+_salts = count(1)
+
+
+def _one_by_one(client: httpx.Client, server: Server, requests: Sequence[Request]) -> float:
+    """Seconds for the same, each with a salt of its own, so that nothing is found in the cache."""
+    started = time.monotonic()
+    for request in requests:
+        body = chat_api.body(server.model, [request]) | {"cache_salt": f"salt {next(_salts)}"}
+        client.post("chat/completions", json=body).raise_for_status()
+    return time.monotonic() - started
+
+
+def _tokens(client: httpx.Client, server: Server, request: Request) -> list[int]:
+    """The whole prompt as the server reads it, chat template included."""
+    answer = client.post(
+        f"{server.root}/tokenize", json=chat_api.body(server.model, [request])
+    ).raise_for_status()
+    return answer.json()["tokens"]
+
+
+def _figures(speeds: Pairs, cached: float, allowed: float) -> list[Figure]:
+    beside = "the same prompts one by one, nothing cached"
+    what = f"{VOTES} votes on each of {TOGETHER * len(speeds.ours)} groups"
+    seconds = tuple(1 / speed for speed in speeds.ours)
+    return [
+        Figure(
+            "L1",
+            f"{what}: patches judged",
+            "patches/s",
+            tuple(speeds.ours),
+            beside,
+            tuple(speeds.beside),
+            ratio_asked=at_least(2),
+        ),
+        Figure(
+            "L2",
+            "cached share of the prompts' tokens, off from what the orders allow",
+            "points",
+            (abs(cached - allowed) * 100,),
+            asked=at_most(5),
+            note=f"{cached:.1%} by vLLM's own counters, {allowed:.1%} allowed in blocks of {BLOCK_TOKENS}",
+        ),
+        Figure(
+            "L3",
+            f"{what}: time for a patch",
+            "s",
+            seconds,
+            beside,
+            tuple(1 / speed for speed in speeds.beside),
+            note=f"{median(seconds):.2f} s for all {VOTES} votes on a patch, on the machine above without a GPU;"
+            " the R4P paper: under 1 s for a 32B model on two 80 GB GPUs",
+        ),
+    ]
+
+
+SUBJECT = Subject(
+    "prompts",
+    f"vLLM for CPUs with SmolLM2-135M-Instruct in bf16, on all cores but one; the shortest groups of {FILE},"
+    f" four patches each, {VOTES} votes with replies of at most {REPLY_TOKENS} tokens. Ours is the engine, given what the"
+    f" verifier asks of it for {TOGETHER} groups. Beside it stand the same requests on the same server, one after the"
+    " other, each with a cache salt of its own. Continuations of replies without a box are left out on both sides.",
+    measure,
+)
