@@ -73,6 +73,7 @@ VERIFIERS = {
     "pairwise": "two at a time: which is better",
     "yes-no": "P(YES) of one patch, from log-probabilities",
     "yes-no-trajectory": "the same, shown how the patch came about",
+    "consensus": "how rivals agree, without a language model",
     "hybrid": "yes-no draws up a shortlist, r4p settles it; hybrid:A+B composes any two",
 }
 """Every verifier by name, and what it does."""
@@ -153,6 +154,10 @@ def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Ju
                 _verifier("r4p", engine, None, judging),
                 two_rounds.MostLikelyVerifier(engine, last, judging),
             )
+        case "consensus":
+            from model.verifiers import consensus  # loads numpy
+
+            return consensus.shipped()
         case _:
             return r4p.R4PVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
 

@@ -9,6 +9,7 @@ ModelError
 ├── UnknownVerifier        nothing judges by that name; the message lists what does
 ├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── BadRun                 a run file that can't be read or written
+├── BadArtefact            something learnt, in a format that this version doesn't read
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -48,6 +49,10 @@ class BadRun(ModelError):
 
 class UnknownVerifier(ModelError):
     """No verifier has that name. The message lists those there are."""
+
+
+class BadArtefact(ModelError):
+    """What was learnt is written in another format. The message says how to write it again."""
 
 
 class WeightsUnavailable(ModelError):

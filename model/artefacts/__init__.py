@@ -1,0 +1,1 @@
+"""What was learnt, as data: written by `training/`, read by `model/`."""

@@ -1,0 +1,134 @@
+"""Measures the shipped consensus artefact: `python -m training.consensus_report --data DIR` prints Markdown tables.
+
+Every group is judged by the fit that never saw its block of issues (or, strictly, its repository).
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import combinations
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from model import consensus, edits
+from model.consensus import Fit
+from model.evaluation import groups
+from model.evaluation.columns import columns
+from model.evaluation.groups import LabelledGroup
+from model.evaluation.judged import JudgedGroup, Key, judged
+from model.evaluation.metrics import METRICS
+from model.features import likeness
+from model.verifiers.consensus import ConsensusVerifier, unseeing
+from training.consensus import FILES, SORTS, Folds, fit_expert, load
+from training.draws import Kind
+from training.table import Mask, Table, table
+
+SHOWN = ("accuracy", "f1", "exact_match", "best_of_group", "auroc", "brier", "ece")
+_FEWEST = 40
+"""A system with fewer patches is not left out on its own."""
+
+
+def judge(of: Sequence[LabelledGroup], *, strict: bool = False) -> list[JudgedGroup]:
+    """Each group judged by the fit that never saw its block; with `strict`, never its repository."""
+    found = []
+    for group in of:
+        verifier: ConsensusVerifier = unseeing(group.repo, group.instance_id, strict=strict)
+        verdict = verifier.verify(group.issue, [one.patch for one in group.patches])
+        found.append(judged(group, verdict, Key(group.id, "consensus", verifier.engine, 0)))
+    return found
+
+
+def figures(of: Sequence[JudgedGroup]) -> dict[str, float]:
+    """The metrics of SHOWN."""
+    every = columns(of)
+    return {name: METRICS[name](every) for name in SHOWN}
+
+
+def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]]:
+    """Per system: patches, their share of correct ones, accuracy as shipped, and without its labels in training.
+
+    Its patches stay in the training groups as unlabelled rivals. The block of each issue is held out as ever.
+    """
+    artefact = consensus.shipped()
+    folds = Folds(of, artefact.blocks)
+    given = np.isin(of.kind, [Kind.DISTINCT.value, Kind.RECIPE.value])
+    names, counts = np.unique(of.system[given], return_counts=True)
+    everybody = np.ones(len(of.label), np.bool_)
+    for name in names[counts >= _FEWEST].tolist():
+        its = given & (of.system == name)
+        usual = _accuracy(folds, artefact.fits, its, None)
+        blind = _accuracy(folds, artefact.fits, its, everybody & (of.system != name))
+        yield name, int(its.sum()), float(of.label[its].mean()), usual, blind
+
+
+def _accuracy(folds: Folds, fits: Mapping[str, Fit], rows: Mask, seen: Mask | None) -> float:
+    """Accuracy on `rows`; with `seen`, of experts fitted anew on those rows outside the held-out block."""
+    of, right = folds.of, 0
+    for at, block in enumerate(folds.blocks):
+        for sort in SORTS:
+            here = rows & (folds.block == at) & (of.copies == sort.copies)
+            if not here.any():
+                continue
+            fit = fits[block.name]
+            expert = fit.copies if sort.copies else fit.distinct
+            if seen is not None:
+                fresh = fit_expert(of, sort, seen & (folds.block != at))
+                expert = replace(fresh, slope=expert.slope, offset=expert.offset)
+            said = expert.probability(of.facts[here]) >= 0.5
+            right += int((said == of.label[here].astype(np.bool_)).sum())
+    return right / int(rows.sum())
+
+
+def seconds(of: Sequence[LabelledGroup]) -> dict[str, tuple[float, float]]:
+    """Median and worst seconds per group: the verdict, all likenesses, and difflib on the diffs' characters."""
+    taken: dict[str, list[float]] = {"verdict": [], "likeness": [], "difflib": []}
+    for group in of:
+        verifier = unseeing(group.repo, group.instance_id)
+        patches = [one.patch for one in group.patches]
+        pairs = list(combinations(patches, 2))
+        started = time.perf_counter()
+        verifier.verify(group.issue, patches)
+        judged_at = time.perf_counter()
+        read = [edits.read(patch.diff) for patch in patches]
+        for one, other in combinations(read, 2):
+            likeness(one, other)
+        compared_at = time.perf_counter()
+        for first, second in pairs:
+            SequenceMatcher(None, first.diff, second.diff).ratio()
+        taken["verdict"].append(judged_at - started)
+        taken["likeness"].append(compared_at - judged_at)
+        taken["difflib"].append(time.perf_counter() - compared_at)
+    return {name: (median(each), max(each)) for name, each in taken.items()}
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
+    systems: Annotated[
+        bool, typer.Option(help="Also leave every system out, which takes minutes.")
+    ] = False,
+) -> None:
+    """Print what the artefact reaches."""
+    typer.echo(f"| groups | split | {' | '.join(SHOWN)} |\n| --- | --- |{' --- |' * len(SHOWN)}")
+    for kind in ("distinct", "recipe"):
+        every = list(groups.read(data / FILES[kind]))
+        for split, strict in (("blocks", False), ("whole repositories", True)):
+            found = figures(judge(every, strict=strict))
+            typer.echo(
+                f"| {kind} | {split} | {' | '.join(f'{one:.3f}' for one in found.values())} |"
+            )
+    typer.echo("\n| milliseconds | median | worst |\n| --- | --- | --- |")
+    for name, taken in seconds(list(groups.read(data / FILES["distinct"]))).items():
+        typer.echo(f"| {name} | {taken[0] * 1e3:.2f} | {taken[1] * 1e3:.1f} |")
+    if systems:
+        typer.echo("\n| system | patches | correct | as shipped | left out |\n|" + " --- |" * 5)
+        for name, count, *shares in systems_left_out(table(load(data))):
+            typer.echo(f"| {name} | {count} | {' | '.join(f'{one:.3f}' for one in shares)} |")
+
+
+if __name__ == "__main__":
+    typer.run(main)
