@@ -17,11 +17,13 @@ from app.jobs import (
     ResolvePermission,
 )
 from app.outcomes import Details, EventKind, OutcomeEvent
+from app.waits import WaitsFor
 from tests.app.github.local_github import LocalGitHub, Reply, connected
 from tests.worker.attempts import carry_out, waiting
 from tests.worker.rivals import FIX, World
 from worker.checkout import Checkouts
-from worker.errors import Postponed
+from worker.endings import OUTAGE_SECONDS, Attempts, Wait, ending
+from worker.hardened_git import GitUnreachable
 from worker.outcomes import (
     MeasureSurvivalHandler,
     PollReactionsHandler,
@@ -202,8 +204,10 @@ def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
     world.record()
     nowhere = Checkouts(tmp_path, endpoints("http://127.0.0.1:9"))
     job = MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
-    with pytest.raises(Postponed, match="fetch"):
+    with pytest.raises(GitUnreachable, match="fetch") as raised:
         carry_out(world.database, MeasureSurvivalHandler(github, nowhere), job)
+    first = Attempts(attempt=1, limit=3, first_delay_seconds=5)
+    assert ending(raised.value, first, datetime.now(UTC)) == Wait(OUTAGE_SECONDS, WaitsFor.GIT)
     assert {row[1] for row in world.told()} == {"merged"}
 
 
