@@ -8,10 +8,10 @@ from tests.app.db.store.stored import a_pull, an_issue, rows
 
 pytestmark = pytest.mark.services
 
-ONCE = "insert into ignored_deliveries values ('d', :what, 1) on conflict do nothing"
+ONCE = "insert into ignored_deliveries values (:what, 1) on conflict do nothing"
 ADDING = (
-    "insert into ignored_deliveries values ('d', :what, 1)"
-    " on conflict (day, reason) do update set count = ignored_deliveries.count + 1"
+    "insert into ignored_deliveries values (:what, 1)"
+    " on conflict (reason) do update set count = ignored_deliveries.count + 1"
 )
 
 
