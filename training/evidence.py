@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 from model.calibration import Evidence
 from model.domain import PatchId, Verdict
 from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
+from model.evaluation.judges import CONSENSUS, STRICT
 from model.thresholds import Thresholds
-
-CONSENSUS = "consensus"
-"""The verifier whose belief is a feature of its own, beside a model's votes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +28,12 @@ class Case:
 
 
 def cases(runs: Sequence[JudgedGroup]) -> list[Case]:
-    """The groups that every verifier of the run files has judged.
+    """The groups that every verifier of the run files has judged; consensus's strict twin is passed over.
 
     Raises ValueError for more than one verifier beside consensus, and when no group was judged by all.
     """
-    judges = sorted({(_judge(one.key)) for one in runs})
+    runs = [one for one in runs if one.key.verifier != CONSENSUS + STRICT]
+    judges = sorted({_judge(one.key) for one in runs})
     voting = [judge for judge in judges if judge[0] != CONSENSUS]
     if len(judges) > 2 or len(voting) > 1:
         names = "; ".join(" ".join(map(str, judge)) for judge in judges)

@@ -20,7 +20,6 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from model import catalog
 from model.catalog import EngineChoice
 from model.cli import Exit
 from model.errors import BadGroups, BadRun, ModelError, TemplateError, UnknownVerifier
@@ -101,19 +100,22 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     )
     kept = _run_file(out, groups, verifier)
     try:
-        catalog.composition(verifier)
+        judges.check(verifier)
         read = _groups(groups, limit)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            with judges.opened(verifier, told, votes) as judge:
+            with judges.opened(verifier, told, votes) as asked:
                 say("groups judged")
-                judged = _judged(read, judge, kept, advance)
+                runs = [_judged(read, judge, kept, advance) for judge in asked]
+        caution = judges.caution(verifier, read)
     except (BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
         _stop(Exit.USAGE, str(error))
     except ModelError as error:
-        held = f"; what was judged is in {kept}: run again to go on" if kept else ""
+        held = (
+            f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
+        )
         _stop(Exit.BACKEND_DOWN, f"{error}{held}")
-    _tell(judged, kept, json_output=json_output)
+    _tell(runs, kept, caution, json_output=json_output)
 
 
 def _engine_name(url: str | None, script: Path | None) -> str:
@@ -167,17 +169,30 @@ def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int
         )
 
 
-def _tell(judged: "Sequence[JudgedGroup]", kept: Path | None, *, json_output: bool) -> None:
+def _tell(
+    runs: "Sequence[Sequence[JudgedGroup]]",
+    kept: Path | None,
+    caution: str | None,
+    *,
+    json_output: bool,
+) -> None:
+    """The first run, with its strict twin's beside it where there is one."""
     from model.evaluation.document import document
 
-    result = document(judged)
+    result, *twin = map(document, runs)
+    if twin:
+        result["strict"] = twin[0]
+    if caution:
+        result["caution"] = caution
+        _stderr.print(visible(caution))
     text = json.dumps(result, indent=2) + "\n"
     if kept:
         kept.with_suffix(".json").write_text(text)
     if json_output:
         sys.stdout.write(text)
     else:
-        _show(result)
+        for one in (result, *twin):
+            _show(one)
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from typer.testing import CliRunner
 
 from model.calibration import NO_HISTORY, Evidence, Kind, from_json
 from model.domain import Verdict
-from model.evaluation import run_file
+from model.evaluation import judges, run_file
+from model.evaluation.columns import columns
+from model.evaluation.groups import read
+from model.evaluation.metrics import METRICS
 from model.thresholds import Thresholds
 from tests.model.evaluation.builders import judged_group
 from training.calibrate import (
@@ -21,6 +25,7 @@ from training.calibrate import (
     fit,
     gains,
     held_out,
+    judged_with,
     main,
     thresholds,
 )
@@ -231,6 +236,12 @@ def test_two_kinds_of_evidence_are_better_than_either(tmp_path):
         assert found[part]["brier"]["high"] < 0 < found[part]["auroc"]["low"]
 
 
+def test_the_strict_twin_of_consensus_is_no_evidence(tmp_path):
+    voted, consensus = (list(run_file.read(path)) for path in two_runs(tmp_path, count=3))
+    twin = [replace(one, key=replace(one.key, verifier="consensus-strict")) for one in consensus]
+    assert cases([*voted, *consensus, *twin]) == cases([*voted, *consensus])
+
+
 def test_run_files_become_a_calibrator_and_a_report(tmp_path):
     paths, out, png = two_runs(tmp_path), tmp_path / "c.json", tmp_path / "r.png"
     result = CliRunner().invoke(app, [*map(str, paths), "--out", str(out)])
@@ -283,3 +294,14 @@ def test_files_that_do_not_go_together_are_one_line(tmp_path):
         assert result.exit_code == 2
         assert said in result.stderr
         assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["distinct_eval_groups", "r4p_style_eval_groups"])
+def test_probabilities_of_real_patches_come_true_on_issues_not_seen(large_data, name):
+    judge = judges.consensus(strict=False)
+    judged = [judge.judge(group) for group in read(large_data / f"{name}.jsonl.gz")]
+    of = cases(judged)
+    fitted = fit(rows(of), fitted_at="now")
+    shown = columns(judged_with(of, fitted))
+    assert METRICS["ece"](shown) <= 0.06
+    assert METRICS["auroc"](shown) > 0.65
