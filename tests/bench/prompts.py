@@ -82,7 +82,8 @@ def measure(bench: Bench) -> list[Figure]:
                 bench.step(f"groups {at + 1} to {at + len(part)}, one by one")
                 speeds.add(patches / seconds, patches / _one_by_one(client, server, requests))
         allowed = reusable_share([_tokens(client, server, one) for one in heard], BLOCK_TOKENS)
-    return _figures(speeds, cache.hit / cache.asked, allowed)
+        version = client.get(f"{server.root}/version").json()["version"]
+    return _figures(speeds, cache.hit / cache.asked, allowed, version)
 
 
 def _shortest(path: Path, most: int) -> list[LabelledGroup]:
@@ -133,7 +134,7 @@ def _tokens(client: httpx.Client, server: Server, request: Request) -> list[int]
     return answer.json()["tokens"]
 
 
-def _figures(speeds: Pairs, cached: float, allowed: float) -> list[Figure]:
+def _figures(speeds: Pairs, cached: float, allowed: float, version: str) -> list[Figure]:
     beside = "the same prompts one by one, nothing cached"
     what = f"{VOTES} votes on each of {TOGETHER * len(speeds.ours)} groups"
     seconds = tuple(1 / speed for speed in speeds.ours)
@@ -162,7 +163,7 @@ def _figures(speeds: Pairs, cached: float, allowed: float) -> list[Figure]:
             seconds,
             beside,
             tuple(1 / speed for speed in speeds.beside),
-            note=f"{median(seconds):.2f} s for all {VOTES} votes on a patch, on the machine above without a GPU;"
+            note=f"{median(seconds):.2f} s for all {VOTES} votes on a patch, vLLM {version} on the machine above, no GPU;"
             " the R4P paper: under 1 s for a 32B model on two 80 GB GPUs",
         ),
     ]
