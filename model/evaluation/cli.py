@@ -20,6 +20,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from model import catalog
 from model.catalog import EngineChoice
 from model.cli import Exit
 from model.errors import BadGroups, BadRun, ModelError, TemplateError, UnknownVerifier
@@ -100,7 +101,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     )
     kept = _run_file(out, groups, verifier)
     try:
-        judges.check(verifier)
+        catalog.composition(verifier)
         read = _groups(groups, limit)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))

@@ -77,8 +77,14 @@ class JudgedGroup:
 
 
 def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup:
-    """Truth and opinion side by side. Raises KeyError when the verdict lacks a patch of the group."""
+    """Truth and opinion side by side. Raises KeyError when the verdict lacks a patch of the group.
+
+    Where only some opinions are calibrated, as in a hybrid, no probability is kept: scores rank them all.
+    """
     said = {one.id: one for one in verdict.patches}
+    calibrated = all(
+        one.probability is not None for one in verdict.patches if one.score is not None
+    )
     patches = []
     for one in group.patches:
         opinion = said[one.patch.id]
@@ -91,7 +97,7 @@ def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup
                 edited_lines=_edited_lines(one.patch.diff),
                 verdict=opinion.verdict,
                 score=opinion.score,
-                probability=opinion.probability,
+                probability=opinion.probability if calibrated else None,
                 votes=opinion.votes,
             )
         )

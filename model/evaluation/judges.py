@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model import catalog
 from model.catalog import EngineChoice
@@ -13,6 +13,7 @@ from model.protocols import Verifier
 
 CONSENSUS = "consensus"
 """The verifier that was trained on labelled issues, and so is asked by fits that did not see the one in question."""
+BLOCKS_HELD_OUT = "blocks of issues held out"
 STRICT = "-strict"
 """How its twin is called that knows no issue of the same repository."""
 
@@ -35,23 +36,22 @@ class Judge:
         return judged(group, self.verify(group), self.key(group))
 
 
-def check(name: str) -> None:
-    """Raises UnknownVerifier, before anything is read or loaded."""
-    if name != CONSENSUS:
-        catalog.composition(name)
-
-
 @contextmanager
 def opened(name: str, choice: EngineChoice, votes: int) -> Iterator[tuple[Judge, ...]]:
     """The verifier of that name on the chosen engine, which is closed afterwards; beside consensus its strict twin.
 
     Raises EngineDown, TemplateError.
     """
-    if name == CONSENSUS:
+    names = catalog.composition(name)
+    if names == (CONSENSUS,):
         yield consensus(strict=False), consensus(strict=True)
         return
     with closing(catalog.engine(choice)) as engine:
-        yield (ordinary(name, catalog.verifier(name, engine), votes),)
+        if CONSENSUS not in names:
+            yield (ordinary(name, catalog.verifier(name, engine), votes),)
+            return
+        parts = [None if one == CONSENSUS else catalog.verifier(one, engine) for one in names]
+        yield (composed(name, parts, votes),)
 
 
 def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:
@@ -71,15 +71,32 @@ def consensus(*, strict: bool) -> Judge:
         unseeing = verifiers.unseeing(group.repo, group.instance_id, strict=strict)
         return unseeing.verify(group.issue, [one.patch for one in group.patches])
 
-    held_out = "whole repositories held out" if strict else "blocks of issues held out"
-    shipped = verifiers.shipped().engine
-    engine = EngineInfo(shipped.name, held_out, shipped.prompt_fingerprint)
+    held_out = "whole repositories held out" if strict else BLOCKS_HELD_OUT
+    engine = replace(verifiers.shipped().engine, model=held_out)
     return Judge(f"{CONSENSUS}{STRICT if strict else ''}", engine, 0, verify)
+
+
+def composed(name: str, parts: Sequence[Verifier | None], votes: int) -> Judge:
+    """A hybrid of two; None is consensus, in whose place stands the fit that never saw the group's block."""
+    from model.verifiers import consensus as verifiers
+    from model.verifiers.hybrid import HybridVerifier
+
+    def with_fit(fit: Verifier) -> HybridVerifier:
+        first, second = (one or fit for one in parts)
+        return HybridVerifier(first, second)
+
+    def verify(group: LabelledGroup) -> GroupVerdict:
+        hybrid = with_fit(verifiers.unseeing(group.repo, group.instance_id))
+        return hybrid.verify(group.issue, [one.patch for one in group.patches], votes=votes)
+
+    models = [one.engine.model if one else BLOCKS_HELD_OUT for one in parts]
+    engine = replace(with_fit(verifiers.shipped()).engine, model=" + ".join(models))
+    return Judge(name, engine, votes, verify)
 
 
 def caution(name: str, groups: Sequence[LabelledGroup]) -> str | None:
     """What a person must know before believing the metrics; None for nothing."""
-    if name != CONSENSUS:
+    if CONSENSUS not in catalog.composition(name):
         return None
     from model import consensus as learnt
 

@@ -19,6 +19,7 @@ from model.evaluation.cli import evaluate
 from model.evaluation.groups import read
 from model.evaluation.run import sample
 from model.verifiers import consensus as verifiers
+from model.verifiers.hybrid import HybridVerifier
 from tests.model.builders import diff_of
 from tests.model.chat_server import MODELS, completion, serving
 
@@ -134,6 +135,19 @@ def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_g
     assert "consensus with blocks of issues held out: 1 groups" in shown
     assert "consensus-strict with whole repositories held out: 1 groups" in shown
     assert (tmp_path / "runs" / "real.consensus.jsonl").read_bytes() == kept
+
+
+def test_a_hybrid_asks_no_fit_that_saw_the_issue_either(run, real_group):
+    (group,) = read(Path(real_group))
+    judge = judges.composed("hybrid:consensus+consensus", [None, None], 1)
+    unseeing = verifiers.unseeing(group.repo, group.instance_id)
+    patches = [one.patch for one in group.patches]
+    said = HybridVerifier(unseeing, unseeing).verify(group.issue, patches, votes=1)
+    believed = [one.probability for one in judge.judge(group).patches]
+    assert believed == [one.probability for one in said.patches]
+    made = document(run("--json", verifier="hybrid:consensus+r4p", groups=real_group))
+    assert made["engine"]["model"] == "blocks of issues held out + script"
+    assert made["calibrated"] is False
 
 
 def test_issues_that_consensus_may_have_learnt_from_are_told(run, real_group):

@@ -1,5 +1,7 @@
 """Truth and opinion side by side."""
 
+from dataclasses import replace
+
 import pytest
 
 from model.domain import (
@@ -77,6 +79,15 @@ def test_edited_lines_are_counted_where_there_is_a_diff():
     one = judged(group, verdict_on(said("candidate-1", Verdict.NOT_JUDGED, None)), KEY)
     assert one.patches[0].edited_lines is None
     assert one.similarity is None
+
+
+def test_probabilities_of_some_only_are_not_mixed_with_scores_of_others():
+    one, other = BOTH.patches
+    some = judged(GROUP, verdict_on(replace(one, probability=0.7), other), KEY)
+    assert [p.belief for p in some.patches] == [1.0, 0.0]
+    silent = replace(other, score=None)
+    every = judged(GROUP, verdict_on(replace(one, probability=0.7), silent), KEY)
+    assert [p.belief for p in every.patches] == [None, 0.7]
 
 
 def test_a_verdict_that_lacks_a_patch_is_refused():
