@@ -21,6 +21,8 @@ DEFAULT_CONTEXT_TOKENS = 32_768
 CONNECT_SECONDS = 5.0
 COUNT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 30.0
+_IDLE_SECONDS = 2.0
+"""vLLM hangs up after five; a request sent just then fails, and nobody knows whether it was taken."""
 _REFUSED = (401, 403)
 _BUSY = (429, 503)
 _UNWANTED = (400, 422)
@@ -214,6 +216,7 @@ def http_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
         base_url=url.rstrip("/") + "/",
         headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
         timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS),
+        limits=httpx.Limits(keepalive_expiry=_IDLE_SECONDS),
         trust_env=False,  # the engine's address is a setting of ours; nothing else redirects code to elsewhere
     )
 
