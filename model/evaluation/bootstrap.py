@@ -71,7 +71,7 @@ def estimates(
         ]
     )
     return {
-        name: _estimate(metric(of), drawn[:, at])
+        name: estimate(metric(of), drawn[:, at])
         for at, (name, metric) in enumerate(metrics.items())
     }
 
@@ -100,12 +100,13 @@ def differences(
         ]
     )
     return {
-        name: _estimate(metric(a) - metric(b), drawn[:, at])
+        name: estimate(metric(a) - metric(b), drawn[:, at])
         for at, (name, metric) in enumerate(metrics.items())
     }
 
 
-def _estimate(value: float, drawn: Floats) -> Estimate:
+def estimate(value: float, drawn: Floats) -> Estimate:
+    """A value with the interval of what was drawn; NaN among the draws counts nowhere."""
     if np.isnan(value):
         return Estimate(None, None, None)
     tail = (1 - LEVEL) / 2
