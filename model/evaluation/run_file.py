@@ -54,12 +54,22 @@ def opened(path: Path) -> Iterator[RunFile]:
 
 def _cut_unfinished(path: Path, descriptor: int) -> None:
     """Only what is ours: a file named by mistake keeps every byte."""
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    tail = content[whole:]
+    os.ftruncate(descriptor, path.stat().st_size - unfinished(path))
+
+
+def unfinished(path: Path) -> int:
+    """Bytes of a last line that a killed run left half written, or that is still being written; 0 for none.
+
+    Raises BadRun when they can't be ours, or the file can't be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadRun(f"run file {path} can't be read: {error.strerror}") from error
+    tail = content[content.rfind(b"\n") + 1 :]
     if not (tail.startswith(_BEGIN) or _BEGIN.startswith(tail)):
         raise BadRun(f"{path} is no run file; give another one, or a folder")
-    os.ftruncate(descriptor, whole)
+    return len(tail)
 
 
 def read(path: Path) -> Iterator[JudgedGroup]:

@@ -1,0 +1,1 @@
+"""Run files in, a page with figures and tables for people out."""

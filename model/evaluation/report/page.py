@@ -1,0 +1,57 @@
+"""The report as one HTML file without scripts, and without anything fetched from elsewhere (pure).
+
+Names in run files are strangers' text: everything is escaped by the template's engine, and a content security policy
+allows embedded pictures and the page's own style sheet, nothing else.
+"""
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+
+from model.evaluation.report.content import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One figure as PNG, for a light and for a dark screen."""
+
+    light: bytes
+    dark: bytes
+
+
+def page(report: Report, pictures: Mapping[str, Picture]) -> str:
+    """The whole file; `pictures` has those of every figure, by its name."""
+    style = _read("report.css")
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _template().render(
+        report=report,
+        style=style,
+        policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'",
+        pictures={
+            name: {"light": _embedded(one.light), "dark": _embedded(one.dark)}
+            for name, one in pictures.items()
+        },
+    )
+
+
+def _embedded(content: bytes) -> str:
+    return f"data:image/png;base64,{b64encode(content).decode()}"
+
+
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    # between tags of <style> nothing is unescaped by a browser, and the file is ours
+    environment.filters["ours"] = jinja2.filters.do_mark_safe
+    return environment.from_string(_read("report.html.j2"))

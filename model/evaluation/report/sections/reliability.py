@@ -1,0 +1,108 @@
+"""Whether beliefs come true (pure)."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from model.evaluation.bootstrap import Estimate
+from model.evaluation.metrics import equal_mass
+from model.evaluation.report.content import (
+    Curve,
+    Curves,
+    Figure,
+    Section,
+    Table,
+    cells,
+    number,
+    said,
+)
+from model.evaluation.report.rates import means
+from model.evaluation.report.sections.headline import measured
+from model.evaluation.report.series import GroupSet, Series, reasons
+
+
+def reliability(sets: Sequence[GroupSet]) -> Section:
+    """The reliability diagram."""
+    found = [(one, [(each, _bins(each)) for each in one.series]) for one in sets]
+    return Section(
+        "reliability",
+        "Reliability diagram",
+        (
+            (
+                "Of the patches that are believed with 0.7, seven in ten should be correct: then the dots lie on the diagonal. "
+                "Up to ten bins of equally many patches; equal beliefs share a bin, and no opinion is a half."
+            ),
+        ),
+        figures=tuple(_figure(group_set, bins) for group_set, bins in found),
+        tables=tuple(_table(group_set, bins) for group_set, bins in found),
+        missing=reasons(
+            (
+                group_set.name,
+                series.label,
+                "not every patch has a calibrated probability; raw scores stand in their place.",
+            )
+            for group_set in sets
+            for series in group_set.series
+            if not series.document["calibrated"]
+        ),
+    )
+
+
+_Bins = list[tuple[int, float, Estimate]]
+"""Patches, mean belief, and the share that is correct."""
+
+
+def _bins(series: Series) -> _Bins:
+    """The document's bins, with intervals."""
+    listed = cast("Sequence[Mapping[str, float]]", series.document["reliability"])
+    of = series.columns
+    place = equal_mass(of.belief)
+    shares = means(of.label, place, int(place.max()) + 1, series.issue)
+    filled = (one for one in shares if one.value is not None)
+    return [
+        (int(one["patches"]), one["belief"], share)
+        for one, share in zip(listed, filled, strict=True)
+    ]
+
+
+def _figure(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Figure:
+    told = "; ".join(
+        f"{one.label}: expected calibration error {said(measured(one.document, 'ece'))}"
+        for one, _ in bins
+    )
+    return Figure(
+        f"reliability-{group_set.slug}",
+        group_set.name,
+        f"With 95 % intervals. {group_set.counted}",
+        f"Reliability on {group_set.name}. {told}.",
+        Curves(
+            "mean belief",
+            "share that is correct",
+            tuple(
+                Curve(
+                    series.label,
+                    series.colour,
+                    tuple((belief, share) for _, belief, share in found),
+                )
+                for series, found in bins
+            ),
+            diagonal=True,
+        ),
+    )
+
+
+def _table(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Table:
+    return Table(
+        f"{group_set.name}. "
+        + "; ".join(
+            f"{one.label}: ECE {said(measured(one.document, 'ece'))}, "
+            f"Brier {said(measured(one.document, 'brier'))}"
+            for one, _ in bins
+        )
+        + ".",
+        (("verifier", 1), ("patches", 1), ("mean belief", 1), ("share that is correct", 2)),
+        tuple(
+            (series.label, str(patches), number(belief), *cells(share))
+            for series, found in bins
+            for patches, belief, share in found
+        ),
+    )
