@@ -101,8 +101,16 @@ def _mount_evaluate() -> None:
     main.command()(evaluate)
 
 
+def _mount_report() -> None:
+    """`r4p report` likewise."""
+    from model.evaluation.report.cli import report
+
+    main.command()(report)
+
+
 _mount_verify()
 _mount_evaluate()
+_mount_report()
 
 if __name__ == "__main__":
     main()
