@@ -4,8 +4,7 @@ Every group is judged by the fit that never saw its block of issues (or, strictl
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 import typer
 
 from model import consensus, edits
-from model.consensus import Fit
+from model.consensus import Artefact
 from model.evaluation import groups
 from model.evaluation.columns import columns
 from model.evaluation.groups import LabelledGroup
@@ -24,7 +23,7 @@ from model.evaluation.judged import JudgedGroup, Key, judged
 from model.evaluation.metrics import METRICS
 from model.features import likeness
 from model.verifiers.consensus import ConsensusVerifier, unseeing
-from training.consensus import FILES, SORTS, Folds, fit_expert, load
+from training.consensus import FILES, SORTS, block_of_rows, learn_expert, load
 from training.draws import Kind
 from training.table import Mask, Table, table
 
@@ -55,32 +54,28 @@ def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]
     Its patches stay in the training groups as unlabelled rivals. The block of each issue is held out as ever.
     """
     artefact = consensus.shipped()
-    folds = Folds(of, artefact.blocks)
     given = np.isin(of.kind, [Kind.DISTINCT.value, Kind.RECIPE.value])
     names, counts = np.unique(of.system[given], return_counts=True)
-    everybody = np.ones(len(of.label), np.bool_)
     for name in names[counts >= _FEWEST].tolist():
         its = given & (of.system == name)
-        usual = _accuracy(folds, artefact.fits, its, None)
-        blind = _accuracy(folds, artefact.fits, its, everybody & (of.system != name))
+        usual = _accuracy(of, artefact, its, None)
+        blind = _accuracy(of, artefact, its, of.system != name)
         yield name, int(its.sum()), float(of.label[its].mean()), usual, blind
 
 
-def _accuracy(folds: Folds, fits: Mapping[str, Fit], rows: Mask, seen: Mask | None) -> float:
+def _accuracy(of: Table, artefact: Artefact, rows: Mask, seen: Mask | None) -> float:
     """Accuracy on `rows`; with `seen`, of experts fitted anew on those rows outside the held-out block."""
-    of, right = folds.of, 0
-    for at, block in enumerate(folds.blocks):
+    place, right = block_of_rows(of, artefact.blocks), 0
+    for at, block in enumerate(artefact.blocks):
         for sort in SORTS:
-            here = rows & (folds.block == at) & (of.copies == sort.copies)
-            if not here.any():
-                continue
-            fit = fits[block.name]
-            expert = fit.copies if sort.copies else fit.distinct
-            if seen is not None:
-                fresh = fit_expert(of, sort, seen & (folds.block != at))
-                expert = replace(fresh, slope=expert.slope, offset=expert.offset)
-            said = expert.probability(of.facts[here]) >= 0.5
-            right += int((said == of.label[here].astype(np.bool_)).sum())
+            here = rows & (place == at) & (of.copies == sort.copies)
+            if here.any():
+                fit = artefact.fits[block.name]
+                expert = fit.copies if sort.copies else fit.distinct
+                if seen is not None:
+                    expert = learn_expert(of, sort, seen & (place != at)).expert
+                said = expert.probability(of.facts[here]) >= 0.5
+                right += int((said == of.label[here].astype(np.bool_)).sum())
     return right / int(rows.sum())
 
 

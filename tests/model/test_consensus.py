@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model import consensus, edits
-from model.consensus import Artefact, Block, Expert, Fit, Forest
+from model.consensus import Artefact, Block, Expert, Fit, Trees
 from model.domain import Issue
 from model.errors import BadArtefact
 from model.features import columns
@@ -16,15 +16,15 @@ from tests.model.builders import diff_of
 ISSUE = Issue("x is wrong", "x should be 1")
 
 
-def forest():
-    """One split at 0.5 of the first column: 0.2 below, 0.9 above; and a tree that always says 0.4."""
-    return Forest(
+def trees():
+    """One split at 0.5 of the first column: -1 below, 2 above; and a tree that always adds 0.5."""
+    return Trees(
         roots=np.array([0, 3]),
         column=np.array([0, 0, 0, 0]),
         threshold=np.array([0.5, 0, 0, 0]),
         left=np.array([1, 1, 2, 3]),
         right=np.array([2, 1, 2, 3]),
-        share=np.array([0, 0.2, 0.9, 0.4]),
+        log_odds=np.array([0, -1, 2, 0.5]),
     )
 
 
@@ -32,9 +32,9 @@ def expert(**changes):
     parts = {
         "mean": np.zeros(1),
         "scale": np.ones(1),
-        "weights": np.array([2.0]),
-        "bias": 0.0,
-        "forest": forest(),
+        "weights": np.array([3.0]),
+        "bias": 0.25,
+        "trees": trees(),
     }
     return Expert(**(parts | changes))
 
@@ -53,15 +53,14 @@ def artefact():
     return Artefact(fits, blocks, {"seed": 0}, "")
 
 
-def test_a_forest_is_the_mean_of_its_leaves():
-    assert forest().probability(np.array([[0.0], [1.0]])).tolist() == pytest.approx([0.3, 0.65])
+def test_trees_add_what_their_leaves_say():
+    assert trees().sum(np.array([[0.0], [0.5], [1.0]])).tolist() == [-0.5, -0.5, 2.5]
 
 
-def test_an_expert_is_the_mean_of_two_scaled():
-    plain = expert().uncalibrated(np.array([[0.0]]))
-    assert plain[0] == pytest.approx((0.5 + 0.3) / 2)
-    scaled = expert(slope=2.0, offset=0.1).probability(np.array([[0.0]]))
-    assert scaled[0] == pytest.approx(1 / (1 + np.exp(-(2 * np.log(0.4 / 0.6) + 0.1))))
+def test_an_expert_adds_log_odds():
+    below, above = expert(mean=np.array([1.0])).probability(np.array([[1.0], [2.0]]))
+    assert np.log(below / (1 - below)) == pytest.approx(0.25 - 0.5)
+    assert np.log(above / (1 - above)) == pytest.approx(3 + 0.25 + 2.5)
 
 
 def test_a_fact_far_out_tells_no_more_than_one_at_the_limit():
