@@ -1,0 +1,152 @@
+"""Fitting the consensus model: draws that give nothing away, copies of scikit-learn that say the same, held-out issues."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from model import consensus
+from model.evaluation import groups
+from tests.model.builders import diff_of
+from training import consensus as training
+from training import consensus_report, draws
+from training.draws import Kind
+from training.table import table, weights
+
+RUNS = (
+    "swe-fixer/verified_no_p2p",
+    "swe-fixer/verified_with_p2p",
+    "polydev/hybrid-haiku-4.5",
+    "swe-swiss/tts40-0",
+    "leaderboard-verified/somebody",
+)
+REPOSITORIES = ("django/django", "sphinx-doc/sphinx", "pydata/xarray", "pallets/flask")
+
+
+def record(repository, number, width):
+    """An issue whose patches with more words are right."""
+    lines = [" ".join(["x ="] + [f"n{number}"] * (run + 1) * width) for run in range(len(RUNS))]
+    patches = [
+        {"source": source, "patch": diff_of(line), "resolved": run > 1}
+        for run, (source, line) in enumerate(zip(RUNS, lines, strict=True))
+    ]
+    name = repository.replace("/", "__")
+    return {
+        "instance_id": f"{name}-{number}",
+        "repo": repository,
+        "problem_statement": f"n{number} is wrong",
+        "patches": patches,
+    }
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    counts = {repo: 8 if repo == training.DJANGO else 2 for repo in REPOSITORIES}
+    pools = [record(repo, at, 1 + at % 3) for repo, much in counts.items() for at in range(much)]
+    distinct = [{**one, "patches": one["patches"][:4]} for one in pools]
+    twins = [{**one, "patches": [one["patches"][at] for at in (0, 0, 2, 3)]} for one in pools]
+    for name, rows in zip(training.FILES.values(), (distinct, twins, pools, pools), strict=True):
+        with gzip.open(folder / name, "wt") as lines:
+            lines.writelines(json.dumps(row) + "\n" for row in rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def drawn(data):
+    return training.load(data)
+
+
+def test_every_kind_is_drawn_and_no_issue_too_often(drawn):
+    assert {one.kind for one in drawn} == set(Kind)
+    for kind in Kind:
+        issues = [one.group.instance_id for one in drawn if one.kind is kind]
+        assert max(map(issues.count, issues)) <= draws.PER_ISSUE
+
+
+def test_sources_of_resolved_patches_alone_are_never_drawn(drawn):
+    learnt = {Kind.DRAWN_DISTINCT, Kind.DRAWN_RECIPE, Kind.DRAWN_TWINS}
+    sources = {p.source for one in drawn if one.kind in learnt for p in one.group.patches}
+    assert sources == set(RUNS[:-1])
+
+
+def test_drawing_again_draws_the_same(data, drawn):
+    assert training.load(data) == drawn
+
+
+def test_a_copy_says_what_scikit_learn_says(drawn):
+    of = table(drawn)
+    for sort in training.SORTS:
+        learnt = training.learn_expert(of, sort, of.repository != REPOSITORIES[0])
+        standard = consensus.standardised(of.facts, learnt.expert.mean, learnt.expert.scale)
+        boosted = np.mean([one.decision_function(standard) for one in learnt.boosted], axis=0)
+        linear = learnt.linear.decision_function(standard)
+        log_odds = training.BOOSTED * boosted + (1 - training.BOOSTED) * linear
+        theirs = 1 / (1 + np.exp(-log_odds))
+        assert np.abs(learnt.expert.probability(of.facts) - theirs).max() < 1e-9
+
+
+def test_a_fit_does_not_depend_on_what_is_held_out(drawn):
+    of = table(drawn)
+    seen = of.repository != REPOSITORIES[0]
+    upside_down = table(drawn)
+    upside_down.label[~seen] = 1 - upside_down.label[~seen]
+    upside_down.facts[~seen] += 7
+    for sort in training.SORTS:
+        one, other = (training.learn_expert(each, sort, seen).expert for each in (of, upside_down))
+        assert np.array_equal(one.probability(of.facts), other.probability(of.facts))
+
+
+def test_weights_are_equal_by_issue_and_balanced(drawn):
+    of = table(drawn)
+    everything = np.ones(len(of.label), np.bool_)
+    weight = weights(of, {Kind.DISTINCT: 1.0, Kind.OTHER_LANGUAGES: 0.5}, everything)
+    assert weight[of.kind == Kind.RECIPE.value].sum() == 0
+    shares = [weight[of.kind == kind.value].sum() for kind in (Kind.DISTINCT, Kind.OTHER_LANGUAGES)]
+    assert shares[0] > shares[1] > 0
+
+
+def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
+    blocks = training.blocks_of(drawn)
+    given = [one.group for one in drawn if one.kind is Kind.DISTINCT]
+    holders = [
+        [
+            block.name
+            for block in blocks
+            if block.holds(one.repo, int(one.instance_id.split("-")[-1]))
+        ]
+        for one in given
+    ]
+    assert {len(each) for each in holders} == {1}
+    parts = [each[0] for each in holders if each[0].startswith("django")]
+    assert {name: parts.count(name) for name in parts} == {f"django {at}": 2 for at in range(1, 5)}
+
+
+def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch):
+    monkeypatch.setattr(training, "ROUNDS", 5)
+    of, blocks = table(drawn), training.blocks_of(drawn)[2:5]
+    one, other = (
+        consensus.to_bytes(training.learn(of, blocks, training.manifest_of(data, drawn)))
+        for _ in range(2)
+    )
+    assert one == other
+    again = consensus.from_bytes(one)
+    assert set(again.fits) == {block.name for block in blocks} | {"django/django", "everything"}
+    assert again.manifest["data"].keys() == set(training.FILES.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    [
+        ("distinct", {"accuracy": 0.64, "f1": 0.60, "exact_match": 0.27}),
+        ("recipe", {"accuracy": 0.72, "f1": 0.72, "exact_match": 0.44}),
+    ],
+)
+def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, least):
+    given = list(groups.read(large_data / training.FILES[kind]))
+    found = consensus_report.figures(consensus_report.judge(given))
+    assert {name: found[name] >= value for name, value in least.items()} == dict.fromkeys(
+        least, True
+    )
+    assert found["ece"] <= 0.06
