@@ -1,0 +1,58 @@
+"""The one door of training to the database: what was recorded comes in, what was learnt goes out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from app.db.session import engine, transaction
+from app.db.store import calibrators, history
+from app.db.store.calibrators import NewCalibrator, StoredCalibrator
+from app.judgements import Judge, PullRecord
+from app.settings import DatabaseSettings, load
+
+__all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "opened"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What this installation of the bot has lived through."""
+
+    database: Engine
+
+    def records(self) -> list[PullRecord]:
+        """Every pull request that was judged, with what became of it."""
+        with transaction(self.database) as connection:
+            return history.records(connection)
+
+    def active(self, judge: Judge) -> StoredCalibrator | None:
+        """The calibrator in use; one that was fitted under other rules is none."""
+        with transaction(self.database) as connection:
+            try:
+                return calibrators.active(connection, judge)
+            except ValueError:
+                return None
+
+    def newest(self, judge: Judge) -> StoredCalibrator | None:
+        """The last one that was fitted, in use or not; likewise."""
+        with transaction(self.database) as connection:
+            try:
+                return calibrators.newest(connection, judge)
+            except ValueError:
+                return None
+
+    def keep(self, new: NewCalibrator) -> int:
+        """Store a calibrator, in use or not; returns its number."""
+        with transaction(self.database) as connection:
+            return calibrators.save(connection, new)
+
+
+@contextmanager
+def opened() -> Iterator[Corpus]:
+    """The corpus in the database of R4P_DATABASE_URL. Raises SettingsError."""
+    database = engine(load(DatabaseSettings).database_url, pool_size=1)
+    try:
+        yield Corpus(database)
+    finally:
+        database.dispose()

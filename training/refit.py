@@ -1,0 +1,135 @@
+"""Fits every judge's calibrator on what became of what it judged, and puts those into use that are not worse.
+
+`r4p calibrate`, also by the clock. One JSON document on stdout says what was found and decided; fitting twice on the
+same history changes nothing.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from app.judgements import Judge, PullRecord
+from model.calibration import NO_HISTORY, Calibrator
+from model.domain import Label
+from training import corpus
+from training.calibrate import Fit, fit
+from training.corpus import Corpus, NewCalibrator
+from training.curation.labels import RULE_VERSION, Labelled, label
+from training.evidence import Row
+
+MARGIN = 0.005
+"""How much worse a held-out Brier score may be: the calibrator in use has seen most of these issues, so it looks better
+than it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a new calibrator comes into use, and why."""
+
+    is_active: bool
+    why: str
+
+
+def refit(known: Corpus, now: datetime) -> list[dict[str, Any]]:
+    """Fit, decide and keep, one judge after the other; what was done, as plain JSON values."""
+    records = known.records()
+    return [_refit(known, judge, records, now) for judge in judges(records)]
+
+
+def judges(records: Iterable[PullRecord]) -> list[Judge]:
+    """Everybody who has judged, in a fixed order."""
+    found = {judgement.judge for record in records for judgement in record.judgements}
+    return sorted(found, key=lambda one: (one.verifier, *asdict(one.engine).values()))
+
+
+def rows(
+    records: Iterable[PullRecord], judge: Judge, now: datetime
+) -> tuple[list[Row], Counter[str]]:
+    """What the judge knew of patches whose truth is known, and how many there are of each sort, dropped ones too."""
+    kept, counts = [], Counter[str]()
+    for record in records:
+        if all(one.judge != judge for one in record.judgements):
+            continue
+        found = label(record, judge, now)
+        row = _row(record, found)
+        counts[found.why if row or found.label is None else "no vote could be read"] += 1
+        kept += [row] if row else []
+    return kept, counts
+
+
+def decide(fitted: Fit, known: Sequence[Row], active: Calibrator | None) -> Decision:
+    """Into use with enough history, if it is about as good on issues held out as the one in use is on the same."""
+    if not fitted.briers:
+        return Decision(is_active=False, why=NO_HISTORY)
+    if active is None or not active.history.is_enough:
+        return Decision(is_active=True, why="the first")
+    new, old = brier(fitted), _brier_of(active, known)
+    better = new <= old + MARGIN
+    compared = f"Brier {new:.4f} on issues held out, and {old:.4f} of the one in use on the same"
+    return Decision(better, compared)
+
+
+def brier(fitted: Fit) -> float:
+    """On issues held out, of the kind that was chosen."""
+    return fitted.briers[fitted.calibrator.kind]
+
+
+def _refit(
+    known: Corpus, judge: Judge, records: Sequence[PullRecord], now: datetime
+) -> dict[str, Any]:
+    told, counts = rows(records, judge, now)
+    fitted = fit(told, fitted_at=now.isoformat(timespec="seconds"))
+    said: dict[str, Any] = {
+        "verifier": judge.verifier,
+        "engine": asdict(judge.engine),
+        "patches": dict(counts),
+        "history": asdict(fitted.calibrator.history),
+    }
+    in_use, newest = known.active(judge), known.newest(judge)
+    if newest and _same(newest.calibrator, fitted.calibrator):
+        return said | {"calibrator": newest.id, "decision": "nothing new"}
+    decision = decide(fitted, told, in_use.calibrator if in_use else None)
+    if not fitted.briers:
+        return said | {"calibrator": in_use and in_use.id, "decision": decision.why}
+    number = known.keep(
+        NewCalibrator(
+            judge, fitted.calibrator, brier(fitted), RULE_VERSION, decision.is_active, decision.why
+        )
+    )
+    taken = "in use" if decision.is_active else "refused"
+    return said | {"calibrator": number, "decision": f"{taken}: {decision.why}"}
+
+
+def _row(record: PullRecord, found: Labelled) -> Row | None:
+    if found.label is None or found.judgement is None:
+        return None
+    known = found.judgement.evidence
+    if not known.is_opinion:
+        return None
+    return Row(known, found.label is Label.CORRECT, str(record.group))
+
+
+def _brier_of(calibrator: Calibrator, known: Sequence[Row]) -> float:
+    told = [(calibrator.probability(row.evidence), row.correct) for row in known]
+    return float(np.mean([(p - correct) ** 2 for p, correct in told if p is not None]))
+
+
+def _same(one: Calibrator, other: Calibrator) -> bool:
+    return replace(one, fitted_at="") == replace(other, fitted_at="")
+
+
+def main() -> None:
+    """Fit on the database of R4P_DATABASE_URL."""
+    with corpus.opened() as known:
+        found = refit(known, datetime.now(UTC))
+    sys.stdout.write(json.dumps({"schema": "r4p.refit/1", "judges": found}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
