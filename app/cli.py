@@ -79,6 +79,14 @@ def beat() -> None:
 
 
 @main.command()
+def calibrate() -> None:
+    """Fit calibrators on what became of judged patches, and put those into use that are not worse."""
+    from app import processes
+
+    processes.become_fit()
+
+
+@main.command()
 def migrate() -> None:
     """Bring the database of R4P_DATABASE_URL to the newest revision."""
     from app.db import migrate as migrations

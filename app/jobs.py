@@ -1,7 +1,7 @@
 """The jobs: the contract between app, which decides, and worker, which does (pure).
 
-A job names what to look at again, never what changed: a webhook can be late, doubled or out of
-order, so the worker reads GitHub's present state. Payloads hold ids and short cleaned text only.
+A job names what to look at again, never what changed: webhooks come late, doubled or out of order, and the worker reads
+GitHub's present state. Payloads hold ids and short cleaned text only.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,6 @@ from app.identifiers import (
 
 OF_THE_APP = InstallationId(0)
 """In place of an installation, of which the first is 1: the work is for the App as a whole."""
-
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
@@ -50,11 +49,10 @@ class Job:
     @property
     def key(self) -> str:
         """Jobs of one key are one piece of work: one ready, one running at most."""
-        parts = (str(value) for name, value in self.payload().items() if name != "installation")
-        return ":".join((self.kind, *parts))
+        named = self.payload().items()
+        return ":".join([self.kind, *(str(v) for name, v in named if name != "installation")])
 
     def payload(self) -> dict[str, Json]:
-        """The fields as JSON, in the order of declaration."""
         return asdict(self)
 
 
@@ -64,8 +62,7 @@ class Planned:
 
     job: Job
     delay_seconds: float = 0.0
-    """0: at once, also when the same work waits. Else a ready job of the same key that is not yet
-    due waits this long again, at most `DEBOUNCES` times in all."""
+    """0: at once. Else a ready job of the same key that is not yet due waits so long again, up to `DEBOUNCES` times."""
     wish: str = ""
     """Whose wish it is, if a person's: it waits beside its like, so that all who ask are answered."""
 
@@ -131,7 +128,6 @@ class VerifyGroup(Job):
 
     @staticmethod
     def key_of(evaluation: EvaluationId) -> str:
-        """The key under which an evaluation is verified."""
         return f"verify_group:{evaluation}"
 
 
@@ -225,13 +221,12 @@ class Reconcile(Job):
 
 @dataclass(frozen=True, slots=True)
 class PurgeData(Job):
-    """Delete what is stored of an installation, or of one repository taken out of it."""
+    """Delete what is stored of one repository of an installation, or of all that it has (None)."""
 
     queue = Queue.EVENTS
     kind = "purge_data"
 
     repository: RepositoryId | None
-    """None: everything of the installation."""
 
     @property
     def key(self) -> str:
@@ -264,6 +259,14 @@ class Redeliver(Job):
     kind = "redeliver"
 
 
+@dataclass(frozen=True, slots=True)
+class RefitCalibrators(Job):
+    """Fit every judge's calibrator on what became of judged patches by now."""
+
+    queue = Queue.TRAIN
+    kind = "refit_calibrators"
+
+
 KINDS: Mapping[str, type[Job]] = {
     job.kind: job
     for job in (
@@ -282,6 +285,7 @@ KINDS: Mapping[str, type[Job]] = {
         ForgetCheckout,
         TidyCheckouts,
         Redeliver,
+        RefitCalibrators,
     )
 }
 
@@ -291,7 +295,6 @@ def from_payload(kind: str, payload: Mapping[str, Json]) -> Job:
     job = KINDS.get(kind)
     if job is None:
         raise ValueError(f"unknown job kind {kind!r}: known are {', '.join(KINDS)}")
-    expected = {field.name for field in fields(job)}
-    if expected != payload.keys():
+    if (expected := {field.name for field in fields(job)}) != payload.keys():
         raise ValueError(f"{kind}: fields {sorted(payload)} are not {sorted(expected)}")
     return job(**payload)  # type: ignore[arg-type]  # names checked above, values are our own JSON

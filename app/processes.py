@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from app.jobs import Queue
 from app.settings import (
     ChildSettings,
+    DatabaseSettings,
     EngineSettings,
     GitHubSettings,
     QueueSettings,
@@ -18,6 +19,8 @@ from app.settings import (
     load,
     python,
 )
+from model import catalog
+from model.errors import UnknownVerifier
 
 SECRETS = frozenset(
     {"R4P_WEBHOOK_SECRET", "R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH", "R4P_ENGINE_API_KEY"}
@@ -58,12 +61,15 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
         ),
         Process(
             "verify",
-            ("worker", "--queues", "verify", "--concurrency", "1"),
+            ("worker", "--queues", "verify,train", "--concurrency", "1"),
             frozenset({"R4P_ENGINE_API_KEY"}),
         ),
         Process("beat", ("beat",)),
     )
 
+
+FIT = Process("fit", ("calibrate",))
+"""Fits every judge's calibrator once, then ends; reads numbers only, so it is told no secret."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -98,10 +104,26 @@ def become_worker(queues: str, concurrency: int | None) -> None:
             raise SettingsError(f"r4p: no queue is called {queue!r}; there are {', '.join(Queue)}")
         if queue in NEEDED:
             load(NEEDED[queue])
+        if queue == Queue.VERIFY.value:
+            _check_verifier(load(EngineSettings).verifier)
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     _become_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
+
+
+def _check_verifier(name: str) -> None:
+    try:
+        catalog.composition(name)
+    except UnknownVerifier as error:
+        raise SettingsError(f"r4p: cannot start:\n  R4P_VERIFIER: {error}") from None
+
+
+def become_fit() -> None:
+    """Replace this process by a fit of every judge's calibrator; what that found is printed as JSON."""
+    end_with_parent()
+    load(DatabaseSettings)
+    os.execv(python(), [python(), "-m", "training.refit"])  # noqa: S606 (no shell is what we want)
 
 
 def become_beat() -> None:

@@ -146,8 +146,12 @@ class GitHubSettings(_Settings):
 
 
 class EngineSettings(_Settings):
-    """Which language model judges."""
+    """Who judges, and which language model it asks."""
 
+    verifier: str = "r4p"
+    """A name of the catalogue; `consensus` asks no language model, `hybrid:A+B` composes two."""
+    stop_early: bool = False
+    """Leave out votes that can't change a verdict any more: cheaper, and less to calibrate on."""
     engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
     """auto: openai_compatible when an URL is set, else the embedded model."""
     engine_url: str | None = None
@@ -157,8 +161,9 @@ class EngineSettings(_Settings):
     """Replies of the scripted engine (tests)."""
     model: str | None = None
     """The served model's name, or the catalogue's name of an embedded one."""
-    prompt: str = "r4p_group"
-    """Name or path of the prompt template; weights trained on another wording bring their own."""
+    prompt: str | None = None
+    """Name or path of the prompt template; weights trained on another wording bring their own.
+    None: the verifier's."""
     model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
     """Where model files are kept, looked for first."""
 
@@ -189,6 +194,8 @@ class QueueSettings(_Settings):
     """How often the thumbs on a verdict are polled."""
     reconcile_seconds: float = 900.0
     """How often we look for what webhooks missed: open pull requests, and the webhooks themselves."""
+    calibrate_seconds: float = 3_600.0
+    """How often calibrators are fitted again on what became of judged patches."""
 
 
 Kind = TypeVar("Kind", bound=_Settings)

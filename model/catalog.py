@@ -79,6 +79,17 @@ VERIFIERS = {
 """Every verifier by name, and what it does."""
 
 
+WITHOUT_ENGINE = frozenset({"consensus"})
+"""Those that ask no language model, so that no engine is needed for them."""
+
+
+def consensus() -> Verifier:
+    """The verifier that asks no language model; loads numpy and its artefact."""
+    from model.verifiers import consensus as verifiers
+
+    return verifiers.shipped()
+
+
 def composition(name: str) -> tuple[str, ...]:
     """The verifiers that a name stands for: itself, or the two that a hybrid is composed of, shortlist first.
 
@@ -155,9 +166,7 @@ def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Ju
                 two_rounds.MostLikelyVerifier(engine, last, judging),
             )
         case "consensus":
-            from model.verifiers import consensus  # loads numpy
-
-            return consensus.shipped()
+            return consensus()
         case _:
             return r4p.R4PVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
 

@@ -145,7 +145,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
             "\0".join([reported.text, *(one.diff for one in patches)]).encode(errors="replace")
         )
         subject = Subject(title=reported.title, group_id=identity.hexdigest()[:16])
-        sys.stdout.write(json.dumps(to_json(verdict, subject), indent=2) + "\n")
+        sys.stdout.write(json.dumps(to_json(verdict, subject, verifier=verifier), indent=2) + "\n")
     else:
         _show(verdict)
     if caution := caution_about(verdict.engine):

@@ -4,7 +4,7 @@ Its JSON Schema is `verdict.schema.json` beside this file. Raw replies are not p
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from model.domain import Coverage, GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount
@@ -28,8 +28,31 @@ class Subject:
     """The commit each patch was taken from, where there is one."""
 
 
-def to_json(verdict: GroupVerdict, subject: Subject) -> dict[str, Json]:
-    """The document as plain JSON values; seconds are rounded to milliseconds."""
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The calibrator behind the probabilities: which one it is, and how much history it has seen."""
+
+    id: int
+    fitted_at: str
+    """ISO 8601, UTC."""
+    issues: int
+    correct: int
+    incorrect: int
+
+
+def to_json(
+    verdict: GroupVerdict,
+    subject: Subject,
+    *,
+    verifier: str | None = None,
+    calibration: Calibration | None = None,
+) -> dict[str, Json]:
+    """The document as plain JSON values; seconds are rounded to milliseconds.
+
+    `verifier` is the name of who judged; without a calibration there are no probabilities of one.
+    """
+    who: dict[str, Json] = {"verifier": verifier} if verifier else {}
+    calibrator: dict[str, Json] = {"calibrator": asdict(calibration)} if calibration else {}
     return {
         "schema": SCHEMA,
         "issue": {
@@ -59,6 +82,8 @@ def to_json(verdict: GroupVerdict, subject: Subject) -> dict[str, Json]:
             "engine": round(verdict.engine_seconds, 3),
             "overhead": round(max(0.0, verdict.total_seconds - verdict.engine_seconds), 3),
         },
+        **who,
+        **calibrator,
     }
 
 

@@ -85,6 +85,7 @@ def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
         "reconcile": every(pace.reconcile_seconds, tasks.TICK, "reconcile"),
         "reactions": every(pace.reactions_seconds, tasks.TICK, "reactions"),
         "redeliver": every(pace.reconcile_seconds, tasks.TICK, "redeliver"),
+        "calibrators": every(pace.calibrate_seconds, tasks.TICK, "calibrators"),
         "checkouts": every(CHECKOUTS_SECONDS, tasks.TICK, "checkouts"),
     }
 

@@ -1,37 +1,63 @@
 """Have one snapshot of rivals judged. This process reads what strangers wrote and holds no secret."""
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sqlalchemy import Connection
+
 from app.db.session import transaction
-from app.db.store import evaluations, progress, votes
+from app.db.store import calibrators, evaluations, progress, votes
+from app.db.store.calibrators import StoredCalibrator
 from app.db.store.candidates import Candidate
 from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.jobs import Json, Planned, PublishVerdict, VerifyGroup
+from app.judgements import Judge
+from model import evidence
 from model.domain import (
     Coverage,
     GroupVerdict,
     Issue,
     Patch,
+    PatchId,
     PatchVerdict,
     Verdict,
     VoteCount,
 )
 from model.protocols import Verifier
-from model.verdict_json import Subject, to_json
+from model.verdict_json import Calibration, Subject, to_json
 from worker.context import Context
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Who judges, and who is heard beside them."""
+
+    name: str
+    """The verifier's name in the catalogue."""
+    verifier: Verifier
+    beside: Verifier | None = None
+    """Asks no engine, so its belief is had for nothing; None: the verifier is that one itself."""
+
+    @property
+    def judge(self) -> Judge:
+        """Whom a calibrator is fitted for."""
+        return Judge(self.name, self.verifier.engine)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyGroupHandler:
     """Submits the candidates of one evaluation as one group to the verifier."""
 
-    verifier: Callable[[], Verifier]
+    bench: Callable[[], Bench]
     """Made at the first use: loading a local model takes seconds that a worker's start need not."""
 
     def __call__(self, context: Context, job: VerifyGroup) -> None:
         """Judge, store every vote, and have the verdict published. Asking again adds votes."""
-        verifier = self.verifier()
+        bench = self.bench()
+        verifier = bench.verifier
         with transaction(context.database) as connection:
             evaluation = evaluations.load(connection, job.evaluation)
             if evaluation is None or evaluation.state != "collected":
@@ -40,21 +66,51 @@ class VerifyGroupHandler:
                 connection, evaluation.group, evaluation.fingerprint, verifier.engine
             )
         candidates = [judged.candidate for judged in evaluation.judged]
+        issue = Issue(evaluation.title, evaluation.body)
+        patches = [Patch(patch_id(c.pull), c.diff) for c in candidates if c.diff is not None]
         verdict = verifier.verify(
-            Issue(evaluation.title, evaluation.body),
-            [Patch(patch_id(c.pull), c.diff) for c in candidates if c.diff is not None],
+            issue,
+            patches,
             votes=evaluation.votes,
             earlier=earlier,
             on_vote=lambda done, asked: self._report(context, done, asked),
             keep_going=context.keep_going,
         )
-        whole = with_unreadable(verdict, candidates)
+        known = evidence.of_verdict(verdict, heard(bench.beside, issue, patches))
+        with transaction(context.database) as connection:
+            stored = in_use(connection, bench.judge)
+        weighed = evidence.calibrated(verdict, known, stored.calibrator if stored else None)
+        whole = with_unreadable(weighed, candidates)
+        said = document(evaluation, whole, bench.name, stored)
         new = verdict.votes[len(earlier) :]
-        finish(context, job, Verified(document(evaluation, whole), whole.patches, new))
+        finish(context, job, Verified(said, whole.patches, new, bench.name, known))
 
     def _report(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:
             progress.set_progress(connection, context.claimed, f"{done} of {asked} votes")
+
+
+def heard(
+    beside: Verifier | None, issue: Issue, patches: Sequence[Patch]
+) -> Mapping[PatchId, float | None]:
+    """What is believed beside the votes; nothing where it fails, for a verdict doesn't depend on it."""
+    if beside is None:
+        return {}
+    try:
+        said = beside.verify(issue, patches, votes=0)
+    except Exception:  # strangers' patches: no shape of them may cost the verdict
+        log.exception("%s failed; the verdict goes without it", beside.engine.name)
+        return {}
+    return {one.id: one.score for one in said.patches}
+
+
+def in_use(connection: Connection, judge: Judge) -> StoredCalibrator | None:
+    """The judge's calibrator; one fitted under other rules is as good as none until the next fit."""
+    try:
+        return calibrators.active(connection, judge)
+    except ValueError as error:
+        log.warning("the calibrator of %s is not used: %s", judge.verifier, error)
+        return None
 
 
 def finish(context: Context, job: VerifyGroup, verified: Verified) -> None:
@@ -65,7 +121,12 @@ def finish(context: Context, job: VerifyGroup, verified: Verified) -> None:
         context.enqueue(connection, [Planned(publish)])
 
 
-def document(evaluation: Evaluation, verdict: GroupVerdict) -> Json:
+def document(
+    evaluation: Evaluation,
+    verdict: GroupVerdict,
+    verifier: str | None = None,
+    stored: StoredCalibrator | None = None,
+) -> Json:
     """The `r4p.verdict/1` document about an evaluation (pure)."""
     heads = {patch_id(j.candidate.pull): j.candidate.head_sha for j in evaluation.judged}
     subject = Subject(
@@ -75,7 +136,19 @@ def document(evaluation: Evaluation, verdict: GroupVerdict) -> Json:
         number=evaluation.issue,
         head_shas=heads,
     )
-    return dict(to_json(verdict, subject))
+    calibration = _calibration(stored) if stored else None
+    return dict(to_json(verdict, subject, verifier=verifier, calibration=calibration))
+
+
+def _calibration(stored: StoredCalibrator) -> Calibration:
+    history = stored.calibrator.history
+    return Calibration(
+        stored.id,
+        stored.calibrator.fitted_at,
+        history.issues,
+        history.correct,
+        history.incorrect,
+    )
 
 
 def with_unreadable(verdict: GroupVerdict, candidates: Sequence[Candidate]) -> GroupVerdict:

@@ -10,6 +10,7 @@ from app.identifiers import PullNumber
 from app.links import LinkStrength, Member
 from app.repo_config import Mode
 from model.domain import EngineInfo, Tokens
+from model.evidence import CONSENSUS
 from model.prompts.untrusted import Trick, safe_issue, safe_patch
 from model.verdict_json import patches_from_json
 
@@ -43,6 +44,9 @@ def verdict_view(
             )
             for judged in evaluation.judged
         ),
+        verifier=document.get("verifier", "none"),
+        history=document.get("calibrator", {}).get("issues"),
+        has_model=engine.name != CONSENSUS,
         engine=engine,
         asked=document["votes"]["asked"],
         valid=document["votes"]["valid"],
@@ -55,7 +59,7 @@ def verdict_view(
         all_links_read=evaluation.all_links_read,
         issue_findings=_findings(safe_issue(f"{evaluation.title}\n\n{evaluation.body}").tricks),
         config_problem=config_problem,
-        is_demonstration=engine.name == DEMONSTRATION_ENGINE,
+        is_demonstration=DEMONSTRATION_ENGINE in engine.name.split(" + "),
     )
 
 

@@ -33,6 +33,7 @@ from app.jobs import (
     Reconcile,
     RecordEvent,
     Redeliver,
+    RefitCalibrators,
     RefreshConfig,
     ResolvePermission,
     RunCommand,
@@ -74,11 +75,12 @@ from worker.record import RecordEventHandler
 from worker.redeliver import RedeliverHandler, due_redeliveries
 from worker.replies import Replies
 from worker.report import PublishVerdictHandler
+from worker.retrain import RefitCalibratorsHandler, due_calibrators
 from worker.runner import Runner
 from worker.tasks import Runtime
 from worker.upkeep import Tick, Upkeep
 from worker.verbs import Verbs
-from worker.verify import VerifyGroupHandler
+from worker.verify import Bench, VerifyGroupHandler
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,15 @@ class Parts:
         return Checkouts(settings.checkout_dir, endpoints(settings.github_url))
 
     @cached_property
-    def verifier(self) -> Verifier:
-        """R4P on the chosen engine; an embedded model is loaded now."""
+    def bench(self) -> Bench:
+        """The verifier that the settings name, and consensus beside it; an embedded model is loaded now."""
         settings = load(EngineSettings)
+        name = settings.verifier
+        if name in catalog.WITHOUT_ENGINE:
+            return Bench(name, catalog.consensus())
+        return Bench(name, self._asking(settings), catalog.consensus())
+
+    def _asking(self, settings: EngineSettings) -> Verifier:
         key = settings.engine_api_key
         remember(key.get_secret_value() if key else "")
         choice = EngineChoice(
@@ -126,7 +134,12 @@ class Parts:
             cache=settings.model_dir,
             script=settings.engine_script,
         )
-        return catalog.verifier("r4p", catalog.engine(choice), prompt=settings.prompt)
+        return catalog.verifier(
+            settings.verifier,
+            catalog.engine(choice),
+            prompt=settings.prompt,
+            stop_early=settings.stop_early,
+        )
 
 
 @dataclass(slots=True)
@@ -174,7 +187,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
         parts.github, parts.publisher, parts.pace.debounce_seconds
     ),
     EvaluateIssue: _evaluate_issue,
-    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.verifier),
+    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.bench),
     PublishVerdict: _publish_verdict,
     RunCommand: _run_command,
     RefreshConfig: lambda parts: RefreshConfigHandler(parts.github),
@@ -186,6 +199,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts),
     TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts),
     Redeliver: lambda parts: RedeliverHandler(parts.github),
+    RefitCalibrators: lambda _parts: RefitCalibratorsHandler(load(DatabaseSettings).database_url),
 }
 
 HANDLED: Final = frozenset(job.kind for job in _MAKERS)
@@ -196,6 +210,7 @@ TICKS: Final[Mapping[str, Tick]] = {
     "reactions": due_reactions,
     "redeliver": due_redeliveries,
     "checkouts": due_checkouts,
+    "calibrators": due_calibrators,
 }
 """The clock's rules by name."""
 

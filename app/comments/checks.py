@@ -4,11 +4,20 @@ from dataclasses import dataclass
 
 from app.commands import Button
 from app.comments.views import Row, VerdictView
-from app.comments.words import CHECK_NAME, VERDICTS, agreement, coverage, probability, quotation
+from app.comments.words import (
+    CHECK_NAME,
+    VERDICTS,
+    agreement,
+    coverage,
+    one_line,
+    probability,
+    probably,
+    quotation,
+)
 from app.identifiers import CommitSha
 from app.quoting import phrase
 from app.repo_config import Mode
-from model.domain import Verdict
+from model.domain import Verdict, VoteCount
 
 _REASON_LIMIT = 8_000
 _TITLE_LIMIT = 200
@@ -77,13 +86,20 @@ def _title(view: VerdictView, row: Row) -> str:
     if row.verdict.verdict is Verdict.NOT_JUDGED:
         return f"{word}: {_plain(row.verdict.reason)}"
     model = ", demonstration model" if view.is_demonstration else ""
-    return f"{word}: {_votes(row)}{model}{advisory}"
+    known = row.verdict.probability
+    chance = "" if known is None else f", {probability(known)} probably correct"
+    return f"{word}: {_votes(row, view.verifier)}{chance}{model}{advisory}"
 
 
-def _votes(row: Row) -> str:
-    if row.verdict.verdict is Verdict.UNSURE:
-        return f"votes {agreement(row.verdict)}"
-    return f"{agreement(row.verdict)} votes agree"
+def _votes(row: Row, verifier: str) -> str:
+    verdict = row.verdict
+    if verdict.votes == VoteCount():
+        return f"by {verifier}, without votes"
+    if not verdict.votes.valid:
+        return "no vote could be read"
+    if verdict.verdict is Verdict.UNSURE:
+        return f"votes {agreement(verdict)}"
+    return f"{agreement(verdict)} votes agree"
 
 
 def _plain(text: str) -> str:
@@ -97,18 +113,15 @@ def _summary(view: VerdictView, row: Row, comment_url: str | None) -> str:
     if verdict.verdict is Verdict.NOT_JUDGED:
         said = f"Commit {commit} was not judged: {phrase(verdict.reason, 1_000)}."
     else:
-        known = verdict.probability
-        chance = (
-            "not enough history for a probability"
-            if known is None
-            else f"probability correct: {probability(known)}"
-        )
         said = (
-            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_votes(row)}; "
-            f"{chance}; {coverage(verdict.coverage)}.\n\n{quotation(verdict.reason, _REASON_LIMIT)}"
+            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_votes(row, view.verifier)}; "
+            f"{probably(verdict, view.history)}; {coverage(verdict.coverage)}.\n\n"
+            f"{quotation(verdict.reason, _REASON_LIMIT)}"
         )
     rivals = len(view.rows) - 1
-    beside = f"Judged beside {rivals} other pull request{'' if rivals == 1 else 's'}."
+    beside = f" beside {rivals} other pull request{'' if rivals == 1 else 's'}" if rivals else ""
+    judged = f"Judged by `{one_line(view.verifier, 100)}`{beside}."
+    is_judged = verdict.verdict is not Verdict.NOT_JUDGED
     link = f"[The whole verdict]({comment_url})" if comment_url else ""
-    blocks = [said, beside if rivals else "", link]
+    blocks = [said, judged if is_judged else "", link]
     return "\n\n".join(block for block in blocks if block)

@@ -16,6 +16,7 @@ from app.comments.words import (
     coverage,
     listed,
     one_line,
+    probably,
     quotation,
 )
 from app.identifiers import AskedIn, IssueNumber, PullNumber
@@ -100,7 +101,9 @@ def explain_reply(answers: AskedIn, view: VerdictView, pull: PullNumber | None) 
     more = len(rows) - _EXPLAINED_AT_MOST
     rest = f"{more} more: `{PREFIX} explain #N` gives the reasons of one." if more > 0 else ""
     shown = rows[:_EXPLAINED_AT_MOST]
-    return _reply(answers, f"{headline(view).capitalize()}.", *map(_explained, shown), rest)
+    return _reply(
+        answers, f"{headline(view).capitalize()}.", *(_explained(row, view) for row in shown), rest
+    )
 
 
 def no_verdict_reply(answers: AskedIn) -> str:
@@ -191,11 +194,11 @@ def _more(items: Sequence[object]) -> Iterable[str]:
     return [f"- and {rest} more"] if rest > 0 else []
 
 
-def _explained(row: Row) -> str:
+def _explained(row: Row, view: VerdictView) -> str:
     verdict = row.verdict
     return (
         f"**#{row.pull}: {VERDICTS[verdict.verdict]}** at `{row.head[:7]}`, "
-        f"agreement {agreement(verdict)}, {coverage(verdict.coverage)}\n\n"
+        f"agreement {agreement(verdict)}, {probably(verdict, view.history)}, {coverage(verdict.coverage)}\n\n"
         f"{quotation(verdict.reason, _REASON_LIMIT)}"
     )
 

@@ -89,7 +89,7 @@ def _body(view: VerdictView, room: _Room) -> str:
         _how(view),
         "\n".join(f"- {note}" for note in _notes(view, shown)),
         room.notice.format(shown=len(shown), all=len(view.rows)),
-        _reasons(shown, room.reason) if room.reason else "",
+        _reasons(shown, room.reason, has_model=view.has_model) if room.reason else "",
         _footer(view),
         verdict_json(view.document) if room.document else "",
     ]
@@ -139,18 +139,36 @@ def _how(view: VerdictView) -> str:
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
     if len(view.rows) == 1:
         together = "alone, without a rival to compare it with"
+    judged = f"Judged by `{_code(view.verifier)}` {together}{_votes(view)}"
+    return f"{judged}. {_who(view)}. {_history(view)}"
+
+
+def _votes(view: VerdictView) -> str:
+    if not view.asked:
+        return ""
     unread = view.asked - view.valid
     votes = "1 vote" if view.asked == 1 else f"{view.asked} votes, each in another order"
     remarks = [f"{unread} could not be read"] if unread else []
     remarks += [f"{view.forced} only answered when asked once more"] if view.forced else []
-    lost = f" ({', '.join(remarks)})" if remarks else ""
-    known = any(row.verdict.probability is not None for row in view.rows)
-    history = "" if known else " No probabilities yet: not enough history."
+    return f": {votes} ({', '.join(remarks)})" if remarks else f": {votes}"
+
+
+def _who(view: VerdictView) -> str:
+    fingerprint = _code(view.engine.prompt_fingerprint)[:12]
+    if not view.has_model:
+        return f"No language model read the patches; fitted rules `{fingerprint}` compared them"
     return (
-        f"Judged {together}: {votes}{lost}. "
         f"Model `{_code(view.engine.model)}` on {phrase(view.engine.name, 60)}, "
-        f"prompt `{_code(view.engine.prompt_fingerprint)[:12]}`.{history}"
+        f"prompt `{fingerprint}`"
     )
+
+
+def _history(view: VerdictView) -> str:
+    if view.history is None:
+        return "No probabilities yet: not enough history."
+    if all(row.verdict.probability is None for row in view.rows):
+        return "No probabilities: there is no opinion to weigh."
+    return f"Probabilities rest on what became of {view.history} earlier issues."
 
 
 def _code(text: str) -> str:
@@ -192,7 +210,7 @@ def _found(findings: Sequence[Finding]) -> str:
     return listed(FINDINGS[finding] for finding in dict.fromkeys(findings))
 
 
-def _reasons(rows: Sequence[Row], limit: int) -> str:
+def _reasons(rows: Sequence[Row], limit: int, *, has_model: bool) -> str:
     judged = [row for row in rows if row.verdict.verdict is not Verdict.NOT_JUDGED]
     if not judged:
         return ""
@@ -201,9 +219,8 @@ def _reasons(rows: Sequence[Row], limit: int) -> str:
         f"{quotation(row.verdict.reason, limit)}"
         for row in judged
     ]
-    return "\n\n".join(
-        ["<details>\n<summary>Reasons, from the model's own words</summary>", *parts, "</details>"]
-    )
+    whose = ", from the model's own words" if has_model else ""
+    return "\n\n".join([f"<details>\n<summary>Reasons{whose}</summary>", *parts, "</details>"])
 
 
 def _footer(view: VerdictView) -> str:

@@ -19,6 +19,7 @@ class Finding(StrEnum):
     DELIMITER = "delimiter"
     SPECIAL_TOKEN = "special_token"  # noqa: S105 - no secret, a kind of text
     BOX = "box"
+    LOOKALIKE = "lookalike"
     INVISIBLE = "invisible"
     ESCAPE = "escape"
     HTML_COMMENT = "html_comment"
@@ -45,6 +46,8 @@ class VerdictView:
     group: int
     mode: Mode
     rows: tuple[Row, ...]
+    verifier: str
+    """Its name in the catalogue."""
     engine: EngineInfo
     asked: int
     valid: int
@@ -56,10 +59,14 @@ class VerdictView:
     total_seconds: float
     document: Json
     """The `r4p.verdict/1` object."""
+    history: int | None = None
+    """Earlier issues that probabilities rest on; None: too few for any."""
     left_out: tuple[LeftOut, ...] = ()
     all_links_read: bool = True
     """False: the issue has more links than are read, so rivals may be missing."""
     issue_findings: tuple[Finding, ...] = ()
+    has_model: bool = True
+    """A language model read the patches."""
     is_demonstration: bool = False
     """The model is only there to show the pipeline."""
     config_problem: str | None = None

@@ -37,6 +37,7 @@ FINDINGS = {
     Finding.DELIMITER: "text that imitates the prompt's own tags",
     Finding.SPECIAL_TOKEN: "a chat model's control markers",
     Finding.BOX: "an answer written for the model",
+    Finding.LOOKALIKE: "letters of another script that look Latin",
     Finding.INVISIBLE: "characters that readers can't see",
     Finding.ESCAPE: "hand-written escapes",
     Finding.HTML_COMMENT: "hidden HTML comments",
@@ -46,12 +47,14 @@ FINDINGS = {
 def agreement(verdict: PatchVerdict) -> str:
     """How many of the votes that could be read say the same as the verdict; a split shows both sides."""
     votes = verdict.votes
+    if not votes.valid:
+        return "–"
     match verdict.verdict:
         case Verdict.CORRECT:
             return f"{votes.correct} of {votes.valid}"
         case Verdict.INCORRECT:
             return f"{votes.incorrect} of {votes.valid}"
-        case Verdict.UNSURE if votes.valid:
+        case Verdict.UNSURE:
             return f"{votes.correct} : {votes.incorrect}"
         case _:
             return "–"
@@ -62,6 +65,13 @@ def probability(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{min(max(round(value * 100), 1), 99)} %"
+
+
+def probably(verdict: PatchVerdict, history: int | None) -> str:
+    """What is known of the chance that the patch is correct; `history` is that of the whole verdict."""
+    if verdict.probability is None:
+        return f"{'not enough history' if history is None else 'no opinion'} for a probability"
+    return f"probability correct: {probability(verdict.probability)}"
 
 
 def coverage(seen: Coverage) -> str:

@@ -10,6 +10,7 @@ branch_labels = None
 depends_on = None
 
 TABLES = (
+    "calibrators",
     "deliveries",
     "etags",
     "forgotten",
@@ -34,6 +35,51 @@ TABLES = (
 
 
 def upgrade() -> None:
+    op.create_table(
+        "calibrators",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("verifier", sa.Text(), nullable=False, comment="its name in the catalogue"),
+        sa.Column("engine", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("prompt_fingerprint", sa.Text(), nullable=False),
+        sa.Column(
+            "state", sa.Text(), nullable=False, comment="of one judge, one is active at most"
+        ),
+        sa.Column("why", sa.Text(), nullable=False, comment="why it was put into use, or was not"),
+        sa.Column(
+            "document",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=False,
+            comment="r4p.calibrator/1",
+        ),
+        sa.Column(
+            "label_rule", sa.Integer(), nullable=False, comment="version of the rule of labels"
+        ),
+        sa.Column("issues", sa.Integer(), nullable=False, comment="history it was fitted on"),
+        sa.Column("correct", sa.Integer(), nullable=False),
+        sa.Column("incorrect", sa.Integer(), nullable=False),
+        sa.Column(
+            "brier", sa.Float(), nullable=False, comment="on issues held out; lower is better"
+        ),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.CheckConstraint(
+            "state in ('active','refused','retired')", name=op.f("ck_calibrators_state")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_calibrators")),
+        comment="fitted on what became of judged patches; a few numbers that name nobody",
+    )
+    op.create_index(
+        "uq_calibrators_active",
+        "calibrators",
+        ["verifier", "engine", "model", "prompt_fingerprint"],
+        unique=True,
+        postgresql_where=sa.text("state = 'active'"),
+    )
     op.create_table(
         "deliveries",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
@@ -474,6 +520,12 @@ def upgrade() -> None:
         sa.Column("issue_title", sa.Text(), nullable=False),
         sa.Column("issue_body", sa.Text(), nullable=False),
         sa.Column(
+            "verifier",
+            sa.Text(),
+            nullable=True,
+            comment="who judged; null: nobody yet, or it could not finish",
+        ),
+        sa.Column(
             "verdict",
             postgresql.JSONB(astext_type=sa.Text()),
             nullable=True,
@@ -612,6 +664,19 @@ def upgrade() -> None:
         sa.Column("votes_correct", sa.Integer(), nullable=True),
         sa.Column("votes_incorrect", sa.Integer(), nullable=True),
         sa.Column("votes_none", sa.Integer(), nullable=True),
+        sa.Column(
+            "score",
+            sa.Float(),
+            nullable=True,
+            comment="evidence: the model's belief; null: none that can be read",
+        ),
+        sa.Column(
+            "forced_share",
+            sa.Float(),
+            nullable=True,
+            comment="evidence: share of votes that were asked once more",
+        ),
+        sa.Column("consensus", sa.Float(), nullable=True, comment="evidence: how rivals agree"),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
             ["candidate_id"],

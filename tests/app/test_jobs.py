@@ -16,6 +16,7 @@ from app.jobs import (
     Reconcile,
     RecordEvent,
     Redeliver,
+    RefitCalibrators,
     RefreshConfig,
     ResolvePermission,
     RunCommand,
@@ -42,6 +43,7 @@ EXAMPLES = [
     (ForgetCheckout(7, 70), "forget_checkout:70"),
     (TidyCheckouts(0), "tidy_checkouts"),
     (Redeliver(0), "redeliver"),
+    (RefitCalibrators(0), "refit_calibrators"),
 ]
 
 

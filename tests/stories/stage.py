@@ -36,6 +36,7 @@ PACE = {
     # The clock ticks when a story says so.
     "R4P_RECONCILE_SECONDS": "86400",
     "R4P_REACTIONS_SECONDS": "86400",
+    "R4P_CALIBRATE_SECONDS": "86400",
 }
 
 

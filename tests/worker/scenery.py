@@ -31,7 +31,7 @@ from model.engines.scripted import Line, Scripted
 from tests.worker.attempts import waiting
 from worker.checkout import Checkouts
 from worker.replies import Replies
-from worker.verify import VerifyGroupHandler
+from worker.verify import Bench, VerifyGroupHandler
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
 FILES = {"area.py": "def area(w, h):\n    return w + h\n", ".github/r4p.yml": CONFIG}
@@ -47,7 +47,8 @@ def area(result):
 def verifying():
     """The verifier on an engine that holds a product to be right."""
     line = Line(box_containing=("w * h",), repeat=True)
-    return VerifyGroupHandler(lambda: catalog.verifier("r4p", Scripted([line])))
+    verifier = catalog.verifier("r4p", Scripted([line]))
+    return VerifyGroupHandler(lambda: Bench("r4p", verifier, catalog.consensus()))
 
 
 @dataclass

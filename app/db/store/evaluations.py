@@ -1,7 +1,8 @@
 """Evaluations: one snapshot of a group's candidates, judged once, published once."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Row, Select, Update, func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -18,6 +19,7 @@ from app.db.tables import (
 from app.identifiers import EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.jobs import Json
 from app.judging import LeftOut
+from model.calibration import Evidence
 from model.domain import PatchId, PatchVerdict, Vote
 
 
@@ -173,6 +175,10 @@ class Verified:
     verdicts: tuple[PatchVerdict, ...]
     cast: tuple[Vote, ...]
     """The votes of this evaluation, without earlier ones it counted."""
+    verifier: str | None = None
+    """Its name in the catalogue; None: none came to an end."""
+    evidence: Mapping[PatchId, Evidence] = field(default_factory=dict)
+    """What was known of those patches that there is an opinion of."""
     failure: str | None = None
 
 
@@ -180,12 +186,15 @@ def save_verdict(connection: Connection, identity: EvaluationId, verified: Verif
     """Store the verdict, the counts per candidate and every reply; the state becomes `verified`."""
     by_patch = {verdict.id: verdict for verdict in verified.verdicts}
     for pull, candidate in candidate_store.ids_by_pull(connection, identity).items():
-        _save_patch_verdict(connection, identity, candidate, by_patch[patch_id(pull)])
+        said = by_patch[patch_id(pull)]
+        known = verified.evidence.get(said.id, Evidence())
+        _save_patch_verdict(connection, (identity, candidate), said, known)
     for vote in verified.cast:
         votes.save(connection, identity, vote)
     connection.execute(
         _update(identity).values(
             state="verified",
+            verifier=verified.verifier,
             verdict=verified.document,
             failure=verified.failure,
             verified_at=func.now(),
@@ -239,8 +248,9 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
 
 
 def _save_patch_verdict(
-    connection: Connection, identity: EvaluationId, candidate: int, verdict: PatchVerdict
+    connection: Connection, row: tuple[EvaluationId, int], verdict: PatchVerdict, known: Evidence
 ) -> None:
+    identity, candidate = row
     connection.execute(
         update(evaluation_candidates)
         .where(
@@ -253,6 +263,9 @@ def _save_patch_verdict(
             votes_correct=verdict.votes.correct,
             votes_incorrect=verdict.votes.incorrect,
             votes_none=verdict.votes.none,
+            score=known.score,
+            forced_share=known.forced_share,
+            consensus=known.consensus,
             reason=verdict.reason,
         )
     )

@@ -1,5 +1,6 @@
 """The tables. Called tables because "model" is the language model here."""
 
+from app.db.tables.calibrators import calibrators
 from app.db.tables.columns import metadata
 from app.db.tables.exchange import (
     deliveries,
@@ -21,6 +22,7 @@ from app.db.tables.outcomes import outcome_events, outcomes
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
 __all__ = [
+    "calibrators",
     "candidates",
     "deliveries",
     "effects",

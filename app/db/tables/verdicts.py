@@ -68,6 +68,7 @@ evaluations = Table(
     Column("fingerprint", Text, nullable=False, comment="issue text, candidates and their patches"),
     Column("issue_title", Text, nullable=False),
     Column("issue_body", Text, nullable=False),
+    Column("verifier", Text, comment="who judged; null: nobody yet, or it could not finish"),
     Column("verdict", JSONB, comment="r4p.verdict/1"),
     Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
     Column(
@@ -109,6 +110,9 @@ evaluation_candidates = Table(
     Column("votes_correct", Integer),
     Column("votes_incorrect", Integer),
     Column("votes_none", Integer),
+    Column("score", Float, comment="evidence: the model's belief; null: none that can be read"),
+    Column("forced_share", Float, comment="evidence: share of votes that were asked once more"),
+    Column("consensus", Float, comment="evidence: how rivals agree"),
     Column("reason", Text),
 )
 

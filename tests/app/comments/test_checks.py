@@ -5,7 +5,7 @@ import pytest
 from app.commands import Button
 from app.comments import BUTTONS, CheckText, check_run
 from app.repo_config import Mode
-from model.domain import Verdict
+from model.domain import Verdict, VoteCount
 from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, view
 
 COMMENT = "https://github.com/octo/cat/issues/3#issuecomment-1"
@@ -21,7 +21,7 @@ def test_a_check_run_reads_like_this():
             "Commit `ccccccc`: **Correct**, 4 of 4 votes agree; "
             "not enough history for a probability; 2 of 2 files were read.\n\n"
             "> It handles `[]` before the loop.\n\n"
-            "Judged beside 1 other pull request.\n\n"
+            "Judged by `r4p` beside 1 other pull request.\n\n"
             f"[The whole verdict]({COMMENT})"
         ),
         details_url=COMMENT,
@@ -78,9 +78,25 @@ def test_a_patch_that_was_not_judged_says_why_and_links_nowhere_without_a_commen
 
 def test_a_probability_is_shown_where_there_is_history():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, probability=0.9))
-    summary = check_run(view(row, INCORRECT, UNSURE), row).summary
+    check = check_run(view(row, INCORRECT, UNSURE, history=57), row)
+    summary = check.summary
+    assert check.title == "Correct: 4 of 4 votes agree, 90 % probably correct (advisory)"
     assert "probability correct: 90 %" in summary
-    assert "Judged beside 2 other pull requests." in summary
+    assert "Judged by `r4p` beside 2 other pull requests." in summary
+
+
+def test_votes_that_nobody_could_read_are_no_opinion_to_weigh():
+    row = replace(UNSURE, verdict=replace(UNSURE.verdict, votes=VoteCount(none=4)))
+    check = check_run(view(row, history=57), row)
+    assert check.title == "Unsure: no vote could be read (advisory)"
+    assert "no opinion for a probability" in check.summary
+
+
+def test_a_verifier_without_votes_is_named_in_their_place():
+    row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount()))
+    check = check_run(view(row, verifier="consensus"), row)
+    assert check.title == "Correct: by consensus, without votes (advisory)"
+    assert "Judged by `consensus`." in check.summary
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

@@ -36,7 +36,7 @@ def test_a_plain_verdict_reads_like_this():
 | #12 | **Correct** | 4 of 4 | `ccccccc` | closes it |
 | #15 | **Incorrect** | 3 of 4 | `fffffff` | closes it |
 
-Judged side by side: 4 votes, each in another order. \
+Judged by `r4p` side by side: 4 votes, each in another order. \
 Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. No probabilities yet: not enough history.
 
 <details>
@@ -84,6 +84,7 @@ def eventful():
         mode=Mode.ENFORCE,
         is_demonstration=True,
         issue_findings=(Finding.HTML_COMMENT,),
+        history=57,
         left_out=(LeftOut(20, "it is a draft"),),
         all_links_read=False,
     )
@@ -108,8 +109,9 @@ Its verdicts are no better than guesses: don't act on them.
 | #16 | **Unsure** | 2 : 2 | – | `1010101` | keyword, other base |
 | #18 | **Not~judged** | – | – | `1212121` | closes it |
 
-Judged in 2 overlapping groups: 5 votes, each in another order (1 could not be read). \
-Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`.
+Judged by `r4p` in 2 overlapping groups: 5 votes, each in another order (1 could not be read). \
+Model `R4P-32B` on vLLM, prompt `9f3c1a77aa52`. \
+Probabilities rest on what became of 57 earlier issues.
 
 """
     )
@@ -150,7 +152,26 @@ def test_the_headline_is_the_answer(rows, line):
 
 def test_a_lone_patch_is_said_to_have_had_no_rival():
     comment = verdict_comment(view(CORRECT, asked=1, valid=1))
-    assert "Judged alone, without a rival to compare it with: 1 vote. Model" in comment
+    assert "Judged by `r4p` alone, without a rival to compare it with: 1 vote. Model" in comment
+
+
+def test_a_verdict_without_a_language_model_says_so_and_quotes_nobody():
+    quiet = [
+        replace(row, verdict=replace(row.verdict, votes=VoteCount()))
+        for row in (CORRECT, INCORRECT)
+    ]
+    comment = verdict_comment(view(*quiet, verifier="consensus", has_model=False, asked=0, valid=0))
+    assert "| #12 | **Correct** | – |" in comment
+    assert (
+        "Judged by `consensus` side by side. No language model read the patches; "
+        "fitted rules `9f3c1a77aa52` compared them. No probabilities yet: not enough history."
+    ) in comment
+    assert "<summary>Reasons</summary>" in comment
+
+
+def test_history_without_an_opinion_gives_no_probability():
+    comment = verdict_comment(view(history=57))
+    assert "No probabilities: there is no opinion to weigh." in comment
 
 
 def test_without_any_judged_patch_there_are_no_reasons():

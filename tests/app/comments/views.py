@@ -43,6 +43,7 @@ def view(*rows, **changes):
             group=17,
             mode=Mode.ADVISORY,
             rows=rows or (CORRECT, INCORRECT),
+            verifier="r4p",
             engine=EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52bb10"),
             asked=4,
             valid=4,

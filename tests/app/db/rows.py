@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from app.db.tables import metadata
 
 STATES = {
+    "calibrators": "active",
     "jobs": "dead",
     "evaluations": "published",
     "effects": "confirmed",

@@ -1,0 +1,57 @@
+"""What is recorded of a judged pull request: what was known, what was said, what became of it (pure)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.identifiers import EvaluationId, PullNumber
+from app.outcomes import OutcomeKind
+from model.calibration import Evidence
+from model.domain import EngineInfo, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Who spoke. A calibrator knows one judge, and no other."""
+
+    verifier: str
+    """Its name in the catalogue."""
+    engine: EngineInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge said of a patch, and on what evidence."""
+
+    judge: Judge
+    evaluation: EvaluationId
+    judged_at: datetime
+    patch: str | None
+    """SHA-256 of the diff; None: it could not be read."""
+    verdict: Verdict
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """One derived outcome."""
+
+    kind: OutcomeKind
+    reason: str | None
+    permission: str | None
+    """The actor's when it happened; None: not known."""
+    evaluation: EvaluationId | None
+    """The verdict that could be read then."""
+    occurred_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PullRecord:
+    """One pull request among the rivals of one issue."""
+
+    group: int
+    """The issue, by our number."""
+    pull: PullNumber
+    judgements: tuple[Judgement, ...]
+    """Oldest first."""
+    fates: tuple[Fate, ...]
+    """Oldest first."""

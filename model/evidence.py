@@ -1,0 +1,77 @@
+"""What is known of each patch once it was judged, and the verdict after a calibrator weighed it (pure)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from model.calibration import Calibrator, Evidence
+from model.domain import GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount
+from model.thresholds import AGREEMENT
+
+CONSENSUS = "consensus"
+"""The engine's name of the verifier whose belief is evidence beside a model's votes, or stands alone."""
+
+
+def of_verdict(
+    verdict: GroupVerdict, consensus: Mapping[PatchId, float | None]
+) -> dict[PatchId, Evidence]:
+    """Evidence on the patches that the verifier has an opinion of; `consensus` was believed beside it.
+
+    Votes that failed or can't be read are no evidence, whatever consensus believes.
+    """
+    forced = verdict.forced / verdict.valid if verdict.valid else None
+    alone = verdict.engine.name == CONSENSUS
+    return {
+        one.id: Evidence(consensus=one.score)
+        if alone
+        else of_votes(one.votes, one.score, forced, consensus.get(one.id))
+        for one in verdict.patches
+        if _is_opinion(one)
+    }
+
+
+def of_votes(
+    votes: VoteCount, score: float | None, forced_share: float | None, consensus: float | None
+) -> Evidence:
+    """The same from what is stored of a judgement; an opinion without votes has no share of valid ones."""
+    asked = votes.valid + votes.none
+    return Evidence(
+        score=score,
+        valid=votes.valid,
+        valid_share=votes.valid / asked if asked else None,
+        forced_share=forced_share,
+        consensus=consensus,
+    )
+
+
+def calibrated(
+    verdict: GroupVerdict, known: Mapping[PatchId, Evidence], calibrator: Calibrator | None
+) -> GroupVerdict:
+    """The verdict with probabilities and the claims that they allow.
+
+    Without a calibrator, or without enough history, there is no probability: votes speak for themselves, and a
+    score that no votes stand behind has to be clear. What was not judged or could not be read stays so.
+    """
+    patches = tuple(_weighed(one, known.get(one.id), calibrator) for one in verdict.patches)
+    return replace(verdict, patches=patches)
+
+
+def _is_opinion(patch: PatchVerdict) -> bool:
+    judged = patch.verdict is not Verdict.NOT_JUDGED and patch.score is not None
+    return judged and patch.votes.valid >= patch.votes.none
+
+
+def _weighed(
+    patch: PatchVerdict, evidence: Evidence | None, calibrator: Calibrator | None
+) -> PatchVerdict:
+    if evidence is None:
+        return replace(patch, probability=None)
+    alone = evidence.score is None
+    plain = AGREEMENT.verdict(evidence.consensus) if alone else patch.verdict
+    probability = calibrator.probability(evidence) if calibrator else None
+    if calibrator is None or probability is None:
+        return replace(patch, verdict=plain, probability=None)
+    verdict = calibrator.thresholds.verdict(probability)
+    changed = f"Uncalibrated, this would be {plain}. " if verdict is not plain else ""
+    return replace(
+        patch, verdict=verdict, probability=probability, reason=f"{changed}{patch.reason}"
+    )
