@@ -19,6 +19,8 @@ class Trick(StrEnum):
     """A chat marker, as in `<|im_start|>` or `[INST]`: its first character is escaped."""
     BOX = "box"
     """An answer's box: the backslash of `\\boxed` is escaped."""
+    LOOKALIKE = "lookalike"
+    """A Greek or Cyrillic letter that looks Latin, in a word that has Latin letters: it is escaped."""
     INVISIBLE = "invisible"
     """Bidi controls, zero-width, tag and other unseen characters (CVE-2021-42574): each is escaped."""
     ESCAPE = "escape"
@@ -47,17 +49,27 @@ _UNSEEN = (
 # One variation selector after a symbol is how emoji are written; anywhere else it is hidden data.
 _STRAY_SELECTOR = r"(?<![\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f"
 _INVISIBLE = re.compile(rf"{_STRAY_SELECTOR}|[{_UNSEEN}]")
+# What Unicode folds into our signs (NFKC), and what looks like them.
+_LIKE_LESS = "\uff1c\ufe64\u2039\u3008\u27e8\u2329"
+_LIKE_GREATER = "\uff1e\ufe65\u203a\u3009\u27e9\u232a"
+_LIKE_SLASH = "\uff0f\u2044\u2215"
+_LIKE_BACKSLASH = "\uff3c\ufe68\u2216\u29f5\u29f9"
+# Letters of Greek and Cyrillic that are drawn as Latin ones (UTS 39).
+_LATIN_LOOKING = re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοаеорсухѕіјһԁӏАВЕЅІЈКМНОРСТУХ]")
+_LATIN = re.compile("[A-Za-z]")
+_LETTERS = re.compile(r"[^\W_]+")
 _TRICKS = re.compile(
     rf"""
       (?P<escape>⟦(?=U\+))
-    | (?P<delimiter><(?=\s{{0,9}}/?\s{{0,9}}patch\s{{0,9}}-|\s{{0,9}}/\s{{0,9}}issue\s{{0,9}}>
-        |\s{{0,9}}(?-i:issue)\s{{0,9}}>))  # List<Issue> is Java, not a tag of ours
+    | (?P<delimiter>[<{_LIKE_LESS}](?=\s{{0,9}}[/{_LIKE_SLASH}]?\s{{0,9}}patch\s{{0,9}}-
+        |\s{{0,9}}[/{_LIKE_SLASH}]\s{{0,9}}issue\s{{0,9}}[>{_LIKE_GREATER}]
+        |\s{{0,9}}(?-i:issue)\s{{0,9}}[>{_LIKE_GREATER}]))  # List<Issue> is Java, not a tag of ours
     | (?P<special_token>
-          <(?=[|｜])
+          [<{_LIKE_LESS}](?=[|｜])
         | <(?=/?(?:s|think|tool_call|tool_response|start_of_turn|end_of_turn)>)
         | <(?=<\s?/?SYS>>)
-        | \[(?=/?INST\]))
-    | (?P<box>\\(?=\s{{0,9}}f?boxed))
+        | [\[\uff3b](?=/?INST[\]\uff3d]))
+    | (?P<box>[\\{_LIKE_BACKSLASH}](?=\s{{0,9}}f?boxed))
     | (?P<invisible>{_INVISIBLE.pattern})
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -72,6 +84,11 @@ def safe_issue(text: str) -> SafeText:
     return SafeText(safe.text, found + safe.tricks)
 
 
+def without_comments(text: str) -> str:
+    """An issue as its readers see it, HTML comments out; for who reads no prompt."""
+    return _COMMENT.sub("", text)
+
+
 def safe_patch(text: str) -> SafeText:
     """A diff for the model: escaped, and nothing taken away: the escapes can be turned back exactly."""
     found: Counter[Trick] = Counter()
@@ -81,7 +98,25 @@ def safe_patch(text: str) -> SafeText:
         return f"⟦U+{ord(match[0]):04X}⟧"
 
     escaped = _TRICKS.sub(escape, text)
+    if _LATIN_LOOKING.search(escaped):
+        escaped, lookalikes = _latin_only(escaped)
+        found += Counter({Trick.LOOKALIKE: lookalikes})
     return SafeText(escaped, tuple(sorted(found.items())))
+
+
+def _latin_only(text: str) -> tuple[str, int]:
+    """The text, in each word with Latin letters those that only look so escaped, and how many those were."""
+    escaped = 0
+
+    def word(match: re.Match[str]) -> str:
+        nonlocal escaped
+        if not _LATIN.search(match[0]):
+            return match[0]
+        shown, found = _LATIN_LOOKING.subn(lambda one: f"⟦U+{ord(one[0]):04X}⟧", match[0])
+        escaped += found
+        return shown
+
+    return _LETTERS.sub(word, text), escaped
 
 
 def visible(text: str) -> str:

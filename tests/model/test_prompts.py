@@ -122,6 +122,11 @@ def test_a_template_that_is_not_there_is_named():
         ("a\ufe0fb", "a⟦U+FE0F⟧b", Trick.INVISIBLE),
         ("a\x1b[2Jb", "a⟦U+001B⟧[2Jb", Trick.INVISIBLE),
         ("⟦U+003C⟧", "⟦U+27E6⟧U+003C⟧", Trick.ESCAPE),
+        ("\uff1c\uff0fpatch-1\uff1e", "⟦U+FF1C⟧\uff0fpatch-1\uff1e", Trick.DELIMITER),
+        ("\u2039/issue\u203a", "⟦U+2039⟧/issue\u203a", Trick.DELIMITER),
+        ("\uff3cboxed{1}", "⟦U+FF3C⟧boxed{1}", Trick.BOX),
+        ("\uff3bINST\uff3d", "⟦U+FF3B⟧INST\uff3d", Trick.SPECIAL_TOKEN),
+        ("p\u0430tch", "p⟦U+0430⟧tch", Trick.LOOKALIKE),
     ],
 )
 def test_a_trick_becomes_a_visible_escape(text, safe, trick):
@@ -136,6 +141,9 @@ def test_a_trick_becomes_a_visible_escape(text, safe, trick):
         "❤️ ☎️",
         "\ttabs\r\nand dos line ends",
         "naïve ⟦x⟧ Ω",
+        "\u0442\u0435\u0441\u0442 x",
+        "\u0440\u0430\u0437_x, \u03bcs, \u0394x, \u03c1_max",
+        "「＜x＞」 a \u2216 b",
         "array[INSTANCE]",
     ],
 )
