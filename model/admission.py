@@ -52,8 +52,8 @@ def admit(
 ) -> tuple[Admitted | Refused, ...]:
     """Each patch's case, in order. `room` is how many tokens the patches of one prompt may take together.
 
-    Every seat has an equal share of the room, and what short patches leave is shared by the long ones, so
-    no patch pushes another out. One that needs more sits alone; one that needs more than the room is refused.
+    The longest sit alone until any of the others fit together, so a patch that can't sit with its rivals changes
+    nothing for them, and none is pushed out by a longer one. One that needs more than the room is refused.
     """
     sizes: dict[PatchId, int] = {}
     cases = [_readable(patch, rules) for patch in patches]
@@ -69,15 +69,13 @@ def admit(
 
 
 def fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
-    """The most that one patch may take so that any `seats` fit together (max-min fairness over the largest)."""
-    left = room
-    largest = sorted(sizes)[-seats:]
-    for taken, size in enumerate(largest):
-        share = left // (len(largest) - taken)
-        if size > share:
-            return share
-        left -= size
-    return room
+    """The largest size from which on none sits alone: any `seats` patches up to it fit together."""
+    share, seated = room, sorted(sizes)
+    while sum(seated[-seats:]) > room:
+        longest = seated[-1]
+        seated = [size for size in seated if size < longest]
+        share = seated[-1] if seated else 0
+    return share
 
 
 def _readable(patch: Patch, rules: Rules) -> Admitted | Refused:

@@ -49,7 +49,8 @@ class Group:
             if shared[case.candidate.id] == case.candidate.id
         }
         sitting = tuple(case.candidate for case in admitted if case.candidate.id in texts)
-        prints = sorted(one.fingerprint for one in sitting)
+        # who sits alone must not change in which order, and with which seeds, the others are judged
+        prints = sorted(one.fingerprint for one in sitting if not one.solo)
         return cls(issue, cases, texts, sitting, shared, seed_of(*salt, issue, *prints))
 
     def likeness(self) -> Likeness:

@@ -129,9 +129,10 @@ class VotingVerifier:
 
     def _rounds(self, group: Group) -> Iterator[list[_Slot]]:
         plans = self._scheme.plans(group.sitting, group.seed, group.likeness())
+        alone = {one.id: one.fingerprint for one in group.sitting if one.solo}
         for vote, plan in enumerate(plans):
             yield [
-                _Slot(seats, seed_of(f"{group.seed} {vote} {part}"))
+                _Slot(seats, seed_of(f"{group.seed} {vote} {part}", alone.get(seats[0] or "", "")))
                 for part, seats in enumerate(plan)
             ]
 

@@ -24,10 +24,11 @@ def case_of(candidate, room=1000):
         ([], 100, 100),
         ([100], 100, 100),
         ([10, 20, 30, 40], 100, 100),
-        ([10, 20, 30, 41], 100, 40),
-        ([60, 60], 100, 50),
-        ([10, 10, 10, 10, 90], 100, 70),
-        ([30] * 5, 100, 25),
+        ([10, 20, 30, 41], 100, 30),
+        ([60, 60], 100, 0),
+        ([10, 10, 10, 10, 90], 100, 10),
+        ([30] * 5, 100, 0),
+        ([10, 60, 70], 100, 60),
     ],
 )
 def test_shares_by_hand(sizes, room, share):
@@ -39,6 +40,13 @@ def test_any_four_within_the_share_fit_together(sizes, room):
     share = fair_share([size for size in sizes if size <= room], room)
     fitting = sorted(size for size in sizes if size <= min(share, room))
     assert sum(fitting[-4:]) <= room
+
+
+@given(st.lists(st.integers(0, 120), max_size=9), st.integers(1, 120), st.integers(1, 120))
+def test_who_cannot_sit_with_the_others_changes_nothing_for_them(sizes, giant, room):
+    share, before = fair_share([*sizes, giant], room), fair_share(sizes, room)
+    if giant > max([*sizes, share]):
+        assert [size <= share for size in sizes] == [size <= before for size in sizes]
 
 
 def test_a_patch_is_admitted_whole():
