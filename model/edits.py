@@ -1,6 +1,7 @@
 """What a diff does, read leniently for comparing rivals: its lines of code, words, names and places (pure).
 
-Comments, docstrings and blank lines are left out: they are style, and anybody can claim anything in them.
+Comments, docstrings and blank lines are left out, and files of prose beside code: they are style, and anybody can claim
+anything in them.
 """
 
 import re
@@ -22,6 +23,8 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)")
 _DEFINITION = re.compile(r"^\s*(?:async )?(?:def|class)\s+(\w+)")
 _TRAILING = re.compile(r"\s+#[^'\"]*$")
 _QUOTES = re.compile(r"""[rRuUbB]?("{3}|'{3})""")
+
+_PROSE = (".adoc", ".markdown", ".md", ".rst", ".txt")
 
 Place = tuple[str, int]
 """A file and a line of it before the edit."""
@@ -126,7 +129,9 @@ class Edit:
 
 def read(diff: str) -> Edit:
     """The edit that a unified diff makes; what can't be read of it is passed over. Never raises."""
-    lines = _gathered(diff)
+    lines = _gathered(diff, without=_PROSE)
+    if not lines.files:
+        lines = _gathered(diff, without=())
     return Edit(
         files=tuple(lines.files),
         added=tuple(_code(lines.added)),
@@ -151,19 +156,22 @@ def names(tokens: Iterator[str] | Counter[str]) -> frozenset[str]:
     return frozenset(token for token in tokens if WORD.match(token)) - KEYWORDS
 
 
-def _gathered(diff: str) -> _Lines:
-    found = _Lines()
+def _gathered(diff: str, without: tuple[str, ...]) -> _Lines:
+    """All but the files whose names end with one of `without`."""
+    found, left_out = _Lines(), _Lines()
     path, lines = "", iter(diff.split("\n"))
     for line in lines:
         if hunk := _HUNK.match(line):
-            found.sections.append(hunk[4])
-            _hunk(lines, found, path, hunk)
+            into = left_out if path.endswith(without) else found
+            into.sections.append(hunk[4])
+            _hunk(lines, into, path, hunk)
         elif line.startswith(("--- ", "+++ ")):
             name = line[4:].strip()
             if name != "/dev/null":
                 path = name[2:] if name[:2] in {"a/", "b/"} else name
-                if not found.files or found.files[-1] != path:
-                    found.files.append(path)
+                into = left_out if path.endswith(without) else found
+                if not into.files or into.files[-1] != path:
+                    into.files.append(path)
     return found
 
 

@@ -1,12 +1,19 @@
-"""Judges by how rivals agree, without a language model: for machines without a GPU, and as evidence beside others."""
+"""Judges by how rivals agree, without a language model: for machines without a GPU, and as evidence beside others.
+
+Agreement is worth something among independent authors only, and anybody can open a second pull request with the same
+edit. So rivals that make the same edit, comments aside, are one opinion; only who knows them to be independent, as when
+systems are measured against each other, lets them count. A patch too long to be compared as a whole is not judged, and
+no rival is compared with it.
+"""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from model import consensus, edits
 from model.admission import Admitted, Refused, admit
 from model.consensus import Artefact, Fit
 from model.domain import (
+    Coverage,
     EngineInfo,
     GroupVerdict,
     Issue,
@@ -20,12 +27,11 @@ from model.domain import (
 )
 from model.edits import Edit
 from model.errors import Superseded
-from model.features import likeness
+from model.features import COMPARED
+from model.prompts.untrusted import without_comments
 
-_ALIKE = 0.5
-"""Share of changed text in common from which a rival's edit is called alike."""
 _ROOM = 10**9
-"""Nothing is too long: only so much of a patch is compared."""
+"""Nothing is too long to be looked at: what counts is how much code it changes."""
 _ALONE = (
     "Not judged: consensus compares rivals, and there is no other patch to compare this one with"
 )
@@ -34,9 +40,11 @@ _ALONE = (
 class ConsensusVerifier:
     """One fit of the consensus model. It casts no votes and reads no tokens."""
 
-    def __init__(self, artefact: Artefact, fit: Fit) -> None:
+    def __init__(self, artefact: Artefact, fit: Fit, *, independent: bool = False) -> None:
+        """`independent`: the rivals are known to come from authors who don't know of each other, so copies agree."""
         self._artefact = artefact
         self._fit = fit
+        self._independent = independent
 
     @property
     def engine(self) -> EngineInfo:
@@ -60,15 +68,11 @@ class ConsensusVerifier:
         started = time.monotonic()
         if not keep_going():
             raise Superseded
-        cases = admit(candidates, _ROOM, count_tokens=lambda _text: 0)
-        diffs = {patch.id: patch.diff for patch in candidates}
+        readable = admit(candidates, _ROOM, count_tokens=lambda _text: 0)
+        read = {patch.id: edits.read(patch.diff) for patch in candidates}
+        cases = [_whole(case, read) for case in readable]
         seated = [case.candidate.id for case in cases if isinstance(case, Admitted)]
-        read = [edits.read(diffs[patch]) for patch in seated]
-        probabilities = self._fit.probabilities(issue, read) if len(read) > 1 else []
-        told = {
-            patch: (probability, _reason(edit, read))
-            for patch, probability, edit in zip(seated, probabilities, read, strict=False)
-        }
+        told = self._told(issue, {patch: read[patch] for patch in seated})
         return GroupVerdict(
             patches=tuple(_verdict(case, told) for case in cases),
             engine=self.engine,
@@ -80,6 +84,22 @@ class ConsensusVerifier:
             total_seconds=time.monotonic() - started,
         )
 
+    def _told(self, issue: Issue, read: Mapping[PatchId, Edit]) -> dict[PatchId, tuple[float, str]]:
+        """Probability and reason of each patch; none where there is nothing to compare."""
+        opinion = {
+            patch: patch if self._independent else _opinion(edit) for patch, edit in read.items()
+        }
+        first = {opinion[patch]: edit for patch, edit in reversed(read.items())}
+        rivals = list(first.values())
+        if len(rivals) < 2:
+            return {}
+        seen = Issue("", without_comments(issue.text))
+        probabilities = dict(zip(first, self._fit.probabilities(seen, rivals), strict=True))
+        return {
+            patch: (probabilities[opinion[patch]], _reason(first[opinion[patch]], rivals))
+            for patch in read
+        }
+
 
 def shipped() -> ConsensusVerifier:
     """For everyday use: the fit that saw every labelled issue."""
@@ -87,10 +107,29 @@ def shipped() -> ConsensusVerifier:
     return ConsensusVerifier(artefact, artefact.fits[consensus.EVERYTHING])
 
 
-def unseeing(repository: str, instance_id: str, *, strict: bool = False) -> ConsensusVerifier:
-    """For measuring: the fit that never saw the block of this issue; with `strict`, none of its repository."""
+def unseeing(
+    repository: str, instance_id: str, *, strict: bool = False, independent: bool = True
+) -> ConsensusVerifier:
+    """For measuring: the fit that never saw the block of this issue; with `strict`, none of its repository.
+
+    The rivals of labelled groups are independent, unless somebody attacks.
+    """
     artefact = consensus.shipped()
-    return ConsensusVerifier(artefact, artefact.fit_for(repository, instance_id, strict=strict))
+    fit = artefact.fit_for(repository, instance_id, strict=strict)
+    return ConsensusVerifier(artefact, fit, independent=independent)
+
+
+def _opinion(edit: Edit) -> Hashable:
+    """Equal for edits that say the same of the same files, wherever they stand and whatever their comments say."""
+    return edit.file_set, edit.code
+
+
+def _whole(case: Admitted | Refused, read: Mapping[PatchId, Edit]) -> Admitted | Refused:
+    """The case, refused where only a part of the patch could be compared."""
+    if isinstance(case, Refused) or (size := len(read[case.candidate.id].code)) <= COMPARED:
+        return case
+    reason = f"Not judged: the patch changes {size:,} characters of code, and consensus compares at most {COMPARED:,}"
+    return Refused(case.candidate.id, reason, Coverage(case.coverage.files, 0))
 
 
 def _verdict(case: Admitted | Refused, told: dict[PatchId, tuple[float, str]]) -> PatchVerdict:
@@ -108,11 +147,14 @@ def _verdict(case: Admitted | Refused, told: dict[PatchId, tuple[float, str]]) -
 
 def _reason(edit: Edit, every: Sequence[Edit]) -> str:
     rivals = [other for other in every if other is not edit]
-    alike = [likeness(edit, other) for other in rivals]
-    text = sum(one["text"] >= _ALIKE for one in alike)
-    files = sum(one["files"] > 0 for one in alike)
+    lines = edit.added_lines | edit.removed_lines
+    alike = sum(
+        2 * len(lines & (other.added_lines | other.removed_lines)) >= max(1, len(lines))
+        for other in rivals
+    )
+    files = sum(bool(edit.file_set & other.file_set) for other in rivals)
     return (
         f"No model read this patch. Of {len(rivals)} rival{'s' if len(rivals) > 1 else ''}, "
-        f"{text} change{'s' if text == 1 else ''} mostly the same lines, "
+        f"{alike} change{'s' if alike == 1 else ''} half of its lines or more in the same way, "
         f"{files} touch{'es' if files == 1 else ''} one of its files."
     )
