@@ -94,7 +94,7 @@ def composed(name: str, parts: Sequence[Verifier | None], votes: int) -> Judge:
     return Judge(name, engine, votes, verify)
 
 
-def caution(name: str, groups: Sequence[LabelledGroup]) -> str | None:
+def caution(name: str, groups: Sequence[LabelledGroup | JudgedGroup]) -> str | None:
     """What a person must know before believing the metrics; None for nothing."""
     if CONSENSUS not in catalog.composition(name):
         return None
