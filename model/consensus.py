@@ -206,7 +206,7 @@ def _expert_out(expert: Expert) -> dict[str, Any]:
 
 def _expert_in(document: Mapping[str, Any]) -> Expert:
     real = {"threshold", "log_odds"}
-    trees = {
+    trees: dict[str, Any] = {
         name: np.array(values, np.float64 if name in real else np.int64)
         for name, values in document["trees"].items()
     }

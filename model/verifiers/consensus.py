@@ -89,7 +89,7 @@ class ConsensusVerifier:
         opinion = {
             patch: patch if self._independent else _opinion(edit) for patch, edit in read.items()
         }
-        first = {opinion[patch]: edit for patch, edit in reversed(read.items())}
+        first = {opinion[patch]: edit for patch, edit in reversed(list(read.items()))}
         rivals = list(first.values())
         if len(rivals) < 2:
             return {}
