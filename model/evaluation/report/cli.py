@@ -9,12 +9,13 @@ import typer
 from rich.console import Console
 
 from model.cli import Exit
-from model.errors import BadRun
+from model.errors import BadRun, UnknownVerifier
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
     from model.evaluation.judged import JudgedGroup
     from model.evaluation.report.content import Report
+    from model.evaluation.report.series import Series
 
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
@@ -77,17 +78,33 @@ def _runs(folder: Path) -> "tuple[list[tuple[str, list[JudgedGroup]]], tuple[str
 
 def _made(files: "Sequence[tuple[str, Sequence[JudgedGroup]]]", notes: tuple[str, ...]) -> "Report":
     from model.evaluation.report.content import Report
-    from model.evaluation.report.sections import sections
+    from model.evaluation.report.outline import sections
     from model.evaluation.report.series import sets
 
     found = sets(files)
+    cautions = tuple(
+        f"{one.name}, {series.label}: {caution}"
+        for one in found
+        for series in one.series
+        if (caution := _caution(series))
+    )
     names = ", ".join(one.name for one in found)
     return Report(
         "How right the verifiers are",
         (f"Measured offline on patches whose truth is known: {names}.",),
-        notes,
+        (*notes, *cautions),
         sections(found),
     )
+
+
+def _caution(series: "Series") -> str | None:
+    """What `r4p evaluate` warned of; nothing for a verifier that only another version knows."""
+    from model.evaluation import judges
+
+    try:
+        return judges.caution(series.key.verifier.removesuffix(judges.STRICT), series.judged)
+    except UnknownVerifier:
+        return None
 
 
 def _write(made: "Report", folder: Path) -> int:

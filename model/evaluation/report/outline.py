@@ -1,0 +1,37 @@
+"""The sections of a report, in the order of the page (pure)."""
+
+from collections.abc import Sequence
+
+from model.evaluation.report.content import Section
+from model.evaluation.report.sections.breakdown import by_lines, by_repository, by_similarity
+from model.evaluation.report.sections.choosing import choosing
+from model.evaluation.report.sections.comparing import differing, group_wise
+from model.evaluation.report.sections.errors import errors
+from model.evaluation.report.sections.headline import headline, metrics, runs
+from model.evaluation.report.sections.reliability import reliability
+from model.evaluation.report.sections.repeated import repeated
+from model.evaluation.report.sections.seats import seats
+from model.evaluation.report.sections.timing import timing
+from model.evaluation.report.series import GroupSet
+
+_SECTIONS = (
+    runs,
+    headline,
+    metrics,
+    differing,
+    group_wise,
+    errors,
+    by_lines,
+    by_repository,
+    by_similarity,
+    repeated,
+    seats,
+    reliability,
+    choosing,
+    timing,
+)
+
+
+def sections(sets: Sequence[GroupSet]) -> tuple[Section, ...]:
+    """All of them, in the order of the page."""
+    return tuple(section(sets) for section in _SECTIONS)

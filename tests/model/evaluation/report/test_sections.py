@@ -1,0 +1,317 @@
+"""Each section from runs whose answers are known, and in words what runs can't answer."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from model.domain import VoteCount
+from model.evaluation import metrics
+from model.evaluation.columns import columns
+from model.evaluation.document import document
+from model.evaluation.report.content import Dots, cells, number, said
+from model.evaluation.report.outline import sections
+from model.evaluation.report.paper import REPORTED
+from model.evaluation.report.sections import (
+    breakdown,
+    choosing,
+    comparing,
+    errors,
+    headline,
+    reliability,
+    repeated,
+    seats,
+    timing,
+)
+from model.evaluation.report.series import sets
+from model.selection import best_at_k
+from tests.model.evaluation.builders import judged_group
+from tests.model.evaluation.report.builders import NAMES, group, run, seated
+
+
+def of(*runs, name="s"):
+    """One set that these runs are of."""
+    return sets([(f"{name}.{at}.jsonl", judged) for at, judged in enumerate(runs)])
+
+
+def rows(section, table=0):
+    return section.tables[table].rows
+
+
+def test_every_section_has_a_key_a_figure_or_a_reason():
+    made = sections(of(run(votes=3), run("pointwise", votes=3), run("consensus")))
+    assert len({one.key for one in made}) == len(made) == 14
+    names = [figure.name for one in made for figure in one.figures]
+    assert len(set(names)) == len(names) == 12
+    assert all(one.figures or one.missing for one in made if one.key not in {"runs", "metrics"})
+    for one in made:
+        for figure in one.figures:
+            assert "patches" in figure.caption
+            assert "issues" in figure.caption
+            assert len(figure.alt) > 20
+        for table in one.tables:
+            assert {len(row) for row in table.rows} == {sum(span for _, span in table.head)}
+
+
+def test_the_headline_has_the_numbers_of_the_document_constants_and_the_paper():
+    judged = run()
+    made = headline.headline(of(judged))
+    told = document(judged)
+    named = {row[0]: row[1:] for row in rows(made)}
+    shown = ("accuracy", "f1", "exact_match")
+    for who, source in [("r4p", told)] + [
+        (name.replace("_", " "), told["constant_baselines"][name])
+        for name in ("all_correct", "none_correct", "random")
+    ]:
+        assert named[who] == tuple(
+            cell for name in shown for cell in cells(headline.measured(source, name))
+        )
+    assert named["R4P (paper, Table 1; other groups)"][::2] == ("0.722", "0.633", "0.418")
+    (figure,) = made.figures
+    assert isinstance(figure.drawing, Dots)
+    assert [[line.value for line in panel.lines] for panel in figure.drawing.panels] == [
+        [0.722, 0.619, 0.6],
+        [0.633],
+        [0.418],
+    ]
+    assert len(REPORTED) == 3
+
+
+def test_all_metrics_are_those_of_the_document():
+    judged = run()
+    told = document(judged)
+    assert rows(headline.metrics(of(judged))) == tuple(
+        (name.replace("_", " "), *cells(headline.measured(told, name))) for name in metrics.METRICS
+    )
+
+
+def test_the_runs_are_listed_with_what_was_judged():
+    (row,) = rows(headline.runs(of(run(votes=3))))
+    correct = str(sum(one.resolved for each in run(votes=3) for one in each.patches))
+    assert row == (
+        "s", "r4p", "local_transformers", "tiny", "3", "8", "8", "32", correct, "no",
+    )  # fmt: skip
+    sure = [
+        replace(each, patches=tuple(replace(one, probability=0.5) for one in each.patches))
+        for each in run()
+    ]
+    assert rows(headline.runs(of(sure)))[0][-1] == "yes"
+
+
+def test_errors_are_counted_on_their_own_side():
+    judged = [
+        judged_group("a", (0.9, True), (0.9, False), (0.1, False)),
+        judged_group("b", (0.1, True), (None, False), (0.9, True)),
+    ]
+    assert errors.false_positives(columns(judged)) == pytest.approx(1.5 / 3)
+    assert errors.false_negatives(columns(judged)) == pytest.approx(1 / 3)
+    assert rows(errors.errors(of(judged)))[0][:2] == ("r4p", "0.500")
+
+
+def test_an_error_nobody_could_make_is_no_number():
+    (row,) = rows(errors.errors(of([judged_group("a", (0.9, True))])))
+    assert row == ("r4p", "–", "–", "0.000", "0.000 … 0.000")
+    (row,) = rows(errors.errors(of([judged_group("a", (0.9, False))])))
+    assert row[3:] == ("–", "–")
+
+
+def test_differences_are_paired_on_the_groups_that_both_judged():
+    one, other = run(issues=8), run("pointwise", issues=5)
+    (section,) = [comparing.differing(of(one, other))]
+    first = section.tables[0].rows[0]
+    assert first[:4] == ("pointwise − r4p", "accuracy", "5", "20")
+    right = [metrics.accuracy(columns(judged[:5])) for judged in (other, one)]
+    assert first[4] == number(right[0] - right[1])
+    assert section.missing == ()
+
+
+def test_two_pairs_with_unlike_groups_say_whose_count_is_which():
+    section = comparing.differing(of(run(issues=3), run("pointwise"), run("consensus")))
+    assert "consensus − pointwise: 8 issues" in section.figures[0].caption
+    assert "consensus − r4p, pointwise − r4p: 3 issues" in section.figures[0].caption
+
+
+def test_what_can_not_be_compared_is_said():
+    section = comparing.differing(of(run(), [group("elsewhere", "pointwise")]))
+    assert section.figures == section.tables == ()
+    assert section.missing == (
+        "s: no two verifiers judged the same groups, so there is nothing to compare.",
+    )
+
+
+def test_group_wise_is_compared_with_pointwise_of_the_same_model_only():
+    same = comparing.group_wise(of(run(), run("pointwise"), run("consensus")))
+    assert [row[0] for row in rows(same)] == ["r4p", "pointwise", "r4p − pointwise"]
+    assert same.missing == ()
+    other = [
+        replace(one, key=replace(one.key, engine=replace(one.key.engine, model="larger")))
+        for one in run("pointwise")
+    ]
+    unlike = comparing.group_wise(of(run(), other))
+    assert unlike.figures == ()
+    assert unlike.missing[0].startswith("s: nobody ran both r4p and pointwise with one model")
+    twice = comparing.group_wise(of(run(votes=1), run(votes=2), run("pointwise")))
+    assert [one.name for one in twice.figures] == ["group-wise-s", "group-wise-s-2"]
+
+
+def test_bins_of_edited_lines_begin_where_they_say():
+    judged = run()
+    lines = (0, 3, 6, 11, 26)
+    patches = [
+        replace(one, edited_lines=count)
+        for one, count in zip(judged[0].patches, lines, strict=False)
+    ]
+    whole = [replace(judged[0], patches=(*patches, replace(patches[0], edited_lines=26)))]
+    section = breakdown.by_lines(of(whole))
+    assert [row[:2] for row in rows(section)] == [
+        ("0–2", "1"), ("3–5", "1"), ("6–10", "1"), ("11–25", "1"), ("26+", "1"),
+    ]  # fmt: skip
+    assert section.missing == ()
+
+
+def test_patches_without_lines_or_rivals_are_in_no_bin_and_said():
+    alone = replace(
+        judged_group("a", (0.9, True)),
+        patches=(replace(judged_group("a", (0.9, True)).patches[0], edited_lines=None),),
+    )
+    lines = breakdown.by_lines(of([alone]))
+    assert [row[1] for row in rows(lines)] == ["0"] * 5
+    assert lines.missing == ("s: 1 patches are no unified diff and have no number of lines.",)
+    similar = breakdown.by_similarity(of([alone]))
+    assert similar.missing[0].startswith("s: 1 patches stand alone in their group")
+
+
+def test_similarity_is_that_of_the_group():
+    section = breakdown.by_similarity(of(run(issues=5)))
+    assert [row[1] for row in rows(section)] == ["4"] * 5
+    assert section.missing == ()
+
+
+def test_repositories_come_largest_first_and_the_many_small_ones_together():
+    judged = [group(f"i{at}", repo=f"octo/{at:02}") for at in range(14)]
+    judged.append(group("more", repo="octo/13"))
+    section = breakdown.by_repository(of(judged))
+    assert [row[:2] for row in rows(section)][:2] == [("octo/13", "8"), ("octo/00", "4")]
+    assert rows(section)[-1][:2] == ("2 others", "8")
+    few = breakdown.by_repository(of(judged[:2]))
+    assert [row[0] for row in rows(few)] == ["octo/00", "octo/01"]
+
+
+def voted(issue, *counts):
+    made = group(issue, votes=3)
+    patches = [
+        replace(one, votes=VoteCount(*count))
+        for one, count in zip(made.patches, counts, strict=True)
+    ]
+    return replace(made, patches=tuple(patches))
+
+
+def test_deviating_votes_are_the_fewer_of_a_patch():
+    judged = [
+        voted("a", (3, 0, 0), (2, 1, 0), (0, 3, 0), (2, 0, 1)),
+        voted("b", (3, 0, 0), (1, 2, 0), (0, 3, 0), (3, 2, 0)),
+    ]
+    section = repeated.repeated(of(judged))
+    assert [row[:4] for row in rows(section)] == [
+        ("r4p", "7", "0", number(4 / 7)),
+        ("r4p", "7", "1", number(2 / 7)),
+        ("r4p", "7", "2", number(1 / 7)),
+    ]
+    assert section.figures[0].caption.endswith("2 issues, 7 patches.")
+    assert section.missing == ()
+
+
+def test_who_votes_too_little_has_no_deviation_and_is_told_why():
+    section = repeated.repeated(of(run("consensus"), run(votes=1)))
+    assert section.figures == section.tables == ()
+    assert section.missing == (
+        "consensus on s: no votes are cast, so nothing can deviate from their majority.",
+        "r4p on s: at most 1 readable votes on a patch, and it takes 3 (r4p evaluate --votes 3 or more).",
+    )
+
+
+def cast(issue, *votes):
+    return replace(group(issue), votes=tuple(votes), asked=len(votes))
+
+
+def test_a_verifier_that_always_takes_seat_one_is_seen():
+    a, b, c, d = NAMES
+    judged = [
+        cast(
+            issue,
+            seated([a], (a, b, c, d)),
+            seated([b], (b, a, d, c)),
+            seated(None, (c, d, a, b)),
+            seated([c], (c, None, b, a)),
+        )
+        for issue in ("x", "y")
+    ]
+    section = seats.seats(of(judged))
+    assert [row[1:4] for row in rows(section)] == [
+        ("1", "6", "1.000"), ("2", "4", "0.000"), ("3", "6", "0.000"), ("4", "6", "0.000"),
+    ]  # fmt: skip
+    assert rows(section)[0][5] == number(1 - 1 / 3)  # each of the three once in three votes
+    assert "Mixed: r4p 6 of 8 patches" in section.tables[0].caption
+    assert "2 issues, 8 patches, 22 votes on them" in section.figures[0].caption
+
+
+def test_one_seat_or_one_vote_tells_nothing_of_order():
+    a, *_ = NAMES
+    alone = [cast("x", seated([a], (a,)), seated([], (a,)))]
+    section = seats.seats(of(alone, run("consensus")))
+    assert section.figures == ()
+    assert section.missing == (
+        "consensus, r4p on s: no patch has readable votes in two different seats.",
+    )
+
+
+def test_reliability_has_the_documents_bins_with_intervals():
+    judged = run()
+    section = reliability.reliability(of(judged))
+    told = document(judged)["reliability"]
+    assert [row[1:4] for row in rows(section)] == [
+        (str(one["patches"]), number(one["belief"]), number(one["correct"])) for one in told
+    ]
+    assert section.missing[0].startswith("r4p on s: not every patch has a calibrated probability")
+
+
+def test_calibrated_runs_need_no_excuse():
+    sure = [
+        replace(each, patches=tuple(replace(one, probability=one.score) for one in each.patches))
+        for each in run()
+    ]
+    assert reliability.reliability(of(sure)).missing == ()
+
+
+def test_best_at_k_is_the_documents_between_chance_and_oracle():
+    judged = run()
+    section = choosing.choosing(of(judged))
+    told = document(judged)["best_at_k"]
+    assert [(row[1], row[3]) for row in rows(section)] == [
+        (str(one["k"]), number(one["value"])) for one in told
+    ]
+    truths = [[(float(one.resolved), one.resolved) for one in each.patches] for each in judged]
+    oracle = sum(best_at_k(each, 3) for each in truths) / len(truths)
+    assert rows(section)[2][6] == number(oracle)
+    assert len({row[5] for row in rows(section)}) == 1  # a random pick gains nothing by more
+    assert section.missing == ()
+
+
+def test_groups_of_one_leave_nothing_to_choose():
+    section = choosing.choosing(of([judged_group("a", (0.9, True))]))
+    assert section.missing == ("s: no group has two patches, so there is nothing to choose.",)
+
+
+def test_time_is_the_documents():
+    judged = run()
+    told = document(judged)["seconds_per_patch"]
+    (row,) = rows(timing.timing(of(judged)))
+    assert row == ("r4p", *(f"{told[name]:.3g}" for name in ("mean", "p50", "p95")))
+
+
+def test_numbers_say_what_is_not_defined():
+    assert (number(None), number(-0.0001), number(0.12345)) == ("–", "0.000", "0.123")
+    made = errors.errors(of([judged_group("a", (0.9, True))]))
+    assert "accepts – of the incorrect" in made.figures[0].alt
+    assert said(headline.measured(document(run()), "accuracy")).count("…") == 1
+    assert json.dumps(made.key) == '"errors"'
