@@ -129,12 +129,19 @@ class VotingVerifier:
 
     def _rounds(self, group: Group) -> Iterator[list[_Slot]]:
         plans = self._scheme.plans(group.sitting, group.seed, group.likeness())
-        alone = {one.id: one.fingerprint for one in group.sitting if one.solo}
         for vote, plan in enumerate(plans):
             yield [
-                _Slot(seats, seed_of(f"{group.seed} {vote} {part}", alone.get(seats[0] or "", "")))
+                _Slot(seats, self._seed(group, vote, part, seats))
                 for part, seats in enumerate(plan)
             ]
+
+    def _seed(self, group: Group, vote: int, part: int, seats: Seating) -> int:
+        """Of one part's vote; who is judged alone has a seed that no rival can change."""
+        single = self._scheme.seats == 1
+        alone = [one for one in group.sitting if one.id == seats[0] and (one.solo or single)]
+        if alone:
+            return seed_of(*self._salt, group.issue, f"{vote}", alone[0].fingerprint)
+        return seed_of(f"{group.seed} {vote} {part}")
 
     def _poll(
         self, run: Run, group: Group, slots: list[_Slot], own: Sequence[Vote], on_vote: OnVote
