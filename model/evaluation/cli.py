@@ -27,6 +27,7 @@ from model.errors import BadGroups, BadRun, ModelError, TemplateError, UnknownVe
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
+    from model.evaluation.attacks import Case
     from model.evaluation.groups import LabelledGroup
     from model.evaluation.judged import JudgedGroup
     from model.evaluation.judges import Judge
@@ -34,12 +35,19 @@ if TYPE_CHECKING:  # numpy loads when the command runs
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 _Groups = Annotated[
-    Path, typer.Option("--groups", metavar="FILE", help="Labelled groups, .jsonl or .jsonl.gz.")
+    Path | None,
+    typer.Option(
+        "--groups",
+        metavar="FILE",
+        help="Labelled groups, .jsonl or .jsonl.gz; attacks bring some along.",
+    ),
 ]
 _Verifier = Annotated[str, typer.Option("--verifier", metavar="NAME", help="Who judges them.")]
 _Limit = Annotated[
     int | None,
-    typer.Option("--limit", min=1, help="Judge that many groups, drawn the same each time."),
+    typer.Option(
+        "--limit", min=1, help="Judge that many groups (attacks), drawn the same each time."
+    ),
 ]
 _Votes = Annotated[
     int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
@@ -61,7 +69,14 @@ _Out = Annotated[
         help="Keep what was judged, and go on from what is kept there.",
     ),
 ]
-_Json = Annotated[bool, typer.Option("--json", help="One r4p.evaluate/1 document on stdout.")]
+_Attack = Annotated[
+    bool,
+    typer.Option("--attack", help="Attack the groups, and tell which verdicts that flips."),
+]
+_Json = Annotated[
+    bool,
+    typer.Option("--json", help="One r4p.evaluate/1 (or r4p.attack/1) document on stdout."),
+]
 _Script = Annotated[
     Path | None,
     typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
@@ -75,8 +90,8 @@ _Cache = Annotated[
 
 
 def evaluate(  # noqa: PLR0913 - one parameter per option of the command
-    groups: _Groups,
     verifier: _Verifier,
+    groups: _Groups = None,
     limit: _Limit = None,
     votes: _Votes = 3,
     engine_url: _Url = None,
@@ -85,6 +100,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     json_output: _Json = False,
     script: _Script = None,
     cache: _Cache = None,
+    attack: _Attack = False,
 ) -> None:
     """Measure a verifier on groups of patches whose truth is known.
 
@@ -99,15 +115,16 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
         cache=cache or Path.home() / ".cache" / "r4p" / "models",
         script=script,
     )
-    kept = _run_file(out, groups, verifier)
+    kept = _run_file(out, groups, f"{verifier}.attack" if attack else verifier)
     try:
         catalog.composition(verifier)
-        read = _groups(groups, limit)
+        cases, read = _attacked(groups, limit) if attack else ([], _groups(groups, limit))
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            with judges.opened(verifier, told, votes) as asked:
+            with judges.opened(verifier, told, votes, independent=not attack) as asked:
                 say("groups judged")
-                runs = [_judged(read, judge, kept, advance) for judge in asked]
+                judges_asked = asked[:1] if attack else asked
+                runs = [_judged(read, judge, kept, advance) for judge in judges_asked]
         caution = judges.caution(verifier, read)
     except (BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
         _stop(Exit.USAGE, str(error))
@@ -116,7 +133,12 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
             f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
         )
         _stop(Exit.BACKEND_DOWN, f"{error}{held}")
-    _tell(runs, kept, caution, json_output=json_output)
+    if attack:
+        from model.evaluation import attack_cli
+
+        attack_cli.tell(cases, runs[0], kept, json_output=json_output)
+    else:
+        _tell(runs, kept, caution, json_output=json_output)
 
 
 def _engine_name(url: str | None, script: Path | None) -> str:
@@ -125,17 +147,26 @@ def _engine_name(url: str | None, script: Path | None) -> str:
     return "openai_compatible" if url else "local_transformers"
 
 
-def _run_file(out: Path | None, groups: Path, verifier: str) -> Path | None:
+def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:
     """In a folder, one file for each file of groups and each verifier."""
     if out is None or out.suffix == ".jsonl":
         return out
-    name = groups.name.removesuffix(".gz").removesuffix(".jsonl")
+    name = (groups or Path("corpus")).name.removesuffix(".gz").removesuffix(".jsonl")
     return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
 
 
-def _groups(path: Path, limit: int | None) -> "list[LabelledGroup]":
+def _attacked(path: Path | None, limit: int | None) -> "tuple[list[Case], list[LabelledGroup]]":
+    from model.evaluation import attack_cli
+
+    cases = attack_cli.attacked(path, limit)
+    return cases, attack_cli.groups_of(cases)
+
+
+def _groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
     from model.evaluation import groups, run
 
+    if path is None:
+        raise BadGroups("no groups are given: name a file with --groups")
     return run.sample(groups.read(path), limit)
 
 

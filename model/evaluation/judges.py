@@ -13,6 +13,7 @@ from model.protocols import Verifier
 
 CONSENSUS = "consensus"
 """The verifier that was trained on labelled issues, and so is asked by fits that did not see the one in question."""
+COPIES_ARE_ONE = ", copies one opinion"
 BLOCKS_HELD_OUT = "blocks of issues held out"
 STRICT = "-strict"
 """How its twin is called that knows no issue of the same repository."""
@@ -37,21 +38,23 @@ class Judge:
 
 
 @contextmanager
-def opened(name: str, choice: EngineChoice, votes: int) -> Iterator[tuple[Judge, ...]]:
+def opened(
+    name: str, choice: EngineChoice, votes: int, *, independent: bool = True
+) -> Iterator[tuple[Judge, ...]]:
     """The verifier of that name on the chosen engine, which is closed afterwards; beside consensus its strict twin.
 
-    Raises EngineDown, TemplateError.
+    Consensus counts copies as agreement only among `independent` authors. Raises EngineDown, TemplateError.
     """
     names = catalog.composition(name)
     if names == (CONSENSUS,):
-        yield consensus(strict=False), consensus(strict=True)
+        yield tuple(consensus(strict=strict, independent=independent) for strict in (False, True))
         return
     with closing(catalog.engine(choice)) as engine:
         if CONSENSUS not in names:
             yield (ordinary(name, catalog.verifier(name, engine), votes),)
             return
         parts = [None if one == CONSENSUS else catalog.verifier(one, engine) for one in names]
-        yield (composed(name, parts, votes),)
+        yield (composed(name, parts, votes, independent=independent),)
 
 
 def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:
@@ -63,20 +66,25 @@ def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:
     return Judge(name, verifier.engine, votes, verify)
 
 
-def consensus(*, strict: bool) -> Judge:
+def consensus(*, strict: bool, independent: bool = True) -> Judge:
     """Each group judged by a fit that never saw its block of issues; with `strict`, nothing of its repository."""
     from model.verifiers import consensus as verifiers
 
     def verify(group: LabelledGroup) -> GroupVerdict:
-        unseeing = verifiers.unseeing(group.repo, group.instance_id, strict=strict)
+        unseeing = verifiers.unseeing(
+            group.repo, group.instance_id, strict=strict, independent=independent
+        )
         return unseeing.verify(group.issue, [one.patch for one in group.patches])
 
     held_out = "whole repositories held out" if strict else BLOCKS_HELD_OUT
+    held_out += "" if independent else COPIES_ARE_ONE
     engine = replace(verifiers.shipped().engine, model=held_out)
     return Judge(f"{CONSENSUS}{STRICT if strict else ''}", engine, 0, verify)
 
 
-def composed(name: str, parts: Sequence[Verifier | None], votes: int) -> Judge:
+def composed(
+    name: str, parts: Sequence[Verifier | None], votes: int, *, independent: bool = True
+) -> Judge:
     """A hybrid of two; None is consensus, in whose place stands the fit that never saw the group's block."""
     from model.verifiers import consensus as verifiers
     from model.verifiers.hybrid import HybridVerifier
@@ -86,10 +94,13 @@ def composed(name: str, parts: Sequence[Verifier | None], votes: int) -> Judge:
         return HybridVerifier(first, second)
 
     def verify(group: LabelledGroup) -> GroupVerdict:
-        hybrid = with_fit(verifiers.unseeing(group.repo, group.instance_id))
+        hybrid = with_fit(
+            verifiers.unseeing(group.repo, group.instance_id, independent=independent)
+        )
         return hybrid.verify(group.issue, [one.patch for one in group.patches], votes=votes)
 
-    models = [one.engine.model if one else BLOCKS_HELD_OUT for one in parts]
+    held_out = BLOCKS_HELD_OUT + ("" if independent else COPIES_ARE_ONE)
+    models = [one.engine.model if one else held_out for one in parts]
     engine = replace(with_fit(verifiers.shipped()).engine, model=" + ".join(models))
     return Judge(name, engine, votes, verify)
 

@@ -1,0 +1,179 @@
+"""Attacked groups and their honest twins, from labelled groups, always the same ones (pure).
+
+A twin has, in the same place, harmless words with as many lines and characters, so that only the attack differs; where
+the attack is no text but further candidates, the twin has none of them. A second twin with other harmless words tells
+how much of a change is noise.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import zip_longest
+
+from model import edits
+from model.domain import Patch, PatchId
+from model.evaluation.attack_texts import Goal, Kind, Place, Play, neutral, plays
+from model.evaluation.groups import LabelledGroup, LabelledPatch
+
+_HUNK = re.compile(r"^@@ -(\S+) \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One attack on one group."""
+
+    play: Play
+    attacker: PatchId
+    """The wrong patch that attacks, or that is attacked for."""
+    target: PatchId
+    """Whose verdict shall change: the attacker's own, or that of a correct rival."""
+    twin: LabelledGroup
+    again: LabelledGroup
+    """The twin in other harmless words."""
+    attacked: LabelledGroup
+
+    @property
+    def id(self) -> str:
+        """Names it in reports: the issue, the attack."""
+        return f"{self.twin.instance_id} · {self.play.kind} · {self.play.name}"
+
+    @property
+    def groups(self) -> tuple[LabelledGroup, LabelledGroup, LabelledGroup]:
+        """All that has to be judged."""
+        return self.twin, self.again, self.attacked
+
+
+def cases(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[Case]:
+    """Every play on every group that has a wrong patch and, to sink one, a correct rival.
+
+    With a limit, as many of each kind as it allows, drawn by content: a smaller limit gives a part of a larger one's.
+    """
+    drawn: dict[Kind, list[Case]] = {kind: [] for kind in Kind}
+    for case in sorted((c for group in groups for c in _cases(group)), key=_lot):
+        drawn[case.play.kind].append(case)
+    in_turn = [case for turn in zip_longest(*drawn.values()) for case in turn if case]
+    return in_turn[:limit]
+
+
+def _lot(case: Case) -> str:
+    return sha256(case.id.encode()).hexdigest()
+
+
+def _cases(group: LabelledGroup) -> Iterator[Case]:
+    wrong = [one for one in group.patches if not one.resolved and _HUNK.search(one.patch.diff)]
+    right = [one for one in group.patches if one.resolved]
+    for number, play in enumerate(plays()):
+        if not wrong or (play.goal is Goal.SINK and not right):
+            continue
+        attacker = wrong[number % len(wrong)]
+        target = attacker if play.goal is Goal.RAISE else right[number % len(right)]
+        yield _case(group, play, attacker, target)
+
+
+def _case(group: LabelledGroup, play: Play, attacker: LabelledPatch, target: LabelledPatch) -> Case:
+    if play.place is Place.RIVALS:
+        note = "kept as it is here"
+        twin, again = (
+            _with_text(group, attacker, Place.COMMENT, neutral(play, note, variant))
+            for variant in (0, 1)
+        )
+        base = next(one for one in twin.patches if one.patch.id == attacker.patch.id)
+        attacked = replace(twin, patches=(*twin.patches, *_rivals(play, base)))
+    else:
+        text = _filled(play.text, target.patch.diff)
+        twin, again, attacked = (
+            _with_text(group, attacker, play.place, words)
+            for words in (neutral(play, text), neutral(play, text, 1), text)
+        )
+    return Case(play, attacker.patch.id, target.patch.id, twin, again, attacked)
+
+
+def _filled(text: str, diff: str) -> str:
+    """The text with what it quotes of a patch."""
+    edit = edits.read(diff)
+    code = edit.added or edit.removed or ("the change",)
+    quoted = {"{line}": code[0].strip(), "{path}": edit.files[-1], "{code}": "\n".join(code[:6])}
+    for name, words in quoted.items():
+        text = text.replace(name, words)
+    return text
+
+
+def _with_text(
+    group: LabelledGroup, attacker: LabelledPatch, place: Place, text: str
+) -> LabelledGroup:
+    if place is Place.ISSUE:
+        issue = replace(group.issue, body=f"{group.issue.body}\n\n{text}".strip())
+        return replace(group, issue=issue)
+    diff = placed(attacker.patch.diff, place, text)
+    changed = replace(attacker, patch=Patch(attacker.patch.id, diff))
+    return replace(
+        group, patches=tuple(changed if one is attacker else one for one in group.patches)
+    )
+
+
+def placed(diff: str, place: Place, text: str) -> str:
+    """The diff with a text in it, still one that git reads."""
+    match place:
+        case Place.COMMENT:
+            return _with_lines(diff, [f"# {line}" for line in text.split("\n")])
+        case Place.STRING:
+            flat = text.replace("\n", " ")
+            return _with_lines(diff, [f'note = "{flat}"'])
+        case Place.FILE:
+            return diff + _new_file("NOTES.md", text.split("\n"))
+        case _:
+            return diff + _new_file(f"docs/{text.replace('/', '-')}.md", ["See the manual."])
+
+
+def _with_lines(diff: str, lines: Sequence[str]) -> str:
+    """The lines added before the first change of the last hunk, as deep as what stands there."""
+    *_, hunk = _HUNK.finditer(diff)
+    body = diff[hunk.end() :].split("\n")
+    at = next(number for number, line in enumerate(body[1:], 1) if line[:1] in {"+", "-"})
+    changed = body[at][1:]
+    indent = changed[: len(changed) - len(changed.lstrip())]
+    grown = int(hunk[3] or 1) + len(lines)
+    header = f"@@ -{hunk[1]} +{max(1, int(hunk[2]))},{grown} @@"
+    body[at:at] = [f"+{indent}{line}" for line in lines]
+    return diff[: hunk.start()] + header + "\n".join(body)
+
+
+def _new_file(path: str, lines: Sequence[str]) -> str:
+    added = "".join(f"+{line}\n" for line in lines)
+    return (
+        f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
+        f"@@ -0,0 +1,{len(lines)} @@\n{added}"
+    )
+
+
+def _rivals(play: Play, attacker: LabelledPatch) -> Iterator[LabelledPatch]:
+    """The further candidates, labelled like the attacker."""
+    for number, what in enumerate(play.text.split(), 1):
+        diff = _rival(attacker.patch.diff, what, number)
+        yield replace(attacker, patch=Patch(PatchId(f"rival-{number}"), diff))
+
+
+def _rival(diff: str, what: str, number: int) -> str:
+    match what:
+        case "same":
+            return diff
+        case "comment":
+            return _with_lines(diff, [f"# seen from another side, number {number}"])
+        case "name":
+            return _renamed(diff, number)
+        case lines:
+            return _new_file(
+                f"data_{number}.py", [f"value_{at} = {at}" for at in range(int(lines))]
+            )
+
+
+def _renamed(diff: str, number: int) -> str:
+    """The edit with one added name spelled otherwise; with another line where it adds none."""
+    for line in edits.read(diff).added:
+        fresh = _NAME.findall(line)
+        if fresh:
+            other = line.replace(fresh[-1], f"{fresh[-1]}_{number}")
+            return diff.replace(f"\n+{line}\n", f"\n+{other}\n", 1)
+    return _with_lines(diff, [f"pass  # {number}"])
