@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from tests import services
-from tests.bench import claiming, journey, machine, prompts, results, verdicts, webhook
+from tests.bench import claiming, diffs, journey, machine, prompts, results, verdicts, webhook
 from tests.bench.bench import FULL, QUICK, Bench, NotMeasured, Subject
 from tests.bench.results import Machine, Section
 
@@ -26,6 +26,7 @@ SUBJECTS = {
         journey.SUBJECT,
         verdicts.SUBJECT,
         prompts.SUBJECT,
+        diffs.SUBJECT,
     )
 }
 NAMES = ", ".join(SUBJECTS)
