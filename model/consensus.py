@@ -6,9 +6,9 @@ in which two rivals make the very same edit, one for groups in which all differ.
 regression's and boosted trees'. Its probabilities are calibrated as they come: docs/consensus.md shows it.
 """
 
-import gzip
 import hashlib
 import json
+import lzma
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -153,7 +153,7 @@ def standardised(rows: Floats, mean: Floats, scale: Floats) -> Floats:
 @cache
 def shipped() -> Artefact:
     """The artefact that comes with the package."""
-    return from_bytes((files("model.artefacts") / "consensus.json.gz").read_bytes())
+    return from_bytes((files("model.artefacts") / "consensus.json.xz").read_bytes())
 
 
 def to_bytes(artefact: Artefact) -> bytes:
@@ -170,12 +170,13 @@ def to_bytes(artefact: Artefact) -> bytes:
             for name, fit in artefact.fits.items()
         },
     }
-    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+    text = json.dumps(document, separators=(",", ":"))
+    return lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
 
 
 def from_bytes(packed: bytes) -> Artefact:
     """What `to_bytes` wrote. Raises BadArtefact for another format."""
-    document = json.loads(gzip.decompress(packed))
+    document = json.loads(lzma.decompress(packed))
     if document.get("format") != FORMAT:
         raise BadArtefact(
             f"the consensus artefact has format {document.get('format')!r}, and {FORMAT!r} is read; "

@@ -194,7 +194,7 @@ def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
     out: Annotated[Path, typer.Option(help="The artefact.")] = Path(
-        "model/artefacts/consensus.json.gz"
+        "model/artefacts/consensus.json.xz"
     ),
 ) -> None:
     """Fit the consensus model and write its artefact."""
