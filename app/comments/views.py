@@ -20,7 +20,6 @@ class Finding(StrEnum):
     SPECIAL_TOKEN = "special_token"  # noqa: S105 - no secret, a kind of text
     BOX = "box"
     LOOKALIKE = "lookalike"
-    LOOKALIKE = "lookalike"
     INVISIBLE = "invisible"
     ESCAPE = "escape"
     HTML_COMMENT = "html_comment"

@@ -38,7 +38,6 @@ FINDINGS = {
     Finding.SPECIAL_TOKEN: "a chat model's control markers",
     Finding.BOX: "an answer written for the model",
     Finding.LOOKALIKE: "letters of another script that look Latin",
-    Finding.LOOKALIKE: "letters of another script that look Latin",
     Finding.INVISIBLE: "characters that readers can't see",
     Finding.ESCAPE: "hand-written escapes",
     Finding.HTML_COMMENT: "hidden HTML comments",
