@@ -19,13 +19,12 @@ from model.calibration import NO_HISTORY, Calibrator
 from model.domain import Label
 from training import corpus
 from training.calibrate import Fit, fit
-from training.corpus import Corpus, NewCalibrator
+from training.corpus import Corpus, NewCalibrator, StoredCalibrator
 from training.curation.labels import RULE_VERSION, Labelled, label
 from training.evidence import Row
 
-MARGIN = 0.005
-"""How much worse a held-out Brier score may be: the calibrator in use has seen most of these issues, so it looks better
-than it is."""
+LEAST_NEW = 10
+"""Patches that neither calibrator was fitted on, below which nothing is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +62,24 @@ def rows(
     return kept, counts
 
 
-def decide(fitted: Fit, known: Sequence[Row], active: Calibrator | None) -> Decision:
-    """Into use with enough history, if it is about as good on issues held out as the one in use is on the same."""
+def decide(fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None) -> Decision:
+    """Into use with enough history, if it is not worse than the one in use on issues that neither was fitted on.
+
+    The new one is measured as it was held out. Without any new issue the old labels were corrected: the one in use
+    learnt what was not so.
+    """
     if not fitted.briers:
         return Decision(is_active=False, why=NO_HISTORY)
-    if active is None or not active.history.is_enough:
+    if in_use is None:
         return Decision(is_active=True, why="the first")
-    new, old = brier(fitted), _brier_of(active, known)
-    better = new <= old + MARGIN
-    compared = f"Brier {new:.4f} on issues held out, and {old:.4f} of the one in use on the same"
-    return Decision(better, compared)
-
-
-def brier(fitted: Fit) -> float:
-    """On issues held out, of the kind that was chosen."""
-    return fitted.briers[fitted.calibrator.kind]
+    new = [at for at, row in enumerate(known) if int(row.issue) not in in_use.seen]
+    if not new:
+        return Decision(is_active=True, why="the same issues, of which more is known")
+    if len(new) < LEAST_NEW:
+        return Decision(is_active=False, why=f"only {len(new)} new patches to compare by")
+    found, before = _briers(fitted, known, new, in_use.calibrator)
+    compared = f"Brier {found:.4f}, before {before:.4f}, on {len(new)} patches new to both"
+    return Decision(is_active=found <= before, why=compared)
 
 
 def _refit(
@@ -94,12 +96,18 @@ def _refit(
     in_use, newest = known.active(judge), known.newest(judge)
     if newest and _same(newest.calibrator, fitted.calibrator):
         return said | {"calibrator": newest.id, "decision": "nothing new"}
-    decision = decide(fitted, told, in_use.calibrator if in_use else None)
+    decision = decide(fitted, told, in_use)
     if not fitted.briers:
         return said | {"calibrator": in_use and in_use.id, "decision": decision.why}
     number = known.keep(
         NewCalibrator(
-            judge, fitted.calibrator, brier(fitted), RULE_VERSION, decision.is_active, decision.why
+            judge=judge,
+            calibrator=fitted.calibrator,
+            brier=fitted.briers[fitted.calibrator.kind],
+            label_rule=RULE_VERSION,
+            seen=frozenset(int(row.issue) for row in told),
+            is_active=decision.is_active,
+            why=decision.why,
         )
     )
     taken = "in use" if decision.is_active else "refused"
@@ -115,9 +123,14 @@ def _row(record: PullRecord, found: Labelled) -> Row | None:
     return Row(known, found.label is Label.CORRECT, str(record.group))
 
 
-def _brier_of(calibrator: Calibrator, known: Sequence[Row]) -> float:
-    told = [(calibrator.probability(row.evidence), row.correct) for row in known]
-    return float(np.mean([(p - correct) ** 2 for p, correct in told if p is not None]))
+def _briers(
+    fitted: Fit, known: Sequence[Row], new: Sequence[int], before: Calibrator
+) -> tuple[float, float]:
+    """Of the new calibrator and of the one before, on the same rows."""
+    labels = np.asarray([known[at].correct for at in new], dtype=np.float64)
+    told = np.asarray([before.probability(known[at].evidence) for at in new], dtype=np.float64)
+    held_out = fitted.held_out[list(new)]
+    return float(np.nanmean((held_out - labels) ** 2)), float(np.nanmean((told - labels) ** 2))
 
 
 def _same(one: Calibrator, other: Calibrator) -> bool:

@@ -59,6 +59,12 @@ def upgrade() -> None:
         sa.Column("correct", sa.Integer(), nullable=False),
         sa.Column("incorrect", sa.Integer(), nullable=False),
         sa.Column(
+            "seen",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=False,
+            comment="the groups of that history",
+        ),
+        sa.Column(
             "brier", sa.Float(), nullable=False, comment="on issues held out; lower is better"
         ),
         sa.Column(

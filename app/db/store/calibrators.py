@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select, update
 
 from app.db.tables import calibrators
 from app.judgements import Judge
@@ -11,10 +11,11 @@ from model.calibration import Calibrator, from_json, to_json
 
 @dataclass(frozen=True, slots=True)
 class StoredCalibrator:
-    """A calibrator and its number."""
+    """A calibrator, its number, and the groups it was fitted on."""
 
     id: int
     calibrator: Calibrator
+    seen: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class NewCalibrator:
     brier: float
     """On issues held out."""
     label_rule: int
+    seen: frozenset[int]
+    """The groups it was fitted on."""
     is_active: bool
     why: str
     """Why it is put into use, or is not."""
@@ -39,11 +42,6 @@ def active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
 def newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
     """The last one fitted, in use or not. Raises ValueError likewise."""
     return _first(connection, _of(judge))
-
-
-def hold_others_off(connection: Connection) -> None:
-    """One after the other decides what comes into use; until this transaction ends."""
-    connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended("calibrators", 0))))
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
@@ -68,6 +66,7 @@ def save(connection: Connection, new: NewCalibrator) -> int:
         issues=history.issues,
         correct=history.correct,
         incorrect=history.incorrect,
+        seen=sorted(new.seen),
         brier=new.brier,
     )
     return int(connection.execute(statement.returning(calibrators.c.id)).scalar_one())
@@ -88,4 +87,6 @@ def _is(judge: Judge) -> tuple[ColumnElement[bool], ...]:
 
 def _first(connection: Connection, query: Select[*tuple[object, ...]]) -> StoredCalibrator | None:
     row: Row[*tuple[object, ...]] | None = connection.execute(query).one_or_none()
-    return None if row is None else StoredCalibrator(int(row.id), from_json(row.document))
+    if row is None:
+        return None
+    return StoredCalibrator(int(row.id), from_json(row.document), frozenset(row.seen))

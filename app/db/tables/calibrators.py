@@ -20,6 +20,7 @@ calibrators = Table(
     Column("issues", Integer, nullable=False, comment="history it was fitted on"),
     Column("correct", Integer, nullable=False),
     Column("incorrect", Integer, nullable=False),
+    Column("seen", JSONB, nullable=False, comment="the groups of that history"),
     Column("brier", Float, nullable=False, comment="on issues held out; lower is better"),
     now("created_at"),
     CheckConstraint("state in ('active','refused','retired')", name="state"),
