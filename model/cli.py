@@ -139,7 +139,10 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     make = partial(
         catalog.verifier, verifier, prompt=prompt, stop_early=stop_early, edited_lines=min_lines
     )
-    verdict = _judge(choice, make, reported, patches, votes)
+    if verifier in catalog.WITHOUT_ENGINE:
+        verdict = catalog.consensus().verify(reported, patches, votes=votes)
+    else:
+        verdict = _judge(choice, make, reported, patches, votes)
     if json_output:
         identity = hashlib.sha256(
             "\0".join([reported.text, *(one.diff for one in patches)]).encode(errors="replace")

@@ -56,6 +56,14 @@ def test_patches_may_follow_the_first_without_their_option(run):
     assert [one["id"] for one in json.loads(result.stdout)["patches"]] == ["a.diff", "b.diff"]
 
 
+def test_consensus_needs_no_engine(run):
+    given = [*candidates("a.diff", "b.diff"), "--verifier", "consensus", "--json"]
+    result = run(*given, "--engine-url", "http://127.0.0.1:9/v1", script=None)
+    document = json.loads(result.stdout)
+    assert document["verifier"] == document["engine"]["name"] == "consensus"
+    assert all(0 < one["probability"] < 1 for one in document["patches"])
+
+
 def test_json_is_one_valid_document_on_stdout_and_nothing_else(run):
     result = run(*candidates("a.diff", "b.diff"), "--json", "--votes", "2")
     document = json.loads(result.stdout)
