@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.processes import SECRETS, all_processes
+from app.processes import FIT, SECRETS, all_processes, become_worker
+from app.settings import SettingsError
 
 GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
 
@@ -21,3 +22,13 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
     environment = process.environment(GIVEN)
     assert SECRETS & environment.keys() == secrets
     assert environment["R4P_DATABASE_URL"] == "postgresql://"
+
+
+def test_a_worker_that_judges_refuses_an_unknown_verifier_at_once(monkeypatch):
+    monkeypatch.setenv("R4P_VERIFIER", "oracle")
+    with pytest.raises(SettingsError, match="R4P_VERIFIER: no verifier is called 'oracle'"):
+        become_worker("verify,train", 1)
+
+
+def test_a_fit_is_told_no_secret():
+    assert SECRETS & FIT.environment(GIVEN).keys() == set()
