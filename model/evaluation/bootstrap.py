@@ -18,7 +18,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A metric with its 95 % interval; None where it is not defined, as the precision of no claim."""
+    """A metric with its 95 % interval; None where it is not defined, as the precision of no claim.
+
+    An interval takes two issues: one says nothing of how others would differ.
+    """
 
     value: float | None
     low: float | None
@@ -71,7 +74,7 @@ def estimates(
         ]
     )
     return {
-        name: estimate(metric(of), drawn[:, at])
+        name: estimate(metric(of), drawn[:, at], len(by.groups))
         for at, (name, metric) in enumerate(metrics.items())
     }
 
@@ -100,15 +103,17 @@ def differences(
         ]
     )
     return {
-        name: estimate(metric(a) - metric(b), drawn[:, at])
+        name: estimate(metric(a) - metric(b), drawn[:, at], len(by.groups))
         for at, (name, metric) in enumerate(metrics.items())
     }
 
 
-def estimate(value: float, drawn: Floats) -> Estimate:
-    """A value with the interval of what was drawn; NaN among the draws counts nowhere."""
+def estimate(value: float, drawn: Floats, issues: int) -> Estimate:
+    """A value of that many issues with the interval of what was drawn; NaN among the draws counts nowhere."""
     if np.isnan(value):
         return Estimate(None, None, None)
+    if issues < 2:
+        return Estimate(value, None, None)
     tail = (1 - LEVEL) / 2
     low, high = np.nanquantile(drawn, [tail, 1 - tail])
     return Estimate(value, float(low), float(high))

@@ -136,6 +136,12 @@ class Report:
     sections: tuple[Section, ...]
 
 
+def many(count: int, what: str) -> str:
+    """`1 issue`, `1,020 patches`."""
+    plural = f"{what}es" if what.endswith("ch") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
+
+
 def number(value: float | None) -> str:
     """Three decimals, as `r4p evaluate` prints them; a dash for what is not defined."""
     return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"

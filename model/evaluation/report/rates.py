@@ -10,10 +10,7 @@ from model.evaluation.columns import Floats, Indices
 
 
 def rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
-    """Sum of tops over sum of bottoms, for each column; rows belong to the issues 0, 1, … of `issue`.
-
-    An interval takes two issues; None where there are fewer.
-    """
+    """Sum of tops over sum of bottoms, for each column; rows belong to the issues 0, 1, … of `issue`."""
     count = int(issue.max()) + 1
     top, bottom = (np.zeros((count, tops.shape[1])) for _ in range(2))
     np.add.at(top, issue, tops)
@@ -21,13 +18,8 @@ def rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
     times = _times_drawn(count)
     drawn = _divided(times @ top, times @ bottom)
     whole = _divided(top.sum(axis=0), bottom.sum(axis=0))
-    found = [estimate(float(value), drawn[:, at]) for at, value in enumerate(whole)]
     told = (bottom > 0).sum(axis=0)
-    # a single issue is drawn or not: it says nothing of how others would differ
-    return [
-        one if many > 1 else Estimate(one.value, None, None)
-        for one, many in zip(found, told, strict=True)
-    ]
+    return [estimate(float(value), drawn[:, at], int(told[at])) for at, value in enumerate(whole)]
 
 
 def means(values: Floats, bins: Indices, count: int, issue: Indices) -> list[Estimate]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from model.evaluation.columns import Columns, Indices, columns
 from model.evaluation.document import document
 from model.evaluation.judged import JudgedGroup, Key
+from model.evaluation.report.content import many
 from model.evaluation.report.rates import numbered
 from model.prompts.untrusted import visible
 from model.verdict_json import Json
@@ -54,7 +55,8 @@ class Series:
     def counted(self) -> str:
         """Of how many issues and patches its figures are."""
         issues = len({group.instance_id for group in self.judged})
-        return f"{issues:,} issues, {len(self.judged):,} groups, {self.patches:,} patches"
+        groups = many(len(self.judged), "group")
+        return f"{many(issues, 'issue')}, {groups}, {many(self.patches, 'patch')}"
 
 
 @dataclass(frozen=True, slots=True)

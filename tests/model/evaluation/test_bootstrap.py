@@ -35,9 +35,18 @@ def test_more_patches_of_the_same_issues_make_no_narrower_interval():
     assert many.high - many.low == pytest.approx(once.high - once.low, abs=1e-9)
 
 
-def test_groups_of_one_issue_are_drawn_together():
-    groups = [judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)]
+def test_issues_that_are_alike_have_no_spread():
+    groups = [
+        judged_group(issue, (0.9, number % 2 == 0), number=number)
+        for issue in ("same", "like it")
+        for number in range(10)
+    ]
     assert interval(groups) == Estimate(0.5, 0.5, 0.5)
+
+
+def test_groups_of_one_issue_are_drawn_together_and_give_no_interval():
+    groups = [judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)]
+    assert interval(groups) == Estimate(0.5, None, None)
     rows = next(issues(groups).draws(0))
     assert [list(one) for one in rows] == [list(range(10))] * 2
 

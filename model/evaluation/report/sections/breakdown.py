@@ -20,6 +20,7 @@ from model.evaluation.report.content import (
     Section,
     Table,
     cells,
+    many,
     said,
 )
 from model.evaluation.report.rates import means
@@ -52,7 +53,7 @@ def by_lines(sets: Sequence[GroupSet]) -> Section:
         figures=tuple(one.curves("lines", "edited lines of the patch") for one in split),
         tables=tuple(one.table("edited lines") for one in split),
         missing=tuple(
-            f"{one.group_set.name}: {one.left_out} patches are no unified diff and have no number of lines."
+            f"{one.group_set.name}: {many(one.left_out, 'patch')} without a number of lines: no unified diff."
             for one in split
             if one.left_out
         ),
@@ -79,7 +80,7 @@ def by_similarity(sets: Sequence[GroupSet]) -> Section:
         figures=tuple(one.curves("similarity", "mean similarity of the group") for one in split),
         tables=tuple(one.table("similarity") for one in split),
         missing=tuple(
-            f"{one.group_set.name}: {one.left_out} patches stand alone in their group, which is similar to nothing."
+            f"{one.group_set.name}: {many(one.left_out, 'patch')} without a rival, and so without a similarity."
             for one in split
             if one.left_out
         ),

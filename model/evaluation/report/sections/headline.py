@@ -154,7 +154,7 @@ def _table(group_set: GroupSet) -> Table:
 
     paper = [
         (
-            f"{one.name} ({one.where}; other groups)",
+            f"{one.name} (paper)",
             *(
                 cell
                 for value in (one.accuracy, one.f1, one.exact_match)

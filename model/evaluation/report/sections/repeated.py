@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.report.content import Curve, Curves, Figure, Section, Table, cells, said
+from model.evaluation.report.content import Curve, Curves, Figure, Section, Table, cells, many, said
 from model.evaluation.report.paper import ONE_DEVIATES, UNANIMOUS
 from model.evaluation.report.rates import means, numbered
 from model.evaluation.report.series import GroupSet, Series, counted, reasons
@@ -74,14 +74,15 @@ def _why_not(series: Series) -> str:
         return "no votes are cast, so nothing can deviate from their majority."
     most = max(patch.votes.valid for group in series.judged for patch in group.patches)
     return (
-        f"at most {most} readable votes on a patch, and it takes {_LEAST} "
+        f"at most {many(most, 'readable vote')} on a patch, and it takes {_LEAST} "
         f"(r4p evaluate --votes {_LEAST} or more)."
     )
 
 
 def _counts(found: Sequence[_Deviating]) -> str:
     return counted(
-        (one.series.label, f"{one.issues:,} issues, {one.patches:,} patches") for one in found
+        (one.series.label, f"{many(one.issues, 'issue')}, {many(one.patches, 'patch')}")
+        for one in found
     )
 
 

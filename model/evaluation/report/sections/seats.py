@@ -17,6 +17,7 @@ from model.evaluation.report.content import (
     Section,
     Table,
     cells,
+    many,
     said,
 )
 from model.evaluation.report.rates import means, numbered
@@ -115,7 +116,7 @@ def _counts(found: Sequence[_Seats]) -> str:
     return counted(
         (
             one.series.label,
-            f"{one.issues:,} issues, {one.patches:,} patches, {sum(one.votes):,} votes on them",
+            f"{many(one.issues, 'issue')}, {many(one.patches, 'patch')}, {many(sum(one.votes), 'vote')} on them",
         )
         for one in found
     )

@@ -9,7 +9,7 @@ from model.domain import VoteCount
 from model.evaluation import metrics
 from model.evaluation.columns import columns
 from model.evaluation.document import document
-from model.evaluation.report.content import Dots, cells, number, said
+from model.evaluation.report.content import Dots, cells, many, number, said
 from model.evaluation.report.outline import sections
 from model.evaluation.report.paper import REPORTED
 from model.evaluation.report.sections import (
@@ -66,7 +66,7 @@ def test_the_headline_has_the_numbers_of_the_document_constants_and_the_paper():
         assert named[who] == tuple(
             cell for name in shown for cell in cells(headline.measured(source, name))
         )
-    assert named["R4P (paper, Table 1; other groups)"][::2] == ("0.722", "0.633", "0.418")
+    assert named["R4P (paper)"][::2] == ("0.722", "0.633", "0.418")
     (figure,) = made.figures
     assert isinstance(figure.drawing, Dots)
     assert [[line.value for line in panel.lines] for panel in figure.drawing.panels] == [
@@ -110,7 +110,7 @@ def test_errors_are_counted_on_their_own_side():
 
 def test_an_error_nobody_could_make_is_no_number():
     (row,) = rows(errors.errors(of([judged_group("a", (0.9, True))])))
-    assert row == ("r4p", "–", "–", "0.000", "0.000 … 0.000")
+    assert row == ("r4p", "–", "–", "0.000", "–")
     (row,) = rows(errors.errors(of([judged_group("a", (0.9, False))])))
     assert row[3:] == ("–", "–")
 
@@ -176,9 +176,9 @@ def test_patches_without_lines_or_rivals_are_in_no_bin_and_said():
     )
     lines = breakdown.by_lines(of([alone]))
     assert [row[1] for row in rows(lines)] == ["0"] * 5
-    assert lines.missing == ("s: 1 patches are no unified diff and have no number of lines.",)
+    assert lines.missing == ("s: 1 patch without a number of lines: no unified diff.",)
     similar = breakdown.by_similarity(of([alone]))
-    assert similar.missing[0].startswith("s: 1 patches stand alone in their group")
+    assert similar.missing == ("s: 1 patch without a rival, and so without a similarity.",)
 
 
 def test_similarity_is_that_of_the_group():
@@ -226,7 +226,7 @@ def test_who_votes_too_little_has_no_deviation_and_is_told_why():
     assert section.figures == section.tables == ()
     assert section.missing == (
         "consensus on s: no votes are cast, so nothing can deviate from their majority.",
-        "r4p on s: at most 1 readable votes on a patch, and it takes 3 (r4p evaluate --votes 3 or more).",
+        "r4p on s: at most 1 readable vote on a patch, and it takes 3 (r4p evaluate --votes 3 or more).",
     )
 
 
@@ -307,6 +307,12 @@ def test_time_is_the_documents():
     told = document(judged)["seconds_per_patch"]
     (row,) = rows(timing.timing(of(judged)))
     assert row == ("r4p", *(f"{told[name]:.3g}" for name in ("mean", "p50", "p95")))
+
+
+def test_counts_are_english():
+    assert many(1, "patch") == "1 patch"
+    assert many(1020, "patch") == "1,020 patches"
+    assert many(0, "issue") == "0 issues"
 
 
 def test_numbers_say_what_is_not_defined():
