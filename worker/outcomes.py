@@ -16,7 +16,7 @@ from app.github.auth import Purpose, Scope
 from app.github.client import ReactionFacts
 from app.github.connection import Connection as GitHub
 from app.github.effects import EffectKey
-from app.github.errors import Forbidden
+from app.github.errors import Forbidden, NotFound
 from app.identifiers import CommentId, IssueNumber, PullNumber, RepositoryId, RepositoryRef
 from app.jobs import MeasureSurvival, Planned, PollReactions, ResolvePermission
 from app.outcomes import Details, EventKind, OutcomeEvent
@@ -77,7 +77,12 @@ class PollReactionsHandler:
         effect = effects.load(EffectKey(repository, comment_key(group.id)))
         if effect is None or effect.github_id is None:
             return
-        found = client.reactions(self.github, repository, CommentId(effect.github_id))
+        try:
+            found = client.reactions(self.github, repository, CommentId(effect.github_id))
+        except (
+            NotFound
+        ):  # somebody deleted the comment: who had a thumb on it is not known any more
+            return
         with context.transaction() as connection:
             known = outcome_events.shown_reactions(connection, job.repository, job.issue)
             events = list(changes(job.issue, found, known, datetime.now(UTC)))

@@ -139,6 +139,20 @@ def test_a_verdict_nobody_can_see_is_not_polled(world, github):
     assert world.standin.history(mark) == []
 
 
+def test_thumbs_on_a_comment_that_somebody_deleted_stay_as_they_were(world, github):
+    job = PollReactions(world.installation, world.id, world.issue)
+    world.repo.react(world.comment, "+1", "maintainer")
+    world.do(PollReactionsHandler(github), job)
+    world.do(
+        ResolvePermissionHandler(github),
+        ResolvePermission(world.installation, world.id, "maintainer"),
+    )
+    told = world.told()
+    world.repo.delete_comment(world.comment, by="maintainer")
+    world.do(PollReactionsHandler(github), job)
+    assert world.told() == told != []
+
+
 def test_a_suspended_installation_is_not_asked(world, github, survival):
     world.repo.merge(world.first.number)
     world.record()
