@@ -1,15 +1,18 @@
 """What a missed webhook would have led to is planned like any other event: when a burst is over."""
 
+from datetime import UTC, datetime
+
 import pytest
 from sqlalchemy import text
 
 from app.db.session import transaction
 from app.db.store import groups, jobs
 from app.demo.standin.client import StandIn
+from app.github.client import PullSummary
 from app.jobs import EvaluateIssue, Planned, Reconcile
 from tests.worker.attempts import carry_out
 from tests.worker.scenery import CONFIG, Scenery, area
-from worker.reconcile import ReconcileHandler
+from worker.reconcile import MISSED_WITHIN, ReconcileHandler, missed_pulls
 
 pytestmark = pytest.mark.services
 
@@ -62,3 +65,16 @@ def test_an_evaluation_that_waits_is_never_brought_forward(scene):
 def test_an_evaluation_that_is_due_stays_due(scene):
     wanted(scene, delay=0.0)
     assert waits(scene) == [0]
+
+
+def test_a_pull_request_taken_out_of_its_group_is_no_news_for_ever(scene):
+    (pull,) = scene.pulls
+    scene.repo.push(pull, files=area("h * w"))
+    moved = [PullSummary(pull, scene.repo.head(pull), datetime.now(UTC) - 2 * MISSED_WITHIN)]
+    with transaction(scene.database) as connection:
+        group = groups.ensure_group(connection, scene.id, scene.issue)
+        before = groups.known_heads(connection, scene.id)
+        groups.force_members(connection, group, [pull], member=False)
+        after = groups.known_heads(connection, scene.id)
+    assert missed_pulls(moved, before, datetime.now(UTC)) == (pull,)
+    assert missed_pulls(moved, after, datetime.now(UTC)) == ()

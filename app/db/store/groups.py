@@ -220,10 +220,15 @@ def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumbe
 
 
 def known_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
-    """The last head we saw of each pull request that stands in a group."""
+    """The last head we saw of each pull request that stands in a group; of others we see no more."""
+    in_a_group = (
+        select(group_members.c.pull_number)
+        .join(groups, groups.c.id == group_members.c.group_id)
+        .where(groups.c.repository_id == number, group_members.c.forced.is_distinct_from(False))
+    )
     rows = connection.execute(
         select(pull_requests.c.number, pull_requests.c.head_sha).where(
-            pull_requests.c.repository_id == number
+            pull_requests.c.repository_id == number, pull_requests.c.number.in_(in_a_group)
         )
     )
     return {PullNumber(row.number): CommitSha(row.head_sha) for row in rows}
