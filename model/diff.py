@@ -23,6 +23,9 @@ _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
 _COMBINED = re.compile(r"^@@@+ -", re.MULTILINE)
+_HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
+_MARK = "\x02"
+"""Stands before a `b/` inside a path; git writes this character of a path as an escape."""
 _DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTILINE)
 
 
@@ -102,7 +105,7 @@ def _parsed(text: str, *, contents: bool) -> PatchSet:
             "compare with one parent, as `git diff A B` does"
         )
     try:
-        ended = text if text.endswith("\n") else text + "\n"
+        ended = _unambiguous(text if text.endswith("\n") else text + "\n")
         files = PatchSet(StringIO(ended), metadata_only=not contents)
     except (UnidiffParseError, ValueError) as error:
         raise _located(text, error) from error
@@ -113,6 +116,25 @@ def _parsed(text: str, *, contents: bool) -> PatchSet:
             "expected `diff --git a/… b/…` or `--- …`, as `git diff` writes them"
         )
     return files
+
+
+def _unambiguous(text: str) -> str:
+    """With a mark in paths that hold ` b/`, since their `diff --git a/x b/x` can be cut in more than one place."""
+    marked = {}
+    for header in _HEADER.finditer(text) if " b/" in text else ():
+        names = header[2]
+        old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
+        if header[1] == "diff --git " and " b/" in new and old.replace("a/", "b/", 1) == new:
+            both = [name.replace(" b/", f" {_MARK}b/") for name in (old, new)]
+            marked |= {names: " ".join(both), old: both[0], new: both[1]}
+    if not marked:
+        return text
+
+    def mark(header: re.Match[str]) -> str:
+        name, tab, stamp = header[2].partition("\t")
+        return header[1] + marked.get(name, name) + tab + stamp
+
+    return _HEADER.sub(mark, text)
 
 
 def _located(text: str, error: Exception) -> BadDiff:
@@ -166,7 +188,7 @@ def _paths(file: PatchedFile) -> tuple[str, str]:
 
 
 def _plain(path: str) -> str:
-    path = _unquoted(path.rstrip("\r"))
+    path = _unquoted(path.rstrip("\r").replace(_MARK, ""))
     return path if path == _DEV_NULL else _PREFIX.sub("", path, count=1)
 
 

@@ -86,6 +86,26 @@ def test_a_diff_without_git_headers_is_read():
     assert diff.parse(text) == (FilePatch("x.py", "x.py", added=1, removed=0),)
 
 
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ("diff --git a/b b/x b/b b/x\nnew file mode 100644\n", "b b/x"),
+        (
+            "diff --git a/b b/x b/b b/x\nnew file mode 100644\n--- /dev/null\n+++ b/b b/x\t\n@@ -0,0 +1 @@\n+y\n",
+            "b b/x",
+        ),
+        (
+            'diff --git "a/b b/\\303\\244" "b/b b/\\303\\244"\nold mode 100644\nnew mode 100755\n',
+            "b b/ä",
+        ),
+        ("diff --git a/b b/x b/y\nsimilarity index 100%\nrename from b b/x\nrename to y\n", "y"),
+    ],
+    ids=["empty", "with text", "quoted", "renamed"],
+)
+def test_a_folder_whose_name_ends_like_a_prefix_is_part_of_the_path(header, path):
+    assert [file.path for file in diff.parse(header)] == [path]
+
+
 @pytest.mark.parametrize("blank", ["", "\n", "  \n\t\n"])
 def test_an_empty_diff_touches_nothing(blank):
     assert diff.parse(blank) == ()
