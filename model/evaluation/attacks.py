@@ -170,10 +170,9 @@ def _rival(diff: str, what: str, number: int) -> str:
 
 
 def _renamed(diff: str, number: int) -> str:
-    """The edit with one added name spelled otherwise; with another line where it adds none."""
-    for line in edits.read(diff).added:
-        fresh = _NAME.findall(line)
-        if fresh:
-            other = line.replace(fresh[-1], f"{fresh[-1]}_{number}")
-            return diff.replace(f"\n+{line}\n", f"\n+{other}\n", 1)
-    return _with_lines(diff, [f"pass  # {number}"])
+    """The edit with one added name spelled otherwise; with one more line where it adds none."""
+    named = [line for line in edits.read(diff).added if _NAME.search(line)]
+    if not named:
+        return _with_lines(diff, [f"pass  # {number}"])
+    name = _NAME.findall(named[0])[-1]
+    return diff.replace(f"\n+{named[0]}\n", f"\n+{named[0].replace(name, f'{name}_{number}')}\n", 1)

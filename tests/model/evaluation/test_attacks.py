@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from model import diff
-from model.domain import PatchId
+from model.domain import Patch, PatchId
 from model.evaluation import attack_cli, groups
 from model.evaluation.attack_texts import STRUCTURAL, Goal, Kind, Place, neutral, plays
 from model.evaluation.attacks import cases, placed
@@ -106,6 +106,14 @@ def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
     assert cases([groups.LabelledGroup("a-1", "a/a", base.issue, right)]) == []
     only = cases([groups.LabelledGroup("a-1", "a/a", base.issue, wrong)])
     assert {case.play.goal for case in only} == {Goal.RAISE}
+
+
+def test_a_patch_that_only_removes_is_copied_with_a_change_all_the_same(corpus):
+    text = "--- a/x.py\n+++ b/x.py\n@@ -1 +0,0 @@\n-gone\n"
+    removes = groups.LabelledPatch(Patch(PatchId("a"), text), resolved=False, source=None)
+    made = cases([groups.LabelledGroup("a-1", "a/a", corpus[0].twin.issue, (removes,))])
+    (case,) = (one for one in made if one.play.name == "one name changed")
+    assert all("+pass  # " in one.patch.diff for one in case.attacked.patches[1:])
 
 
 @pytest.mark.parametrize("place", [Place.COMMENT, Place.STRING, Place.FILE, Place.PATH])
