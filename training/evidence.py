@@ -7,6 +7,7 @@ from model.calibration import Evidence
 from model.domain import PatchId, Verdict
 from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
 from model.evaluation.judges import CONSENSUS, STRICT
+from model.evidence import of_votes
 from model.thresholds import Thresholds
 
 
@@ -112,15 +113,8 @@ def _evidence(
     consensus = beliefs.get(patch.id)
     if voted is None:
         return Evidence(consensus=consensus)
-    count = patch.votes
-    asked = count.valid + count.none
-    return Evidence(
-        score=patch.score,
-        valid=count.valid,
-        valid_share=count.valid / asked if asked else None,
-        forced_share=voted.forced / voted.valid if voted.valid else None,
-        consensus=consensus,
-    )
+    forced = voted.forced / voted.valid if voted.valid else None
+    return of_votes(patch.votes, patch.score, forced, consensus)
 
 
 def _calibrated(
