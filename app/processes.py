@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from app.jobs import Queue
 from app.settings import (
@@ -123,6 +124,8 @@ def become_fit() -> None:
     """Replace this process by a fit of every judge's calibrator; what that found is printed as JSON."""
     end_with_parent()
     load(DatabaseSettings)
+    if find_spec("sklearn") is None:
+        raise SettingsError("r4p: calibrate needs scikit-learn: install r4p-bot[train]")
     os.execv(python(), [python(), "-m", "training.refit"])  # noqa: S606 (no shell is what we want)
 
 
