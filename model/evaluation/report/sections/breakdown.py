@@ -66,7 +66,7 @@ def by_similarity(sets: Sequence[GroupSet]) -> Section:
     def bin_of(group: JudgedGroup, _patch: JudgedPatch) -> int:
         return -1 if group.similarity is None else _place(group.similarity, _SIMILARITIES)
 
-    bins = ("below 0.2", "0.2–0.4", "0.4–0.6", "0.6–0.8", "0.8 and more")
+    bins = ("< 0.2", "0.2–0.4", "0.4–0.6", "0.6–0.8", "≥ 0.8")
     split = [_split(one, bins, bin_of) for one in sets]
     return Section(
         "similarity",
