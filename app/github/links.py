@@ -24,14 +24,16 @@ def issue_facts(github: Connection, ref: IssueRef) -> IssueFacts:
     One call; more only above 50 closing references or 100 events. Raises NotFound when the number
     is no issue (a pull request's is none).
     """
-    repository, issue = _issue_page(github, ref, {"closing": None, "events": None})
+    cursors: dict[str, Json] = {"closing": None, "events": None}
+    repository, issue = _issue_page(github, ref, cursors)
     closing, events = list(issue.closing.nodes), list(issue.timeline_items.nodes)
     page, pages = issue, 1
     while _has_more(page) and pages < MOST_PAGES:
-        # A list that has ended is asked for what is behind its end, which is nothing.
-        cursors: dict[str, Json] = {
-            "closing": page.closing.page_info.end_cursor,
-            "events": page.timeline_items.page_info.end_cursor,
+        # A list that has ended is asked for what is behind its end: nothing, and that without a
+        # cursor, so that the last one is kept. From none, GitHub would begin at the start again.
+        cursors = {
+            "closing": page.closing.page_info.end_cursor or cursors["closing"],
+            "events": page.timeline_items.page_info.end_cursor or cursors["events"],
         }
         _, page = _issue_page(github, ref, cursors)
         closing += page.closing.nodes

@@ -290,3 +290,17 @@ def test_a_repository_hidden_from_us_is_not_found(server, github, ask):
     server.replies = [Reply(200, {"data": {"repository": None, "x": 1}})]
     with pytest.raises(NotFound):
         ask(github, REF)
+
+
+def test_a_list_that_has_ended_never_begins_anew(server, github):
+    """What is behind a list's end has no cursor, and without a cursor GitHub begins at the start."""
+    endless = {"nodes": [], "pageInfo": {"hasNextPage": True, "endCursor": "x"}}
+    ended = {"nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": "last"}}
+    behind = {"nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
+    server.replies = [
+        repository(timelineItems=endless, closedByPullRequestsReferences=closing)
+        for closing in (ended, behind, behind, behind, behind)
+    ]
+    issue_facts(github, REF)
+    asked = [request.body["variables"]["closing"] for request in server.asked]
+    assert asked == [None, "last", "last", "last", "last"]
