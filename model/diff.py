@@ -120,7 +120,7 @@ def _parsed(text: str, *, contents: bool) -> PatchSet:
 
 def _unambiguous(text: str) -> str:
     """With a mark in paths that hold ` b/`, since their `diff --git a/x b/x` can be cut in more than one place."""
-    marked = {}
+    marked: dict[str, str] = {}
     for header in _HEADER.finditer(text) if " b/" in text else ():
         names = header[2]
         old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
@@ -132,7 +132,7 @@ def _unambiguous(text: str) -> str:
 
     def mark(header: re.Match[str]) -> str:
         name, tab, stamp = header[2].partition("\t")
-        return header[1] + marked.get(name, name) + tab + stamp
+        return f"{header[1]}{marked.get(name, name)}{tab}{stamp}"
 
     return _HEADER.sub(mark, text)
 
