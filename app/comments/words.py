@@ -54,10 +54,8 @@ def agreement(verdict: PatchVerdict) -> str:
             return f"{votes.correct} of {votes.valid}"
         case Verdict.INCORRECT:
             return f"{votes.incorrect} of {votes.valid}"
-        case Verdict.UNSURE:
-            return f"{votes.correct} : {votes.incorrect}"
         case _:
-            return "–"
+            return f"{votes.correct} : {votes.incorrect}"
 
 
 def probability(value: float | None) -> str:
