@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.report.content import GREY, Curve, Curves, Dots, Panel, Scale
@@ -133,7 +133,9 @@ def _scaled(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
         if direction == "x":
             axis.set_label_text("percentage points")
     else:
-        axes.set(**{f"{direction}scale": "log", f"{direction}label": "seconds"})
+        axes.set(**{f"{direction}scale": "log"})
+        axis.set_major_formatter(FuncFormatter(lambda value, _at: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _value(value: float, drawing: Dots) -> str:

@@ -48,7 +48,7 @@ def _figure(group_set: GroupSet) -> Figure:
         f"Median; whiskers from the 5th to the 95th percentile of patches, not an interval. {group_set.counted}",
         f"Median seconds per patch on {group_set.name}: {told}.",
         Dots(
-            (Panel("Seconds per patch", rows, (Line("R4P, 2 × 80 GB: below 1 s", SECONDS),)),),
+            (Panel("Seconds per patch", rows, (Line("R4P on 2 × 80 GB, less than", SECONDS),)),),
             scale=Scale.SECONDS,
         ),
     )
