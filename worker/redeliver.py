@@ -1,5 +1,6 @@
 """Have GitHub send again what never arrived: it doesn't by itself, and forgets after three days."""
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from app.db.store import mirror, upkeep
 from app.github import app_client
 from app.github.app_client import Attempt
 from app.github.connection import Connection as GitHub
+from app.github.errors import NotFound, Unprocessable
 from app.identifiers import DeliveryGuid
 from app.jobs import OF_THE_APP, Planned, Redeliver
 from worker.context import Context
@@ -28,6 +30,8 @@ MOST_ASKED: Final = 100
 """For one run; the next is a pause away."""
 REFUSED: Final = frozenset({400, 413})
 """What our door would never let in."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,19 @@ class RedeliverHandler:
         asked = to_ask(missing, now, door_open=tried[0].arrived) if missing else ()
         for attempt in asked:
             context.check()
-            app_client.redeliver(self.github, attempt.id)
+            self._ask(attempt)
         if missing:
             raise Postponed(
                 f"{len(missing)} webhooks have not arrived; asked GitHub for {len(asked)} again",
                 after_seconds=PAUSE.total_seconds(),
             )
+
+    def _ask(self, attempt: Attempt) -> None:
+        """Have it sent again. One that GitHub won't send must not keep the others from coming."""
+        try:
+            app_client.redeliver(self.github, attempt.id)
+        except (NotFound, Unprocessable) as error:
+            log.warning("webhook %s is not sent again: %s", attempt.guid, error)
 
 
 Tries = tuple[Attempt, ...]

@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from app.db.store import jobs
 from app.demo.standin.client import StandIn
 from app.github.app_client import Attempt
 from app.jobs import OF_THE_APP, Planned, Redeliver
+from tests.app.github.local_github import LocalGitHub, Reply, connected
 from tests.worker.scenery import Scenery
 from worker.context import Context
 from worker.errors import Postponed
@@ -156,3 +158,23 @@ def test_while_the_door_is_shut_one_is_sent_to_see_and_then_rests(standin, datab
         assert not look(database, scene)
         standin.drain()
         assert asked(standin, mark) == min(number + 1, missing)
+
+
+@pytest.mark.services
+def test_a_webhook_that_github_will_not_send_again_keeps_no_other_from_coming(database):
+    now = datetime.now(UTC)
+    listed = [
+        {
+            "id": 2 - place,
+            "guid": guid,
+            "delivered_at": (now - timedelta(minutes=place)).isoformat(),
+            "redelivery": False,
+            "status_code": status,
+        }
+        for place, (guid, status) in enumerate([("arrived", 202), ("b", 502), ("a", 502)])
+    ]
+    server = LocalGitHub()
+    server.replies = [Reply(200, listed), Reply(422), Reply(202)]
+    with server.running(), connected(server.url) as github:
+        assert not look(database, SimpleNamespace(github=github))
+    assert [asked.path.split("/")[-2] for asked in server.asked[1:]] == ["0", "1"]
