@@ -79,10 +79,8 @@ class PollReactionsHandler:
             return
         try:
             found = client.reactions(self.github, repository, CommentId(effect.github_id))
-        except (
-            NotFound
-        ):  # somebody deleted the comment: who had a thumb on it is not known any more
-            return
+        except NotFound:
+            return  # somebody deleted the comment, and with it what its thumbs are now
         with context.transaction() as connection:
             known = outcome_events.shown_reactions(connection, job.repository, job.issue)
             events = list(changes(job.issue, found, known, datetime.now(UTC)))
