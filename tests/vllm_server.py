@@ -78,7 +78,10 @@ def running(model: str = SMALL, *, context: int = 4096) -> Iterator[Server]:
     command += [str(word) for name, value in arguments.items() for word in (f"--{name}", value)]
     with (
         tempfile.TemporaryDirectory(prefix="r4p-vllm-") as scratch,
-        child(command, ENVIRONMENT, Path(scratch) / "log", python=PYTHON) as process,
+        # a server that is killed leaves its sockets behind
+        child(
+            command, ENVIRONMENT | {"TMPDIR": scratch}, Path(scratch) / "log", python=PYTHON
+        ) as process,
     ):
         server = Server(f"http://127.0.0.1:{port}", model, process)
         wait_for(lambda: _answers(server), START_SECONDS)
