@@ -12,6 +12,7 @@ from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.github import client
 from app.github.client import PullSummary
 from app.github.connection import Connection as GitHub
+from app.github.errors import NotFound, Unprocessable
 from app.identifiers import CommitSha, PullNumber
 from app.jobs import (
     EvaluateIssue,
@@ -53,7 +54,10 @@ class ReconcileHandler:
             heads = groups.known_heads(connection, job.repository)
         if stored is None or stored.suspended:
             return
-        found = client.open_pulls(self.github, stored.ref) or ()
+        try:
+            found = client.open_pulls(self.github, stored.ref)
+        except (NotFound, Unprocessable):
+            return  # gone, or taken from us: the webhook that says so is late, or was lost
         quiet = quiet_seconds(stored.config_text, self.least_quiet_seconds)
         missed = missed_pulls(found, heads, datetime.now(UTC))
         with context.transaction() as connection:

@@ -10,7 +10,7 @@ from app.db.store import groups, jobs
 from app.demo.standin.client import StandIn
 from app.github.client import PullSummary
 from app.jobs import EvaluateIssue, Planned, Reconcile
-from tests.worker.attempts import carry_out
+from tests.worker.attempts import carry_out, waiting
 from tests.worker.scenery import CONFIG, Scenery, area
 from worker.reconcile import MISSED_WITHIN, ReconcileHandler, missed_pulls
 
@@ -78,3 +78,13 @@ def test_a_pull_request_taken_out_of_its_group_is_no_news_for_ever(scene):
         after = groups.known_heads(connection, scene.id)
     assert missed_pulls(moved, before, datetime.now(UTC)) == (pull,)
     assert missed_pulls(moved, after, datetime.now(UTC)) == ()
+
+
+def test_a_repository_that_was_taken_from_us_unheard_is_no_failure(scene):
+    scene.standin.remove_repositories(scene.installation, [scene.repo])
+    carry_out(
+        scene.database,
+        ReconcileHandler(scene.github, 10.0),
+        Reconcile(scene.installation, scene.id),
+    )
+    assert waiting(scene.database) == []
