@@ -21,7 +21,6 @@ from app.identifiers import (
     EvaluationId,
     IssueNumber,
     IssueRef,
-    PullNumber,
     RepositoryRef,
 )
 from app.jobs import EvaluateIssue, Planned, PublishVerdict, VerifyGroup
@@ -127,15 +126,12 @@ class Verbs:
         edit = command.edit or GroupEdit.SHOW
         with context.transaction() as connection:
             group = groups.ensure_group(connection, subject.repository.id, subject.issue)
-            before = {one.number for one in members_of(groups.members(connection, group))}
-            changed: tuple[PullNumber, ...] = ()
             if edit is not GroupEdit.SHOW:
                 adds = edit is GroupEdit.ADD
-                changed = tuple(pull for pull in command.pulls if (pull in before) != adds)
                 groups.force_members(connection, group, command.pulls, member=adds)
                 _evaluate(context, connection, subject)
             members = members_of(groups.members(connection, group))
-        return Said(comments.group_reply(subject.asked_in, GroupView(edit, changed, members)))
+        return Said(comments.group_reply(subject.asked_in, GroupView(edit, command.pulls, members)))
 
 
 def _evaluate(context: Context, connection: Connection, subject: Subject) -> None:

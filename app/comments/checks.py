@@ -87,7 +87,7 @@ def _title(view: VerdictView, row: Row) -> str:
         return f"{word}: {_plain(row.verdict.reason)}"
     model = ", demonstration model" if view.is_demonstration else ""
     known = row.verdict.probability
-    chance = "" if known is None else f", {probability(known)} probably correct"
+    chance = "" if known is None else f", probability correct {probability(known)}"
     return f"{word}: {_votes(row, view.verifier)}{chance}{model}{advisory}"
 
 

@@ -117,9 +117,10 @@ def no_verdict_reply(answers: AskedIn) -> str:
 
 def group_reply(answers: AskedIn, group: GroupView) -> str:
     """The group as it is after a `group` command."""
-    done = {GroupEdit.ADD: "Added", GroupEdit.REMOVE: "Left out from now on"}.get(group.edit)
-    changed = listed(f"#{number}" for number in group.changed) if group.changed else "nothing new"
-    return _reply(answers, f"{done}: {changed}." if done else "", _members(group.members))
+    done = {GroupEdit.ADD: "Compared from now on", GroupEdit.REMOVE: "Left out from now on"}
+    named = listed(f"#{number}" for number in group.named) if group.named else ""
+    edited = f"{done[group.edit]}: {named}." if group.edit in done else ""
+    return _reply(answers, edited, _members(group.members))
 
 
 def waiting_reply(answers: AskedIn, wait: Wait, *, all_links_read: bool = True) -> str:
@@ -172,7 +173,7 @@ def _cell(usage: str) -> str:
 def _waits(waits: Waits) -> str:
     times = "1 attempt" if waits.times == 1 else f"{waits.times} attempts"
     since = f"{waits.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    return f"It waits since {since}, {times} so far: {WAITS[waits.who]}."
+    return f"It has waited since {since}, {times} so far: {WAITS[waits.who]}."
 
 
 def _members(members: Sequence[Member]) -> str:

@@ -108,6 +108,6 @@ class GroupView:
     """A group after a `group` command."""
 
     edit: GroupEdit
-    changed: tuple[PullNumber, ...]
-    """What the command really added or removed."""
+    named: tuple[PullNumber, ...]
+    """What the command names; the same when it is carried out again after a crash."""
     members: tuple[Member, ...]

@@ -56,7 +56,7 @@ def test_outcomes_turn_votes_into_probabilities(learning):
     assert chances[1] < 0.2
     assert said.document["calibrator"]["issues"] == 80
     assert f"probability correct: {chances[0]:.0%}".replace("%", " %") in story.check(right).summary
-    assert story.check(right).title.endswith("probably correct (advisory)")
+    assert ", probability correct " in story.check(right).title
     assert (story.check(right).conclusion, story.check(wrong).conclusion) == ("success", "neutral")
 
 

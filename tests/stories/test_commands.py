@@ -127,7 +127,7 @@ def test_a_group_can_be_added_to_and_taken_from(story):
     story.verdict(issue)
     loose = story.pull("Multiply too", files={"area.py": "def area(w, h):\n    return h * w\n"})
     added = story.command(issue, f"/r4p group add #{loose}")
-    assert f"Added: #{loose}." in story.answer(issue, added)
+    assert f"Compared from now on: #{loose}." in story.answer(issue, added)
     assert story.verdict(issue).rows[loose] == "Correct"
     removed = story.command(issue, f"/r4p group remove #{first}")
     assert f"Left out from now on: #{first}." in story.answer(issue, removed)

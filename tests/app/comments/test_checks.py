@@ -80,7 +80,7 @@ def test_a_probability_is_shown_where_there_is_history():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, probability=0.9))
     check = check_run(view(row, INCORRECT, UNSURE, history=57), row)
     summary = check.summary
-    assert check.title == "Correct: 4 of 4 votes agree, 90 % probably correct (advisory)"
+    assert check.title == "Correct: 4 of 4 votes agree, probability correct 90 % (advisory)"
     assert "probability correct: 90 %" in summary
     assert "Judged by `r4p` beside 2 other pull requests." in summary
 

@@ -153,7 +153,7 @@ def test_status_tells_for_whom_the_verdict_waits_and_since_when():
 
 **#3:** Nothing has been judged here yet.
 
-It waits since 2026-11-21 18:05 UTC, 5 attempts so far: git can't reach this repository on GitHub.
+It has waited since 2026-11-21 18:05 UTC, 5 attempts so far: git can't reach this repository on GitHub.
 
 Compared here:
 - #12 (closes it)
@@ -165,7 +165,7 @@ Compared here:
 def test_everybody_whom_a_verdict_waits_for_has_a_sentence(who):
     waits = Waits(who, 1, datetime(2026, 11, 21, 18, 5, tzinfo=UTC))
     said = status_reply(900, 3, StatusView((), Stage.QUEUED, waits=waits)).split("\n\n")[2]
-    assert said.startswith("It waits since 2026-11-21 18:05 UTC, 1 attempt so far: ")
+    assert said.startswith("It has waited since 2026-11-21 18:05 UTC, 1 attempt so far: ")
 
 
 @pytest.mark.parametrize("stage", list(Stage))
@@ -230,16 +230,15 @@ There is no verdict here yet.
 
 
 @pytest.mark.parametrize(
-    ("edit", "changed", "first"),
+    ("edit", "named", "first"),
     [
-        (GroupEdit.ADD, (12, 15, 16), "Added: #12, #15 and #16."),
-        (GroupEdit.ADD, (), "Added: nothing new."),
+        (GroupEdit.ADD, (12, 15, 16), "Compared from now on: #12, #15 and #16."),
         (GroupEdit.REMOVE, (12,), "Left out from now on: #12."),
         (GroupEdit.SHOW, (), "Compared here:\n- #12 (closes it)\n- #15 (added by command)\n"),
     ],
 )
-def test_a_changed_group_is_shown(edit, changed, first):
-    reply = group_reply(900, GroupView(edit, changed, MEMBERS))
+def test_a_changed_group_is_shown(edit, named, first):
+    reply = group_reply(900, GroupView(edit, named, MEMBERS))
     assert reply.split("\n\n")[1] == first
     assert reply.endswith("- #15 (added by command)\n")
 
