@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.db.store.jobs import Fenced
-from app.github.errors import Ambiguous, GitHubDown, Permanent, RateLimited, Unauthorized
+from app.github.errors import Ambiguous, GitHubDown, OutOfTurn, Permanent, RateLimited, Unauthorized
 from app.waits import Waits, WaitsFor
 from model.errors import EngineDown, Superseded, WeightsUnavailable
 from worker.errors import GiveUp, Postponed
@@ -17,6 +17,8 @@ was lost did happen: lists show it only after a while."""
 LIMIT_SECONDS: Final = 1.0
 """A limit says how long; how long at least when it keeps holding starts here."""
 LONGEST_SECONDS: Final = 3_600.0
+LONGEST_TURN_SECONDS: Final = 60.0
+"""Our own pace says when the next turn is, so who had bad luck so far need not stay away for long."""
 LONGEST_ENGINE_SECONDS: Final = 300.0
 """The engine is the operator's own: asking it costs nothing, and people wait for it to come back."""
 UNKNOWN_FOR: Final = timedelta(days=1)
@@ -122,6 +124,8 @@ def _wait(error: Exception, who: WaitsFor, attempts: Attempts, now: datetime) ->
     if isinstance(error, RateLimited):
         asked = max((error.retry_at - now).total_seconds(), 0.0) * (1 + attempts.jitter / 4)
         patience = attempts.patience_seconds(who, LIMIT_SECONDS)
+        if isinstance(error, OutOfTurn):
+            patience = min(patience, LONGEST_TURN_SECONDS)
         return Wait(min(max(asked, patience), LONGEST_SECONDS), who)
     waited = attempts.waited
     refused = waited if waited is not None and waited.who is WaitsFor.KEY is who else None

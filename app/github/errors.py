@@ -2,7 +2,8 @@
 
 GitHubError
 ├── Retryable              try again, not before `retry_at` when it is set
-│   ├── RateLimited        GitHub, or our own limiter, asks us to wait; nothing was changed
+│   ├── RateLimited        GitHub asks us to wait; nothing was changed
+│   │   └── OutOfTurn      our own limiter does
 │   ├── GitHubDown         5xx, timeout, reset, an answer that can't be read; nothing was changed
 │   └── Ambiguous          a write left and its answer was lost: look before sending again
 └── Permanent              another attempt would end the same way
@@ -48,6 +49,10 @@ class RateLimited(Retryable):
     def __init__(self, message: str, retry_at: datetime) -> None:
         super().__init__(f"{message} (again at {retry_at.isoformat(timespec='seconds')})")
         self.retry_at = retry_at
+
+
+class OutOfTurn(RateLimited):
+    """Our own limiter has no turn in the next seconds, and says when."""
 
 
 class GitHubDown(Retryable):

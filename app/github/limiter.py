@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
-from app.github.errors import RateLimited
+from app.github.errors import OutOfTurn, RateLimited
 from app.github.transport import Clock, utc_now
 from app.identifiers import InstallationId
 
@@ -132,13 +132,13 @@ class Limiter:
         self._sleep = sleep
 
     def permit_write(self, installation: InstallationId) -> WritePermit:
-        """Wait for a turn to write, three seconds at most. Raises RateLimited for a longer wait."""
+        """Wait for a turn to write, three seconds at most. Raises OutOfTurn for a longer wait."""
         now = self._clock().timestamp()
         at = self._store.change(
             installation, lambda limits: take(limits, now, LONGEST_WAIT_SECONDS)
         )
         if at - now > LONGEST_WAIT_SECONDS:
-            raise RateLimited(f"installation {installation}: writes wait", _moment(at))
+            raise OutOfTurn(f"installation {installation}: writes wait", _moment(at))
         if at > now:
             self._sleep(at - now)
         return WritePermit(installation)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.db.store.jobs import Fenced
-from app.github.errors import Ambiguous, GitHubDown, NotFound, RateLimited, Unauthorized
+from app.github.errors import Ambiguous, GitHubDown, NotFound, OutOfTurn, RateLimited, Unauthorized
 from app.waits import Waits, WaitsFor
 from model.errors import EngineDown, Superseded, WeightsUnavailable
 from worker.endings import Again, Aside, Attempts, Dead, NotOurs, Wait, ending
@@ -87,6 +87,14 @@ def test_a_limit_that_keeps_holding_is_waited_for_longer_than_it_says():
         ending(rate_limited(20), after(WaitsFor.LIMIT, n), NOW).after_seconds for n in (1, 4, 5, 50)
     ]
     assert pauses == [20, 20, 32, 3_600]
+
+
+def test_our_own_pace_says_how_long_and_is_never_waited_for_much_longer():
+    turn = OutOfTurn("writes wait", NOW + timedelta(seconds=20))
+    pauses = [ending(turn, after(WaitsFor.LIMIT, n), NOW).after_seconds for n in (1, 4, 5, 50)]
+    assert pauses == [20, 20, 32, 60]
+    late = OutOfTurn("writes wait", NOW + timedelta(seconds=900))
+    assert ending(late, after(WaitsFor.LIMIT, 50), NOW) == Wait(900, WaitsFor.LIMIT)
 
 
 def test_waiting_for_somebody_else_begins_anew():

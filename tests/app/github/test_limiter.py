@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.github.errors import RateLimited
+from app.github.errors import OutOfTurn, RateLimited
 from app.github.limiter import (
     BURST,
     PER_HOUR,
@@ -120,7 +120,7 @@ def test_short_waits_are_waited_and_long_ones_refused():
     for _ in range(13):
         assert limiter.permit_write(HERE) == WritePermit(HERE)
     assert slept == [1.0, 2.0, 3.0]
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(OutOfTurn) as refused:
         limiter.permit_write(HERE)
     assert refused.value.retry_at == datetime.fromtimestamp(NOW + 4, UTC)
     assert limiter.permit_write(InstallationId(8)) == WritePermit(InstallationId(8))
