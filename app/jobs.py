@@ -21,6 +21,8 @@ from app.identifiers import (
 
 OF_THE_APP = InstallationId(0)
 """In place of an installation, of which the first is 1: the work is for the App as a whole."""
+DEBOUNCES = 6
+"""A job that is wanted again and again still runs, this many delays after it was first wanted."""
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
@@ -67,10 +69,6 @@ class Planned:
     """Whose wish it is, if a person's: it waits beside its like, so that all who ask are answered."""
 
 
-DEBOUNCES = 6
-"""A job that is wanted again and again still runs, this many delays after it was first wanted."""
-
-
 @dataclass(frozen=True, slots=True)
 class RecordEvent(Job):
     """Turn one stored delivery into outcome events and into the jobs that follow from it."""
@@ -105,6 +103,8 @@ class EvaluateIssue(Job):
     """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
     asked_in: AskedIn | None = None
     """The comment or review that asked for it, to be answered if nothing can be judged."""
+    asked_under: int | None = None
+    """Under which issue or pull request it was written; None: the issue itself."""
 
     @property
     def key(self) -> str:
@@ -223,7 +223,7 @@ class Reconcile(Job):
 class PurgeData(Job):
     """Delete what is stored of one repository of an installation, or of all that it has (None)."""
 
-    queue = Queue.EVENTS
+    queue = Queue.GITHUB
     kind = "purge_data"
 
     repository: RepositoryId | None

@@ -7,25 +7,43 @@ from sqlalchemy import Connection
 
 from app.db.session import transaction
 from app.db.store import groups, purge
-from app.identifiers import RepositoryId
+from app.github import client
+from app.github.connection import Connection as GitHub
+from app.github.errors import Forbidden
+from app.identifiers import InstallationId, RepositoryId
 from app.jobs import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckouts
 from worker.checkout import CheckoutBusy, Checkouts
 from worker.context import Context
 from worker.errors import Postponed
 
 _GIT_WAITS_SECONDS = 60.0
+_SUSPENDED_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeDataHandler:
     """Deletes what is stored of an installation, or of one repository of it."""
 
+    github: GitHub
+
     def __call__(self, context: Context, job: PurgeData) -> None:
-        """Delete in one transaction; what is gone already stays gone."""
+        """Delete in one transaction; what is gone already stays gone.
+
+        That a repository was taken out may be told after it was added again, so GitHub is asked. An
+        installation never comes back under its number.
+        """
+        if job.repository is not None and self._is_back(job.installation, job.repository):
+            return
         with context.transaction() as connection:
             forgotten = purge.purge(connection, job.installation, job.repository)
             followed = [Planned(ForgetCheckout(job.installation, gone)) for gone in forgotten]
             context.enqueue(connection, followed)
+
+    def _is_back(self, installation: InstallationId, repository: RepositoryId) -> bool:
+        try:
+            return client.covers(self.github, installation, repository)
+        except Forbidden as error:
+            raise Postponed(str(error), after_seconds=_SUSPENDED_SECONDS) from error
 
 
 @dataclass(frozen=True, slots=True)

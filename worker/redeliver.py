@@ -78,19 +78,31 @@ Tries = tuple[Attempt, ...]
 
 
 def missed(tried: Sequence[Attempt], known: Collection[DeliveryGuid]) -> tuple[Tries, ...]:
-    """The webhooks that never arrived, oldest first (pure)."""
+    """The webhooks that never arrived, oldest first (pure).
+
+    One that suspends or wakes an installation doesn't say when it did. So only the last of them is
+    asked for: an earlier one would come too late, and undo it.
+    """
     by_guid = sorted(tried, key=lambda attempt: (attempt.guid, -attempt.id))
     every = [tuple(mine) for _, mine in groupby(by_guid, key=lambda attempt: attempt.guid)]
+    begun = [
+        mine for mine in every if not mine[-1].is_again
+    ]  # else it began before what is settled
+    last_word = {mine[-1].switches: mine[-1].id for mine in sorted(begun, key=_first)}
     never = [
         mine
-        for mine in every
+        for mine in begun
         if mine[0].guid not in known
-        and not mine[-1].is_again  # else the first attempt lies before what is settled
+        and (mine[-1].switches is None or mine[-1].id == last_word[mine[-1].switches])
         and mine[0].status_code not in REFUSED
         and not any(attempt.arrived for attempt in mine)
         and mine[0].at - mine[-1].at < KEPT / 2
     ]
-    return tuple(sorted(never, key=lambda mine: mine[-1].id))
+    return tuple(sorted(never, key=_first))
+
+
+def _first(mine: Tries) -> int:
+    return mine[-1].id
 
 
 def to_ask(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:

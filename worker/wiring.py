@@ -195,7 +195,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     PollReactions: lambda parts: PollReactionsHandler(parts.github),
     MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
     Reconcile: lambda parts: ReconcileHandler(parts.github, parts.pace.debounce_seconds),
-    PurgeData: lambda _parts: PurgeDataHandler(),
+    PurgeData: lambda parts: PurgeDataHandler(parts.github),
     ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts),
     TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts),
     Redeliver: lambda parts: RedeliverHandler(parts.github),

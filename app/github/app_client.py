@@ -9,7 +9,7 @@ from app.github import wire
 from app.github.calls import Answer, Call, Method
 from app.github.connection import Connection
 from app.github.transport import PER_PAGE
-from app.identifiers import DeliveryGuid
+from app.identifiers import DeliveryGuid, InstallationId
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class Attempt:
     """What our door answered; 0, or a 5xx of GitHub's own, when it did not."""
     is_again: bool
     """Not the first attempt."""
+    switches: InstallationId | None = None
+    """The installation that it suspends or wakes; None: it is about something else."""
 
     @property
     def arrived(self) -> bool:
@@ -45,11 +47,23 @@ def attempts(github: Connection, since: datetime) -> Iterator[Attempt]:
         for item in wire.read(tuple[wire.HookDelivery, ...], call, answer):
             if item.delivered_at < since:
                 return
-            guid = DeliveryGuid(item.guid)
-            yield Attempt(item.id, guid, item.delivered_at, item.status_code, item.redelivery)
+            yield _attempt(item)
         cursor = _next_cursor(answer)
         if cursor is None:
             return
+
+
+def _attempt(item: wire.HookDelivery) -> Attempt:
+    switches = item.event == "installation" and item.action in {"suspend", "unsuspend"}
+    installation = item.installation_id
+    return Attempt(
+        id=item.id,
+        guid=DeliveryGuid(item.guid),
+        at=item.delivered_at,
+        status_code=item.status_code,
+        is_again=item.redelivery,
+        switches=InstallationId(installation) if switches and installation else None,
+    )
 
 
 def redeliver(github: Connection, attempt: int) -> None:

@@ -33,6 +33,8 @@ class Purpose(StrEnum):
     """Reading the API and fetching git objects."""
     PUBLISH = "publish"
     """Our comment, our check runs, our reactions; it can read what it writes."""
+    SEE = "see"
+    """Nothing but that the repository is there. Every App may, so only a missing repository is refused."""
 
 
 PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
@@ -49,6 +51,7 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
         "checks": "write",
         "metadata": "read",
     },
+    Purpose.SEE: {"metadata": "read"},
 }
 """Never contents:write, never workflows: no purpose pushes."""
 

@@ -8,12 +8,14 @@ from app.github import wire
 from app.github.auth import Purpose, Scope
 from app.github.calls import Call, Method
 from app.github.connection import Connection
-from app.github.errors import NotFound
+from app.github.errors import NotFound, Unprocessable
 from app.identifiers import (
     CommentId,
     CommitSha,
+    InstallationId,
     IssueNumber,
     PullNumber,
+    RepositoryId,
     RepositoryRef,
 )
 from app.permissions import Permission
@@ -58,15 +60,28 @@ def permission_of(github: Connection, repository: RepositoryRef, login: str) -> 
     """What this person may do, asked now. Somebody GitHub doesn't know may nothing.
 
     `author_association` in payloads is no substitute: private members show as contributors.
+    Raises NotFound when it is the repository, or our installation, that GitHub doesn't find.
     """
     path = f"/repos/{repository.full_name}/collaborators/{quote(login, safe='')}/permission"
     try:
         answer = github.get(repository, path)
     except NotFound:
+        github.get(repository, f"/repos/{repository.full_name}")
         return Permission.NONE
     said = wire.read(wire.Permission, _call(path), answer)
     both = (Permission.named(said.permission), Permission.named(said.role_name))
     return max(both, key=lambda permission: permission.rank)
+
+
+def covers(github: Connection, installation: InstallationId, number: RepositoryId) -> bool:
+    """Whether the installation has this repository, asked now. Raises Forbidden while it is suspended."""
+    scope = Scope(installation, number, Purpose.SEE)
+    github.tokens.forget(scope)
+    try:
+        github.tokens.token(scope)
+    except (NotFound, Unprocessable):
+        return False
+    return True
 
 
 def comments(

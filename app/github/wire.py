@@ -133,6 +133,9 @@ class HookDelivery(Slice):
     delivered_at: AwareDatetime
     redelivery: bool
     status_code: int
+    event: str
+    action: str | None
+    installation_id: int | None
 
 
 Read = TypeVar("Read")

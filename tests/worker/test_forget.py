@@ -9,11 +9,14 @@ from app.db.session import transaction
 from app.db.store import jobs as queue
 from app.db.store import mirror, purge
 from app.db.tables import deliveries, forgotten, installations, repositories
+from app.github.errors import GitHubDown, Unauthorized
 from app.jobs import ForgetCheckout, Planned, PurgeData, RefreshConfig
 from tests.app.db.store.world import INSTALLATION, REPOSITORY, settle
 from tests.app.events import payloads
+from tests.app.github.local_github import LocalGitHub, Reply, connected
 from tests.worker.attempts import carry_out, waiting
 from tests.worker.test_record import RECORD, merge, store
+from worker.errors import Postponed
 from worker.forget import PurgeDataHandler
 
 pytestmark = pytest.mark.services
@@ -23,11 +26,21 @@ LISTED = [{"id": REPOSITORY, "full_name": "octo/cat"}]
 
 
 @pytest.fixture
-def purged(database):
+def server():
+    """A GitHub that says the repository was taken out."""
+    with LocalGitHub().running() as running:
+        running.token_refusal = Reply(422)
+        yield running
+
+
+@pytest.fixture
+def purged(database, server):
     """Purges an installation, or one repository of it, of which something was known."""
     with transaction(database) as connection:
         settle(connection)
-    return lambda number: carry_out(database, PurgeDataHandler(), PurgeData(INSTALLATION, number))
+    with connected(server.url) as github:
+        handler = PurgeDataHandler(github)
+        yield lambda number: carry_out(database, handler, PurgeData(INSTALLATION, number))
 
 
 def stored(database):
@@ -70,6 +83,30 @@ def test_a_repository_that_is_added_again_is_known_again(database, purged):
     carry_out(database, RECORD, merge(database))
     assert stored(database)[1] == [REPOSITORY]
     assert RefreshConfig(INSTALLATION, REPOSITORY) in waiting(database)
+
+
+def test_a_removal_that_is_told_after_the_repository_was_added_again_forgets_nothing(
+    database, purged, server
+):
+    server.token_refusal = None
+    before = stored(database)
+    purged(REPOSITORY)
+    carry_out(database, RECORD, merge(database))
+    assert stored(database)[:2] == before[:2] == [[INSTALLATION], [REPOSITORY]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(Reply(403), Postponed), (Reply(502), GitHubDown), (Reply(401), Unauthorized)],
+)
+def test_while_github_does_not_say_whether_a_repository_was_taken_out_nothing_is_forgotten(
+    database, purged, server, answer, error
+):
+    server.token_refusal = answer
+    before = stored(database)
+    with pytest.raises(error):
+        purged(REPOSITORY)
+    assert stored(database) == before
 
 
 def test_a_purge_that_waits_is_taken_back_when_the_repository_is_added_again(database):

@@ -26,6 +26,7 @@ from tests.app.db.store.world import (
     settle,
 )
 from tests.app.events import payloads
+from tests.app.github.local_github import LocalGitHub, Reply, connected
 from tests.worker.attempts import carry_out, waiting
 from worker.forget import PurgeDataHandler
 from worker.record import RecordEventHandler
@@ -42,6 +43,14 @@ MERGED_AT = "2026-03-02T10:00:00Z"
 def group(database):
     with transaction(database) as connection:
         return settle(connection)
+
+
+@pytest.fixture
+def gone():
+    """A GitHub that says the repository was taken out."""
+    with LocalGitHub().running() as server, connected(server.url) as github:
+        server.token_refusal = Reply(422)
+        yield github
 
 
 def store(database, guid, event, **payload):
@@ -194,19 +203,19 @@ def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its
     assert waiting(database) == [EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "command")]
 
 
-def test_a_purge_leaves_nothing_and_can_be_repeated(database, group):
+def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, gone):
     carry_out(database, RECORD, merge(database))
     for _ in range(2):
-        carry_out(database, PurgeDataHandler(), PurgeData(INSTALLATION, None))
+        carry_out(database, PurgeDataHandler(gone), PurgeData(INSTALLATION, None))
         with transaction(database) as connection:
             left = {table.name for table in metadata.sorted_tables if count(connection, table)}
             assert left == {"jobs", "forgotten"}
     assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
 
 
-def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group):
+def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group, gone):
     job = merge(database)
-    carry_out(database, PurgeDataHandler(), PurgeData(INSTALLATION, None))
+    carry_out(database, PurgeDataHandler(gone), PurgeData(INSTALLATION, None))
     carry_out(database, RECORD, job)
     assert contents(database)["repositories"] == []
 
@@ -236,7 +245,7 @@ def test_recording_survives_a_crash_at_any_commit(twice):
     assert len(follow_ups) == 5
 
 
-def test_purging_survives_a_crash_at_any_commit(twice):
+def test_purging_survives_a_crash_at_any_commit(twice, gone):
     def arrange(database):
         with transaction(database) as connection:
             settle(connection)
@@ -245,4 +254,4 @@ def test_purging_survives_a_crash_at_any_commit(twice):
     def observe(database):
         return {name for name, rows in contents(database).items() if rows}
 
-    assert twice(PurgeDataHandler(), arrange, observe) == {"installations", "forgotten"}
+    assert twice(PurgeDataHandler(gone), arrange, observe) == {"installations", "forgotten"}

@@ -22,10 +22,10 @@ from worker.redeliver import MOST_ASKED, RedeliverHandler, missed, to_ask
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
 
-def tried(guid, status, minutes_ago, *, again=False):
+def tried(guid, status, minutes_ago, *, again=False, switches=None):
     """One attempt; the later, the higher its id."""
     made = NOW - timedelta(minutes=minutes_ago)
-    return Attempt(100_000 - minutes_ago, guid, made, status, again)
+    return Attempt(100_000 - minutes_ago, guid, made, status, again, switches)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,40 @@ def tried(guid, status, minutes_ago, *, again=False):
             [tried("a", 502, 1, again=True), tried("a", 502, 2_200)], (), [], id="hopeless"
         ),
         pytest.param([tried("a", 502, 3), tried("b", 502, 9)], (), ["b", "a"], id="oldest first"),
+        pytest.param(
+            [tried("b", 202, 3, switches=7), tried("a", 502, 9, switches=7)],
+            (),
+            [],
+            id="suspended, but awake again since",
+        ),
+        pytest.param(
+            [tried("b", 502, 3, switches=7), tried("a", 502, 9, switches=7)],
+            (),
+            ["b"],
+            id="the last word counts",
+        ),
+        pytest.param(
+            [
+                tried("a", 502, 1, again=True, switches=7),
+                tried("b", 202, 3, switches=7),
+                tried("a", 502, 9, switches=7),
+            ],
+            (),
+            [],
+            id="asked for again, and awake since it was first sent",
+        ),
+        pytest.param(
+            [tried("b", 502, 1, again=True, switches=7), tried("a", 502, 9, switches=7)],
+            (),
+            ["a"],
+            id="sent again, but first before",
+        ),
+        pytest.param(
+            [tried("b", 202, 3, switches=8), tried("a", 502, 9, switches=7)],
+            (),
+            ["a"],
+            id="another is awake",
+        ),
     ],
 )
 def test_what_is_missing(attempts, known, guids):
@@ -170,6 +204,9 @@ def test_a_webhook_that_github_will_not_send_again_keeps_no_other_from_coming(da
             "delivered_at": (now - timedelta(minutes=place)).isoformat(),
             "redelivery": False,
             "status_code": status,
+            "event": "issues",
+            "action": "opened",
+            "installation_id": 7,
         }
         for place, (guid, status) in enumerate([("arrived", 202), ("b", 502), ("a", 502)])
     ]

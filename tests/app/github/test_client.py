@@ -6,9 +6,10 @@ import pytest
 
 from app.github import client
 from app.github.app_client import attempts, redeliver
-from app.identifiers import CommentId, IssueNumber
+from app.github.errors import NotFound
+from app.identifiers import CommentId, InstallationId, IssueNumber, RepositoryId
 from app.permissions import Permission
-from tests.app.github.local_github import REPOSITORY, Reply
+from tests.app.github.local_github import REPOSITORY, Reply, connected
 from tests.app.github.scene import opened
 
 
@@ -21,6 +22,40 @@ def test_each_role_is_a_right_and_rights_compare(scene, role):
 
 def test_a_stranger_to_github_may_nothing(scene):
     assert client.permission_of(scene.github, scene.repository, "nobody-here") is Permission.NONE
+
+
+def test_where_the_repository_is_not_found_nobodys_right_is_known(server, github):
+    server.replies = [Reply(404)] * 2
+    with pytest.raises(NotFound):
+        client.permission_of(github, REPOSITORY, "alice")
+    server.token_refusal = Reply(404)
+    with connected(server.url) as removed, pytest.raises(NotFound):
+        client.permission_of(removed, REPOSITORY, "alice")
+
+
+def test_an_installation_has_the_repositories_github_gives_it_a_token_for(scene):
+    here, elsewhere = scene.repository.installation, RepositoryId(999_999)
+    assert client.covers(scene.github, here, scene.repository.id)
+    assert not client.covers(scene.github, here, elsewhere)
+    assert not client.covers(scene.github, InstallationId(999_999), scene.repository.id)
+
+
+def test_whether_a_repository_is_covered_is_asked_anew_each_time(server, github):
+    assert client.covers(github, REPOSITORY.installation, REPOSITORY.id)
+    server.token_refusal = Reply(422)
+    assert not client.covers(github, REPOSITORY.installation, REPOSITORY.id)
+
+
+def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
+    app = standin.register_app(slug="sleepy", webhook_url="http://127.0.0.1:9/")
+    with opened(standin, app) as scene:
+        installation = scene.repository.installation
+        standin.suspend(installation)
+        standin.unsuspend(installation)
+        standin.drain()
+        found = list(attempts(scene.github, datetime.now(UTC) - timedelta(days=2)))
+    assert [one.switches for one in found][:2] == [installation] * 2
+    assert {one.switches for one in found[2:]} == {None}
 
 
 @pytest.mark.parametrize(
@@ -99,6 +134,8 @@ def test_pages_of_attempts_are_followed_by_their_cursor(server, github):
         "redelivery": False,
         "status_code": 200,
         "event": "issues",
+        "action": "opened",
+        "installation_id": 7,
     }
     link = f'<{server.url}/api/v3/app/hook/deliveries?per_page=100&cursor=v1_2>; rel="next"'
     server.replies = [Reply(200, [attempt], {"Link": link}), Reply(200, [attempt | {"id": 2}])]
