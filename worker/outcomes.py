@@ -40,7 +40,7 @@ class ResolvePermissionHandler:
     github: GitHub
 
     def __call__(self, context: Context, job: ResolvePermission) -> None:
-        """Fill in the permission; where GitHub doesn't let us ask, it stays unknown."""
+        """Fill in the permission; where GitHub doesn't let us ask, or can't say, it stays unknown."""
         about, now = (job.repository, job.actor), datetime.now(UTC)
         with transaction(context.database) as connection:
             repository = _active(connection, job.repository)
@@ -50,7 +50,7 @@ class ResolvePermissionHandler:
             return
         try:
             answer = answer or self._ask(repository, job.actor, now)
-        except Forbidden:
+        except (Forbidden, NotFound):
             return
         with context.transaction() as connection:
             touched = outcome_permissions.fill_in(connection, *about, answer)

@@ -225,14 +225,15 @@ def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
     assert {row[1] for row in world.told()} == {"merged"}
 
 
-def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world):
+@pytest.mark.parametrize("status", [403, 404])
+def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world, status):
     world.repo.merge(world.first.number, by="maintainer")
     world.record()
     with transaction(world.database) as connection:
         stored = groups.repository(connection, world.id).ref
     job = ResolvePermission(stored.installation, stored.id, "maintainer")
     with LocalGitHub().running() as server, connected(server.url) as github:
-        server.replies = [Reply(403, {"message": "Resource not accessible by integration"})] * 2
+        server.replies = [Reply(status, {"message": "Resource not accessible by integration"})] * 4
         world.do(ResolvePermissionHandler(github), job)
     assert [row[3] for row in world.told()] == [None]
 
