@@ -10,7 +10,7 @@ HELP: Final[Mapping[str, str]] = {
     "r4p_deliveries_total": "Webhook deliveries answered by this process, by event and outcome.",
     "r4p_doorbell_failures_total": "Rings that the broker did not take; the sweeper rings again.",
     "r4p_ignored_deliveries_total": "Deliveries of no interest that were not kept, by reason.",
-    "r4p_jobs": "Jobs in the queue of record, by queue and state.",
+    "r4p_jobs": "Jobs in the queue of record that wait, run or gave up, by queue and state.",
     "r4p_jobs_lag_seconds": "How long the oldest due job of a queue has waited.",
     "r4p_jobs_waiting": "Jobs that wait for somebody who is not ready, by whom.",
     "r4p_jobs_waiting_seconds": "How long the first of them has waited.",

@@ -48,6 +48,8 @@ def test_a_dead_job_whose_work_waits_already_stays_dead(database):
 
 
 def test_jobs_are_counted_by_queue_and_state_with_the_longest_wait(database):
+    (done,) = put(database, a_pull(3))
+    jobs.finish(database, jobs.claim(database, done.id, LEASE))
     put(database, a_pull(1), a_pull(2))
     jobs.claim_next(database, Queue.GITHUB, LEASE)
     execute(database, "update jobs set run_after = now() - interval '30 s'")
@@ -95,11 +97,40 @@ def test_jobs_that_ended_long_ago_are_dropped_but_not_those_that_gave_up(databas
     assert sorted(rows(database)) == ["dead", "done", "ready"]
 
 
-def test_dropping_old_jobs_reads_those_that_ended_and_not_the_whole_table(database):
+@pytest.mark.parametrize(
+    ("query", "way"),
+    [
+        (upkeep.PRUNE, "ix_jobs_ended"),
+        (upkeep.LAST_DONE, "ix_jobs_ended"),
+        (upkeep.COUNTS, "BitmapOr"),
+    ],
+    ids=["dropping old ones", "the last one done", "counting"],
+)
+def test_what_is_asked_again_and_again_never_reads_the_whole_table(database, query, way):
     with database.begin() as connection:
         connection.exec_driver_sql("set local enable_seqscan = off")
-        plan = connection.exec_driver_sql(f"explain {upkeep.PRUNE}", {"days": 30}).scalars().all()
-    assert any("ix_jobs_ended" in line and "Scan" in line for line in plan), plan
+        asked = connection.exec_driver_sql(f"explain {query}", {"days": 30, "kind": "redeliver"})
+        plan = "\n".join(asked.scalars())
+    assert way in plan
+    assert "Seq Scan" not in plan
+
+
+def test_the_last_one_done_of_a_kind_is_told_by_when_it_was_begun(database):
+    for number, begun in enumerate([90, 60, 30]):
+        (stored,) = put(database, a_pull(number))
+        claimed = jobs.claim(database, stored.id, LEASE)
+        execute(
+            database,
+            f"update jobs set claimed_at = now() - interval '{begun} s' where id = {stored.id}",
+        )
+        end = jobs.finish if number < 2 else lambda *job: jobs.step_aside(*job, "newer work")
+        assert end(database, claimed)
+    with database.begin() as connection:
+        begun = upkeep.last_done(connection, a_pull().kind)
+        assert upkeep.last_done(connection, "redeliver") is None
+    assert datetime.now(UTC) - begun == pytest.approx(
+        timedelta(seconds=60), abs=timedelta(seconds=10)
+    )
 
 
 def test_what_waits_for_others_is_counted_by_whom_and_told_by_key(database):
