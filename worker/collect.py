@@ -199,7 +199,8 @@ def _forced(context: Context, ref: IssueRef) -> tuple[frozenset[PullNumber], fro
 
 def _candidate(pull: PullFacts, found: FetchedPull | RefusedPull) -> Candidate:
     if isinstance(found, RefusedPull):
-        return Candidate(pull.number, pull.head_sha, pull.base_sha, None, 0, found.detail)
+        why, again = found.detail, found.reason.may_pass
+        return Candidate(pull.number, pull.head_sha, pull.base_sha, None, 0, why, read_again=again)
     # Bytes that are no UTF-8 are shown as U+FFFD: the model would not read them either.
     text = found.diff.decode("utf-8", "replace")
     return Candidate(pull.number, pull.head_sha, pull.base_sha, text, len(found.files))

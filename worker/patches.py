@@ -37,6 +37,11 @@ class Refusal(StrEnum):
     UNRELATED = "unrelated"
     """Shares no history with its base."""
 
+    @property
+    def may_pass(self) -> bool:
+        """Whether another reading of the same commits may succeed."""
+        return self not in {Refusal.TOO_BIG, Refusal.UNRELATED}
+
 
 @dataclass(frozen=True, slots=True)
 class WantedPull:

@@ -478,6 +478,13 @@ def upgrade() -> None:
         sa.Column("base_sha", sa.Text(), nullable=False),
         sa.Column("patch_sha256", sa.Text(), nullable=True, comment="null: could not be read"),
         sa.Column("unreadable", sa.Text(), nullable=True, comment="why there is no patch"),
+        sa.Column(
+            "read_again",
+            sa.Boolean(),
+            server_default="false",
+            nullable=False,
+            comment="what kept its patch from being read may pass",
+        ),
         sa.Column("files", sa.Integer(), server_default="0", nullable=False),
         sa.Column(
             "created_at",

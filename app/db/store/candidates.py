@@ -22,6 +22,8 @@ class Candidate:
     unreadable: str | None = None
     """Why there is no patch."""
     strength: str | None = None
+    read_again: bool = False
+    """What kept its patch from being read may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Judged:
 def stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
-    """A candidate read earlier at exactly this head and base."""
+    """A candidate read earlier at exactly this head and base; None too when it is worth reading again."""
     row = connection.execute(
         select(candidates, patches.c.diff)
         .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
@@ -49,6 +51,7 @@ def stored(
             candidates.c.pull_number == pull,
             candidates.c.head_sha == head,
             candidates.c.base_sha == base,
+            ~candidates.c.read_again,
         )
     ).one_or_none()
     return None if row is None else _candidate(row, None)
@@ -73,6 +76,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
         "patch_sha256": digest,
         "unreadable": candidate.unreadable,
         "files": candidate.files,
+        "read_again": candidate.read_again,
     }
     statement = (
         insert(candidates)
@@ -112,6 +116,7 @@ def _candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate
         files=row.files,
         unreadable=row.unreadable,
         strength=strength,
+        read_again=row.read_again,
     )
 
 

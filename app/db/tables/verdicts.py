@@ -39,6 +39,13 @@ candidates = Table(
     Column("base_sha", Text, nullable=False),
     Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: could not be read"),
     Column("unreadable", Text, comment="why there is no patch"),
+    Column(
+        "read_again",
+        Boolean,
+        nullable=False,
+        server_default="false",
+        comment="what kept its patch from being read may pass",
+    ),
     Column("files", Integer, nullable=False, server_default="0"),
     now("created_at"),
     ForeignKeyConstraint(
