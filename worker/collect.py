@@ -118,7 +118,8 @@ class EvaluateIssueHandler:
         if isinstance(decision, Wait) and job.asked_in is not None:
             complete = rivals.facts.is_complete
             body = comments.waiting_reply(job.asked_in, decision, all_links_read=complete)
-            self.replies.send(stored.ref, job.issue, job.asked_in, body)
+            where = job.issue if job.asked_under is None else job.asked_under
+            self.replies.refuse(stored.ref, where, job.asked_in, body)
 
     def _collect(self, context: Context, stored: StoredRepository, ref: IssueRef) -> _Rivals:
         facts = github_links.issue_facts(self.github, ref)

@@ -126,7 +126,7 @@ class RunCommandHandler:
     ) -> Said:
         issues = list(_issues(context, event))
         if len(issues) == 1:
-            subject = Subject(repository, issues[0], event.asked_in, event.delivery)
+            subject = Subject(repository, issues[0], event.asked_in, event.number, event.delivery)
             return self.verbs.carry_out(context, subject, command)
         if issues:
             named = ", ".join(f"#{number}" for number in issues)

@@ -1,9 +1,9 @@
-"""Answers to comments and reviews: one for each, edited in place when the answer changes."""
+"""Answers to comments and reviews: one for each, edited in place when it changes; a refusal to judge comes on its own."""
 
 from dataclasses import dataclass
 
 from app import comments
-from app.db.store.effects import reply_key
+from app.db.store.effects import refusal_key, reply_key
 from app.github.effects import EffectKey
 from app.github.publisher import CommentDraft, Publisher
 from app.identifiers import AskedIn, CommentId, IssueNumber, RepositoryRef
@@ -26,4 +26,12 @@ class Replies:
         """Bring our answer up to date. `number` is the issue or pull request it is under."""
         key = EffectKey(repository, reply_key(answers))
         marker = comments.reply_marker(answers)
+        return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
+
+    def refuse(
+        self, repository: RepositoryRef, number: int, asked_in: AskedIn, body: str
+    ) -> CommentId:
+        """Say that nothing could be judged, beside the answer: whichever is said last replaces no other."""
+        key = EffectKey(repository, refusal_key(asked_in))
+        marker = comments.refusal_marker(asked_in)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))

@@ -46,6 +46,8 @@ class Subject:
     repository: RepositoryRef
     issue: IssueNumber
     asked_in: AskedIn
+    asked_under: int
+    """Under which issue or pull request it was written."""
     delivery: DeliveryGuid
 
 
@@ -139,9 +141,8 @@ def _evaluate(context: Context, connection: Connection, subject: Subject) -> Non
     if jobs.stored_for(connection, subject.delivery, EvaluateIssue.kind):
         return
     repository = subject.repository
-    wanted = EvaluateIssue(
-        repository.installation, repository.id, subject.issue, BY_COMMAND, subject.asked_in
-    )
+    place = (repository.installation, repository.id, subject.issue)
+    wanted = EvaluateIssue(*place, BY_COMMAND, subject.asked_in, subject.asked_under)
     context.enqueue(connection, [Planned(wanted, wish=f"{BY_COMMAND}:{subject.asked_in}")])
 
 

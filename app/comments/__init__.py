@@ -1,7 +1,7 @@
 """Every sentence the bot says on GitHub, made from frozen views (pure)."""
 
 from app.comments.checks import BUTTONS, ButtonText, CheckText, check_run
-from app.comments.hidden import group_marker, reply_marker, verdict_json
+from app.comments.hidden import group_marker, refusal_marker, reply_marker, verdict_json
 from app.comments.notices import CONFIG_CHECK_NAME, config_check, config_note
 from app.comments.replies import (
     explain_reply,
@@ -44,6 +44,7 @@ __all__ = [
     "headline",
     "help_reply",
     "no_verdict_reply",
+    "refusal_marker",
     "reply_marker",
     "status_reply",
     "together",

@@ -18,6 +18,11 @@ def reply_marker(answers: AskedIn) -> str:
     return f"<!-- r4p:reply={answers} -->"
 
 
+def refusal_marker(asked_in: AskedIn) -> str:
+    """Stands in our word that nothing could be judged; it comes later than the answer, beside it."""
+    return f"<!-- r4p:not-judged={asked_in} -->"
+
+
 def verdict_json(document: Json) -> str:
     """The document in an HTML comment that nothing in it can close, mention from or refer from."""
     written = json.dumps(document, ensure_ascii=True, separators=(",", ":"))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 
 from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
-from app.comments.hidden import reply_marker
+from app.comments.hidden import refusal_marker, reply_marker
 from app.comments.notices import LINKS_NOTE, config_note
 from app.comments.verdict import headline
 from app.comments.views import GroupView, Row, Stage, StatusView, VerdictView
@@ -123,10 +123,10 @@ def group_reply(answers: AskedIn, group: GroupView) -> str:
     return _reply(answers, edited, _members(group.members))
 
 
-def waiting_reply(answers: AskedIn, wait: Wait, *, all_links_read: bool = True) -> str:
+def waiting_reply(asked_in: AskedIn, wait: Wait, *, all_links_read: bool = True) -> str:
     """Why a `verify` doesn't start."""
-    return _reply(
-        answers,
+    return _blocks(
+        refusal_marker(asked_in),
         f"Not judged: {_sentence(wait.reason)}",
         _left_out(wait.left_out),
         "" if all_links_read else LINKS_NOTE,
@@ -146,7 +146,11 @@ def together(answers: AskedIn, replies: Sequence[str]) -> str:
 
 
 def _reply(answers: AskedIn, *blocks: str) -> str:
-    return "\n\n".join([reply_marker(answers), *filter(None, blocks)]) + "\n"
+    return _blocks(reply_marker(answers), *blocks)
+
+
+def _blocks(*blocks: str) -> str:
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _mistake(mistake: Unknown) -> str:

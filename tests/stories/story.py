@@ -26,7 +26,7 @@ SOON_SECONDS = 5.0
 """A job that runs later than this waits for time to pass."""
 OPEN_SECONDS = 600.0
 """A job that runs later than this is planned, not open."""
-_MARKER = re.compile(r"<!-- (r4p:(?:group|reply)=[\w-]+) -->")
+_MARKER = re.compile(r"<!-- (r4p:(?:group|reply|not-judged)=[\w-]+) -->")
 
 
 @dataclass
@@ -179,8 +179,9 @@ class Story(Known):
     def answer(self, number: int, asked_in: int | str) -> str:
         """What the bot answered to a comment or review, read; empty: nothing."""
         found = self._said(number, f"r4p:reply={asked_in} ")
-        assert len(found) <= 1
-        return found[0].body if found else ""
+        refusal = self._said(number, f"r4p:not-judged={asked_in} ")
+        assert (len(found) <= 1, len(refusal) <= 1) == (True, True)
+        return "".join(said.body for said in [*found, *refusal])
 
     def is_silent(self, *numbers: int) -> bool:
         """Whether the bot has said nothing there."""

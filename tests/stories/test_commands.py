@@ -91,6 +91,18 @@ def test_verify_with_nothing_to_judge_says_so(story):
     assert "Not judged: No pull request can be judged; 1 needed." in answer
 
 
+def test_a_verify_that_comes_to_nothing_is_answered_where_it_was_written(story):
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    story.settle()
+    story.repo.close(issue)
+    asked = story.command(only, f"/r4p verify\n/r4p group add #{only}")
+    answer = story.answer(only, asked)
+    assert "Not judged: The issue is closed." in answer
+    assert f"Compared from now on: #{only}." in answer
+    assert story.is_silent(issue)
+
+
 def test_status_and_explain_are_open_to_readers(story):
     issue, (right, wrong) = story.judged()
     story.verdict(issue)
@@ -219,4 +231,5 @@ def test_a_review_gives_no_right_and_a_mistake_in_it_is_corrected(story):
     story.repo.close(issue)
     closed = story.review(own, "/r4p verify")
     assert "Not judged: The issue is closed." in story.answer(own, closed)
+    assert "Understood: `/r4p verify`." in story.answer(own, closed)
     assert (story.evaluations(), story.is_silent(issue)) == ([], True)

@@ -70,3 +70,8 @@ def config_check_key(pull: int, head_sha: str) -> str:
 def reply_key(answers: AskedIn) -> str:
     """Names our answer to somebody's comment or review."""
     return f"reply:{answers}"
+
+
+def refusal_key(asked_in: AskedIn) -> str:
+    """Names our word that nothing could be judged of what was asked for there."""
+    return f"not-judged:{asked_in}"

@@ -253,7 +253,7 @@ def test_what_keeps_a_judgement_waiting_is_said():
     assert (
         waiting_reply(900, wait)
         == """\
-<!-- r4p:reply=900 -->
+<!-- r4p:not-judged=900 -->
 
 Not judged: The issue is closed.
 
