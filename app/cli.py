@@ -95,6 +95,35 @@ def migrate() -> None:
     migrations.upgrade(load(DatabaseSettings).database_url)
 
 
+@main.command()
+def jobs(
+    requeue: Annotated[
+        str | None, typer.Option(metavar="ID|all", help="Have a dead job, or all, tried again.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Jobs that gave up, and why; the newest first."""
+    from app import dead_jobs
+
+    raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
+
+
+outcomes = typer.Typer(help="What became of judged patches.", no_args_is_help=True)
+main.add_typer(outcomes, name="outcomes")
+
+
+@outcomes.command()
+def rederive() -> None:
+    """Derive every outcome anew from raw events, after a change of the rule."""
+    from app.db.session import opened
+    from app.db.store.outcomes import rederive_all
+    from app.settings import DatabaseSettings, load
+
+    with opened(load(DatabaseSettings).database_url) as database:
+        pulls = rederive_all(database)
+    typer.echo(f"derived anew: the outcomes of {pulls} pull requests")
+
+
 def _mount_verify() -> None:
     """`r4p verify` is the model package's own command; its module imports no torch until it runs."""
     from model.cli import verify

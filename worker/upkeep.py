@@ -51,12 +51,15 @@ class Upkeep:
         with self.database.begin() as connection:
             upkeep.prune_etags(connection, ETAG_DAYS)
             upkeep.prune_jobs(connection, JOB_DAYS)
+            upkeep.prune_dead(connection)
             purge.prune(connection)
             dead = upkeep.dead(connection, limit=1_000)
         changed = len(dead) != self._said
         self._said = len(dead)
         if dead and changed:
-            log.warning("%d jobs have given up, the newest: %s", len(dead), dead[0])
+            log.warning(
+                "%d jobs have given up (`r4p jobs` lists them), the newest: %s", len(dead), dead[0]
+            )
 
     def tick(self, name: str) -> tuple[StoredJob, ...]:
         """Store the jobs that one of the clock's rules asks for; the next sweep rings for them."""

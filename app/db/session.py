@@ -19,6 +19,16 @@ def engine(database_url: str, *, pool_size: int = 8) -> Engine:
 
 
 @contextmanager
+def opened(database_url: str) -> Iterator[Engine]:
+    """An engine for one short command; its connections are closed on leaving."""
+    database = engine(database_url, pool_size=1)
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+@contextmanager
 def transaction(database: Engine) -> Iterator[Connection]:
     """One short transaction: committed on leaving, rolled back on an exception.
 

@@ -10,7 +10,16 @@ from sqlalchemy.exc import IntegrityError
 from app.db.store.jobs import StoredJob
 from app.db.tables import etags, ignored_deliveries, jobs
 from app.identifiers import InstallationId, JobId, RepositoryId
-from app.jobs import ForgetCheckout, PurgeData, Queue
+from app.jobs import (
+    ForgetCheckout,
+    PollReactions,
+    PurgeData,
+    Queue,
+    Reconcile,
+    Redeliver,
+    RefitCalibrators,
+    TidyCheckouts,
+)
 
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
 """Kinds of jobs that forgetting an installation needs itself."""
@@ -31,6 +40,19 @@ select claimed_at from jobs where state in ('done','superseded')
     and state = 'done' and kind = %(kind)s order by finished_at desc limit 1
 """
 """Spelt as the index `ix_jobs_ended` is, and read from its end."""
+BY_THE_CLOCK: Final = (
+    Reconcile.kind,
+    PollReactions.kind,
+    Redeliver.kind,
+    TidyCheckouts.kind,
+    RefitCalibrators.kind,
+)
+"""Kinds that come again by themselves: one that is done makes up for those that gave up before it."""
+PRUNE_DEAD: Final = """
+delete from jobs where state = 'dead' and kind = any(%(kinds)s) and exists (
+    select from jobs as later where later.state in ('done','superseded') and later.state = 'done'
+        and later.key = jobs.key and later.finished_at > jobs.finished_at)
+"""
 LEFT_BEHIND: Final = "its lease ended: the worker died, hung or lost the database"
 
 
@@ -42,6 +64,7 @@ class DeadJob:
     kind: str
     key: str | None
     error: str | None
+    since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +139,14 @@ def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, .
 def dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
     """The newest jobs that gave up."""
     rows = connection.execute(
-        select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error)
+        select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error, jobs.c.finished_at)
         .where(jobs.c.state == "dead")
         .order_by(jobs.c.id.desc())
         .limit(limit)
     )
-    return tuple(DeadJob(JobId(row.id), row.kind, row.key, row.error) for row in rows)
+    return tuple(
+        DeadJob(JobId(row.id), row.kind, row.key, row.error, row.finished_at) for row in rows
+    )
 
 
 def requeue(connection: Connection, job: JobId) -> bool:
@@ -191,3 +216,8 @@ def prune_jobs(connection: Connection, days: int) -> int:
     """Drop jobs that ended well, or were replaced, so long ago. Those that gave up are kept."""
     done = connection.exec_driver_sql(PRUNE, {"days": days})
     return done.rowcount
+
+
+def prune_dead(connection: Connection) -> int:
+    """Drop jobs of the clock's that gave up, once a later one of the same key is done."""
+    return connection.exec_driver_sql(PRUNE_DEAD, {"kinds": list(BY_THE_CLOCK)}).rowcount

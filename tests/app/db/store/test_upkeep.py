@@ -6,7 +6,7 @@ import pytest
 
 from app.db.store import jobs, progress, upkeep
 from app.identifiers import InstallationId, RepositoryId
-from app.jobs import PurgeData, Queue
+from app.jobs import PurgeData, Queue, Reconcile
 from app.waits import WaitsFor
 from tests.app.db.store.stored import LEASE, a_pull, an_issue, execute, put, rows
 
@@ -131,6 +131,25 @@ def test_the_last_one_done_of_a_kind_is_told_by_when_it_was_begun(database):
     assert datetime.now(UTC) - begun == pytest.approx(
         timedelta(seconds=60), abs=timedelta(seconds=10)
     )
+
+
+def test_a_dead_job_of_the_clocks_goes_once_a_later_one_is_done(database):
+    kept = [Reconcile(InstallationId(5), RepositoryId(8)), a_pull()]
+    for stored in put(database, Reconcile(InstallationId(5), RepositoryId(7)), *kept):
+        jobs.bury(database, jobs.claim(database, stored.id, LEASE), "no use")
+    for stored in put(database, Reconcile(InstallationId(5), RepositoryId(7)), a_pull()):
+        with database.begin() as connection:
+            assert upkeep.prune_dead(connection) == 0
+        jobs.finish(database, jobs.claim(database, stored.id, LEASE))
+        break
+    with database.begin() as connection:
+        assert upkeep.prune_dead(connection) == 1
+    assert rows(database, "kind, state") == [
+        ("reconcile", "dead"),
+        ("locate_issues", "dead"),
+        ("reconcile", "done"),
+        ("locate_issues", "ready"),
+    ]
 
 
 def test_what_waits_for_others_is_counted_by_whom_and_told_by_key(database):
