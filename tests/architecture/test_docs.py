@@ -37,6 +37,7 @@ def test_every_file_that_is_named_exists(page):
 
 def test_every_command_of_the_readme_is_one():
     known = {command.name or command.callback.__name__ for command in main.registered_commands}
+    known |= {group.name for group in main.registered_groups}
     named = set(re.findall(r"(?:\bbin/|`)r4p ([a-z]+)", README))
     assert named - known == set()
     for command in sorted(known):
