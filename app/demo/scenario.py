@@ -157,6 +157,7 @@ def play(*, json_file: Path | None, keep: bool) -> int:
         story.steps.console.print(f"r4p: logs are kept in {data}", markup=False)
         return 1
     except KeyboardInterrupt:
+        shutil.rmtree(data, ignore_errors=True)
         return 130
     shutil.rmtree(data, ignore_errors=True)
     return 0

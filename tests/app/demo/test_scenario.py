@@ -1,0 +1,23 @@
+"""The demo leaves nothing behind."""
+
+import signal
+import subprocess
+import time
+
+import pytest
+
+from app.settings import child_environment, python
+
+pytestmark = pytest.mark.services
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_interrupted_takes_its_data_with_it(tmp_path, sent):
+    environment = child_environment({"TMPDIR": str(tmp_path), "R4P_ENGINE": "scripted"})
+    with subprocess.Popen([python(), "-m", "app.cli", "demo"], env=environment) as demo:
+        while not list(tmp_path.glob("r4p-demo-*/services")):
+            assert demo.poll() is None
+            time.sleep(0.1)
+        demo.send_signal(sent)
+        assert demo.wait(60) == 130
+    assert list(tmp_path.glob("r4p-demo-*")) == []
