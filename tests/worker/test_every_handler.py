@@ -41,7 +41,7 @@ from worker.wiring import HANDLED
 pytestmark = pytest.mark.services
 
 NUMBERS = count(1)
-BY_DATABASE_ALONE = {"record_event", "purge_data"}  # in test_record.py
+IN_TEST_RECORD = {"record_event", "purge_data"}
 
 
 @pytest.fixture
@@ -369,4 +369,4 @@ def test_every_kind_of_job_is_run_every_way():
     people = {ResolvePermission, PollReactions, MeasureSurvival}
     covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
     elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_retrain.py
-    assert covered | BY_DATABASE_ALONE | elsewhere == HANDLED
+    assert covered | IN_TEST_RECORD | elsewhere == HANDLED
