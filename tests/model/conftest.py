@@ -1,4 +1,4 @@
-"""The real vLLM of the session."""
+"""The real vLLM of the tests of models."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from tests import vllm_server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def vllm() -> Iterator[vllm_server.Server]:
     """A server of the 135M model, started for the first test that asks."""
     if vllm_server.MISSING:
