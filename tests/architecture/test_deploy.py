@@ -14,4 +14,4 @@ IDENTITY = {f"R4P_{name.upper()}" for name in IdentitySettings.model_fields}
 @pytest.mark.parametrize("name", ["web", "worker-github"])
 def test_who_reads_commands_and_links_is_told_who_we_are_and_where(name):
     services = yaml.safe_load(COMPOSE.read_text())["services"]
-    assert IDENTITY <= services[name]["environment"].keys()
+    assert services[name]["environment"].keys() >= IDENTITY
