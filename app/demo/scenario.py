@@ -138,7 +138,8 @@ class Story:
 
 def play(*, json_file: Path | None, keep: bool) -> int:
     """The whole story. 0 only if a verdict from the model was published and outcomes were recorded."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # whoever started us may have SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
     story = Story(Steps(Console(stderr=True)), Console())
     data = Path(tempfile.mkdtemp(prefix="r4p-demo-"))
     try:
