@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import vllm
+import vllm.platforms
 
 from model.errors import EngineDown, EngineError
 from model.protocols import Completion, Request, Token
