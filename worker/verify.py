@@ -24,11 +24,15 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
+from model.errors import ModelError
 from model.protocols import Verifier
 from model.verdict_json import Calibration, Subject, to_json
 from worker.context import Context
 
 log = logging.getLogger(__name__)
+
+NO_OPINION = (ModelError, ArithmeticError, LookupError, ValueError)
+"""What a fit may stumble over in patches of strangers. Memory, the database and our own typing mistakes are not of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ def heard(
         return {}
     try:
         said = beside.verify(issue, patches, votes=0)
-    except Exception:  # strangers' patches: no shape of them may cost the verdict
+    except NO_OPINION:
         log.exception("%s failed; the verdict goes without it", beside.engine.name)
         return {}
     return {one.id: one.score for one in said.patches}
