@@ -21,6 +21,7 @@ from model import catalog, given
 from model.catalog import EngineChoice
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import ModelError, TemplateError, UnknownVerifier
+from model.options import Cache, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
@@ -55,18 +56,6 @@ _Patches = Annotated[
     list[Path], typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff.")
 ]
 _More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Further candidates.")]
-_Votes = Annotated[
-    int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
-]
-_Url = Annotated[
-    str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
-]
-_Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
-    ),
-]
 _Prompt = Annotated[
     Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
 ]
@@ -94,16 +83,6 @@ _EditedLines = Annotated[
         help="Judge no patch that edits fewer lines (0: judge all).",
     ),
 ]
-_Script = Annotated[
-    Path | None,
-    typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
-]
-_Cache = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
-    ),
-]
 _Json = Annotated[bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")]
 
 
@@ -111,16 +90,16 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     issue: _Issue,
     patch: _Patches,
     more: _More = None,
-    votes: _Votes = 3,
-    engine_url: _Url = None,
-    model: _Model = None,
+    votes: Votes = 3,
+    engine_url: Url = None,
+    model: Model = None,
     verifier: _Verifier = "r4p",
     trajectory: _Trajectories = None,
     stop_early: _StopEarly = False,
     min_lines: _EditedLines = 0,
     prompt: _Prompt = None,
-    script: _Script = None,
-    cache: _Cache = None,
+    script: Script = None,
+    cache: Cache = None,
     json_output: _Json = False,
 ) -> None:
     """Judge candidate patches for one issue against each other.
@@ -129,13 +108,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     """
     reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
-    choice = EngineChoice(
-        name=_engine_name(engine_url, script),
-        model=model,
-        url=engine_url,
-        cache=cache or Path.home() / ".cache" / "r4p" / "models",
-        script=script,
-    )
+    choice = chosen(engine_url, model, script, cache)
     make = partial(
         catalog.verifier, verifier, prompt=prompt, stop_early=stop_early, edited_lines=min_lines
     )
@@ -172,12 +145,6 @@ def caution_about(engine: EngineInfo) -> str | None:
         f"Note: the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
         "Give --engine-url for real ones."
     )
-
-
-def _engine_name(url: str | None, script: Path | None) -> str:
-    if script:
-        return "scripted"
-    return "openai_compatible" if url else "local_transformers"
 
 
 def _judge(

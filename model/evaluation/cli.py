@@ -21,9 +21,9 @@ from rich.progress import (
 from rich.table import Table
 
 from model import catalog
-from model.catalog import EngineChoice
 from model.cli import Exit
 from model.errors import BadGroups, BadRun, ModelError, TemplateError, UnknownVerifier
+from model.options import Cache, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
@@ -49,18 +49,6 @@ _Limit = Annotated[
         "--limit", min=1, help="Judge that many groups (attacks), drawn the same each time."
     ),
 ]
-_Votes = Annotated[
-    int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
-]
-_Url = Annotated[
-    str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
-]
-_Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
-    ),
-]
 _Out = Annotated[
     Path | None,
     typer.Option(
@@ -77,29 +65,19 @@ _Json = Annotated[
     bool,
     typer.Option("--json", help="One r4p.evaluate/1 (or r4p.attack/1) document on stdout."),
 ]
-_Script = Annotated[
-    Path | None,
-    typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
-]
-_Cache = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
-    ),
-]
 
 
 def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     verifier: _Verifier,
     groups: _Groups = None,
     limit: _Limit = None,
-    votes: _Votes = 3,
-    engine_url: _Url = None,
-    model: _Model = None,
+    votes: Votes = 3,
+    engine_url: Url = None,
+    model: Model = None,
     out: _Out = None,
     json_output: _Json = False,
-    script: _Script = None,
-    cache: _Cache = None,
+    script: Script = None,
+    cache: Cache = None,
     attack: _Attack = False,
 ) -> None:
     """Measure a verifier on groups of patches whose truth is known.
@@ -108,13 +86,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     """
     from model.evaluation import judges
 
-    choice = EngineChoice(
-        name=_engine_name(engine_url, script),
-        model=model,
-        url=engine_url,
-        cache=cache or Path.home() / ".cache" / "r4p" / "models",
-        script=script,
-    )
+    choice = chosen(engine_url, model, script, cache)
     kept = _run_file(out, groups, f"{verifier}.attack" if attack else verifier)
     try:
         catalog.composition(verifier)
@@ -139,12 +111,6 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
         attack_cli.tell(cases, runs[0], kept, json_output=json_output)
     else:
         _tell(runs, kept, caution, json_output=json_output)
-
-
-def _engine_name(url: str | None, script: Path | None) -> str:
-    if script:
-        return "scripted"
-    return "openai_compatible" if url else "local_transformers"
 
 
 def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:
