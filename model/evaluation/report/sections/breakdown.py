@@ -26,61 +26,78 @@ from model.evaluation.report.content import (
 from model.evaluation.report.rates import means
 from model.evaluation.report.series import GroupSet, shown
 
-_LINES = (3, 6, 11, 26)
-"""Where the next bin of edited lines begins; so with similarities."""
-_SIMILARITIES = (0.2, 0.4, 0.6, 0.8)
 _REPOSITORIES = 12
 """Shown one by one; the rest together."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Something that has a size, in bins."""
+
+    key: str
+    title: str
+    said: str
+    axis: str
+    column: str
+    lacking: str
+    """What is said of patches without a size."""
+    edges: tuple[float, ...]
+    """Where the next bin begins."""
+    bins: tuple[str, ...]
+    size: Callable[[JudgedGroup, JudgedPatch], float | None]
+
+    def place(self, group: JudgedGroup, patch: JudgedPatch) -> int:
+        """Which bin a patch belongs to; -1 without a size."""
+        size = self.size(group, patch)
+        return -1 if size is None else int(np.searchsorted(self.edges, size, "right"))
+
+
+_LINES = _Scale(
+    "lines",
+    "Accuracy by edited lines",
+    "Lines that a patch adds or removes. The paper sees accuracy rise with them, and advises not to trust verdicts "
+    "on extremely short patches.",
+    axis="edited lines of the patch",
+    column="edited lines",
+    lacking="without a number of lines: no unified diff",
+    edges=(3, 6, 11, 26),
+    bins=("0–2", "3–5", "6–10", "11–25", "26+"),
+    size=lambda _group, patch: patch.edited_lines,
+)
+_SIMILARITY = _Scale(
+    "similarity",
+    "Accuracy by similarity within the group",
+    "Mean similarity of each two diffs of a group: the share of characters that an insertion or deletion need not "
+    "touch (Indel). In the paper, groups of very similar and of very different patches are judged best.",
+    axis="mean similarity of the group",
+    column="similarity",
+    lacking="without a rival, and so without a similarity",
+    edges=(0.2, 0.4, 0.6, 0.8),
+    bins=("< 0.2", "0.2–0.4", "0.4–0.6", "0.6–0.8", "≥ 0.8"),
+    size=lambda group, _patch: group.similarity,
+)
+
+
 def by_lines(sets: Sequence[GroupSet]) -> Section:
     """By how much a patch edits."""
-
-    def bin_of(_group: JudgedGroup, patch: JudgedPatch) -> int:
-        return -1 if patch.edited_lines is None else _place(patch.edited_lines, _LINES)
-
-    bins = ("0–2", "3–5", "6–10", "11–25", "26+")
-    split = [_split(one, bins, bin_of) for one in sets]
-    return Section(
-        "lines",
-        "Accuracy by edited lines",
-        (
-            (
-                "Lines that a patch adds or removes. The paper sees accuracy rise with them, and advises not to trust verdicts "
-                "on extremely short patches."
-            ),
-        ),
-        figures=tuple(one.curves("lines", "edited lines of the patch") for one in split),
-        tables=tuple(one.table("edited lines") for one in split),
-        missing=tuple(
-            f"{one.group_set.name}: {many(one.left_out, 'patch')} without a number of lines: no unified diff."
-            for one in split
-            if one.left_out
-        ),
-    )
+    return _by_size(sets, _LINES)
 
 
 def by_similarity(sets: Sequence[GroupSet]) -> Section:
     """By how alike the patches of a group are."""
+    return _by_size(sets, _SIMILARITY)
 
-    def bin_of(group: JudgedGroup, _patch: JudgedPatch) -> int:
-        return -1 if group.similarity is None else _place(group.similarity, _SIMILARITIES)
 
-    bins = ("< 0.2", "0.2–0.4", "0.4–0.6", "0.6–0.8", "≥ 0.8")
-    split = [_split(one, bins, bin_of) for one in sets]
+def _by_size(sets: Sequence[GroupSet], scale: _Scale) -> Section:
+    split = [_split(one, scale.bins, scale.place) for one in sets]
     return Section(
-        "similarity",
-        "Accuracy by similarity within the group",
-        (
-            (
-                "Mean similarity of each two diffs of a group: the share of characters that an insertion or deletion need not "
-                "touch (Indel). In the paper, groups of very similar and of very different patches are judged best."
-            ),
-        ),
-        figures=tuple(one.curves("similarity", "mean similarity of the group") for one in split),
-        tables=tuple(one.table("similarity") for one in split),
+        scale.key,
+        scale.title,
+        (scale.said,),
+        figures=tuple(one.curves(scale.key, scale.axis) for one in split),
+        tables=tuple(one.table(scale.column) for one in split),
         missing=tuple(
-            f"{one.group_set.name}: {many(one.left_out, 'patch')} without a rival, and so without a similarity."
+            f"{one.group_set.name}: {many(one.left_out, 'patch')} {scale.lacking}."
             for one in split
             if one.left_out
         ),
@@ -206,7 +223,3 @@ def _split(
         found[series.label] = means(right, placed, len(bins), series.issue)
         counts[series.label] = [int((placed == at).sum()) for at in range(len(bins))]
     return _Split(group_set, bins, found, counts)
-
-
-def _place(value: float, edges: Sequence[float]) -> int:
-    return int(np.searchsorted(edges, value, "right"))
