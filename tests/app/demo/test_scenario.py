@@ -2,11 +2,11 @@
 
 import signal
 import subprocess
-import time
 
 import pytest
 
 from app.settings import child_environment, python
+from tests.services import wait_for
 
 pytestmark = pytest.mark.services
 
@@ -15,9 +15,8 @@ pytestmark = pytest.mark.services
 def test_a_demo_that_is_interrupted_takes_its_data_with_it(tmp_path, sent):
     environment = child_environment({"TMPDIR": str(tmp_path), "R4P_ENGINE": "scripted"})
     with subprocess.Popen([python(), "-m", "app.cli", "demo"], env=environment) as demo:
-        while not list(tmp_path.glob("r4p-demo-*/services")):
-            assert demo.poll() is None
-            time.sleep(0.1)
+        wait_for(lambda: demo.poll() is not None or any(tmp_path.glob("r4p-demo-*/services")), 120)
+        assert demo.poll() is None
         demo.send_signal(sent)
         assert demo.wait(60) == 130
     assert list(tmp_path.glob("r4p-demo-*")) == []
