@@ -26,3 +26,7 @@ def vote(seats: str, correct: str | None, reply: str = "", *, forced: bool = Fal
         forced=forced,
         failure="no box" if correct is None else None,
     )
+
+
+def candidates(*names):
+    return [argument for name in names for argument in ("--patch", name)]

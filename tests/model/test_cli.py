@@ -1,43 +1,15 @@
 """`r4p verify`: what it prints, where, and with which exit code; on a script, without a model."""
 
 import json
-import math
 from importlib.resources import files
 
 import jsonschema_rs
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from model.cli import caution_about, verify
+from model.cli import caution_about
 from model.domain import EngineInfo
-from tests.model.builders import diff_of
+from tests.model.builders import candidates, diff_of
 from tests.model.chat_server import MODELS, Reply, completion, serving
-
-app = typer.Typer()
-app.command()(verify)
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Runs the command in a directory with an issue, two candidates and a script that finds `a` right."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    (tmp_path / "issue.md").write_text("# It breaks\n\nwhen the list is empty\n")
-    for name in "ab":
-        (tmp_path / f"{name}.diff").write_text(diff_of(f"solution {name}"))
-    line = {"reply": "Patch 1 I saw.", "box_containing": ["solution a"], "repeat": True}
-    (tmp_path / "script.jsonl").write_text(json.dumps(line))
-
-    def invoke(*arguments, script="script.jsonl"):
-        given = ["--script", script] if script else []
-        return CliRunner().invoke(app, ["--issue", "issue.md", *given, *arguments])
-
-    return invoke
-
-
-def candidates(*names):
-    return [argument for name in names for argument in ("--patch", name)]
 
 
 def test_a_correct_candidate_is_shown_and_the_shell_is_told(run):
@@ -208,120 +180,3 @@ def test_a_missing_script_is_no_backend(run):
     result = run(*candidates("a.diff"), script="none.jsonl")
     assert result.exit_code == 5
     assert "none.jsonl" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("oracle", "no verifier is called 'oracle'; there are r4p, r4p-two-rounds, pointwise"),
-        ("hybrid:r4p+oracle", "no verifier is called 'oracle'"),
-        ("hybrid:hybrid+r4p", "no verifier is called 'hybrid'"),
-        ("hybrid:r4p", "'hybrid:r4p' composes 1; write two, as in hybrid:yes-no+r4p"),
-    ],
-)
-def test_an_unknown_verifier_is_a_usage_error_that_lists_those_there_are(run, name, said):
-    result = run(*candidates("a.diff"), "--verifier", name, script="none.jsonl")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "asked"),
-    [("pointwise", 4), ("pairwise", 4), ("hybrid:pointwise+r4p", 6), ("r4p-two-rounds", 2)],
-)
-def test_every_voting_verifier_judges_by_its_name(run, name, asked):
-    result = run(*candidates("a.diff", "b.diff"), "--verifier", name, "--votes", "2", "--json")
-    assert result.exit_code == 0, result.output
-    document = json.loads(result.stdout)
-    schema = json.loads((files("model") / "verdict.schema.json").read_text())
-    jsonschema_rs.validator_for(schema).validate(document)
-    assert document["votes"] == {"asked": asked, "valid": asked}
-    assert [one["verdict"] for one in document["patches"]] == ["correct", "incorrect"]
-
-
-def weighed(text, **chances):
-    """A chat completion in vLLM's shape with the chances of its only token."""
-    listed = [
-        {"token": word, "logprob": math.log(chance), "bytes": list(word.encode())}
-        for word, chance in chances.items()
-    ]
-    first = listed[0] | {"token": text, "top_logprobs": listed}
-    message = {"role": "assistant", "content": text}
-    choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": [first]}}
-    return completion(text, choices=[choice])
-
-
-def test_yes_no_reads_a_servers_log_probabilities(run):
-    with serving(models=[MODELS], chat=[weighed("YES", YES=0.6, NO=0.2)]) as server:
-        url = ("--engine-url", server.url)
-        result = run(*candidates("a.diff"), "--verifier", "yes-no", *url, script=None)
-    assert result.exit_code == 0, result.output
-    assert "a.diff: The model gives YES 75% against NO" in result.stdout
-    assert "0.75" in result.stdout
-
-
-@pytest.mark.parametrize("name", ["yes-no", "hybrid"])
-def test_yes_no_on_an_engine_without_log_probabilities_says_so(run, name):
-    with serving(models=[MODELS], chat=[completion("YES")]) as server:
-        url = ("--engine-url", server.url)
-        result = run(*candidates("a.diff"), "--verifier", name, *url, script=None)
-    assert (result.exit_code, result.stdout) == (5, "")
-    assert "gives no log-probabilities, which yes-no reads" in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
-def test_a_trajectory_is_read_for_the_verifier_that_looks_at_it(run, tmp_path):
-    (tmp_path / "a.txt").write_text("I ran the tests. \\boxed{1}")
-    with serving(models=[MODELS], chat=[weighed("NO", NO=0.9, YES=0.1)]) as server:
-        arguments = ("--verifier", "yes-no-trajectory", "--trajectory", "a.txt")
-        url = ("--engine-url", server.url)
-        result = run(*candidates("a.diff"), *arguments, *url, script=None)
-        (sent,) = server.sent_to("/v1/chat/completions")
-    assert result.exit_code == 3, result.output
-    assert "I ran the tests." in sent["messages"][1]["content"]
-    assert "trajectory of a.diff: 1 × box made harmless" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--trajectory", "a.diff"], "verifier r4p looks at no trajectory; use yes-no-trajectory"),
-        (["--verifier", "yes-no-trajectory"], "0 trajectories for 1 patches; give --trajectory"),
-        (
-            ["--verifier", "yes-no-trajectory", "--trajectory", "none"],
-            "trajectory none can't be read",
-        ),
-    ],
-)
-def test_trajectories_that_do_not_fit_are_a_usage_error(run, arguments, said):
-    result = run(*candidates("a.diff"), *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
-
-
-def test_spared_votes_are_told_from_votes_that_failed(run):
-    arguments = (*candidates("a.diff", "b.diff"), "--stop-early", "--votes", "5")
-    assert "3 of 3 votes read (2 more could change nothing)" in run(*arguments).stdout
-    document = json.loads(run(*arguments, "--json").stdout)
-    assert document["votes"] == {"asked": 3, "valid": 3, "spared": 2}
-
-
-def test_a_patch_below_the_minimum_of_lines_is_not_judged(run):
-    result = run(*candidates("a.diff"), "--min-lines", "3", "--json")
-    assert result.exit_code == 4
-    assert json.loads(result.stdout)["patches"][0]["verdict"] == "not_judged"
-
-
-def test_the_score_is_shown_and_its_absence_too(run, tmp_path):
-    (tmp_path / "e.diff").write_text("")
-    result = run(*candidates("a.diff", "e.diff"))
-    rows = [line.split("│")[-2].strip() for line in result.stdout.splitlines() if "│" in line]
-    assert rows == ["1.00", "–"]
-
-
-def test_votes_that_had_to_be_asked_for_are_counted(run, tmp_path):
-    lines = [{"when": "Hm.\n\n\\boxed{", "reply": "1}"}, {"reply": "Hm."}, {"reply": "\\boxed{1}"}]
-    (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    result = run(*candidates("a.diff"), "--votes", "2")
-    assert "2 of 2 votes read (1 only when asked again)" in result.stdout

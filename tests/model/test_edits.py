@@ -86,6 +86,7 @@ def test_a_hunk_that_breaks_off_is_read_as_far_as_it_goes():
 
 
 @given(st.text(alphabet="+-@ 1,a#\n\"'\\", max_size=300))
-def test_no_text_is_an_error(text):
-    edits.read(text)
-    edits.read(f"--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n{text}")
+def test_no_text_is_an_error_or_edits_more_than_it_marks(text):
+    for edit in (edits.read(text), edits.read(f"--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n{text}")):
+        assert len(edit.added) <= text.count("+")
+        assert len(edit.removed) <= text.count("-")

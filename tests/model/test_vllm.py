@@ -77,7 +77,7 @@ def test_samples_of_one_prompt_are_one_request_with_several_replies(engine):
 
 def test_a_long_prompt_with_a_seed_does_not_end_the_server(engine):
     long = [Request((Message("user", f"{n} " + "word " * 3000),), 2, 1.0, seed=n) for n in range(4)]
-    said(engine, *long)
+    assert [answer.completion_tokens for answer in said(engine, *long)] == [2] * 4
 
 
 def test_log_probabilities_are_those_of_the_reply(engine):

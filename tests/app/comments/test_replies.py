@@ -8,7 +8,6 @@ from app.comments import (
     GroupView,
     Stage,
     StatusView,
-    config_check,
     explain_reply,
     failed_reply,
     forbidden_reply,
@@ -24,7 +23,6 @@ from app.comments import (
 from app.judging import LeftOut, Wait
 from app.links import LinkStrength, Member
 from app.permissions import Permission
-from app.repo_config import ConfigError, Problem
 from app.waits import Waits, WaitsFor
 from model.domain import Verdict, VoteCount
 from tests.app.comments.views import CORRECT, judged, view
@@ -286,25 +284,6 @@ def test_no_reply_commands_anything():
     assert [parse(reply) for reply in replies] == [()] * len(replies)
 
 
-PROBLEMS = ConfigError(
-    (Problem(2, "unknown key `trigers`: did you mean `triggers`?"), Problem(None, "x\n@mona"))
-)
-
-
-def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
-    check = config_check(PROBLEMS, ".github/r4p.yml", "a" * 40)
-    assert (check.name, check.conclusion) == ("r4p/config", "failure")
-    assert check.title == ".github/r4p.yml can't be used: 2 problems"
-    assert (
-        check.summary.replace("\u200b", "|")
-        == """\
-**`.github/r4p.yml` can't be used.** Merged like this, the last good settings stay in force.
-
-- line 2: unknown key `trigers`: did you mean `triggers`?
-- x @|mona"""
-    )
-
-
 def test_links_that_were_not_read_are_told_wherever_a_rival_may_be_missing():
     note = "Not every link to this issue was looked at"
     status = StatusView(MEMBERS, Stage.JUDGED)
@@ -313,19 +292,3 @@ def test_links_that_were_not_read_are_told_wherever_a_rival_may_be_missing():
     wait = Wait("no pull request can be judged; 1 needed")
     assert note not in waiting_reply(5, wait)
     assert note in waiting_reply(5, wait, all_links_read=False)
-
-
-def test_a_broken_configuration_is_told_in_the_status():
-    view = StatusView((), Stage.NOTHING, config_problem="line 2: unknown key `x`")
-    said = status_reply(5, 3, view)
-    assert (
-        "`.github/r4p.yml` can't be used, so the last good settings hold: line 2: unknown key `x`."
-        in said
-    )
-
-
-def test_many_problems_are_counted():
-    many = ConfigError(tuple(Problem(n, "wrong") for n in range(1, 24)))
-    assert "- line 20: wrong\n- and 3 more" in config_check(many, "r4p.yml", "a" * 40).summary
-    one = ConfigError((Problem(1, "wrong"),))
-    assert config_check(one, "r4p.yml", "a" * 40).title == "r4p.yml can't be used: 1 problem"

@@ -1,23 +1,14 @@
-import json
 import re
 from dataclasses import replace
 
-import cmarkgfm
 import pytest
-from cmarkgfm.cmark import Options
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.comments import LONGEST_BODY, Finding, headline, verdict_comment, verdict_json
+from app.comments import LONGEST_BODY, Finding, headline, verdict_comment
 from app.judging import LeftOut
 from app.links import LinkStrength
 from app.repo_config import Mode
 from model.domain import Coverage, Verdict, VoteCount
-from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, judged, view
-
-
-def render(markdown):
-    return cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)
+from tests.app.comments.views import CORRECT, INCORRECT, NOT_JUDGED, UNSURE, judged, render, view
 
 
 def with_probability(row, value):
@@ -282,20 +273,3 @@ def test_a_broken_configuration_is_told_beside_the_verdict():
     row = judged(12, Verdict.CORRECT, VoteCount(4, 0))
     comment = verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
     assert "- `.github/r4p.yml` can't be used, so the last good settings hold: line 2" in comment
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(json_values | st.sampled_from(["-->", "--!>", "<!--", "@mona #3 https://x", "-", "---"]))
-def test_the_hidden_document_can_be_read_back_and_nothing_in_it_shows(value):
-    hidden = verdict_json({"reason": value})
-    written = hidden.removeprefix("<!-- r4p.verdict/1 ").removesuffix(" -->")
-    assert json.loads(written) == {"reason": value}
-    assert not re.search(r"-->|--!>|[<>@#]|://", written)
-    assert "<!--" not in written
-    assert render(f"{hidden}\n\nnext").strip() == f"{hidden}\n<p>next</p>"

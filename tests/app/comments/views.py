@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import cmarkgfm
+from cmarkgfm.cmark import Options
+
 from app.comments import Row, VerdictView
 from app.links import LinkStrength
 from app.repo_config import Mode
@@ -55,3 +58,7 @@ def view(*rows, **changes):
         ),
         **changes,
     )
+
+
+def render(markdown):
+    return cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)

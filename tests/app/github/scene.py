@@ -71,3 +71,7 @@ def opened(standin: StandIn, app: App, **repository: bool) -> Iterator[Scene]:
     standin.clear_faults()
     broken = standin.violations()[before:]
     assert broken == [], broken
+
+
+def links(facts):
+    return {linked.pull.number: linked.link for linked in facts.pulls}

@@ -1,7 +1,10 @@
 """Judged groups in a few letters: beliefs and truths of the patches of an issue."""
 
+import json
+
 from model.domain import EngineInfo, PatchId, Tokens, Verdict, Vote, VoteCount
 from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
+from tests.model.builders import diff_of
 
 ENGINE = EngineInfo("scripted", "script", "f0")
 
@@ -50,3 +53,23 @@ def cast(correct, *, forced=False):
     """A vote; None could not be read."""
     boxed = None if correct is None else frozenset(map(PatchId, correct))
     return Vote(0, (), boxed, "", forced)
+
+
+RIGHT = {"reply": "I saw.", "box_containing": ["right"], "repeat": True}
+
+
+def row(number, *labels):
+    patches = [
+        {"patch": diff_of(f"{'right' if good else 'wrong'} {number} {at}"), "resolved": good}
+        for at, good in enumerate(labels)
+    ]
+    return {
+        "instance_id": f"octo__app-{number}",
+        "repo": "octo/app",
+        "problem_statement": f"It breaks in place {number}",
+        "patches": patches,
+    }
+
+
+def lines(*rows):
+    return "\n".join(map(json.dumps, rows)) + "\n"

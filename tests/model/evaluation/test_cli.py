@@ -4,66 +4,23 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from importlib.resources import files
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from app.demo import example
 from model.evaluation import judges
-from model.evaluation.cli import evaluate
 from model.evaluation.groups import read
 from model.evaluation.run import sample
 from model.verifiers import consensus as verifiers
 from model.verifiers.hybrid import HybridVerifier
-from tests.model.builders import diff_of
 from tests.model.chat_server import MODELS, completion, serving
-
-app = typer.Typer()
-app.command()(evaluate)
+from tests.model.evaluation.builders import RIGHT, lines, row
+from tests.services import wait_for
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads((files("model.evaluation") / "evaluate.schema.json").read_text())
-RIGHT = {"reply": "I saw.", "box_containing": ["right"], "repeat": True}
-
-
-def row(number, *labels):
-    patches = [
-        {"patch": diff_of(f"{'right' if good else 'wrong'} {number} {at}"), "resolved": good}
-        for at, good in enumerate(labels)
-    ]
-    return {
-        "instance_id": f"octo__app-{number}",
-        "repo": "octo/app",
-        "problem_statement": f"It breaks in place {number}",
-        "patches": patches,
-    }
-
-
-def lines(*rows):
-    return "\n".join(map(json.dumps, rows)) + "\n"
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Runs the command in a folder with six groups and a script that knows the truth."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    rows = [row(number, True, False, number % 2 == 0) for number in range(6)]
-    (tmp_path / "groups.jsonl").write_text(lines(*rows))
-    (tmp_path / "script.jsonl").write_text(lines(RIGHT))
-
-    def invoke(*arguments, script="script.jsonl", groups="groups.jsonl", verifier="r4p"):
-        given = ["--script", script] if script else []
-        return CliRunner().invoke(
-            app, ["--groups", groups, "--verifier", verifier, *given, *arguments]
-        )
-
-    return invoke
 
 
 def document(result):
@@ -93,20 +50,6 @@ def test_a_person_gets_a_table_with_the_constants_beside(run):
         "0.500",
     ]
     assert "r4p with script: 6 groups of 6 issues, 18 patches" in result.stdout
-
-
-@pytest.fixture
-def real_group(tmp_path):
-    """The packaged example: an issue of Django, four patches, and what the hidden tests said of them."""
-    real = example.load()
-    group = {
-        "instance_id": "django__django-11790",
-        "repo": "django/django",
-        "problem_statement": f"{real.title}\n{real.body}",
-        "patches": [{"patch": one.diff, "resolved": one.resolved} for one in real.rivals],
-    }
-    (tmp_path / "real.jsonl").write_text(lines(group))
-    return "real.jsonl"
 
 
 def test_the_packaged_example_is_judged_by_what_its_hidden_tests_said(run, real_group):
@@ -202,6 +145,10 @@ def test_other_votes_are_other_work(run, tmp_path):
     assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 12
 
 
+def _judged(kept):
+    return kept.read_bytes().count(b"\n") if kept.exists() else 0
+
+
 def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
     (tmp_path / "slow.jsonl").write_text(lines(RIGHT | {"stall_seconds": 0.4}))
     kept = tmp_path / "run.jsonl"
@@ -209,11 +156,8 @@ def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
     command += ["--groups", tmp_path / "groups.jsonl", "--script", tmp_path / "slow.jsonl"]
     process = subprocess.Popen([*command, "--out", kept], cwd=ROOT)
     try:
-        deadline = time.monotonic() + 120
-        while not (kept.exists() and kept.read_bytes().count(b"\n") >= 2):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_for(lambda: process.poll() is not None or _judged(kept) >= 2, 120)
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
@@ -295,45 +239,3 @@ def test_nothing_of_the_labels_reaches_the_engine(run, tmp_path):
     said = json.dumps(body)
     assert "right 1 0" in said
     assert not [word for word in ("secret", "octo__app", "candidate-1") if word in said]
-
-
-ATTACKS = json.loads((files("model.evaluation") / "attack.schema.json").read_text())
-
-
-def test_attacks_need_no_groups_and_go_on_where_they_were(run, tmp_path):
-    ask = ("--attack", "--limit", "12", "--votes", "1", "--out", "runs")
-    command = ["--verifier", "r4p", "--script", "script.jsonl", *ask]
-    shown = CliRunner().invoke(app, command)
-    assert shown.exit_code == 0, shown.output
-    assert "structural" in shown.stdout
-    kept = tmp_path / "runs" / "corpus.r4p.attack.jsonl"
-    judged = kept.read_bytes()
-    (tmp_path / "script.jsonl").write_text("")
-    again = CliRunner().invoke(app, [*command, "--json"])
-    made = json.loads(again.stdout)
-    jsonschema_rs.validator_for(ATTACKS).validate(made)
-    assert made["kinds"]["all"]["cases"] == 12
-    assert kept.read_bytes() == judged
-    assert json.loads(kept.with_suffix(".json").read_text()) == made
-
-
-def test_attacks_on_consensus_count_copies_as_one_opinion(run, real_group):
-    asked = run(
-        "--attack", "--json", "--limit", "24", verifier="consensus", groups=real_group, script=None
-    )
-    made = json.loads(asked.stdout)
-    assert made["engine"]["model"] == "blocks of issues held out, copies one opinion"
-    assert made["kinds"]["structural"]["flips"] == 0
-
-
-def test_what_cannot_be_attacked_is_a_usage_error(run, tmp_path):
-    (tmp_path / "groups.jsonl").write_text(lines(row(2, True, True)))
-    result = run("--attack")
-    assert result.exit_code == 2
-    assert "has no group that can be attacked" in result.stderr
-
-
-def test_without_attacks_groups_must_be_given(run):
-    result = CliRunner().invoke(app, ["--verifier", "consensus"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "name a file with --groups" in result.stderr

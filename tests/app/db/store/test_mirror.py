@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from app.db.session import transaction
 from app.db.store import mirror
 from app.db.tables import deliveries, groups, installations, pull_requests, repositories
 from app.events import parse
@@ -15,12 +14,6 @@ pytestmark = pytest.mark.services
 RECEIVED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOW = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=2)  # after the rows were made
 NEWER, OLDER = NOW + timedelta(hours=1), NOW - timedelta(hours=1)
-
-
-@pytest.fixture
-def connection(database):
-    with transaction(database) as connection:
-        yield connection
 
 
 def reflect(connection, event, **payload):

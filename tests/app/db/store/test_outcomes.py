@@ -1,26 +1,29 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import timedelta
 
 import pytest
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select, update
 
 from app.db.session import transaction
-from app.db.store import groups, outcome_events, outcome_permissions, outcomes
-from app.db.store.outcome_permissions import Answer
-from app.db.tables import candidates
-from app.db.tables import evaluation_candidates as submitted
+from app.db.store import outcomes
 from app.db.tables import outcome_events as event_table
 from app.db.tables import outcomes as outcome_table
-from app.identifiers import CommitSha, DeliveryGuid, IssueNumber
-from app.outcomes import Details, EventKind, OutcomeEvent
+from app.outcomes import EventKind
+from tests.app.db.store.happenings import (
+    MERGE_COMMIT,
+    OTHER,
+    closed,
+    evaluation_of,
+    happened,
+    merged,
+    placed,
+    record,
+    told,
+)
 from tests.app.db.store.world import (
-    BASE,
     FIRST,
     ISSUE,
     LATE,
-    PUBLISHED_AT,
     REPOSITORY,
     SECOND,
     collect,
@@ -31,69 +34,6 @@ from tests.app.db.store.world import (
 )
 
 pytestmark = pytest.mark.services
-OTHER = CommitSha("f" * 40)
-MERGE_COMMIT = CommitSha("e" * 40)
-AFTER = PUBLISHED_AT.replace(microsecond=0)
-
-
-def happened(kind, pull=None, hours=1.0, source=None, **fields):
-    details = {name: fields.pop(name) for name in list(fields) if hasattr(Details(), name)}
-    return OutcomeEvent(
-        kind,
-        source or f"{kind}:{pull}:{hours}",
-        AFTER + timedelta(hours=hours),
-        pull=pull,
-        details=Details(**details),
-        **fields,
-    )
-
-
-def merged(pull, hours=1.0, **fields):
-    fields = {"head": head_of(pull), "base": BASE, "commit": MERGE_COMMIT, **fields}
-    return happened(EventKind.PULL_MERGED, pull, hours, **fields)
-
-
-def closed(pull, hours=2.0, **fields):
-    return happened(EventKind.PULL_CLOSED, pull, hours, head=head_of(pull), **fields)
-
-
-def record(connection, *events):
-    outcome_events.append(connection, REPOSITORY, events, DeliveryGuid("guid"))
-    touched = outcome_events.touched(connection, REPOSITORY, events)
-    outcomes.rederive(connection, REPOSITORY, touched)
-    return touched
-
-
-def told(connection, group):
-    rows = outcomes.rows_for_group(connection, group)
-    return [(row.pull, str(row.kind), row.reason) for row in rows]
-
-
-def evaluation_of(connection, pull):
-    """The newest evaluation of a pull request."""
-    ((newest,),) = connection.execute(
-        select(func.max(submitted.c.evaluation_id))
-        .join(candidates, candidates.c.id == submitted.c.candidate_id)
-        .where(candidates.c.pull_number == pull)
-    )
-    return newest
-
-
-def placed(connection, group):
-    """Which head of which pull request, and the verdict that was read."""
-    rows = outcomes.rows_for_group(connection, group)
-    return [(row.pull, row.head_sha, row.evaluation) for row in rows]
-
-
-@pytest.fixture
-def connection(database):
-    with transaction(database) as connection:
-        yield connection
-
-
-@pytest.fixture
-def group(connection):
-    return settle(connection)
 
 
 def test_a_merge_makes_a_later_closing_of_its_rival_superseded(connection, group):
@@ -193,52 +133,6 @@ def test_a_revert_finds_the_merge_by_its_commit_in_either_order(connection, grou
     assert told(connection, group)[-1] == (FIRST, "reverted", "by #15")
 
 
-def test_an_opinion_on_the_issue_is_about_the_pull_requests_judged_in_that_verdict(
-    connection, group
-):
-    record(connection, happened(EventKind.AGREED, issue=ISSUE, actor_id=1, state="tried it"))
-    assert told(connection, group) == [
-        (FIRST, "agree", "tried it"),
-        (SECOND, "agree", "tried it"),
-    ]
-    verdict = evaluation_of(connection, FIRST)
-    assert placed(connection, group) == [(pull, head_of(pull), verdict) for pull in (FIRST, SECOND)]
-    ((raw, head),) = connection.execute(select(event_table.c.evaluation_id, event_table.c.head_sha))
-    assert (raw, head) == (verdict, None)
-
-
-def test_an_opinion_before_there_was_a_verdict_is_about_nothing(connection, group):
-    for pull in (None, FIRST):
-        early = happened(EventKind.AGREED, pull, hours=-9, issue=ISSUE, actor_id=1)
-        record(connection, early)
-    assert told(connection, group) == []
-
-
-def test_an_opinion_keeps_to_the_heads_that_were_judged_when_it_was_given(connection, group):
-    first = evaluation_of(connection, FIRST)
-    judge(connection, group, (FIRST, LATE), heads={FIRST: OTHER}, days=1)
-    second = evaluation_of(connection, LATE)
-    for hours, person in ((1, 1), (25, 2)):
-        said = {"issue": ISSUE, "actor_id": person, "hours": hours}
-        record(connection, happened(EventKind.DISAGREED, **said))
-    assert placed(connection, group) == [
-        (FIRST, head_of(FIRST), first),
-        (SECOND, head_of(SECOND), first),
-        (FIRST, OTHER, second),
-        (LATE, head_of(LATE), second),
-    ]
-
-
-def test_an_opinion_on_one_pull_request_is_about_the_verdict_on_that_issue(connection, group):
-    here = evaluation_of(connection, FIRST)
-    text = ("Another crash", "On full")
-    elsewhere = groups.upsert_group(connection, REPOSITORY, IssueNumber(4), text, "open")
-    groups.save_links(connection, elsewhere, [(FIRST, "closes")])
-    judge(connection, elsewhere, (FIRST,), heads={FIRST: OTHER}, days=0.01)
-    record(connection, happened(EventKind.AGREED, FIRST, issue=ISSUE, actor_id=1))
-    assert placed(connection, group) == [(FIRST, head_of(FIRST), here)]
-
-
 def test_ci_and_reverts_by_commit_say_which_verdict_was_read_and_what_was_merged(connection, group):
     record(connection, merged(FIRST))
     revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT, by="#15", head=OTHER)
@@ -259,71 +153,6 @@ def test_an_issue_withdrawn_explains_why_its_pull_requests_were_closed(connectio
     record(connection, closed(FIRST))
     record(connection, happened(EventKind.ISSUE_CLOSED, issue=ISSUE, state="not_planned"))
     assert told(connection, group) == [(FIRST, "closed", "issue_not_planned")]
-
-
-MIA = (REPOSITORY, "mia")
-
-
-def test_a_permission_is_filled_in_once(connection, group):
-    record(connection, happened(EventKind.DISAGREED, FIRST, actor="mia", actor_id=1))
-    now = AFTER + timedelta(hours=2)
-    assert outcome_permissions.is_wanted(connection, *MIA, now)
-    touched = outcome_permissions.fill_in(connection, *MIA, Answer("read", now))
-    outcomes.rederive(connection, REPOSITORY, touched)
-    assert told(connection, group) == []
-    assert not outcome_permissions.is_wanted(connection, *MIA, now)
-    assert outcome_permissions.fill_in(connection, *MIA, Answer("admin", now)) == []
-
-
-def test_what_github_says_today_is_no_answer_for_the_day_before_yesterday(connection, group):
-    record(connection, happened(EventKind.HEAD_MOVED, FIRST, 1, head=OTHER, actor="mia"))
-    record(connection, closed(FIRST, hours=40, actor="mia"))
-    asked_at = AFTER + timedelta(hours=41)
-    touched = outcome_permissions.fill_in(connection, *MIA, Answer("write", asked_at))
-    outcomes.rederive(connection, REPOSITORY, touched)
-    rows = outcomes.rows_for_group(connection, group)
-    assert [(row.permission, row.permission_asked_at) for row in rows] == [
-        (None, None),
-        ("write", asked_at),
-    ]
-    assert rows[1].as_json()["permission_asked_at"] == asked_at.isoformat()
-    assert not outcome_permissions.is_wanted(connection, *MIA, asked_at)
-
-
-def test_an_answer_holds_for_a_few_minutes_and_for_one_person(connection, group):
-    now = AFTER + timedelta(hours=2)
-    assert outcome_permissions.held(connection, *MIA, now) is None
-    record(connection, closed(FIRST, actor="mia"), closed(SECOND, actor="noor"))
-    answer = Answer("triage", now)
-    outcome_permissions.fill_in(connection, *MIA, answer)
-    soon, later = now + timedelta(minutes=4), now + timedelta(minutes=6)
-    assert outcome_permissions.held(connection, *MIA, soon) == answer
-    assert outcome_permissions.held(connection, *MIA, later) is None
-    assert outcome_permissions.held(connection, REPOSITORY, "noor", soon) is None
-
-
-def test_a_reaction_taken_back_is_no_longer_shown(connection, group):
-    thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
-    record(connection, happened(EventKind.REACTION, hours=1, **thumb))
-    assert len(outcome_events.shown_reactions(connection, REPOSITORY, ISSUE)) == 1
-    assert told(connection, group)[0] == (FIRST, "reaction", "+1")
-    record(connection, happened(EventKind.REACTION, hours=2, gone=True, **thumb))
-    assert outcome_events.shown_reactions(connection, REPOSITORY, ISSUE) == ()
-    assert told(connection, group) == []
-
-
-def test_a_thumb_taken_back_after_a_later_verdict_is_gone_from_the_one_it_was_given_to(
-    connection, group
-):
-    thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
-    record(connection, happened(EventKind.REACTION, hours=1, **thumb))
-    judge(connection, group, (LATE,), days=1)
-    (shown,) = outcome_events.shown_reactions(connection, REPOSITORY, ISSUE)
-    taken = replace(
-        happened(EventKind.REACTION, hours=30, gone=True, **thumb), evaluation=shown.evaluation
-    )
-    record(connection, taken)
-    assert told(connection, group) == []
 
 
 def test_a_share_of_nothing_is_zero_and_kept(connection, group):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from model.domain import EngineInfo, PatchId, Vote, VoteCount
 from model.evaluation.judged import to_line
+from model.evaluation.report.series import sets
 from tests.model.evaluation.builders import judged_group
 
 ENGINE = EngineInfo("local_transformers", "tiny", "f0")
@@ -55,3 +56,12 @@ def written(path, *runs):
     """The run file at `path`."""
     path.write_bytes(b"".join(to_line(one) + b"\n" for groups in runs for one in groups))
     return path
+
+
+def of(*runs, name="s"):
+    """One set that these runs are of."""
+    return sets([(f"{name}.{at}.jsonl", judged) for at, judged in enumerate(runs)])
+
+
+def rows(section, table=0):
+    return section.tables[table].rows

@@ -1,0 +1,17 @@
+"""A database in which a group was judged and told, open for one test."""
+
+import pytest
+
+from app.db.session import transaction
+from tests.app.db.store.world import settle
+
+
+@pytest.fixture
+def connection(database):
+    with transaction(database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def group(connection):
+    return settle(connection)
