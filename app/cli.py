@@ -96,6 +96,14 @@ def migrate() -> None:
 
 
 @main.command()
+def doctor() -> None:
+    """Whether verdicts can be had under these settings; what is missing, and the fix. Exit code 5: they can't."""
+    from app import doctor as examination
+
+    raise typer.Exit(examination.run())
+
+
+@main.command()
 def jobs(
     requeue: Annotated[
         str | None, typer.Option(metavar="ID|all", help="Have a dead job, or all, tried again.")

@@ -25,12 +25,13 @@ _ALTERNATIVES = 5
 _PATIENCE_SECONDS = 120.0
 _QUESTION = (Message("user", "Say yes or no."),)
 _OPENED = "I say"
-
+PROBABILITIES = "log-probabilities"
+"""The one ability that some verifiers can't do without."""
 
 _REMEDIES = {
     "context length": f"{DEFAULT_CONTEXT_TOKENS:,} tokens are assumed, longer prompts fail; vLLM tells its own",
     "tokenizer": "counts are estimated high, so fewer patches fit; vLLM serves /tokenize beside /v1",
-    "log-probabilities": "the yes-no verifier can't work; "
+    PROBABILITIES: "the yes-no verifier can't work; "
     f"start vLLM with --max-logprobs {_ALTERNATIVES} or more",
     "continued replies": "a vote without a box can't be asked to finish; vLLM takes continue_final_message",
     "several samples of one prompt": "each vote pays for its prompt; vLLM takes n above 1",
@@ -78,7 +79,7 @@ def examine(url: str, model: str | None = None, api_key: str | None = None) -> E
         found = {
             "context length": served.is_context_told,
             "tokenizer": _has_tokenizer(client, served.name),
-            "log-probabilities": _tells_probabilities(engine),
+            PROBABILITIES: _tells_probabilities(engine),
             "continued replies": _continues(engine),
             "several samples of one prompt": _samples_several(client, served.name),
             "adapters at run time": _takes_adapters(client),

@@ -109,7 +109,9 @@ def test_importing_the_model_package_loads_the_standard_library_only():
     assert {name for name in ours if name not in sys.stdlib_module_names} == {"model"}
 
 
-@pytest.mark.parametrize("module", ["app.main", "app.webhook", "app.cli", "worker.celery_app"])
+@pytest.mark.parametrize(
+    "module", ["app.main", "app.webhook", "app.cli", "app.doctor", "worker.celery_app"]
+)
 def test_light_processes_load_nothing_heavy(module):
     assert loaded_by(f"import {module}") & HEAVY == set()
 
