@@ -1,11 +1,10 @@
-"""Fits a calibrator on labelled evidence, in seconds: Platt or isotonic, whichever has the lower held-out Brier score.
+"""Fits a calibrator on labelled evidence, in seconds, by the simplest recipe that is good enough on held-out issues.
 
-Issues are held out whole, and thresholds are chosen on the held-out probabilities, so that what a calibrator promises
-was kept on issues it had not seen. `python -m training.calibrate RUN_FILE… --out FILE` fits on run files of
-`r4p evaluate`.
+Issues are held out whole, also from the choice of the recipe, and thresholds are chosen on the held-out probabilities,
+so that what a calibrator promises was kept on issues it had not seen. `python -m training.calibrate RUN_FILE… --out
+FILE` fits on run files of `r4p evaluate`.
 """
 
-import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,24 +16,15 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
-from model.calibration import (
-    FEATURES,
-    MONOTONE,
-    Calibrator,
-    History,
-    Kind,
-    features,
-    to_json,
-)
+from model.calibration import Calibrator, History, to_json
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
 from model.evaluation.columns import Floats, columns
 from model.evaluation.judged import JudgedGroup
 from model.evaluation.metrics import METRICS
 from model.thresholds import Thresholds
+from training import recipes
 from training.evidence import (
     Case,
     Row,
@@ -44,9 +34,10 @@ from training.evidence import (
     without_consensus,
     without_votes,
 )
+from training.recipes import Recipe
 from training.reliability import diagram, draw, wilson
 
-FOLDS = 5
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,78 +54,89 @@ class Fit:
 
     calibrator: Calibrator
     held_out: Floats
-    """For each row, the probability by a fit that never saw its issue; NaN where there is none."""
+    """For each row, the probability by a recipe chosen and fitted without its issue; NaN where there is none."""
     held_out_thresholds: tuple[Thresholds, ...]
     """For each row, the thresholds that other issues would have had chosen."""
-    briers: Mapping[Kind, float]
-    """Held-out Brier score of each kind; empty without enough history."""
+    briers: Mapping[str, float]
+    """Held-out Brier score of each recipe that was tried; empty without enough history."""
+    recipe: Recipe | None = None
+    """The one that was taken."""
 
 
 def fit(of: Sequence[Row], *, fitted_at: str, targets: Targets | None = None) -> Fit:
-    """The better kind, fitted on every row that has an opinion. With too little history it knows that, and no more."""
+    """By the simplest recipe that is good enough, on every row that has an opinion; too little history it only states."""
     told = [row for row in of if row.evidence.is_opinion]
     history = _history(told)
     if not history.is_enough:
         nothing = Calibrator(fitted_at, history)
         return Fit(nothing, np.full(len(of), np.nan), (nothing.thresholds,) * len(of), {})
-    tried = {kind: held_out(of, kind) for kind in Kind}
-    labels = np.asarray([row.correct for row in of], dtype=np.float64)
-    briers = {kind: float(np.nanmean((found - labels) ** 2)) for kind, found in tried.items()}
-    kind = min(Kind, key=lambda one: (briers[one], one is Kind.ISOTONIC))
-    promised = targets or Targets()
-    calibrator = replace(
-        _fitted(told, kind, history, fitted_at),
-        thresholds=thresholds(tried[kind], labels, promised),
+    tried = recipes.tried(told)
+    recipe = recipes.simplest(tried, told)
+    calibrator = recipes.fitted(told, recipe, history, fitted_at)
+    promised, found = targets or Targets(), held_out(of)
+    return Fit(
+        replace(calibrator, thresholds=thresholds(found, of, promised)),
+        found,
+        _held_out_thresholds(of, found, promised),
+        {one.name: recipes.brier(probabilities, told) for one, probabilities in tried.items()},
+        recipe,
     )
-    return Fit(calibrator, tried[kind], _held_out_thresholds(of, tried[kind], promised), briers)
 
 
-def held_out(of: Sequence[Row], kind: Kind) -> Floats:
-    """For each row, the probability by a calibrator fitted on other issues; NaN where it has none."""
-    fold_of = _folds({row.issue for row in of})
+def held_out(of: Sequence[Row]) -> Floats:
+    """For each row, the probability by a recipe that was chosen and fitted on other issues; NaN where it has none."""
+    fold_of = recipes.folds({row.issue for row in of})
     told = [row for row in of if row.evidence.is_opinion]
     history = _history(told)
     found = np.full(len(of), np.nan)
-    for fold in range(FOLDS):
+    for fold in range(recipes.FOLDS):
         others = [row for row in told if fold_of[row.issue] != fold]
-        calibrator = _fitted(others, kind, history, "")
+        recipe = recipes.simplest(recipes.tried(others), others)
+        calibrator = recipes.fitted(others, recipe, history, "")
         for at, row in enumerate(of):
-            if fold_of[row.issue] == fold:
-                probability = calibrator.probability(row.evidence)
-                found[at] = np.nan if probability is None else probability
+            if fold_of[row.issue] == fold and row.evidence.is_opinion:
+                found[at] = calibrator.probability(row.evidence)
     return found
 
 
-def thresholds(probabilities: Floats, labels: Floats, targets: Targets) -> Thresholds:
+def thresholds(probabilities: Floats, of: Sequence[Row], targets: Targets) -> Thresholds:
     """The bounds that claim the most while each side's Wilson lower bound meets its target.
 
     Correct is claimed only above a half, incorrect only below; a side that can't meet its target claims nothing.
     """
+    labels = np.asarray([row.correct for row in of], dtype=np.float64)
+    counts = recipes.weights(of)
     falling = np.unique(probabilities[probabilities > 0.5])[::-1]
     rising = np.unique(probabilities[probabilities < 0.5])
-    accepted = ((bound, labels[probabilities >= bound]) for bound in falling)
-    rejected = ((bound, 1 - labels[probabilities <= bound]) for bound in rising)
-    return Thresholds(_furthest(accepted, targets.accept), _furthest(rejected, targets.reject))
+    accepted = ((bound, probabilities >= bound) for bound in falling)
+    rejected = ((bound, probabilities <= bound) for bound in rising)
+    return Thresholds(
+        _furthest(accepted, labels, counts, targets.accept),
+        _furthest(rejected, 1 - labels, counts, targets.reject),
+    )
 
 
 def _held_out_thresholds(
     of: Sequence[Row], probabilities: Floats, targets: Targets
 ) -> tuple[Thresholds, ...]:
-    fold_of = _folds({row.issue for row in of})
-    folds = np.asarray([fold_of[row.issue] for row in of])
-    labels = np.asarray([row.correct for row in of], dtype=np.float64)
-    chosen = [
-        thresholds(probabilities[folds != fold], labels[folds != fold], targets)
-        for fold in range(FOLDS)
-    ]
-    return tuple(chosen[fold] for fold in folds)
+    fold_of = recipes.folds({row.issue for row in of})
+    chosen = []
+    for fold in range(recipes.FOLDS):
+        others = [at for at, row in enumerate(of) if fold_of[row.issue] != fold]
+        chosen.append(thresholds(probabilities[others], [of[at] for at in others], targets))
+    return tuple(chosen[fold_of[row.issue]] for row in of)
 
 
-def _furthest(claims: Iterable[tuple[float, Floats]], target: float) -> float | None:
+def _furthest(
+    claims: Iterable[tuple[float, Mask]], true: Floats, counts: Floats, target: float
+) -> float | None:
     """The last bound, from the surest on, whose claims are true often enough."""
     reached = None
-    for bound, true in claims:
-        if wilson(float(true.sum()), len(true))[0] >= target:
+    for bound, claimed in claims:
+        if (
+            wilson(float(true[claimed] @ counts[claimed]), float(counts[claimed].sum()))[0]
+            >= target
+        ):
             reached = float(bound)
     return reached
 
@@ -143,55 +145,6 @@ def _history(rows: Iterable[Row]) -> History:
     kept = list(rows)
     correct = sum(row.correct for row in kept)
     return History(len({row.issue for row in kept}), correct, len(kept) - correct)
-
-
-def _folds(issues: Iterable[str]) -> dict[str, int]:
-    """A fold for each issue, by its hash: the same however the rows are ordered."""
-    drawn = sorted(issues, key=lambda issue: hashlib.sha256(issue.encode()).digest())
-    return {issue: at % FOLDS for at, issue in enumerate(drawn)}
-
-
-def _fitted(rows: Sequence[Row], kind: Kind, history: History, fitted_at: str) -> Calibrator:
-    labels = np.asarray([row.correct for row in rows])
-    known = [features(row.evidence) for row in rows]
-    weights, intercept = _logistic(known, labels, list(FEATURES))
-    platt = Calibrator(fitted_at, history, weights=weights, intercept=intercept)
-    if kind is Kind.PLATT:
-        return platt
-    logits = [intercept + sum(w * one[name] for name, w in weights.items()) for one in known]
-    return replace(platt, kind=Kind.ISOTONIC, curve=_isotonic(np.asarray(logits), labels))
-
-
-def _logistic(
-    known: Sequence[Mapping[str, float]], labels: NDArray[np.bool_], names: list[str]
-) -> tuple[dict[str, float], float]:
-    """Weights of the features that vary, on their own scale, and the intercept.
-
-    Evidence for a patch that the fit would hold against it is left out: on a few issues a weak verifier seems to be
-    right by being wrong, and the next issues take that back.
-    """
-    names = [name for name in names if len({one[name] for one in known}) > 1]
-    table = np.asarray([[one[name] for name in names] for one in known])
-    if not names or labels.all() or not labels.any():
-        share = (labels.sum() + 1) / (len(labels) + 2)
-        return {}, float(np.log(share / (1 - share)))
-    middle, spread = table.mean(axis=0), table.std(axis=0)
-    model = LogisticRegression(max_iter=1_000).fit((table - middle) / spread, labels)
-    weights = model.coef_[0] / spread
-    if wrong := [
-        name for name, w in zip(names, weights, strict=True) if name in MONOTONE and w < 0
-    ]:
-        return _logistic(known, labels, [name for name in names if name not in wrong])
-    intercept = float(model.intercept_[0] - weights @ middle)
-    return dict(zip(names, map(float, weights), strict=True)), intercept
-
-
-def _isotonic(logits: Floats, labels: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
-    """The rising curve nearest to the labels, never quite 0 or 1: no finite history proves that."""
-    edge = 1 / (len(labels) + 2)
-    model = IsotonicRegression(y_min=edge, y_max=1 - edge).fit(logits, labels)
-    points = zip(model.X_thresholds_, model.y_thresholds_, strict=True)
-    return tuple((float(logit), float(probability)) for logit, probability in points)
 
 
 def judged_with(of: Sequence[Case], fitted: Fit) -> list[JudgedGroup]:
@@ -241,7 +194,7 @@ def report(of: Sequence[Case], fitted: Fit, targets: Targets) -> dict[str, Any]:
     found = bootstrap.estimates(columns(judged), bootstrap.issues(judged), measured)
     labels = np.asarray([row.correct for row in rows(of)], dtype=np.float64)
     return known | {
-        "kind": calibrator.kind,
+        "recipe": fitted.recipe and fitted.recipe.name,
         "held_out_brier": fitted.briers,
         "weights": calibrator.weights,
         "thresholds": asdict(calibrator.thresholds),

@@ -18,6 +18,8 @@ class Row:
     evidence: Evidence
     correct: bool
     issue: str
+    weight: float = 1.0
+    """How much it counts in a fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 from app.judgements import Judge, PullRecord
 from model.calibration import NO_HISTORY, Calibrator
 from model.domain import Label
-from training import corpus
+from training import corpus, recipes
 from training.calibrate import Fit, fit
 from training.corpus import Corpus, NewCalibrator, StoredCalibrator
 from training.curation.labels import RULE_VERSION, Labelled, label
@@ -25,6 +25,9 @@ from training.evidence import Row
 
 LEAST_NEW = 10
 """Patches that neither calibrator was fitted on, below which nothing is compared."""
+
+WEAK = 0.5
+"""What the word of somebody who had read the verdict counts beside a merge or a revert: the verdict may have led it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def _refit(
         NewCalibrator(
             judge=judge,
             calibrator=fitted.calibrator,
-            brier=fitted.briers[fitted.calibrator.kind],
+            brier=recipes.brier(fitted.held_out, told),
             label_rule=RULE_VERSION,
             seen=frozenset(int(row.issue) for row in told),
             is_active=decision.is_active,
@@ -120,17 +123,17 @@ def _row(record: PullRecord, found: Labelled) -> Row | None:
     known = found.judgement.evidence
     if not known.is_opinion:
         return None
-    return Row(known, found.label is Label.CORRECT, str(record.group))
+    weight = WEAK if found.is_weak else 1.0
+    return Row(known, found.label is Label.CORRECT, str(record.group), weight)
 
 
 def _briers(
     fitted: Fit, known: Sequence[Row], new: Sequence[int], before: Calibrator
 ) -> tuple[float, float]:
     """Of the new calibrator and of the one before, on the same rows."""
-    labels = np.asarray([known[at].correct for at in new], dtype=np.float64)
-    told = np.asarray([before.probability(known[at].evidence) for at in new], dtype=np.float64)
-    held_out = fitted.held_out[list(new)]
-    return float(np.nanmean((held_out - labels) ** 2)), float(np.nanmean((told - labels) ** 2))
+    told = [known[at] for at in new]
+    said = np.asarray([before.probability(row.evidence) for row in told], dtype=np.float64)
+    return recipes.brier(fitted.held_out[list(new)], told), recipes.brier(said, told)
 
 
 def _same(one: Calibrator, other: Calibrator) -> bool:
