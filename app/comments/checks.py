@@ -13,6 +13,7 @@ from app.comments.words import (
     probability,
     probably,
     quotation,
+    why_not_judged,
 )
 from app.identifiers import CommitSha
 from app.quoting import phrase
@@ -84,17 +85,20 @@ def _title(view: VerdictView, row: Row) -> str:
     word = VERDICTS[row.verdict.verdict]
     advisory = "" if view.mode is Mode.ENFORCE else " (advisory)"
     if row.verdict.verdict is Verdict.NOT_JUDGED:
-        return f"{word}: {_plain(row.verdict.reason)}"
+        return f"{word}: {_plain(why_not_judged(row.verdict))}"
     model = ", demonstration model" if view.is_demonstration else ""
     known = row.verdict.probability
     chance = "" if known is None else f", probability correct {probability(known)}"
-    return f"{word}: {_votes(row, view.verifier)}{chance}{model}{advisory}"
+    return f"{word}: {_ground(row, view)}{chance}{model}{advisory}"
 
 
-def _votes(row: Row, verifier: str) -> str:
+def _ground(row: Row, view: VerdictView) -> str:
+    """What the verdict rests on."""
     verdict = row.verdict
+    if not view.has_model:
+        return "features of the group compared, no language model"
     if verdict.votes == VoteCount():
-        return f"by {verifier}, without votes"
+        return f"by {view.verifier}, without votes"
     if not verdict.votes.valid:
         return "no vote could be read"
     if verdict.verdict is Verdict.UNSURE:
@@ -111,11 +115,12 @@ def _summary(view: VerdictView, row: Row, comment_url: str | None) -> str:
     verdict = row.verdict
     commit = f"`{row.head[:7]}`"
     if verdict.verdict is Verdict.NOT_JUDGED:
-        said = f"Commit {commit} was not judged: {phrase(verdict.reason, 1_000)}."
+        said = f"Commit {commit} was not judged: {phrase(why_not_judged(verdict), 1_000)}."
     else:
         said = (
-            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_votes(row, view.verifier)}; "
-            f"{probably(verdict, view.history)}; {coverage(verdict.coverage)}.\n\n"
+            f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_ground(row, view)}; "
+            f"{probably(verdict, view.history)}; "
+            f"{coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
             f"{quotation(verdict.reason, _REASON_LIMIT)}"
         )
     rivals = len(view.rows) - 1

@@ -18,6 +18,7 @@ from app.comments.words import (
     one_line,
     probably,
     quotation,
+    why_not_judged,
 )
 from app.identifiers import AskedIn, IssueNumber, PullNumber
 from app.judging import LeftOut, Wait
@@ -25,6 +26,7 @@ from app.links import Member
 from app.permissions import Permission
 from app.quoting import phrase
 from app.waits import Waits
+from model.domain import Verdict
 
 _LINE_LIMIT = 200
 _REASON_LIMIT = 4_000
@@ -201,11 +203,12 @@ def _more(items: Sequence[object]) -> Iterable[str]:
 
 def _explained(row: Row, view: VerdictView) -> str:
     verdict = row.verdict
-    return (
-        f"**#{row.pull}: {VERDICTS[verdict.verdict]}** at `{row.head[:7]}`, "
-        f"agreement {agreement(verdict)}, {probably(verdict, view.history)}, {coverage(verdict.coverage)}\n\n"
-        f"{quotation(verdict.reason, _REASON_LIMIT)}"
-    )
+    said = [f"**#{row.pull}: {VERDICTS[verdict.verdict]}** at `{row.head[:7]}`"]
+    if verdict.verdict is not Verdict.NOT_JUDGED:
+        said += [f"agreement {agreement(verdict)}"] if view.asked else []
+        said += [probably(verdict, view.history)]
+        said += [coverage(verdict.coverage, has_model=view.has_model)]
+    return f"{', '.join(said)}\n\n{quotation(why_not_judged(verdict), _REASON_LIMIT)}"
 
 
 def _sentence(text: str) -> str:

@@ -17,6 +17,7 @@ from app.comments.words import (
     probability,
     pulls,
     quotation,
+    why_not_judged,
 )
 from app.quoting import phrase
 from app.repo_config import Mode
@@ -27,6 +28,7 @@ LONGEST_BODY = 60_000
 
 _NAMED_AT_MOST = 20
 _REASON_LIMIT = 300
+_NOBODY_READ = "no language model read it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,14 @@ def headline(view: VerdictView) -> str:
         return f"{correct} of {pulls(judged)} judged correct"
     if all(verdict is Verdict.INCORRECT for verdict in verdicts):
         return f"none of {pulls(judged)} judged correct"
+    if not _is_judged(view):
+        return f"none of {pulls(judged)} could be judged"
     return f"no clear answer for {pulls(judged)}"
+
+
+def _is_judged(view: VerdictView) -> bool:
+    """Whether there is an opinion of any patch."""
+    return any(row.verdict.verdict is not Verdict.NOT_JUDGED for row in view.rows)
 
 
 def _body(view: VerdictView, room: _Room) -> str:
@@ -85,8 +94,8 @@ def _body(view: VerdictView, room: _Room) -> str:
     blocks = [
         f"{group_marker(view.group)}\n### R4P verdict{_mode(view.mode)}: {headline(view)}",
         _demonstration() if view.is_demonstration else "",
-        _table(shown),
-        _how(view),
+        _table(shown, has_votes=view.asked > 0),
+        _how(view) if _is_judged(view) else "",
         "\n".join(f"- {note}" for note in _notes(view, shown)),
         room.notice.format(shown=len(shown), all=len(view.rows)),
         _reasons(shown, room.reason, has_model=view.has_model) if room.reason else "",
@@ -113,13 +122,13 @@ def _demonstration() -> str:
     )
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[Row], *, has_votes: bool) -> str:
     with_probability = any(row.verdict.probability is not None for row in rows)
-    head = ["PR", "Verdict", "Agreement"]
+    head = ["PR", "Verdict"] + ["Agreement"] * has_votes
     head += ["P(correct)"] * with_probability + ["Commit", "Link"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
-        cells = [f"#{row.pull}", _verdict(row), agreement(row.verdict)]
+        cells = [f"#{row.pull}", _verdict(row)] + [agreement(row.verdict)] * has_votes
         cells += [probability(row.verdict.probability)] * with_probability
         cells += [_commit(row), LINKS[row.strength]]
         lines.append(cells)
@@ -136,6 +145,8 @@ def _commit(row: Row) -> str:
 
 def _how(view: VerdictView) -> str:
     """How the answer came about, in one line."""
+    if not view.has_model:
+        return f"{_comparison(view)}. {_history(view)}"
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
     if len(view.rows) == 1:
         together = "alone, without a rival to compare it with"
@@ -153,14 +164,23 @@ def _votes(view: VerdictView) -> str:
     return f": {votes} ({', '.join(remarks)})" if remarks else f": {votes}"
 
 
+def _comparison(view: VerdictView) -> str:
+    return (
+        f"No language model read the patches: `{_code(view.verifier)}` compared features of the group "
+        "(how alike its patches are, their size, what of the issue they touch) "
+        f"by fitted rules `{_fingerprint(view)}`"
+    )
+
+
 def _who(view: VerdictView) -> str:
-    fingerprint = _code(view.engine.prompt_fingerprint)[:12]
-    if not view.has_model:
-        return f"No language model read the patches; fitted rules `{fingerprint}` compared them"
     return (
         f"Model `{_code(view.engine.model)}` on {phrase(view.engine.name, 60)}, "
-        f"prompt `{fingerprint}`"
+        f"prompt `{_fingerprint(view)}`"
     )
+
+
+def _fingerprint(view: VerdictView) -> str:
+    return _code(view.engine.prompt_fingerprint)[:12]
 
 
 def _history(view: VerdictView) -> str:
@@ -178,9 +198,10 @@ def _code(text: str) -> str:
 def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
     """What a reader should know before relying on the table."""
     for row in rows:
-        yield from _row_notes(row)
+        yield from _row_notes(row, has_model=view.has_model)
     if view.issue_findings:
-        yield f"The issue's text held {_found(view.issue_findings)}; the model read it without."
+        how = "the model read it without" if view.has_model else _NOBODY_READ
+        yield f"The issue's text held {_found(view.issue_findings)}; {how}."
     for left in view.left_out[:_NAMED_AT_MOST]:
         yield f"#{left.number} is left out: {one_line(left.reason, _REASON_LIMIT)}."
     if len(view.left_out) > _NAMED_AT_MOST:
@@ -191,19 +212,20 @@ def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
         yield config_note(view.config_problem)
 
 
-def _row_notes(row: Row) -> Iterator[str]:
+def _row_notes(row: Row, *, has_model: bool) -> Iterator[str]:
     verdict = row.verdict
     if verdict.verdict is Verdict.NOT_JUDGED:
-        yield f"#{row.pull} was not judged: {phrase(verdict.reason, _REASON_LIMIT)}."
+        yield f"#{row.pull} was not judged: {phrase(why_not_judged(verdict), _REASON_LIMIT)}."
     elif verdict.coverage.files_seen < verdict.coverage.files:
-        yield f"#{row.pull} was judged in part: {coverage(verdict.coverage)}."
+        yield f"#{row.pull} was judged in part: {coverage(verdict.coverage, has_model=has_model)}."
     if row.moved:
         yield (
             f"#{row.pull} has changed since: its verdict speaks of `{row.head[:7]}` only, "
             "and the new commits will be judged."
         )
     if row.findings:
-        yield f"#{row.pull} holds {_found(row.findings)}; the model was shown them as such."
+        how = "the model was shown them as such" if has_model else _NOBODY_READ
+        yield f"#{row.pull} holds {_found(row.findings)}; {how}."
 
 
 def _found(findings: Sequence[Finding]) -> str:
@@ -215,7 +237,8 @@ def _reasons(rows: Sequence[Row], limit: int, *, has_model: bool) -> str:
     if not judged:
         return ""
     parts = [
-        f"**#{row.pull}: {VERDICTS[row.verdict.verdict]}** ({coverage(row.verdict.coverage)})\n\n"
+        f"**#{row.pull}: {VERDICTS[row.verdict.verdict]}** "
+        f"({coverage(row.verdict.coverage, has_model=has_model)})\n\n"
         f"{quotation(row.verdict.reason, limit)}"
         for row in judged
     ]
@@ -224,10 +247,15 @@ def _reasons(rows: Sequence[Row], limit: int, *, has_model: bool) -> str:
 
 
 def _footer(view: VerdictView) -> str:
-    spent = view.tokens.prompt + view.tokens.completion
     return (
         "Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; "
         "`/r4p help` lists every command.\n\n"
         f"<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. "
-        f"{view.total_seconds:.0f} s, {spent:,} tokens.</sub>"
+        f"{_spent(view)}.</sub>"
     )
+
+
+def _spent(view: VerdictView) -> str:
+    seconds = f"{view.total_seconds:.0f} s" if view.total_seconds >= 1 else "Less than a second"
+    tokens = view.tokens.prompt + view.tokens.completion
+    return f"{seconds}, {tokens:,} tokens" if tokens else seconds

@@ -36,7 +36,7 @@ WAITS = {
 FINDINGS = {
     Finding.DELIMITER: "text that imitates the prompt's own tags",
     Finding.SPECIAL_TOKEN: "a chat model's control markers",
-    Finding.BOX: "an answer written for the model",
+    Finding.BOX: "an answer written for a model",
     Finding.LOOKALIKE: "letters of another script that look Latin",
     Finding.INVISIBLE: "characters that readers can't see",
     Finding.ESCAPE: "hand-written escapes",
@@ -72,11 +72,17 @@ def probably(verdict: PatchVerdict, history: int | None) -> str:
     return f"probability correct: {probability(verdict.probability)}"
 
 
-def coverage(seen: Coverage) -> str:
-    """How much of a patch was read."""
+def coverage(seen: Coverage, *, has_model: bool = True) -> str:
+    """How much of a patch was read by a model, or compared without one."""
+    done = "read" if has_model else "compared"
     if seen.files == 1:
-        return "its one file was read" if seen.files_seen else "its one file was not read"
-    return f"{seen.files_seen} of {seen.files} files were read"
+        return f"its one file was {'' if seen.files_seen else 'not '}{done}"
+    return f"{seen.files_seen} of {seen.files} files were {done}"
+
+
+def why_not_judged(verdict: PatchVerdict) -> str:
+    """The reason alone, for a sentence that has said already that it was not judged."""
+    return verdict.reason.removeprefix(f"{VERDICTS[Verdict.NOT_JUDGED]}: ")
 
 
 def quotation(text: str, limit: int) -> str:

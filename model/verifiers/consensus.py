@@ -96,7 +96,10 @@ class ConsensusVerifier:
         seen = Issue("", without_comments(issue.text))
         probabilities = dict(zip(first, self._fit.probabilities(seen, rivals), strict=True))
         return {
-            patch: (probabilities[opinion[patch]], _reason(first[opinion[patch]], rivals))
+            patch: (
+                probabilities[opinion[patch]],
+                _reason(first[opinion[patch]], rivals, copies_count=self._independent),
+            )
             for patch in read
         }
 
@@ -145,7 +148,7 @@ def _verdict(case: Admitted | Refused, told: dict[PatchId, tuple[float, str]]) -
     )
 
 
-def _reason(edit: Edit, every: Sequence[Edit]) -> str:
+def _reason(edit: Edit, every: Sequence[Edit], *, copies_count: bool) -> str:
     rivals = [other for other in every if other is not edit]
     lines = edit.added_lines | edit.removed_lines
     alike = sum(
@@ -153,8 +156,9 @@ def _reason(edit: Edit, every: Sequence[Edit]) -> str:
         for other in rivals
     )
     files = sum(bool(edit.file_set & other.file_set) for other in rivals)
+    once = "," if copies_count else " (copies count once),"
     return (
-        f"No model read this patch. Of {len(rivals)} rival{'s' if len(rivals) > 1 else ''}, "
+        f"No model read this patch. Of {len(rivals)} rival{'s' if len(rivals) > 1 else ''}{once} "
         f"{alike} change{'s' if alike == 1 else ''} half of its lines or more in the same way, "
         f"{files} touch{'es' if files == 1 else ''} one of its files."
     )

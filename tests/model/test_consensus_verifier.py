@@ -25,7 +25,7 @@ def test_rivals_get_calibrated_probabilities():
         assert (one.verdict is Verdict.CORRECT) == (one.probability >= 0.5)
         assert one.votes.valid == 0
     assert (
-        "Of 2 rivals, 2 change half of its lines or more in the same way, 2 touch"
+        "Of 2 rivals (copies count once), 2 change half of its lines or more in the same way, 2"
         in by_id["a"].reason
     )
     assert (verdict.asked, verdict.votes, verdict.partition) == (0, (), (("a", "b", "c"),))

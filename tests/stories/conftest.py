@@ -13,7 +13,8 @@ _numbers = count(1)
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory):
-    with stages.running(tmp_path_factory.mktemp("stage")) as running:
+    data = tmp_path_factory.mktemp("stage")
+    with stages.running(data, stages.scripted(data)) as running:
         yield running
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +95,16 @@ class Stage:
         return sorted((self.bot.data / "logs").glob("*.log"))
 
 
-@contextmanager
-def running(data: Path) -> Iterator[Stage]:
-    """The stand-in and the bot, introduced to each other."""
+def scripted(data: Path) -> dict[str, str]:
+    """The settings of a bot that asks the script."""
     script_file = data / "script.jsonl"
     script_file.write_text(script.text())
+    return {"R4P_ENGINE": "scripted", "R4P_ENGINE_SCRIPT": str(script_file)}
+
+
+@contextmanager
+def running(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
+    """The stand-in and the bot, introduced to each other; `judging`: the settings of who judges."""
     with StandIn.start(data / "github") as standin:
         app = standin.register_app(webhook_secret=SECRET, slug=SLUG)
         key = data / "app.pem"
@@ -112,8 +117,7 @@ def running(data: Path) -> Iterator[Stage]:
             "R4P_GITHUB_URL": standin.url,
             "R4P_BOT_NAME": SLUG,
             "R4P_CHECKOUT_DIR": str(data / "checkouts"),
-            "R4P_ENGINE": "scripted",
-            "R4P_ENGINE_SCRIPT": str(script_file),
+            **judging,
         }
         with Bot(data / "bot", Listen(), settings) as bot:
             standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")

@@ -94,9 +94,28 @@ def test_votes_that_nobody_could_read_are_no_opinion_to_weigh():
 
 def test_a_verifier_without_votes_is_named_in_their_place():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount()))
-    check = check_run(view(row, verifier="consensus"), row)
-    assert check.title == "Correct: by consensus, without votes (advisory)"
-    assert "Judged by `consensus`." in check.summary
+    check = check_run(view(row, verifier="yes-no"), row)
+    assert check.title == "Correct: by yes-no, without votes (advisory)"
+    assert "Judged by `yes-no`." in check.summary
+
+
+def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_no_vote():
+    row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount(), probability=0.9))
+    check = check_run(view(row, verifier="consensus", has_model=False, asked=0, history=57), row)
+    ground = "features of the group compared, no language model"
+    assert check.title == f"Correct: {ground}, probability correct 90 % (advisory)"
+    assert f"**Correct**, {ground}; probability correct: 90 %; 2 of 2 files were compared." in (
+        check.summary
+    )
+    assert "vote" not in check.summary
+
+
+def test_what_was_not_judged_is_said_once():
+    reason = "Not judged: the patch is empty"
+    row = replace(NOT_JUDGED, verdict=replace(NOT_JUDGED.verdict, reason=reason))
+    check = check_run(view(row), row)
+    assert check.title == "Not judged: the patch is empty"
+    assert check.summary == "Commit `1212121` was not judged: the patch is empty."
 
 
 @pytest.mark.parametrize("verdict", list(Verdict))

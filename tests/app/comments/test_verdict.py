@@ -114,7 +114,7 @@ def test_everything_worth_knowing_is_noted_below_the_table(eventful):
         == """\
 - #15 has changed since: its verdict speaks of `fffffff` only, and the new commits will be judged.
 - #16 was judged in part: 3 of 5 files were read.
-- #16 holds characters that readers can't see and an answer written for the model; \
+- #16 holds characters that readers can't see and an answer written for a model; \
 the model was shown them as such.
 - #18 was not judged: the diff is longer than the model can read.
 - The issue's text held hidden HTML comments; the model read it without.
@@ -135,6 +135,7 @@ If a pull request is missing here, `/r4p group add #N` brings it in.
         ((CORRECT, NOT_JUDGED, UNSURE), "1 of 3 pull requests judged correct"),
         ((INCORRECT, INCORRECT), "none of 2 pull requests judged correct"),
         ((INCORRECT, UNSURE), "no clear answer for 2 pull requests"),
+        ((NOT_JUDGED, NOT_JUDGED), "none of 2 pull requests could be judged"),
     ],
 )
 def test_the_headline_is_the_answer(rows, line):
@@ -144,20 +145,6 @@ def test_the_headline_is_the_answer(rows, line):
 def test_a_lone_patch_is_said_to_have_had_no_rival():
     comment = verdict_comment(view(CORRECT, asked=1, valid=1))
     assert "Judged by `r4p` alone, without a rival to compare it with: 1 vote. Model" in comment
-
-
-def test_a_verdict_without_a_language_model_says_so_and_quotes_nobody():
-    quiet = [
-        replace(row, verdict=replace(row.verdict, votes=VoteCount()))
-        for row in (CORRECT, INCORRECT)
-    ]
-    comment = verdict_comment(view(*quiet, verifier="consensus", has_model=False, asked=0, valid=0))
-    assert "| #12 | **Correct** | – |" in comment
-    assert (
-        "Judged by `consensus` side by side. No language model read the patches; "
-        "fitted rules `9f3c1a77aa52` compared them. No probabilities yet: not enough history."
-    ) in comment
-    assert "<summary>Reasons</summary>" in comment
 
 
 def test_history_without_an_opinion_gives_no_probability():

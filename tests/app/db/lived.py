@@ -13,6 +13,7 @@ from app.db.tables import installations, repositories
 from app.identifiers import CommitSha, IssueNumber, PullNumber
 from app.outcomes import Details, EventKind, OutcomeEvent
 from model import evidence
+from model.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 
 BASE = CommitSha("b" * 40)
@@ -34,7 +35,8 @@ def settle(connection, repository, installation=7):
 def live(connection, repository, judge, issues=80, *, wrong_votes=20, first=0):
     """Issues with one merged pull request each, of which every second is reverted.
 
-    Votes told which, but for every `wrong_votes`-th of them, which said the opposite. `first`: so many were lived before.
+    Votes told which, but for every `wrong_votes`-th of them, which said the opposite; who asks no language model believed
+    as much without a vote. `first`: so many were lived before.
     """
     for number in range(first, first + issues):
         pull = PullNumber(FIRST_PULL + number)
@@ -54,11 +56,16 @@ def _judged(connection, repository, judge, pull, *, believed):
     candidate = Candidate(pull, head, BASE, f"diff of {pull}", 1)
     new = NewEvaluation(group, "issue", "advisory", 2, *text, (candidate,))
     evaluation = evaluations.create(connection, repository, new).id
-    votes = VoteCount(2, 0) if believed else VoteCount(0, 2)
     verdict = Verdict.CORRECT if believed else Verdict.INCORRECT
     name = patch_id(pull)
-    said = PatchVerdict(name, verdict, votes, "It was so.", Coverage(1, 1), score=votes.share)
-    known = evidence.of_votes(votes, votes.share, 0.0, 0.4 + pull % 7 / 35)
+    if judge.engine.name == evidence.CONSENSUS:
+        votes, score = VoteCount(), (0.5 if believed else 0.2) + pull % 7 / 35
+        known = Evidence(consensus=score)
+    else:
+        votes = VoteCount(2, 0) if believed else VoteCount(0, 2)
+        score = votes.share
+        known = evidence.of_votes(votes, score, 0.0, 0.4 + pull % 7 / 35)
+    said = PatchVerdict(name, verdict, votes, "It was so.", Coverage(1, 1), score=score)
     engine = {field: getattr(judge.engine, field) for field in ("name", "model")}
     engine["prompt_fingerprint"] = judge.engine.prompt_fingerprint
     verified = Verified({"engine": engine}, (said,), (), judge.verifier, {name: known})

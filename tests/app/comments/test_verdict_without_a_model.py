@@ -1,0 +1,103 @@
+"""What is said where no language model judged, or nobody could."""
+
+from app.comments import Finding, explain_reply, verdict_comment
+from model.domain import Coverage, Tokens, Verdict, VoteCount
+from tests.app.comments.views import NOT_JUDGED, judged, view
+
+
+def test_a_verdict_without_a_language_model_reads_like_this():
+    why = "No model read this patch. Of 1 rival, 1 touches one of its files."
+    tricky = {"findings": (Finding.BOX,)}
+    rows = (
+        judged(12, Verdict.CORRECT, VoteCount(), reason=why, probability=0.81, **tricky),
+        judged(15, Verdict.UNSURE, VoteCount(), reason=why, coverage=Coverage(2, 1)),
+    )
+    told = view(
+        *rows,
+        verifier="consensus",
+        has_model=False,
+        asked=0,
+        valid=0,
+        history=57,
+        tokens=Tokens(),
+        total_seconds=0.004,
+        issue_findings=(Finding.INVISIBLE,),
+    )
+    assert (
+        verdict_comment(told)
+        == """\
+<!-- r4p:group=17 -->
+### R4P verdict (advisory): 1 of 2 pull requests judged correct
+
+| PR | Verdict | P(correct) | Commit | Link |
+| --- | --- | --- | --- | --- |
+| #12 | **Correct** | 81 % | `ccccccc` | closes it |
+| #15 | **Unsure** | – | `fffffff` | closes it |
+
+No language model read the patches: `consensus` compared features of the group \
+(how alike its patches are, their size, what of the issue they touch) by fitted rules `9f3c1a77aa52`. \
+Probabilities rest on what became of 57 earlier issues.
+
+- #12 holds an answer written for a model; no language model read it.
+- #15 was judged in part: 1 of 2 files were compared.
+- The issue's text held characters that readers can't see; no language model read it.
+
+<details>
+<summary>Reasons</summary>
+
+**#12: Correct** (2 of 2 files were compared)
+
+> No model read this patch. Of 1 rival, 1 touches one of its files.
+
+**#15: Unsure** (1 of 2 files were compared)
+
+> No model read this patch. Of 1 rival, 1 touches one of its files.
+
+</details>
+
+Right or wrong? `/r4p agree #N` or `/r4p disagree #N <why>` teaches the bot; \
+`/r4p help` lists every command.
+
+<sub>R4P bot judges patches, never people; it doesn't approve, merge or close. \
+Less than a second.</sub>
+
+<!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
+"""
+    )
+
+
+def test_where_nothing_was_judged_nobody_is_said_to_have_judged():
+    row = judged(18, Verdict.NOT_JUDGED, VoteCount(), reason="Not judged: the patch is empty")
+    comment = verdict_comment(view(row, asked=0, valid=0))
+    assert "- #18 was not judged: the patch is empty." in comment
+    assert not [word for word in ("Judged by", "Model", "history", "Agreement") if word in comment]
+
+
+def test_a_patch_that_was_not_judged_is_explained_by_why_alone():
+    assert (
+        explain_reply(900, view(NOT_JUDGED), 18)
+        == """\
+<!-- r4p:reply=900 -->
+
+1 pull request: not judged.
+
+**#18: Not judged** at `1212121`
+
+> the diff is longer than the model can read
+"""
+    )
+
+
+def test_where_nobody_voted_no_agreement_is_explained():
+    row = judged(12, Verdict.CORRECT, VoteCount(), reason="No model read this patch.")
+    assert (
+        "**#12: Correct** at `ccccccc`, not enough history for a probability, 2 of 2 files were compared\n\n"
+        "> No model read this patch."
+    ) in explain_reply(900, view(row, asked=0, has_model=False), 12)
+
+
+def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
+    row = judged(12, Verdict.CORRECT, VoteCount())
+    comment = verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
+    assert "\n| PR | Verdict | Commit | Link |\n" in comment
+    assert "rival to compare it with. Model `R4P-32B` on vLLM, prompt " in comment
