@@ -127,7 +127,8 @@ def _losses(probabilities: Floats, rows: Sequence[Row]) -> Floats:
     issues = sorted({row.issue for row in rows})
     at = {issue: index for index, issue in enumerate(issues)}
     errors = weights(rows) * (probabilities - _truths(rows)) ** 2
-    return np.bincount([at[row.issue] for row in rows], weights=errors, minlength=len(issues))
+    sums = np.bincount([at[row.issue] for row in rows], weights=errors, minlength=len(issues))
+    return sums.astype(np.float64)
 
 
 def _is_near(loss: Floats, best: Floats) -> bool:

@@ -74,7 +74,7 @@ def weights(of: Table, mix: Mapping[Kind, float], among: Mask) -> Floats:
             ratio = wanted / np.maximum(_shares(of, even), 1e-9)
             even = even * np.clip(ratio, 1 / _MOST, _MOST)[of.correct]
         total += much * even
-    return total / total[total > 0].mean()
+    return total / float(total[total > 0].mean())
 
 
 def _per_issue(of: Table, rows: Mask) -> Floats:
@@ -87,5 +87,5 @@ def _per_issue(of: Table, rows: Mask) -> Floats:
 
 def _shares(of: Table, weight: Floats) -> Floats:
     """How much of the weight lies in groups with 0, 1, … 4 quarters correct; never quite nothing."""
-    sums = np.bincount(of.correct, weight, minlength=5) + 0.01 * weight.sum() + 1e-9
-    return sums / sums.sum()
+    sums: Floats = np.bincount(of.correct, weight, minlength=5) + 0.01 * weight.sum() + 1e-9
+    return sums / float(sums.sum())

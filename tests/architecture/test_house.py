@@ -116,6 +116,11 @@ def test_light_processes_load_nothing_heavy(module):
     assert loaded_by(f"import {module}") & HEAVY == set()
 
 
+def test_types_are_checked_in_every_package():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert (settings["strict"], {*settings["packages"]}) == (True, {*PACKAGES})
+
+
 def test_every_job_kind_has_a_handler():
     assert set(KINDS) == HANDLED
 
