@@ -1,12 +1,13 @@
 """Which patches can be judged at all, and which fit: decided before a token is paid for (pure).
 
-Nothing is ever clipped: half a patch would be judged as if it were the whole.
+Nothing is ever clipped: half a patch would be judged as if it were the whole. What stands around a diff is no part of it:
+it is left out, and that is said.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from model.diff import fingerprint, parse
+from model.diff import bare, fingerprint, parse
 from model.domain import Coverage, Patch, PatchId
 from model.errors import BadDiff
 from model.grouping import SEATS, Candidate
@@ -36,6 +37,15 @@ class Admitted:
     candidate: Candidate
     text: str
     coverage: Coverage
+    left_out: int = 0
+    """Lines around the diff that are not shown."""
+
+    def noted(self, reason: str) -> str:
+        """What is said of the patch, and before it what was left out."""
+        if not self.left_out:
+            return reason
+        lines = "1 line" if self.left_out == 1 else f"{self.left_out:,} lines"
+        return f"Judged without {lines} of text around the diff. {reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,8 @@ def fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
 def _readable(patch: Patch, rules: Rules) -> Admitted | Refused:
     try:
         files = parse(patch.diff)
-        identity = fingerprint(patch.diff)
+        shown = bare(patch.diff)
+        identity = fingerprint(shown.text)
     except BadDiff as error:
         return Refused(patch.id, f"Not judged: {error}", Coverage(0, 0))
     coverage = Coverage(len(files), sum(not file.is_binary for file in files))
@@ -91,9 +102,8 @@ def _readable(patch: Patch, rules: Rules) -> Admitted | Refused:
     if (edited := sum(file.added + file.removed for file in files)) < rules.edited_lines:
         reason = f"Not judged: the patch edits {edited} lines, and fewer than {rules.edited_lines} tell too little"
         return Refused(patch.id, reason, Coverage(len(files), 0))
-    return Admitted(
-        Candidate(patch.id, identity), safe_patch(patch.diff.strip("\n")).text, coverage
-    )
+    text = safe_patch(shown.text.removesuffix("\n")).text
+    return Admitted(Candidate(patch.id, identity), text, coverage, shown.left_out)
 
 
 def _seated(case: Admitted, size: int, share: int, room: int) -> Admitted | Refused:
@@ -106,5 +116,4 @@ def _seated(case: Admitted, size: int, share: int, room: int) -> Admitted | Refu
         )
     if size <= share:
         return case
-    alone = Candidate(case.candidate.id, case.candidate.fingerprint, solo=True)
-    return Admitted(alone, case.text, case.coverage)
+    return replace(case, candidate=replace(case.candidate, solo=True))

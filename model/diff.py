@@ -5,13 +5,13 @@ Applying a diff to a tree does not live here.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 
 from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchedFile, PatchSet
+from unidiff.patch import Hunk, PatchedFile, PatchSet
 
 from model.errors import BadDiff
 
@@ -26,6 +26,15 @@ _COMBINED = re.compile(r"^@@@+ -", re.MULTILINE)
 _HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
 _MARK = "\x02"
 """Stands before a `b/` inside a path; git writes this character of a path as an escape."""
+_GIT_HEADER = re.compile(r"diff --git [^\t]+ [^\t]+")
+_EXTENDED_HEADER = re.compile(
+    r"(old mode|new mode|new file mode|deleted file mode) \d{6}"
+    r"|((?:dis)?similarity index) \d{1,3}%"
+    r"|(index) [0-9a-f]+\.\.[0-9a-f]+(?: \d{6})?"
+    r"|((?:copy|rename) (?:from|to)) .+"
+    r"|(Binary files) .+ and .+ differ|(GIT binary patch)"
+)
+_NO_NEWLINE = "\\ No newline at end of file"
 _DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTILINE)
 
 
@@ -52,6 +61,16 @@ class FilePatch:
     def is_textual(self) -> bool:
         """There is at least one added or removed line to read."""
         return not self.is_binary and bool(self.added or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class BareDiff:
+    """A diff without the text around it."""
+
+    text: str
+    """File headers and hunks, line for line."""
+    left_out: int
+    """Lines of neither: the head of a mail, a message, a signature, a binary file's data. Blank ones don't count."""
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
@@ -87,6 +106,63 @@ def normalise(text: str) -> str:
 def fingerprint(text: str) -> str:
     """SHA-256 of the normalised diff in hex: equal for equal edits. Raises BadDiff like `parse`."""
     return hashlib.sha256(normalise(text).encode(errors="surrogatepass")).hexdigest()
+
+
+def bare(text: str) -> BareDiff:
+    """The file headers and hunks alone: the hunks to the last character, the headers without a date behind the path.
+
+    Every tool passes over what else a diff holds, so anybody can say anything there. Raises BadDiff like `parse`, and
+    where text stands inside a header, so that nobody could tell whose the hunks after it are.
+    """
+    lines = text.split("\n")
+    hunks = [hunk for file in _parsed(text, contents=True) for hunk in file if _numbers(hunk)]
+    starts = [(hunk[0].diff_line_no or 0) - 1 for hunk in hunks]
+    shown = _header_lines(lines, starts)
+    for number in (*starts, *(number for hunk in hunks for number in _numbers(hunk))):
+        shown[number] = lines[number - 1]
+        if lines[number : number + 1] and lines[number].rstrip("\r") == _NO_NEWLINE:
+            shown[number + 1] = lines[number]
+    left_out = sum(bool(line.strip()) for at, line in enumerate(lines, 1) if at not in shown)
+    alone = "".join(f"{shown[at]}\n" for at in sorted(shown))
+    if left_out and _textual(alone) != _textual(text):
+        raise BadDiff(
+            "text stands between a file's header and its hunks; "
+            "write the diff again with `git diff`, and do not edit it by hand"
+        )
+    return BareDiff(alone, left_out)
+
+
+def _numbers(hunk: Hunk) -> list[int]:
+    """Where the lines of the file stand in the text, from 1; marks of a missing line end are none."""
+    return [
+        one.diff_line_no for one in hunk if one.diff_line_no and one.line_type in {" ", "+", "-"}
+    ]
+
+
+def _header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
+    """By number from 1: what git writes from `diff --git` on, each sort once, and the two paths above a hunk."""
+    shown: dict[int, str] = {}
+    sorts: set[str] | None = None
+    for number, line in enumerate(lines, 1):
+        extended = _EXTENDED_HEADER.fullmatch(line.rstrip("\r"))
+        if header := _GIT_HEADER.match(line):
+            sorts = set()
+            shown[number] = header[0]
+        elif extended and sorts is not None and extended[extended.lastindex or 0] not in sorts:
+            sorts.add(extended[extended.lastindex or 0])
+            shown[number] = line
+        else:
+            sorts = None
+    above = ["", "", *lines]
+    for start in starts:
+        old, new = above[start - 1 : start + 1]
+        if old.startswith("--- ") and new.startswith("+++ "):
+            shown |= {start - 2: old.partition("\t")[0], start - 1: new.partition("\t")[0]}
+    return shown
+
+
+def _textual(text: str) -> list[FilePatch]:
+    return [file for file in parse(text) if file.is_textual]
 
 
 def _parsed(text: str, *, contents: bool) -> PatchSet:

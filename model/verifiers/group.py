@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self
 
@@ -100,6 +100,15 @@ def own_votes(
 ) -> list[Vote]:
     """Those of the earlier votes that were cast on a plan, given as its seeds and seats."""
     return [vote for vote in votes if (vote.seed, vote.seats) in plan]
+
+
+def noted(case: Admitted | Refused, verdict: PatchVerdict) -> PatchVerdict:
+    """The verdict on a patch, which says what of its text was left out."""
+    return (
+        verdict
+        if isinstance(case, Refused)
+        else replace(verdict, reason=case.noted(verdict.reason))
+    )
 
 
 def by_id(verdict: GroupVerdict) -> dict[PatchId, PatchVerdict]:

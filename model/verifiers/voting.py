@@ -29,6 +29,7 @@ from model.verifiers.group import (
     KeepGoing,
     OnVote,
     mixed_fingerprint,
+    noted,
     own_votes,
     seed_of,
 )
@@ -116,7 +117,7 @@ class VotingVerifier:
         new = self._poll(run, group, waiting, own, on_vote)
         cast = (*own, *new)
         return GroupVerdict(
-            patches=tuple(self._verdict(case, group, cast) for case in group.cases),
+            patches=tuple(noted(case, self._verdict(case, group, cast)) for case in group.cases),
             engine=self.engine,
             votes=(*earlier, *new),
             asked=len(earlier) + len(new),

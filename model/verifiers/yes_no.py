@@ -22,7 +22,7 @@ from model.prompts import Template
 from model.prompts.untrusted import safe_patch
 from model.protocols import Completion, Engine, Request, Token
 from model.verifiers.ballots import Run
-from model.verifiers.group import Desk, Group, KeepGoing, OnVote, mixed_fingerprint, seed_of
+from model.verifiers.group import Desk, Group, KeepGoing, OnVote, mixed_fingerprint, noted, seed_of
 from model.verifiers.voting import Judging, for_twin, refused
 from model.votes import ENGINE_FAILED
 from model.yes_or_no import belief, locate
@@ -101,7 +101,9 @@ class YesNoVerifier:
         said = (opinion.vote for opinion in opinions.values())
         cast = (*earlier, *(vote for vote in said if (vote.seed, vote.seats) not in known))
         return GroupVerdict(
-            patches=tuple(self._verdict(case, group, opinions) for case in group.cases),
+            patches=tuple(
+                noted(case, self._verdict(case, group, opinions)) for case in group.cases
+            ),
             engine=self.engine,
             votes=cast,
             asked=len(cast),

@@ -81,6 +81,12 @@ def stored(repository, files):
     return git(repository, "write-tree").decode().strip()
 
 
+def commit(repository, tree, *parents):
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    named = [word for parent in parents for word in ("-p", parent)]
+    return git(repository, *author, "commit-tree", tree, *named, "-m", "x").decode().strip()
+
+
 def numstat(repository, text):
     """By file as git's own reader counts: (added, removed), None for binary ones."""
     fields = git(repository, "apply", "--numstat", "-z", "-", given=text).split(b"\0")[:-1]
@@ -111,12 +117,27 @@ def test_counts_and_paths_are_those_of_git_apply(repository, before, after, rena
         assert {f.path for f in files if f.is_new} <= set(after) - set(before)
         assert {f.path for f in files if f.is_deleted} <= set(before) - set(after)
         assert len(diff.fingerprint(text)) == 64
+        assert diff.parse(diff.bare(text).text) == files
         (case,) = admit([Patch(PatchId("a"), text)], 10**6, len)
         if any(counts and any(counts) for counts in ours.values()):
             assert isinstance(case, Admitted)
         else:
             assert isinstance(case, Refused)
             assert case.reason.startswith("Not judged: the patch ")
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(before=TREES, after=TREES)
+def test_a_diff_that_git_mails_is_shown_as_the_diff_alone(repository, before, after):
+    one, two = stored(repository, before), stored(repository, after)
+    alone = git(repository, "diff", "--binary", "-M", one, two).decode(errors="replace")
+    root = commit(repository, one)
+    mail = git(repository, "format-patch", "-1", "--stdout", "-M", commit(repository, two, root))
+    shown = diff.bare(mail.decode(errors="replace"))
+    assert shown.text == diff.bare(alone).text
+    assert shown.left_out > 5 or one == two
 
 
 def test_twenty_thousand_lines_are_read_whole(repository):
@@ -132,14 +153,8 @@ def test_a_combined_diff_that_git_made_is_refused(repository):
         stored(repository, {"a.py": (text, False)})
         for text in (b"a\nb\nc\n", b"1\nb\nc\n", b"a\nb\n3\n", b"one\nb\nthree\n")
     )
-    author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-
-    def commit(tree, *parents):
-        named = [word for parent in parents for word in ("-p", parent)]
-        return git(repository, *author, "commit-tree", tree, *named, "-m", "x").decode().strip()
-
-    root = commit(base)
-    merge = commit(merged, commit(one, root), commit(two, root))
+    root = commit(repository, base)
+    merge = commit(repository, merged, commit(repository, one, root), commit(repository, two, root))
     text = git(repository, "diff-tree", "-p", "--cc", merge).decode()
     with pytest.raises(BadDiff, match="belongs to a combined diff of a merge"):
         diff.parse(text.partition("\n")[2])

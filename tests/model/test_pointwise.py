@@ -1,7 +1,7 @@
 """Pointwise: the group's prompt with one patch in it, and votes that are not taken for the group's."""
 
 from model import prompts
-from model.domain import Issue, Verdict, VoteCount
+from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import Line
 from model.verifiers.pointwise import PointwiseVerifier
 from model.verifiers.r4p import R4PVerifier
@@ -44,3 +44,13 @@ def test_it_uses_the_words_of_the_group_and_not_its_votes():
     verdict = alone.verify(ISSUE, [A], votes=1, earlier=earlier)
     assert verdict.patches[0].votes == VoteCount(incorrect=1)
     assert verdict.votes[:2] == earlier
+
+
+def test_lines_around_a_diff_are_not_shown_and_that_is_said():
+    mail = Patch(PatchId("mail"), f"From: A Maintainer\n\n{A.diff}")
+    engine = Recording(Line(box_containing=("solution",), repeat=True))
+    verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [mail], votes=1)
+    assert "Maintainer" not in str(engine.requests)
+    assert verdict.patches[0].reason.startswith(
+        "Judged without 1 line of text around the diff. 1 of 1"
+    )

@@ -114,6 +114,17 @@ def test_equal_edits_share_an_answer():
     assert verdict.patches[1].reason == "The same edit as a. The model gives YES 89% against NO"
 
 
+def test_lines_around_a_diff_are_not_shown_and_that_is_said():
+    mail = Patch(PatchId("mail"), f"From: A Maintainer\n\n{A.diff}-- \n2.39.5\n")
+    engine = Weighing({"solution": YES})
+    verdict = verifier(engine).verify(ISSUE, [A, mail], votes=1)
+    assert not [one for one in engine.requests if "Maintainer" in str(one.messages)]
+    assert [one.reason for one in verdict.patches] == [
+        "The model gives YES 89% against NO",
+        "Judged without 3 lines of text around the diff. The same edit as a. The model gives YES 89% against NO",
+    ]
+
+
 def told(name, trajectory, text="solution"):
     return Patch(PatchId(name), diff_of(text), trajectory)
 
