@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from model.calibration import Calibrator, History, to_json
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
-from model.evaluation.columns import Floats, columns
+from model.evaluation.columns import Floats, Indices, columns
 from model.evaluation.judged import JudgedGroup
 from model.evaluation.metrics import METRICS
 from model.thresholds import Thresholds
@@ -35,7 +35,7 @@ from training.evidence import (
     without_votes,
 )
 from training.recipes import Recipe
-from training.reliability import diagram, draw, wilson
+from training.reliability import diagram, draw, effective, wilson
 
 Mask = NDArray[np.bool_]
 
@@ -105,14 +105,13 @@ def thresholds(probabilities: Floats, of: Sequence[Row], targets: Targets) -> Th
     Correct is claimed only above a half, incorrect only below; a side that can't meet its target claims nothing.
     """
     labels = np.asarray([row.correct for row in of], dtype=np.float64)
-    counts = recipes.weights(of)
     falling = np.unique(probabilities[probabilities > 0.5])[::-1]
     rising = np.unique(probabilities[probabilities < 0.5])
     accepted = ((bound, probabilities >= bound) for bound in falling)
     rejected = ((bound, probabilities <= bound) for bound in rising)
     return Thresholds(
-        _furthest(accepted, labels, counts, targets.accept),
-        _furthest(rejected, 1 - labels, counts, targets.reject),
+        _furthest(accepted, labels, of, targets.accept),
+        _furthest(rejected, 1 - labels, of, targets.reject),
     )
 
 
@@ -128,17 +127,22 @@ def _held_out_thresholds(
 
 
 def _furthest(
-    claims: Iterable[tuple[float, Mask]], true: Floats, counts: Floats, target: float
+    claims: Iterable[tuple[float, Mask]], true: Floats, of: Sequence[Row], target: float
 ) -> float | None:
     """The last bound, from the surest on, whose claims are true often enough."""
+    counts, issues = recipes.weights(of), _issues(of)
     reached = None
     for bound, claimed in claims:
-        if (
-            wilson(float(true[claimed] @ counts[claimed]), float(counts[claimed].sum()))[0]
-            >= target
-        ):
+        share = float(np.average(true[claimed], weights=counts[claimed]))
+        trials = effective(counts[claimed], issues[claimed])
+        if wilson(share * trials, trials)[0] >= target:
             reached = float(bound)
     return reached
+
+
+def _issues(of: Sequence[Row]) -> Indices:
+    """The number of each row's issue."""
+    return np.unique([row.issue for row in of], return_inverse=True)[1]
 
 
 def _history(rows: Iterable[Row]) -> History:
@@ -192,7 +196,7 @@ def report(of: Sequence[Case], fitted: Fit, targets: Targets) -> dict[str, Any]:
     claims = ("claimed", "claimed_accuracy", "precision")
     measured = {name: METRICS[name] for name in (*shown, *claims)}
     found = bootstrap.estimates(columns(judged), bootstrap.issues(judged), measured)
-    labels = np.asarray([row.correct for row in rows(of)], dtype=np.float64)
+    labels, issues = _truths(of)
     return known | {
         "recipe": fitted.recipe and fitted.recipe.name,
         "held_out_brier": fitted.briers,
@@ -200,7 +204,7 @@ def report(of: Sequence[Case], fitted: Fit, targets: Targets) -> dict[str, Any]:
         "thresholds": asdict(calibrator.thresholds),
         "held_out": {name: asdict(one) for name, one in found.items()},
         "gain_over": gains(of, fitted, targets),
-        "reliability": [asdict(one) for one in diagram(fitted.held_out, labels)],
+        "reliability": [asdict(one) for one in diagram(fitted.held_out, labels, issues)],
     }
 
 
@@ -226,11 +230,18 @@ def main(
     said = report(of, fitted, targets)
     sys.stdout.write(json.dumps(said, indent=2) + "\n")
     if png and fitted.briers:
-        labels = np.asarray([row.correct for row in rows(of)], dtype=np.float64)
         try:
-            draw(diagram(fitted.held_out, labels), "Reliability on held-out issues", png)
+            bins = diagram(fitted.held_out, *_truths(of))
+            draw(bins, "Reliability on held-out issues", png)
         except ImportError:
             _stop("the diagram needs matplotlib: install it, or leave out --png")
+
+
+def _truths(of: Sequence[Case]) -> tuple[Floats, Indices]:
+    """Of each patch, whether it is correct, and the number of its issue."""
+    told = rows(of)
+    labels = np.asarray([row.correct for row in told], dtype=np.float64)
+    return labels, _issues(told)
 
 
 def _stop(message: str) -> NoReturn:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.evaluation.columns import Floats
+from model.evaluation.columns import Floats, Indices
 from model.evaluation.metrics import equal_mass
 
 
@@ -21,15 +21,15 @@ class Bin:
     """Share that is correct."""
     low: float
     high: float
-    """Its 95 % Wilson interval."""
+    """Its 95 % Wilson interval, by what the patches are worth: see `effective`."""
 
 
-def diagram(beliefs: Floats, labels: Floats) -> list[Bin]:
+def diagram(beliefs: Floats, labels: Floats, issues: Indices) -> list[Bin]:
     """Bins of equal mass, beliefs ascending; patches without a belief (NaN) are left out."""
     told = ~np.isnan(beliefs)
-    known, truths = beliefs[told], labels[told]
-    bins = equal_mass(known)
-    return [_bin(known[bins == one], truths[bins == one]) for one in np.unique(bins)]
+    known = beliefs[told], labels[told], issues[told]
+    bins = equal_mass(known[0])
+    return [_bin(*(column[bins == one] for column in known)) for one in np.unique(bins)]
 
 
 def draw(bins: Sequence[Bin], title: str, path: Path) -> None:
@@ -55,6 +55,16 @@ def draw(bins: Sequence[Bin], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
+def effective(weights: Floats, issues: Indices) -> float:
+    """How many independent trials these are, if those of one issue stand and fall together.
+
+    Kish's effective sample size (Survey Sampling, 1965) with issues as units; 0 for none. On the safe side: patches
+    of an issue are alike, not the same.
+    """
+    units = np.bincount(issues, weights=weights) if len(issues) else weights
+    return float(units.sum() ** 2 / (units**2).sum()) if units.any() else 0.0
+
+
 def wilson(successes: float, trials: float) -> tuple[float, float]:
     """The 95 % Wilson interval of a share; 0 to 1 without trials."""
     if not trials:
@@ -67,6 +77,7 @@ def wilson(successes: float, trials: float) -> tuple[float, float]:
     return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
 
 
-def _bin(beliefs: Floats, labels: Floats) -> Bin:
-    low, high = wilson(float(labels.sum()), len(labels))
+def _bin(beliefs: Floats, labels: Floats, issues: Indices) -> Bin:
+    trials = effective(np.ones(len(labels)), issues)
+    low, high = wilson(float(labels.mean()) * trials, trials)
     return Bin(len(labels), float(beliefs.mean()), float(labels.mean()), low, high)

@@ -30,7 +30,7 @@ from training.calibrate import (
     thresholds,
 )
 from training.evidence import Row, cases, rows
-from training.reliability import diagram, wilson
+from training.reliability import diagram, effective, wilson
 
 app = Typer()
 app.command()(main)
@@ -67,7 +67,10 @@ def test_held_out_probabilities_come_true_where_raw_scores_do_not():
     raw = np.asarray([row.evidence.score for row in told])
     fitted = fit(told, fitted_at="now")
     assert np.mean((fitted.held_out - labels) ** 2) < np.mean((raw - labels) ** 2) - 0.03
-    gaps = [abs(one.belief - one.correct) for one in diagram(fitted.held_out, labels)]
+    gaps = [
+        abs(one.belief - one.correct)
+        for one in diagram(fitted.held_out, labels, np.arange(len(labels)))
+    ]
     assert np.mean(gaps) < 0.06
     assert fitted.calibrator.probability(Evidence(score=0.5, valid=10)) == pytest.approx(
         0.5, abs=0.06
@@ -174,10 +177,25 @@ def test_wilson_is_the_textbooks():
     assert wilson(5, 5)[1] == 1.0
 
 
+def test_patches_of_one_issue_are_no_more_than_one_trial():
+    assert effective(np.ones(12), np.arange(12)) == 12
+    assert effective(np.ones(12), np.repeat([0, 1, 2], 4)) == 3
+    assert effective(np.asarray([1.0, 1.0, 2.0]), np.asarray([0, 1, 2])) == pytest.approx(16 / 6)
+    assert effective(np.ones(0), np.arange(0)) == 0
+    beliefs, issues = np.full(20, 0.9), np.arange(20)
+    rows_of_four = [Row(Evidence(), True, str(at // 4)) for at in range(80)]
+    alone = [Row(Evidence(), True, str(at)) for at in range(80)]
+    believed = np.full(80, 0.9)
+    assert thresholds(believed, alone, Targets(accept=0.9)).correct == 0.9
+    assert thresholds(believed, rows_of_four, Targets(accept=0.9)).correct is None
+    wide, narrow = (diagram(beliefs, np.ones(20), of)[0].low for of in (issues // 4, issues))
+    assert wide < narrow
+
+
 def test_the_diagram_counts_every_patch_that_has_a_belief():
     beliefs = np.asarray([0.1] * 6 + [0.8] * 4 + [np.nan])
     labels = np.asarray([0.0] * 6 + [1, 1, 1, 0] + [1])
-    low, high = diagram(beliefs, labels)
+    low, high = diagram(beliefs, labels, np.arange(11))
     assert (low.patches, low.belief, low.correct) == (6, pytest.approx(0.1), 0.0)
     assert (high.patches, high.correct) == (4, 0.75)
     assert high.low < 0.75 < high.high
