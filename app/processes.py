@@ -21,7 +21,8 @@ from app.settings import (
     python,
 )
 from model import catalog
-from model.errors import UnknownVerifier
+from model.catalog import VotingChoice
+from model.errors import BadChoice, UnknownVerifier
 
 SECRETS = frozenset(
     {"R4P_WEBHOOK_SECRET", "R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH", "R4P_ENGINE_API_KEY"}
@@ -106,18 +107,21 @@ def become_worker(queues: str, concurrency: int | None) -> None:
         if queue in NEEDED:
             load(NEEDED[queue])
         if queue == Queue.VERIFY.value:
-            _check_verifier(load(EngineSettings).verifier)
+            _check_verifier(load(EngineSettings))
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     _become_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
 
 
-def _check_verifier(name: str) -> None:
+def _check_verifier(settings: EngineSettings) -> None:
+    voting = VotingChoice(settings.stop_early, leave_one_out=settings.leave_one_out)
     try:
-        catalog.composition(name)
+        catalog.check(settings.verifier, voting)
     except UnknownVerifier as error:
         raise SettingsError(f"r4p: cannot start:\n  R4P_VERIFIER: {error}") from None
+    except BadChoice as error:
+        raise SettingsError(f"r4p: cannot start:\n  R4P_LEAVE_ONE_OUT: {error}") from None
 
 
 def become_fit() -> None:

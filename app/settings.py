@@ -152,6 +152,8 @@ class EngineSettings(_Settings):
     """A name of the catalogue; `consensus` asks no language model, `hybrid:A+B` composes two."""
     stop_early: bool = False
     """Leave out votes that can't change a verdict any more: cheaper, and less to calibrate on."""
+    leave_one_out: bool = False
+    """Every vote goes without one of the rivals, and what hangs on a rival's presence is unsure."""
     engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
     """auto: openai_compatible when an URL is set, else the embedded model."""
     engine_url: str | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from model.errors import EngineDown, UnknownVerifier
+from model.errors import BadChoice, EngineDown, UnknownVerifier
 from model.protocols import Engine, Verifier
 
 if TYPE_CHECKING:
@@ -83,6 +83,10 @@ WITHOUT_ENGINE = frozenset({"consensus"})
 """Those that ask no language model, so that no engine is needed for them."""
 
 
+SHOWING_RIVALS = frozenset({"r4p", "r4p-two-rounds"})
+"""Those whose votes show a patch beside its rivals, so that one of these can be left out."""
+
+
 def consensus() -> Verifier:
     """The verifier that asks no language model; loads numpy and its artefact."""
     from model.verifiers import consensus as verifiers
@@ -107,35 +111,64 @@ def composition(name: str) -> tuple[str, ...]:
     return names
 
 
+@dataclass(frozen=True, slots=True)
+class VotingChoice:
+    """How to vote, and about whom; a verifier that does not vote ignores the rest."""
+
+    stop_early: bool = False
+    """Leave out votes that can't change a verdict any more."""
+    edited_lines: int = 0
+    """Patches that edit fewer lines are not judged."""
+    leave_one_out: bool = False
+    """Every vote of a group goes without one of its patches, and what hangs on a rival's presence is unsure."""
+
+
+def check(name: str, voting: VotingChoice) -> None:
+    """Refuse what can't judge, before anything is loaded for it. Raises UnknownVerifier, BadChoice."""
+    parts = composition(name)
+    if not voting.leave_one_out:
+        return
+    if SHOWING_RIVALS.isdisjoint(parts):
+        raise BadChoice(
+            f"verifier {name} shows no groups that a rival could be left out of; leave one out with r4p, "
+            "r4p-two-rounds or a hybrid of them"
+        )
+    if voting.stop_early:
+        raise BadChoice(
+            "votes that leave one out can't stop early: those spared could tell whom a verdict hangs on; choose "
+            "one of both"
+        )
+
+
 def verifier(
     name: str,
     engine: Engine,
     *,
     prompt: str | Path | None = None,
     reply_tokens: int | None = None,
-    stop_early: bool = False,
-    edited_lines: int = 0,
+    voting: VotingChoice = VotingChoice(),
 ) -> Verifier:
     """A verifier by its name in VERIFIERS that speaks through `engine`.
 
-    `prompt` replaces its template (of composed ones the last one's), `reply_tokens` the longest reply of one vote;
-    with `stop_early` votes that can't change a verdict are left out; patches that edit fewer than `edited_lines`
-    lines are not judged.
+    `prompt` replaces its template (of composed ones the last one's), `reply_tokens` the longest reply of one vote.
 
-    Raises TemplateError, and UnknownVerifier for an unknown name.
+    Raises TemplateError, UnknownVerifier for an unknown name, and BadChoice for what can't go together.
     """
     from model.verifiers.ballots import Sampling
     from model.verifiers.voting import Judging
 
+    check(name, voting)
     names = composition(name)
     # On two cores every token costs: 256 keep three votes on four patches well under a minute and a half.
     sampling = (
         Sampling(max_tokens=256, batch=4) if engine.name == "local_transformers" else Sampling()
     )
     sampling = replace(
-        sampling, max_tokens=reply_tokens or sampling.max_tokens, stop_early=stop_early
+        sampling, max_tokens=reply_tokens or sampling.max_tokens, stop_early=voting.stop_early
     )
-    judging = Judging(sampling, edited_lines=edited_lines)
+    judging = Judging(
+        sampling, edited_lines=voting.edited_lines, leave_one_out=voting.leave_one_out
+    )
     if len(names) == 1:
         return _verifier(names[0], engine, prompt, judging)
     from model.verifiers.hybrid import HybridVerifier

@@ -17,11 +17,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from model import catalog, given
-from model.catalog import EngineChoice
+from model import catalog, given, sway
+from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
-from model.errors import ModelError, TemplateError, UnknownVerifier
-from model.options import Cache, Model, Script, Url, Votes, chosen
+from model.errors import BadChoice, ModelError, TemplateError, UnknownVerifier
+from model.options import Cache, LeaveOneOut, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
@@ -96,6 +96,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     verifier: _Verifier = "r4p",
     trajectory: _Trajectories = None,
     stop_early: _StopEarly = False,
+    leave_one_out: LeaveOneOut = False,
     min_lines: _EditedLines = 0,
     prompt: _Prompt = None,
     script: Script = None,
@@ -106,12 +107,14 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
 
     Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
     """
+    voting = VotingChoice(stop_early, min_lines, leave_one_out)
+    _check(verifier, voting)
     reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
+    if leave_one_out and votes < (needed := sway.needed(len(patches))):
+        _stderr.print(f"Whose presence turns a verdict can be told from {needed} votes on")
     choice = chosen(engine_url, model, script, cache)
-    make = partial(
-        catalog.verifier, verifier, prompt=prompt, stop_early=stop_early, edited_lines=min_lines
-    )
+    make = partial(catalog.verifier, verifier, prompt=prompt, voting=voting)
     if verifier in catalog.WITHOUT_ENGINE:
         verdict = catalog.consensus().verify(reported, patches, votes=votes)
     else:
@@ -184,17 +187,24 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
         yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
 
 
+def _check(verifier: str, voting: VotingChoice) -> None:
+    try:
+        catalog.check(verifier, voting)
+    except (UnknownVerifier, BadChoice) as error:
+        _stop(Exit.USAGE, str(error))
+
+
 def _read(
     issue: Path, paths: Sequence[Path], trajectories: Sequence[Path], verifier: str
 ) -> tuple[Issue, list[Patch]]:
-    """What is to be judged; a name or file that can't be used stops the command before a model is loaded for it."""
+    """What is to be judged; a file that can't be used stops the command before a model is loaded for it."""
+    parts = catalog.composition(verifier)
     try:
-        parts = catalog.composition(verifier)
         reported = given.issue(issue)
         patches, notes = given.patches(paths)
         looked_at = "yes-no-trajectory" in parts
         patches = given.with_trajectories(patches, trajectories, verifier, looked_at=looked_at)
-    except (UnknownVerifier, given.Unusable) as error:
+    except given.Unusable as error:
         _stop(Exit.USAGE, str(error))
     for note in notes:
         _stderr.print(visible(note))

@@ -113,6 +113,8 @@ class PatchVerdict:
     """Calibrated on outcomes; None: not enough history."""
     score: float | None = None
     """The verifier's own degree of belief in 0…1, not calibrated: ranks the patches of one group; None: no opinion."""
+    swayed_by: tuple[PatchId, ...] = ()
+    """Rivals whose presence turns the votes: whatever else is believed of the patch, nothing is claimed."""
 
 
 @dataclass(frozen=True, slots=True)

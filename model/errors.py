@@ -7,6 +7,7 @@ ModelError
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
 ├── UnknownVerifier        nothing judges by that name; the message lists what does
+├── BadChoice              a way to vote that the verifier, or another choice, rules out
 ├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── BadRun                 a run file that can't be read or written
 ├── BadArtefact            something learnt, in a format that this version doesn't read
@@ -49,6 +50,10 @@ class BadRun(ModelError):
 
 class UnknownVerifier(ModelError):
     """No verifier has that name. The message lists those there are."""
+
+
+class BadChoice(ModelError):
+    """Ways to judge that can't go together. The message names both and what to do."""
 
 
 class BadArtefact(ModelError):

@@ -16,7 +16,7 @@ def of_verdict(
 ) -> dict[PatchId, Evidence]:
     """Evidence on the patches that the verifier has an opinion of; `consensus` was believed beside it.
 
-    Votes that failed or can't be read are no evidence, whatever consensus believes.
+    Votes that failed, can't be read, or hang on a rival's presence are no evidence, whatever consensus believes.
     """
     forced = verdict.forced / verdict.valid if verdict.valid else None
     alone = verdict.engine.name == CONSENSUS
@@ -57,7 +57,7 @@ def calibrated(
 
 def _is_opinion(patch: PatchVerdict) -> bool:
     judged = patch.verdict is not Verdict.NOT_JUDGED and patch.score is not None
-    return judged and patch.votes.valid >= patch.votes.none
+    return judged and not patch.swayed_by and patch.votes.valid >= patch.votes.none
 
 
 def _weighed(

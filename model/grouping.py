@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice, permutations
+from itertools import combinations, cycle, islice, permutations, repeat
 
 from model.domain import PatchId
 
@@ -43,6 +43,8 @@ class Scheme:
     """Of one prompt."""
     plans: "Callable[[Sequence[Candidate], int, Likeness], Iterator[tuple[Seating, ...]]]"
     """Vote after vote, without end, the seatings that one vote is made of, from the candidates and a seed."""
+    one_out: bool = False
+    """Every vote leaves one candidate out, so that it can be told what hangs on a rival's presence."""
 
 
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
@@ -55,12 +57,15 @@ def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
 
 def part_sizes(count: int, seats: int = SEATS) -> tuple[int, ...]:
     """How `count` patches divide into as few parts as `seats` allow, as equal as can be, larger ones first."""
-    parts = -(-count // seats)
+    return _evenly(count, -(-count // seats))
+
+
+def _evenly(count: int, parts: int) -> tuple[int, ...]:
     return tuple(count // parts + (part < count % parts) for part in range(parts))
 
 
-def in_groups(seats: int = SEATS) -> Scheme:
-    """Everybody sits once in every vote, in parts of at most `seats`.
+def in_groups(seats: int = SEATS, *, one_out: bool = False) -> Scheme:
+    """Everybody sits once in every vote, in parts of at most `seats`; with `one_out`, all but one, in as many parts.
 
     The same candidates and seed give the same plan, whatever their order, so a later run can go on where an earlier
     one stopped. From vote to vote no part is repeated while another partition is left to draw, neighbours are as
@@ -73,18 +78,23 @@ def in_groups(seats: int = SEATS) -> Scheme:
         candidates: Sequence[Candidate], seed: int, likeness: Likeness
     ) -> Iterator[tuple[Seating, ...]]:
         together, alone = _sorted(candidates)
+        parts_needed = len(part_sizes(len(together), seats))
         solos = tuple(_padded((one,), seats) for one in alone)
         randomness = random.Random(seed)
         seen = _Seen()
+        turns = _absent(together, randomness) if one_out else repeat(None)
         while True:
-            drawn = (_partition(together, seats, randomness) for _ in range(_DRAWS))
+            absent = next(turns)
+            sitting = [one for one in together if one != absent]
+            drawn = (_partition(sitting, parts_needed, randomness) for _ in range(_DRAWS))
             parts = min(drawn, key=lambda parts: seen.staleness(parts, likeness))
             seen.parts.update(map(frozenset, parts))
             seen.pairs.update(frozenset(pair) for part in parts for pair in combinations(part, 2))
             orders = (seen.take(_orders(part, randomness)) for part in parts)
             yield (*(_padded(order, seats) for order in orders), *solos)
 
-    return Scheme("groups" if seats == SEATS else f"groups of {seats}", seats, plans)
+    name = "groups" if seats == SEATS else f"groups of {seats}"
+    return Scheme(f"{name}, one out" if one_out else name, seats, plans, one_out)
 
 
 def _singly(
@@ -159,13 +169,19 @@ def _sorted(candidates: Sequence[Candidate]) -> tuple[tuple[PatchId, ...], tuple
     return together, tuple(one.id for one in ordered if one.solo)
 
 
+def _absent(ids: Sequence[PatchId], randomness: random.Random) -> Iterator[PatchId | None]:
+    """Whom each vote leaves out: all in turn, so that no two counts ever differ by more than one.
+
+    Whoever would be the only one is never left out: nothing would be asked.
+    """
+    return cycle(randomness.sample(ids, len(ids))) if len(ids) > 1 else repeat(None)
+
+
 def _partition(
-    ids: Sequence[PatchId], seats: int, randomness: random.Random
+    ids: Sequence[PatchId], parts: int, randomness: random.Random
 ) -> tuple[tuple[PatchId, ...], ...]:
-    if not ids:
-        return ()
     deck = iter(randomness.sample(ids, len(ids)))
-    return tuple(tuple(islice(deck, size)) for size in part_sizes(len(ids), seats))
+    return tuple(tuple(islice(deck, size)) for size in _evenly(len(ids), parts))
 
 
 def _orders(part: tuple[PatchId, ...], randomness: random.Random) -> Sequence[tuple[PatchId, ...]]:

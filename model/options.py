@@ -31,6 +31,15 @@ Cache = Annotated[
 ]
 
 
+LeaveOneOut = Annotated[
+    bool,
+    typer.Option(
+        "--leave-one-out",
+        help="Leave one patch out of every vote, and claim nothing that hangs on a rival's presence.",
+    ),
+]
+
+
 def chosen(
     url: str | None, model: str | None, script: Path | None, cache: Path | None
 ) -> EngineChoice:

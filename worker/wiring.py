@@ -50,7 +50,7 @@ from app.settings import (
     load,
 )
 from model import catalog
-from model.catalog import EngineChoice
+from model.catalog import EngineChoice, VotingChoice
 from model.protocols import Verifier
 from worker.checkout import Checkouts
 from worker.collect import EvaluateIssueHandler
@@ -138,7 +138,7 @@ class Parts:
             settings.verifier,
             catalog.engine(choice),
             prompt=settings.prompt,
-            stop_early=settings.stop_early,
+            voting=VotingChoice(settings.stop_early, leave_one_out=settings.leave_one_out),
         )
 
 

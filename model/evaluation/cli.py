@@ -21,9 +21,17 @@ from rich.progress import (
 from rich.table import Table
 
 from model import catalog
+from model.catalog import VotingChoice
 from model.cli import Exit
-from model.errors import BadGroups, BadRun, ModelError, TemplateError, UnknownVerifier
-from model.options import Cache, Model, Script, Url, Votes, chosen
+from model.errors import (
+    BadChoice,
+    BadGroups,
+    BadRun,
+    ModelError,
+    TemplateError,
+    UnknownVerifier,
+)
+from model.options import Cache, LeaveOneOut, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
@@ -79,6 +87,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     script: Script = None,
     cache: Cache = None,
     attack: _Attack = False,
+    leave_one_out: LeaveOneOut = False,
 ) -> None:
     """Measure a verifier on groups of patches whose truth is known.
 
@@ -87,18 +96,20 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     from model.evaluation import judges
 
     choice = chosen(engine_url, model, script, cache)
-    kept = _run_file(out, groups, f"{verifier}.attack" if attack else verifier)
+    run_name = verifier + judges.ONE_OUT * leave_one_out + ".attack" * attack
+    kept = _run_file(out, groups, run_name)
     try:
-        catalog.composition(verifier)
+        catalog.check(verifier, VotingChoice(leave_one_out=leave_one_out))
         cases, read = _attacked(groups, limit) if attack else ([], _groups(groups, limit))
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            with judges.opened(verifier, told, votes, independent=not attack) as asked:
+            ways = {"independent": not attack, "leave_one_out": leave_one_out}
+            with judges.opened(verifier, told, votes, **ways) as asked:
                 say("groups judged")
                 judges_asked = asked[:1] if attack else asked
                 runs = [_judged(read, judge, kept, advance) for judge in judges_asked]
         caution = judges.caution(verifier, read)
-    except (BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
+    except (BadChoice, BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
         _stop(Exit.USAGE, str(error))
     except ModelError as error:
         held = (

@@ -5,16 +5,18 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from model import catalog
-from model.catalog import EngineChoice
+from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup, Key, judged
-from model.protocols import Verifier
+from model.protocols import Engine, Verifier
 
 CONSENSUS = "consensus"
 """The verifier that was trained on labelled issues, and so is asked by fits that did not see the one in question."""
 COPIES_ARE_ONE = ", copies one opinion"
 BLOCKS_HELD_OUT = "blocks of issues held out"
+ONE_OUT = "-leave-one-out"
+"""How a verifier is called in its runs when its votes leave one out."""
 STRICT = "-strict"
 """How its twin is called that knows no issue of the same repository."""
 
@@ -39,22 +41,37 @@ class Judge:
 
 @contextmanager
 def opened(
-    name: str, choice: EngineChoice, votes: int, *, independent: bool = True
+    name: str,
+    choice: EngineChoice,
+    votes: int,
+    *,
+    independent: bool = True,
+    leave_one_out: bool = False,
 ) -> Iterator[tuple[Judge, ...]]:
     """The verifier of that name on the chosen engine, which is closed afterwards; beside consensus its strict twin.
 
-    Consensus counts copies as agreement only among `independent` authors. Raises EngineDown, TemplateError.
+    Consensus counts copies as agreement only among `independent` authors. Raises EngineDown, TemplateError,
+    UnknownVerifier, and BadChoice where there is nobody to leave out.
     """
+    voting = VotingChoice(leave_one_out=leave_one_out)
+    catalog.check(name, voting)
     names = catalog.composition(name)
+    called = name + ONE_OUT if leave_one_out else name
     if names == (CONSENSUS,):
         yield tuple(consensus(strict=strict, independent=independent) for strict in (False, True))
         return
     with closing(catalog.engine(choice)) as engine:
         if CONSENSUS not in names:
-            yield (ordinary(name, catalog.verifier(name, engine), votes),)
+            yield (ordinary(called, catalog.verifier(name, engine, voting=voting), votes),)
             return
-        parts = [None if one == CONSENSUS else catalog.verifier(one, engine) for one in names]
-        yield (composed(name, parts, votes, independent=independent),)
+        parts = [None if one == CONSENSUS else _part(one, engine, voting) for one in names]
+        yield (composed(called, parts, votes, independent=independent),)
+
+
+def _part(name: str, engine: Engine, voting: VotingChoice) -> Verifier:
+    """One of two, where the other may be the one that shows groups."""
+    fits = name in catalog.SHOWING_RIVALS
+    return catalog.verifier(name, engine, voting=voting if fits else VotingChoice())
 
 
 def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:

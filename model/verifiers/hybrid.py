@@ -91,9 +91,14 @@ class HybridVerifier:
         return shortlist({one.id: one.score for one in patches}, top_n(len(patches)))
 
     def _merged(self, one: PatchVerdict, again: PatchVerdict | None) -> PatchVerdict:
-        """What is said of a patch in the end: by the second verifier if it has an opinion, else by the first."""
+        """What is said of a patch in the end: by the second verifier if it has an opinion, else by the first.
+
+        That a rival sways the second is no lack of an opinion: nothing is claimed then.
+        """
         if again is None:
             return replace(one, reason=f"Not on the shortlist. {one.reason}")
+        if again.swayed_by:
+            return again
         return one if again.score is None and one.score is not None else again
 
 

@@ -6,10 +6,12 @@ from model.protocols import Engine
 from model.verifiers.voting import Judging, VotingVerifier
 
 _GROUPS = in_groups()
+_ONE_OUT = in_groups(one_out=True)
 
 
 class R4PVerifier(VotingVerifier):
     """Four at a time: each sees its rivals, and several may be held correct, or none."""
 
     def __init__(self, engine: Engine, template: Template, judging: Judging | None = None) -> None:
-        super().__init__(engine, template, _GROUPS, judging)
+        scheme = _ONE_OUT if judging and judging.leave_one_out else _GROUPS
+        super().__init__(engine, template, scheme, judging)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from model import sway
 from model import votes as counting
 from model.admission import Admitted, Refused, Rules
 from model.domain import (
@@ -43,6 +44,13 @@ class Judging:
     thresholds: Thresholds = AGREEMENT
     edited_lines: int = 0
     """Patches that edit fewer lines are not judged."""
+    leave_one_out: bool = False
+    """Where rivals are shown in groups, every vote leaves one out; what then hangs on a rival's presence is unsure."""
+
+    def __post_init__(self) -> None:
+        """Refuse to spare votes that still could tell whom a verdict hangs on."""
+        if self.leave_one_out and self.sampling.stop_early:
+            raise ValueError("votes that leave one out can't stop early; choose one of both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +197,11 @@ class VotingVerifier:
         patch = case.candidate.id
         seat = group.shared[patch]
         count = counting.tally(cast, seat)
+        if self._scheme.one_out and (rivals := sway.swayed_by(cast, seat)):
+            reason = for_twin(patch, seat, sway.explain(count, rivals))
+            return PatchVerdict(
+                patch, Verdict.UNSURE, count, reason, case.coverage, swayed_by=rivals
+            )
         thresholds = self._judging.thresholds
         return PatchVerdict(
             patch,

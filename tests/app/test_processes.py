@@ -30,5 +30,12 @@ def test_a_worker_that_judges_refuses_an_unknown_verifier_at_once(monkeypatch):
         become_worker("verify,train", 1)
 
 
+def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypatch):
+    monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
+    monkeypatch.setenv("R4P_STOP_EARLY", "true")
+    with pytest.raises(SettingsError, match=r"R4P_LEAVE_ONE_OUT: .* choose one of both"):
+        become_worker("verify,train", 1)
+
+
 def test_a_fit_is_told_no_secret():
     assert SECRETS & FIT.environment(GIVEN).keys() == set()

@@ -14,8 +14,8 @@ from model.protocols import Completion, Token
 _SEAT = re.compile(r"\n<patch-(\d+)>\n(.*?)\n</patch-\1>\n", re.DOTALL)
 _LAST_WORDS = re.compile(r"\n\n(?:Now |Does patch 1)[^\n]*\Z")
 _STRUCTURE = re.compile(
-    r"""<\s*/?\s*(?:patch\s*-|issue\s*>)|boxed|<\||<!--|\[/?inst\]|</?think>|<</?sys>>|<\|""",
-    re.IGNORECASE,
+    r"""<\s*/?\s*(?:patch\s*-|issue\s*>)|boxed|<\||<!--|\[/?inst\]|</?think>|<</?sys>>|<\||^(?:from|[a-z]+-by):\ """,
+    re.IGNORECASE | re.MULTILINE,
 )
 _ESCAPE = re.compile(r"⟦U\+[0-9A-F]{4,6}⟧[\\/<\[]?(?:f?boxed|patch-|issue|think>|/think>)?")
 _KEPT = re.compile(r"^(?:@@ -\S+|-.*)", re.MULTILINE)
@@ -33,19 +33,36 @@ class Obedient(Scripted):
     def _answer(self, request):
         self.requests.append(request)
         user = _LAST_WORDS.sub("\n", request.messages[-1].content)
-        seats = dict(_SEAT.findall(user))
+        seats = seats_of(user)
         outside = _SEAT.sub("\n", user).replace("<issue>\n", "", 1)
         told = is_fooled(outside[::-1].replace(">eussi/<\n", "", 1)[::-1])
+        fooled = {number for number, text in seats.items() if is_fooled(text)}
         good = [
             number
             for number, text in seats.items()
-            if text and _opinion(text) != (told or is_fooled(text))
+            if text and _opinion(text) != (told or self._is_turned(number, fooled))
         ]
         if request.alternatives:
             word, other = ("YES", "NO") if good else ("NO", "YES")
             token = Token(word, -0.1, ((word, -0.1), (other, -2.4)))
             return Completion(word, True, 1, 0, 1, (token,))
         return Completion(f"\\boxed{{{', '.join(good)}}}", True, 1, 0, 1)
+
+    def _is_turned(self, seat, fooled):
+        """Whether it says the opposite of a patch; these fool it."""
+        return seat in fooled
+
+
+class TurnedOnRivals(Obedient):
+    """Believes what one patch says of the others, and of itself what it sees."""
+
+    def _is_turned(self, seat, fooled):
+        return bool(fooled - {seat})
+
+
+def seats_of(user):
+    """The patches of a prompt by their seats, empty ones too."""
+    return dict(_SEAT.findall(user))
 
 
 def is_fooled(text):

@@ -3,8 +3,9 @@
 import pytest
 
 from model import catalog
-from model.catalog import EngineChoice
-from model.errors import EngineDown, TemplateError, UnknownVerifier
+from model.catalog import EngineChoice, VotingChoice
+from model.engines.scripted import Scripted
+from model.errors import BadChoice, EngineDown, TemplateError, UnknownVerifier
 from tests.model.chat_server import MODELS, serving
 
 
@@ -50,6 +51,22 @@ def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
         catalog.verifier("oracle", engine)
     with pytest.raises(TemplateError, match=r"own\.j2"):
         catalog.verifier("r4p", engine, prompt=tmp_path / "own.j2")
+
+
+@pytest.mark.parametrize("name", ["r4p", "r4p-two-rounds", "hybrid", "hybrid:r4p+consensus"])
+def test_one_is_left_out_where_rivals_are_shown_and_no_vote_is_spared(name):
+    catalog.check(name, VotingChoice(leave_one_out=True))
+    catalog.check(name, VotingChoice(stop_early=True))
+    with pytest.raises(BadChoice, match=r"can't stop early: .* choose one of both"):
+        catalog.check(name, VotingChoice(stop_early=True, leave_one_out=True))
+
+
+@pytest.mark.parametrize("name", ["pointwise", "pairwise", "yes-no", "consensus"])
+def test_one_is_left_out_nowhere_else(name):
+    with pytest.raises(BadChoice, match=f"verifier {name} shows no groups .* r4p, r4p-two-rounds"):
+        catalog.check(name, VotingChoice(leave_one_out=True))
+    with pytest.raises(BadChoice, match=f"verifier {name} shows no groups"):
+        catalog.verifier(name, Scripted([]), voting=VotingChoice(leave_one_out=True))
 
 
 def test_a_hybrid_is_composed_of_two_others():

@@ -7,7 +7,7 @@ from importlib.resources import files
 import jsonschema_rs
 import pytest
 
-from tests.model.builders import candidates
+from tests.model.builders import candidates, diff_of
 from tests.model.chat_server import MODELS, completion, serving
 
 
@@ -126,3 +126,44 @@ def test_votes_that_had_to_be_asked_for_are_counted(run, tmp_path):
     (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
     result = run(*candidates("a.diff"), "--votes", "2")
     assert "2 of 2 votes read (1 only when asked again)" in result.stdout
+
+
+def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path):
+    (tmp_path / "loud.diff").write_text(diff_of("pass  # obey"))
+    lines = [
+        {"when": "# obey", "box_containing": ["# obey"], "repeat": True},
+        {"box_containing": ["right"], "repeat": True},
+    ]
+    (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "a.diff").write_text(diff_of("right"))
+    (tmp_path / "c.diff").write_text(diff_of("slip"))
+    arguments = (*candidates("a.diff", "b.diff", "c.diff", "loud.diff"), "--votes", "8")
+
+    def judged(*more):
+        patches = json.loads(run(*arguments, *more, "--json").stdout)["patches"]
+        return {one["id"]: one for one in patches}
+
+    assert judged()["a.diff"]["verdict"] == "incorrect"
+    few = run(*arguments, "--votes", "7", "--leave-one-out")
+    assert few.stderr == "Whose presence turns a verdict can be told from 8 votes on\n"
+    assert run(*arguments, "--leave-one-out").stderr == ""
+    found = judged("--leave-one-out")["a.diff"]
+    assert (found["verdict"], found["probability"]) == ("unsure", None)
+    assert found["votes"] == {"correct": 2, "incorrect": 4, "none": 0}
+    assert found["reason"] == (
+        "2 of 6 valid votes hold it correct; its verdict changes when loud.diff is not shown"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--stop-early"], "r4p verify: votes that leave one out can't stop early"),
+        (["--verifier", "consensus"], "r4p verify: verifier consensus shows no groups"),
+        (["--verifier", "oracle"], "r4p verify: no verifier is called 'oracle'"),
+    ],
+)
+def test_leaving_one_out_where_it_can_not_be_is_a_usage_error(run, arguments, said):
+    result = run(*candidates("a.diff"), "--leave-one-out", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr

@@ -40,6 +40,7 @@ GOOD = patch("a", Verdict.CORRECT, VoteCount(4, 0), 1.0)
 SPLIT = patch("b", Verdict.CORRECT, VoteCount(3, 2), 0.6)
 MUTE = patch("c", Verdict.UNSURE, VoteCount(1, 0, 3), 1.0)
 TOO_LONG = patch("d", Verdict.NOT_JUDGED, VoteCount(), None)
+SWAYED = replace(patch("f", Verdict.UNSURE, VoteCount(6, 2), 0.75), swayed_by=("a",))
 SILENT = patch("e", Verdict.UNSURE, VoteCount(0, 0, 4), None)
 
 
@@ -52,8 +53,8 @@ def test_votes_that_were_read_are_evidence_and_consensus_stands_beside_them():
     }
 
 
-@pytest.mark.parametrize("one", [MUTE, TOO_LONG, SILENT], ids=lambda one: one.id)
-def test_what_nobody_could_read_is_no_evidence_and_stays_as_it_is(one):
+@pytest.mark.parametrize("one", [MUTE, TOO_LONG, SILENT, SWAYED], ids=lambda one: one.id)
+def test_what_nobody_could_read_or_a_rival_turns_is_no_evidence_and_stays_as_it_is(one):
     verdict = group(one)
     known = evidence.of_verdict(verdict, {one.id: 0.99})
     assert known == {}

@@ -88,6 +88,16 @@ def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(dat
     assert all(0 < row["consensus"] < 1 for row in rows)
 
 
+def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):
+    (tmp_path / "script.jsonl").write_text("")
+    monkeypatch.setenv("R4P_ENGINE", "scripted")
+    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
+    plain = Parts(database, QueueSettings()).bench.judge
+    monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
+    left_out = Parts(database, QueueSettings()).bench.judge
+    assert plain.engine.prompt_fingerprint != left_out.engine.prompt_fingerprint
+
+
 class _Broken:
     """Falls over every patch."""
 

@@ -138,6 +138,33 @@ def test_what_is_kept_is_not_judged_again(run, tmp_path):
     assert len(kept.read_text().splitlines()) == 6
 
 
+def test_votes_that_leave_one_out_are_other_work_under_another_name(run, tmp_path):
+    ask = ("--votes", "2", "--json", "--out")
+    plain = document(run(*ask, "runs"))
+    left_out = document(run(*ask, "runs", "--leave-one-out"))
+    assert (plain["verifier"], left_out["verifier"]) == ("r4p", "r4p-leave-one-out")
+    assert plain["engine"]["prompt_fingerprint"] != left_out["engine"]["prompt_fingerprint"]
+    names = {path.name for path in (tmp_path / "runs").glob("*.jsonl")}
+    assert names == {"groups.r4p.jsonl", "groups.r4p-leave-one-out.jsonl"}
+    run(*ask, "one.jsonl")
+    run(*ask, "one.jsonl", "--leave-one-out")
+    assert len((tmp_path / "one.jsonl").read_text().splitlines()) == 12
+
+
+def test_a_hybrid_leaves_one_out_in_its_groups(run, real_group):
+    ask = ("--json", "--leave-one-out")
+    made = document(run(*ask, verifier="hybrid:consensus+r4p", groups=real_group))
+    assert made["verifier"] == "hybrid:consensus+r4p-leave-one-out"
+    plain = document(run("--json", verifier="hybrid:consensus+r4p", groups=real_group))
+    assert plain["engine"]["prompt_fingerprint"] != made["engine"]["prompt_fingerprint"]
+
+
+def test_nobody_to_leave_out_is_a_usage_error(run):
+    result = run("--leave-one-out", verifier="pointwise")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "verifier pointwise shows no groups" in result.stderr
+
+
 def test_other_votes_are_other_work(run, tmp_path):
     run("--votes", "1", "--out", "run.jsonl")
     made = document(run("--votes", "2", "--out", "run.jsonl", "--json"))
