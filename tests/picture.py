@@ -25,9 +25,12 @@ table { border-collapse: collapse } th, td { border: 1px solid #d1d9e0; padding:
 code { background: #818b981f; padding: 2px 5px; border-radius: 5px; font-size: 12px } h3 { font-size: 17px }
 blockquote { border-left: 4px solid #d1d9e0; margin: 0 0 10px; padding: 0 14px; color: #59636e }
 .alert { border-left: 4px solid #9a6700; padding: 4px 14px; margin-bottom: 12px } .alert b { color: #9a6700 }
+.alert p { margin: 4px 0 }
 .check { display: flex; gap: 10px; padding: 7px 16px; border-top: 1px solid #d1d9e0 }
+.head + .check { border-top: 0 } .check > :first-child { width: 14px; text-align: center }
 .success { color: #1a7f37 } .neutral, .skipped { color: #59636e } .failure { color: #d1242f }
 """
+HEIGHT = "<script>document.title = document.body.offsetHeight</script>"
 SIGNS = {"success": "✔", "failure": "✘", "neutral": "■", "skipped": "⊘"}
 
 
@@ -51,7 +54,7 @@ def page(result: dict) -> str:
         f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>"
         f"<div class=box><div class=head><b>r4p-bot</b> <code>bot</code> commented</div>"
         f"<div class=body>{body}</div></div>"
-        f"<div class=box><div class=head><b>Checks</b>, one on each pull request</div>{checks}</div>"
+        f"<div class=box><div class=head><b>Checks</b>, one on each pull request</div>{checks}</div>{HEIGHT}"
     )
 
 
@@ -66,8 +69,11 @@ def main(source: Path, target: Path) -> int:
         html.write_text(page(json.loads(source.read_text())))
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         flags += [f"--user-data-dir={scratch}/profile", "--hide-scrollbars"]
-        flags += ["--window-size=900,880", f"--screenshot={target.resolve()}"]
-        subprocess.run([chromium, *flags, html.as_uri()], check=True, capture_output=True)
+        dump = [chromium, *flags, "--window-size=900,900", "--dump-dom", html.as_uri()]
+        shown = subprocess.run(dump, check=True, capture_output=True, text=True).stdout
+        flags += [f"--window-size=900,{re.search(r'<title>(.+?)</title>', shown)[1]}"]
+        draw = [chromium, *flags, f"--screenshot={target.resolve()}", html.as_uri()]
+        subprocess.run(draw, check=True, capture_output=True)
     return 0
 
 
