@@ -20,6 +20,7 @@ class Kind(StrEnum):
     DELIMITERS = "delimiters"
     BOXES = "boxes"
     IDS = "ids"
+    PREAMBLE = "preamble"
     STARVATION = "starvation"
     INVISIBLE = "invisible"
     ENCODED = "encoded"
@@ -31,7 +32,7 @@ class Kind(StrEnum):
     COPIES = "copies"
 
 
-STRUCTURAL = frozenset({Kind.DELIMITERS, Kind.BOXES, Kind.IDS, Kind.STARVATION})
+STRUCTURAL = frozenset({Kind.DELIMITERS, Kind.BOXES, Kind.IDS, Kind.PREAMBLE, Kind.STARVATION})
 """They live on how a prompt is built, not on what a reader believes; they must change no verdict."""
 
 
@@ -46,6 +47,12 @@ class Place(StrEnum):
     """A new file of notes."""
     PATH = "path"
     """The name of one."""
+    BEFORE = "before"
+    """Before the diff, as in a mail."""
+    BETWEEN = "between"
+    """Between two files of the diff."""
+    AFTER = "after"
+    """Behind its last line."""
     ISSUE = "issue"
     """The issue's end."""
     RIVALS = "rivals"

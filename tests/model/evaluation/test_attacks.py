@@ -96,7 +96,7 @@ def test_a_comment_that_nobody_sees_has_a_twin_that_nobody_sees():
 
 def test_a_smaller_limit_takes_a_part_with_every_kind(corpus):
     assert corpus[:40] == attack_cli.attacked(None, 40)
-    assert {case.play.kind for case in corpus[:12]} == set(Kind)
+    assert {case.play.kind for case in corpus[:13]} == set(Kind)
 
 
 def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
@@ -114,6 +114,18 @@ def test_a_patch_that_only_removes_is_copied_with_a_change_all_the_same(corpus):
     made = cases([groups.LabelledGroup("a-1", "a/a", corpus[0].twin.issue, (removes,))])
     (case,) = (one for one in made if one.play.name == "one name changed")
     assert all("+pass  # " in one.patch.diff for one in case.attacked.patches[1:])
+
+
+@pytest.mark.parametrize("place", [Place.BEFORE, Place.BETWEEN, Place.AFTER])
+def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
+    made = [case for case in corpus if case.play.place is place]
+    assert {case.play.kind for case in made} == {Kind.PREAMBLE}
+    for case in made:
+        patches = zip(case.twin.patches, case.attacked.patches, strict=True)
+        (pair,) = ([one.patch.diff for one in two] for two in patches if two[0] != two[1])
+        twin, attacked = map(diff.bare, pair)
+        assert twin == attacked
+        assert twin.left_out
 
 
 @pytest.mark.parametrize("place", [Place.COMMENT, Place.STRING, Place.FILE, Place.PATH])
