@@ -30,7 +30,7 @@ def test_a_rival_that_forges_the_prompts_own_words_is_judged_by_its_edit_and_rep
     (reported,) = [line for line in said.body.splitlines() if line.startswith(f"- #{forger} holds")]
     assert "text that imitates the prompt's own tags" in reported
     assert "a chat model's control markers" in reported
-    assert "an answer written for the model" in reported
+    assert "an answer written for a model" in reported
 
 
 def test_hidden_text_in_the_issue_is_taken_out_and_reported(story):
