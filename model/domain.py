@@ -112,7 +112,9 @@ class PatchVerdict:
     probability: float | None = None
     """Calibrated on outcomes; None: not enough history."""
     score: float | None = None
-    """The verifier's own degree of belief in 0…1, not calibrated: ranks the patches of one group; None: no opinion."""
+    """The verifier's own degree of belief in 0…1, not calibrated; None: no opinion."""
+    rank: float | None = None
+    """What orders the patches of one group where that is not the score, the higher the better; None: by the score."""
     swayed_by: tuple[PatchId, ...] = ()
     """Rivals whose presence turns the votes: whatever else is believed of the patch, nothing is claimed."""
 

@@ -88,11 +88,14 @@ def to_json(
 
 
 def _votes(verdict: GroupVerdict) -> dict[str, Json]:
-    spared: dict[str, Json] = {"spared": verdict.spared} if verdict.spared else {}
-    return {"asked": verdict.asked, "valid": verdict.valid, **spared}
+    more: dict[str, Json] = {"spared": verdict.spared, "forced": verdict.forced}
+    known = {name: count for name, count in more.items() if count}
+    return {"asked": verdict.asked, "valid": verdict.valid, **known}
 
 
 def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
+    beliefs = {"score": patch.score, "rank": patch.rank}
+    known = {name: round(one, 4) for name, one in beliefs.items() if one is not None}
     return {
         "id": patch.id,
         "verdict": patch.verdict.value,
@@ -105,6 +108,7 @@ def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
         "reason": patch.reason,
         "coverage": {"files": patch.coverage.files, "files_seen": patch.coverage.files_seen},
         "head_sha": head_sha,
+        **known,
     }
 
 

@@ -82,7 +82,7 @@ def constant(judged: Sequence[JudgedGroup], belief: float) -> Columns:
             replace(
                 group,
                 patches=tuple(
-                    replace(one, score=belief, probability=None, verdict=verdict)
+                    replace(one, score=belief, probability=None, rank=None, verdict=verdict)
                     for one in group.patches
                 ),
             )
@@ -112,7 +112,7 @@ def rightness(belief: Floats, label: Floats) -> Floats:
 
 
 def _best(patches: Sequence[JudgedPatch]) -> float:
-    return best_at_k([(one.belief, one.resolved) for one in patches], len(patches))
+    return best_at_k([(one.standing, one.resolved) for one in patches], len(patches))
 
 
 _CLAIMS = {

@@ -39,11 +39,18 @@ class JudgedPatch:
     score: float | None
     probability: float | None
     votes: VoteCount
+    rank: float | None = None
+    """What orders it among its rivals where that is not the belief."""
 
     @property
     def belief(self) -> float | None:
         """The probability of being correct, or the uncalibrated score in its stead; None: no opinion."""
         return self.score if self.probability is None else self.probability
+
+    @property
+    def standing(self) -> float | None:
+        """What orders it among its rivals, the higher the better; None: no opinion."""
+        return self.belief if self.rank is None else self.rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class JudgedGroup:
 def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup:
     """Truth and opinion side by side. Raises KeyError when the verdict lacks a patch of the group.
 
-    Where only some opinions are calibrated, as in a hybrid, no probability is kept: scores rank them all.
+    Where only some opinions are calibrated, as in a hybrid, no probability is kept: beliefs are of one kind.
     """
     said = {one.id: one for one in verdict.patches}
     calibrated = all(
@@ -99,6 +106,7 @@ def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup
                 score=opinion.score,
                 probability=opinion.probability if calibrated else None,
                 votes=opinion.votes,
+                rank=opinion.rank,
             )
         )
     return JudgedGroup(

@@ -26,7 +26,7 @@ def best_at(judged: Sequence[JudgedGroup], count: int) -> float:
 
     The mean over the groups with at least K patches; NaN without any.
     """
-    opinions = [[(one.belief, one.resolved) for one in group.patches] for group in judged]
+    opinions = [[(one.standing, one.resolved) for one in group.patches] for group in judged]
     return _mean(array([best_at_k(each, count) for each in opinions if len(each) >= count]))
 
 

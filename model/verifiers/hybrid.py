@@ -48,7 +48,7 @@ class HybridVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """The verdict of both, `votes` for each; scores rank all patches, those not settled below the settled.
+        """The verdict of both, `votes` for each; ranks order all patches, those not settled below the settled.
 
         Each of the two counts those `earlier` votes that are its own. Raises what they raise.
         """
@@ -66,14 +66,14 @@ class HybridVerifier:
             keep_going=keep_going,
         )
         cast = (*first.votes, *second.votes[len(earlier) :])
-        scores = composed(
+        ranks = composed(
             {one.id: one.score for one in first.patches},
             {one.id: one.score for one in second.patches},
         )
         again = by_id(second)
         return GroupVerdict(
             patches=tuple(
-                replace(self._merged(one, again.get(one.id)), score=scores[one.id])
+                replace(self._merged(one, again.get(one.id)), rank=ranks[one.id])
                 for one in first.patches
             ),
             engine=self.engine,

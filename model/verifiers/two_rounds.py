@@ -66,7 +66,7 @@ class MostLikelyVerifier:
 
 
 class TwoRoundsVerifier(HybridVerifier):
-    """The verdicts of the first round, and scores that put the second round's choice before all others."""
+    """The verdicts of the first round, and ranks that put the second round's choice before all others."""
 
     def __init__(self, groups: Verifier, most_likely: Verifier) -> None:
         super().__init__(groups, most_likely)

@@ -55,7 +55,7 @@ def test_the_better_half_goes_on_and_the_second_verdict_stands():
     assert by_name["3"].votes == VoteCount(correct=2)
     assert by_name["0"].verdict is Verdict.INCORRECT  # though the first gave it 90 %
     assert by_name["7"].reason.startswith("Not on the shortlist. The model gives YES 20%")
-    ranked = sorted(by_name, key=lambda one: by_name[one].score, reverse=True)
+    ranked = sorted(by_name, key=lambda one: by_name[one].rank, reverse=True)
     assert ranked[:4] == ["3", "0", "1", "2"]
     assert (verdict.asked, len(verdict.votes), len(engine.requests)) == (10, 10, 2)
     assert verdict.tokens.prompt > 80
@@ -81,7 +81,8 @@ def test_where_the_second_has_no_opinion_the_first_stands():
     silent = R4PVerifier(Recording(Line(fail="boom", repeat=True)), prompts.load("r4p_group"))
     verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
     assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
-    assert verdict.patches[0].score == pytest.approx(0.91)
+    assert [one.score for one in verdict.patches] == pytest.approx([0.9, 0.1])
+    assert verdict.patches[0].rank > verdict.patches[1].rank
 
 
 def test_where_neither_has_one_nothing_is_claimed():
@@ -134,8 +135,8 @@ class TestsRun:
 def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties():
     tests = TestsRun(n0=0.5, n1=1, n2=1, n3=0.5)
     verdict = HybridVerifier(weighing(**FALLING), tests).verify(ISSUE, EIGHT, votes=1)
-    scores = {one.id: one.score for one in verdict.patches}
-    assert sorted(scores, key=scores.get, reverse=True)[:4] == ["1", "2", "0", "3"]
+    ranks = {one.id: one.rank for one in verdict.patches}
+    assert sorted(ranks, key=ranks.get, reverse=True)[:4] == ["1", "2", "0", "3"]
     assert verdict.patches[1].reason == "100% of the tests pass"
     assert verdict.engine.name == "scripted + pytest"
     assert verdict.patches[5].verdict is Verdict.INCORRECT  # 40 %, by the first alone

@@ -66,7 +66,7 @@ def _curve(series: Series) -> _Curve:
         tuple(large),
         *(
             tuple(_best_at(series, count, belief) for count in counts)
-            for belief in (_belief, _nothing, _truth)
+            for belief in (_standing, _nothing, _truth)
         ),
     )
 
@@ -83,8 +83,8 @@ def _best_at(series: Series, count: int, belief: Callable[[JudgedPatch], float |
     return means(values, np.zeros(len(large), dtype=np.intp), 1, issue)[0]
 
 
-def _belief(patch: JudgedPatch) -> float | None:
-    return patch.belief
+def _standing(patch: JudgedPatch) -> float | None:
+    return patch.standing
 
 
 def _nothing(_patch: JudgedPatch) -> None:
