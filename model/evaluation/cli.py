@@ -57,6 +57,15 @@ _Limit = Annotated[
         "--limit", min=1, help="Judge that many groups (attacks), drawn the same each time."
     ),
 ]
+_Together = Annotated[
+    int,
+    typer.Option(
+        "--together",
+        metavar="N",
+        min=1,
+        help="Groups judged at the same time: faster on a server, slower for each.",
+    ),
+]
 _Out = Annotated[
     Path | None,
     typer.Option(
@@ -79,6 +88,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     verifier: _Verifier,
     groups: _Groups = None,
     limit: _Limit = None,
+    together: _Together = 1,
     votes: Votes = 3,
     engine_url: Url = None,
     model: Model = None,
@@ -107,7 +117,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
             with judges.opened(verifier, told, votes, **ways) as asked:
                 say("groups judged")
                 judges_asked = asked[:1] if attack else asked
-                runs = [_judged(read, judge, kept, advance) for judge in judges_asked]
+                runs = [_judged(read, judge, kept, advance, together) for judge in judges_asked]
         caution = judges.caution(verifier, read)
     except (BadChoice, BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
         _stop(Exit.USAGE, str(error))
@@ -152,11 +162,12 @@ def _judged(
     judge: "Judge",
     kept: Path | None,
     advance: Callable[[int], None],
+    together: int,
 ) -> "list[JudgedGroup]":
     from model.evaluation import run, run_file
 
     with run_file.opened(kept) if kept else nullcontext() as file:
-        return run.run(groups, judge, file, advance)
+        return run.run(groups, judge, file, advance, together=together)
 
 
 @contextmanager

@@ -1,0 +1,64 @@
+"""Groups judged at the same time are kept in order, and what came before a failure stays."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from model.errors import EngineDown
+from model.evaluation import run_file
+from model.evaluation.groups import read
+from model.evaluation.run import run
+from tests.model.evaluation.builders import judged_group, lines, row
+
+NAMES = [f"octo__app-{at}" for at in range(8)]
+KEY = judged_group("any", (1, True)).key
+
+
+class Uneven:
+    """The earlier a group, the longer it takes; from `dies` on the engine is dead."""
+
+    def __init__(self, dies=99):
+        self.dies, self.running, self.most = dies, 0, 0
+
+    def key(self, group):
+        return replace(KEY, group=group.id)
+
+    def judge(self, group):
+        at = NAMES.index(group.instance_id)
+        if at >= self.dies:
+            raise EngineDown("the engine is gone")
+        self.running += 1
+        self.most = max(self.most, self.running)
+        time.sleep(0.02 * (len(NAMES) - at))
+        self.running -= 1
+        return replace(judged_group(group.instance_id, (1, True)), key=self.key(group))
+
+
+@pytest.fixture
+def groups(tmp_path):
+    path = tmp_path / "groups.jsonl"
+    path.write_text(lines(*(row(at, True) for at in range(8))))
+    return list(read(path))
+
+
+def test_several_at_a_time_come_in_order(groups, tmp_path):
+    judge, told = Uneven(), []
+    with run_file.opened(tmp_path / "run.jsonl") as file:
+        judged = run(groups, judge, file, told.append, together=3)
+    assert [one.instance_id for one in judged] == NAMES
+    assert list(run_file.read(tmp_path / "run.jsonl")) == judged
+    assert told == list(range(1, 9))
+    assert judge.most == 3
+
+
+def test_what_was_judged_before_the_engine_died_is_kept_and_not_asked_again(groups, tmp_path):
+    path = tmp_path / "run.jsonl"
+    with run_file.opened(path) as file, pytest.raises(EngineDown, match="gone"):
+        run(groups, Uneven(dies=5), file, together=2)
+    kept = [one.instance_id for one in run_file.read(path)]
+    assert kept == NAMES[:5]
+    with run_file.opened(path) as file:
+        judged = run(groups, Uneven(), file, together=2)
+    assert [one.instance_id for one in judged] == NAMES
+    assert [one.instance_id for one in run_file.read(path)] == NAMES
