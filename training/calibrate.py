@@ -146,9 +146,11 @@ def _issues(of: Sequence[Row]) -> Indices:
 
 
 def _history(rows: Iterable[Row]) -> History:
+    """What there is to learn from; rows that count half are half a patch, rounded down."""
     kept = list(rows)
-    correct = sum(row.correct for row in kept)
-    return History(len({row.issue for row in kept}), correct, len(kept) - correct)
+    correct = sum(row.weight for row in kept if row.correct)
+    incorrect = sum(row.weight for row in kept if not row.correct)
+    return History(len({row.issue for row in kept}), int(correct), int(incorrect))
 
 
 def judged_with(of: Sequence[Case], fitted: Fit) -> list[JudgedGroup]:

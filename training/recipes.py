@@ -170,7 +170,7 @@ def _isotonic(
     logits: Floats, labels: NDArray[np.bool_], counts: Floats
 ) -> tuple[tuple[float, float], ...]:
     """The rising curve nearest to the labels, never quite 0 or 1: no finite history proves that."""
-    edge = 1 / (len(labels) + 2)
+    edge = float(1 / (counts.sum() + 2))
     model = IsotonicRegression(y_min=edge, y_max=1 - edge).fit(logits, labels, counts)
     points = zip(model.X_thresholds_, model.y_thresholds_, strict=True)
     return tuple((float(logit), float(probability)) for logit, probability in points)
