@@ -29,7 +29,7 @@ def test_an_unknown_verifier_is_a_usage_error_that_lists_those_there_are(run, na
 
 @pytest.mark.parametrize(
     ("name", "asked"),
-    [("pointwise", 4), ("pairwise", 4), ("hybrid:pointwise+r4p", 6), ("r4p-two-rounds", 2)],
+    [("pointwise", 4), ("hybrid:pointwise+r4p", 6), ("r4p-two-rounds", 2)],
 )
 def test_every_voting_verifier_judges_by_its_name(run, name, asked):
     result = run(*candidates("a.diff", "b.diff"), "--verifier", name, "--votes", "2", "--json")
@@ -39,6 +39,13 @@ def test_every_voting_verifier_judges_by_its_name(run, name, asked):
     jsonschema_rs.validator_for(schema).validate(document)
     assert document["votes"] == {"asked": asked, "valid": asked}
     assert [one["verdict"] for one in document["patches"]] == ["correct", "incorrect"]
+
+
+def test_pairwise_ranks_and_ends_unsure(run):
+    result = run(*candidates("a.diff", "b.diff"), "--verifier", "pairwise", "--json")
+    assert result.exit_code == 4, result.output
+    patches = json.loads(result.stdout)["patches"]
+    assert [(one["verdict"], one["score"]) for one in patches] == [("unsure", 1), ("unsure", 0)]
 
 
 def weighed(text, **chances):

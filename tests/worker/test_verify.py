@@ -88,6 +88,15 @@ def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(dat
     assert all(0 < row["consensus"] < 1 for row in rows)
 
 
+def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
+    verifier = catalog.verifier(
+        "pairwise", Scripted([Line(box_containing=("w * h",), repeat=True)])
+    )
+    _, rows = judged(database, job, Bench("pairwise", verifier, catalog.consensus()))
+    assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
+    assert max(row["score"] for row in rows) == 1.0
+
+
 def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):
     (tmp_path / "script.jsonl").write_text("")
     monkeypatch.setenv("R4P_ENGINE", "scripted")
