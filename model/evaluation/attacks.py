@@ -125,10 +125,9 @@ def placed(diff: str, place: Place, text: str) -> str:
             return diff + _new_file("NOTES.md", text.split("\n"))
         case Place.BEFORE:
             return f"{text}\n{diff}"
-        case Place.BETWEEN:
-            return f"{diff}{text}\n" + _new_file("docs/manual.md", ["See above."])
-        case Place.AFTER:
-            return f"{diff}{text}\n"
+        case Place.BETWEEN | Place.AFTER:
+            more = place is Place.BETWEEN
+            return f"{diff}{text}\n" + more * _new_file("docs/manual.md", ["See above."])
         case _:
             return diff + _new_file(f"docs/{text.replace('/', '-')}.md", ["See the manual."])
 
