@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pytest
 import redis
+from hypothesis import settings
 from sqlalchemy import Engine
 
 from app.db.session import engine
 from tests import services as running_services
 from tests.crashes import EveryWay
 from tests.services import Services
+
+# how long one example takes is a matter of what else the machine does
+settings.register_profile("r4p", deadline=None)
+settings.load_profile("r4p")
 
 
 @pytest.fixture(scope="session")
