@@ -1,9 +1,10 @@
 """A small calibrated model on cheap facts about rivals, in numpy: probabilities without a language model.
 
 An artefact holds several fits: one that saw every labelled issue, for everyday use, and for each block of issues one
-that never saw it, so that whoever measures on those issues measures honestly. Each fit has two experts: one for groups
-in which two rivals make the very same edit, one for groups in which all differ. An expert adds up log-odds: a logistic
-regression's and boosted trees'. Its probabilities are calibrated as they come: docs/consensus.md shows it.
+that never saw it, so that whoever measures on those issues measures honestly. Each fit has three experts: one for
+groups in which two rivals make the very same edit, one for groups of few rivals, one for all others. An expert adds up
+log-odds: a logistic regression's and boosted trees'. Its probabilities are calibrated as they come: docs/consensus.md
+shows it.
 """
 
 import hashlib
@@ -25,9 +26,11 @@ from model.features import Facts, facts
 
 Floats = NDArray[np.float64]
 
-FORMAT = "r4p.consensus/1"
+FORMAT = "r4p.consensus/2"
 EVERYTHING = "everything"
 """The fit that saw all labelled issues."""
+FEW = 4
+"""Groups of fewer rivals than this tell less."""
 CLIP = 4.0
 """Standard deviations beyond which a fact tells nothing more."""
 
@@ -82,16 +85,21 @@ class Fit:
     name: str
     copies: Expert
     """Judges groups in which two rivals make the very same edit."""
+    few: Expert
+    """Judges other groups of fewer than FEW rivals."""
     distinct: Expert
-    """Judges groups in which all rivals differ."""
+    """Judges all others."""
 
     def probabilities(self, issue: Issue, edits: Sequence[Edit]) -> list[float]:
         """The probability of each patch to be correct, in order; equal edits get equal ones."""
         if not edits:
             return []
         known = facts(issue, edits)
-        expert = self.copies if has_copies(known) else self.distinct
+        expert: Expert = getattr(self, expert_of(known))
         return [float(one) for one in expert.probability(matrix(known))]
+
+
+EXPERTS = ("copies", "few", "distinct")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,13 @@ def has_copies(known: Sequence[Facts]) -> bool:
     return known[0]["group's same"] > 0
 
 
+def expert_of(known: Sequence[Facts]) -> str:
+    """Who of EXPERTS judges the group."""
+    if has_copies(known):
+        return "copies"
+    return "few" if len(known) < FEW else "distinct"
+
+
 def standardised(rows: Floats, mean: Floats, scale: Floats) -> Floats:
     """Standard deviations from the training mean, clipped."""
     return np.clip((rows - mean) / scale, -CLIP, CLIP)
@@ -166,7 +181,7 @@ def to_bytes(artefact: Artefact) -> bytes:
             for block in artefact.blocks
         ],
         "fits": {
-            name: {"copies": _expert_out(fit.copies), "distinct": _expert_out(fit.distinct)}
+            name: {expert: _expert_out(getattr(fit, expert)) for expert in EXPERTS}
             for name, fit in artefact.fits.items()
         },
     }
@@ -184,7 +199,7 @@ def from_bytes(packed: bytes) -> Artefact:
         )
     return Artefact(
         fits={
-            name: Fit(name, _expert_in(fit["copies"]), _expert_in(fit["distinct"]))
+            name: Fit(name, *(_expert_in(fit[expert]) for expert in EXPERTS))
             for name, fit in document["fits"].items()
         },
         blocks=tuple(
@@ -201,7 +216,18 @@ def _expert_out(expert: Expert) -> dict[str, Any]:
     return {
         "bias": expert.bias,
         **{name: getattr(expert, name).tolist() for name in arrays},
-        "trees": {one.name: getattr(expert.trees, one.name).tolist() for one in fields(Trees)},
+        "trees": {one.name: getattr(expert.trees, one.name).tolist() for one in fields(Trees)}
+        | _steps(expert.trees),
+    }
+
+
+def _steps(trees: Trees) -> dict[str, list[int]]:
+    """How far it is to the next root and to each child: small numbers that recur, and so pack well."""
+    here = np.arange(len(trees.left))
+    return {
+        "roots": np.diff(trees.roots, prepend=0).tolist(),
+        "left": (trees.left - here).tolist(),
+        "right": (trees.right - here).tolist(),
     }
 
 
@@ -211,6 +237,10 @@ def _expert_in(document: Mapping[str, Any]) -> Expert:
         name: np.array(values, np.float64 if name in real else np.int64)
         for name, values in document["trees"].items()
     }
+    here = np.arange(len(trees["left"]))
+    trees["roots"] = trees["roots"].cumsum()
+    trees["left"] += here
+    trees["right"] += here
     return Expert(
         mean=np.array(document["mean"], np.float64),
         scale=np.array(document["scale"], np.float64),

@@ -1,7 +1,7 @@
 """Fits the consensus model: `python -m training.consensus --data DIR` writes its artefact, the same bytes every time.
 
 DIR holds labelled groups and pools of patches, see FILES. One fit sees every issue; for each block of issues another
-one is made that never sees it.
+one is made that never sees it. Sums depend on how many threads add them up, so set OMP_NUM_THREADS=1 for the same bytes.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from model import consensus
-from model.consensus import EVERYTHING, Artefact, Block, Expert, Fit, Trees
+from model.consensus import EVERYTHING, EXPERTS, Artefact, Block, Expert, Fit, Floats, Trees
 from model.evaluation import groups
 from model.features import columns
 from training import draws
@@ -44,7 +44,7 @@ OTHERS = {
 }
 COPIES = {Kind.RECIPE: 1.0, Kind.DRAWN_RECIPE: 0.5, Kind.DRAWN_TWINS: 0.25}
 DISTINCT = {Kind.DISTINCT: 1.0, Kind.DRAWN_DISTINCT: 0.5, Kind.OTHER_LANGUAGES: 0.2}
-"""What the experts learn from, and how much an issue of each kind weighs."""
+"""What there is to learn from, and how much an issue of each kind weighs."""
 SHRINKAGE = 0.001
 """scikit-learn's C of the logistic regression."""
 ROUNDS = 120
@@ -52,30 +52,30 @@ STEP = 0.05
 """What a boosted tree may add of what it found."""
 BAGS = 4
 """Boosted ensembles of other seeds: one alone moves metrics by a point."""
+ASKED_DIGITS, ADDED_DIGITS = 8, 5
+"""Decimals of a tree's thresholds and log-odds: more would make the file a half larger and move no metric."""
 BOOSTED = 2 / 3
 """The boosted trees' part of the log-odds; the rest is the logistic regression's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """One of the two experts: what it learns from, and which groups it judges."""
-
-    copies: bool
-    mix: Mapping[Kind, float]
-
-
-SORTS = (Sort(copies=True, mix=COPIES), Sort(copies=False, mix=DISTINCT))
+MIXES: Mapping[str, Sequence[Mapping[Kind, float]]] = {
+    "copies": (COPIES,),
+    "few": (COPIES, DISTINCT),
+    "distinct": (DISTINCT,),
+}
+"""By expert; the first kind of a mix is the measure of the others."""
 
 
 def load(data: Path) -> list[Drawn]:
-    """The groups of all files, and those drawn from them. Raises BadGroups."""
+    """The groups of all files, those drawn from them, and parts of both. Raises BadGroups."""
     distinct, recipe, pools, languages = (list(groups.read(data / name)) for name in FILES.values())
-    return [
+    whole = [
         *draws.given(distinct, Kind.DISTINCT),
         *draws.given(recipe, Kind.RECIPE),
         *draws.from_pools(pools, distinct),
         *draws.from_languages(languages),
     ]
+    return [*whole, *draws.parts(whole)]
 
 
 def blocks_of(drawn: Sequence[Drawn]) -> tuple[Block, ...]:
@@ -99,9 +99,17 @@ class Learnt:
     boosted: Sequence[GradientBoostingClassifier]
 
 
-def learn_expert(of: Table, sort: Sort, seen: Mask) -> Learnt:
+def lessons(of: Table, name: str) -> Mask:
+    """The rows that an expert may learn from."""
+    if name == "few":
+        return of.part
+    return ~of.part if name == "copies" else ~of.part & ~of.copies
+
+
+def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
     """An expert that learns from the rows of `seen` alone."""
-    weight = weights(of, sort.mix, seen if sort.copies else seen & ~of.copies)
+    among = seen & lessons(of, name)
+    weight: Floats = np.sum([weights(of, mix, among) for mix in MIXES[name]], axis=0)
     used = weight > 0
     rows, label, weight = of.facts[used], of.label[used], weight[used]
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
@@ -141,11 +149,10 @@ def _copied(boosted: Sequence[GradientBoostingClassifier]) -> Trees:
         added = tree.value[:, 0, 0] * STEP * BOOSTED / len(boosted)
         parts["roots"].append([start])
         parts["column"].append(np.where(leaf, 0, tree.feature))
-        # digits that no decision and no probability depends on would make a file half as large again
-        parts["threshold"].append(np.where(leaf, 0.0, np.round(tree.threshold, 8)))
+        parts["threshold"].append(np.where(leaf, 0.0, np.round(tree.threshold, ASKED_DIGITS)))
         parts["left"].append(np.where(leaf, own, tree.children_left) + start)
         parts["right"].append(np.where(leaf, own, tree.children_right) + start)
-        parts["log_odds"].append(np.where(leaf, np.round(added, 12), 0.0))
+        parts["log_odds"].append(np.where(leaf, np.round(added, ADDED_DIGITS), 0.0))
         start += tree.node_count
     return Trees(**{name: np.concatenate(values) for name, values in parts.items()})
 
@@ -173,8 +180,7 @@ def learn(of: Table, blocks: Sequence[Block], manifest: Mapping[str, Any]) -> Ar
     fits = {}
     for name, held in track(list(held_out(blocks)), "fitting", transient=True):
         seen = ~np.isin(place, list(held))
-        copies, distinct = (learn_expert(of, sort, seen).expert for sort in SORTS)
-        fits[name] = Fit(name, copies, distinct)
+        fits[name] = Fit(name, *(learn_expert(of, one, seen).expert for one in EXPERTS))
     return Artefact(fits, tuple(blocks), manifest, fingerprint="")
 
 
@@ -184,7 +190,10 @@ def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
         "data": {
             name: hashlib.sha256((data / name).read_bytes()).hexdigest() for name in FILES.values()
         },
-        "groups": {kind.value: sum(one.kind is kind for one in drawn) for kind in Kind},
+        "groups": {
+            kind.value: sum(one.kind is kind and not one.part for one in drawn) for kind in Kind
+        },
+        "parts": sum(one.part for one in drawn),
         "seeds": {"draws": draws.SEED, "trees": list(range(BAGS))},
         "facts": list(columns()),
         "versions": {"numpy": np.__version__, "scikit-learn": sklearn.__version__},

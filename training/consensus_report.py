@@ -6,7 +6,7 @@ Every group is judged by the fit that never saw its block of issues (or, strictl
 import time
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -23,7 +23,7 @@ from model.evaluation.judged import JudgedGroup, Key, judged
 from model.evaluation.metrics import METRICS
 from model.features import likeness
 from model.verifiers.consensus import ConsensusVerifier, unseeing
-from training.consensus import FILES, SORTS, block_of_rows, learn_expert, load
+from training.consensus import FILES, block_of_rows, learn_expert, load
 from training.draws import Kind
 from training.table import Mask, Table, table
 
@@ -32,11 +32,15 @@ _FEWEST = 40
 """A system with fewer patches is not left out on its own."""
 
 
-def judge(of: Sequence[LabelledGroup], *, strict: bool = False) -> list[JudgedGroup]:
+def judge(
+    of: Sequence[LabelledGroup], *, strict: bool = False, independent: bool = True
+) -> list[JudgedGroup]:
     """Each group judged by the fit that never saw its block; with `strict`, never its repository."""
     found = []
     for group in of:
-        verifier: ConsensusVerifier = unseeing(group.repo, group.instance_id, strict=strict)
+        verifier: ConsensusVerifier = unseeing(
+            group.repo, group.instance_id, strict=strict, independent=independent
+        )
         verdict = verifier.verify(group.issue, [one.patch for one in group.patches])
         found.append(judged(group, verdict, Key(group.id, "consensus", verifier.engine, 0)))
     return found
@@ -54,7 +58,7 @@ def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]
     Its patches stay in the training groups as unlabelled rivals. The block of each issue is held out as ever.
     """
     artefact = consensus.shipped()
-    given = np.isin(of.kind, [Kind.DISTINCT.value, Kind.RECIPE.value])
+    given = np.isin(of.kind, [Kind.DISTINCT.value, Kind.RECIPE.value]) & ~of.part
     names, counts = np.unique(of.system[given], return_counts=True)
     for name in names[counts >= _FEWEST].tolist():
         its = given & (of.system == name)
@@ -67,13 +71,12 @@ def _accuracy(of: Table, artefact: Artefact, rows: Mask, seen: Mask | None) -> f
     """Accuracy on `rows`; with `seen`, of experts fitted anew on those rows outside the held-out block."""
     place, right = block_of_rows(of, artefact.blocks), 0
     for at, block in enumerate(artefact.blocks):
-        for sort in SORTS:
-            here = rows & (place == at) & (of.copies == sort.copies)
+        for name in ("copies", "distinct"):
+            here = rows & (place == at) & (of.copies == (name == "copies"))
             if here.any():
-                fit = artefact.fits[block.name]
-                expert = fit.copies if sort.copies else fit.distinct
+                expert = getattr(artefact.fits[block.name], name)
                 if seen is not None:
-                    expert = learn_expert(of, sort, seen & (place != at)).expert
+                    expert = learn_expert(of, name, seen & (place != at)).expert
                 said = expert.probability(of.facts[here]) >= 0.5
                 right += int((said == of.label[here].astype(np.bool_)).sum())
     return right / int(rows.sum())
@@ -108,14 +111,16 @@ def main(
     ] = False,
 ) -> None:
     """Print what the artefact reaches."""
-    typer.echo(f"| groups | split | {' | '.join(SHOWN)} |\n| --- | --- |{' --- |' * len(SHOWN)}")
-    for kind in ("distinct", "recipe"):
+    typer.echo(f"| groups | copies | held out | {' | '.join(SHOWN)} |")
+    typer.echo(f"|{' --- |' * (3 + len(SHOWN))}")
+    for kind in ("recipe", "distinct"):
         every = list(groups.read(data / FILES[kind]))
-        for split, strict in (("blocks", False), ("whole repositories", True)):
-            found = figures(judge(every, strict=strict))
-            typer.echo(
-                f"| {kind} | {split} | {' | '.join(f'{one:.3f}' for one in found.values())} |"
-            )
+        for copies, split in product(
+            ("count", "are one opinion"), ("blocks", "whole repositories")
+        ):
+            found = figures(judge(every, strict=split != "blocks", independent=copies == "count"))
+            shown = " | ".join(f"{one:.3f}" for one in found.values())
+            typer.echo(f"| {kind} | {copies} | {split} | {shown} |")
     typer.echo("\n| milliseconds | median | worst |\n| --- | --- | --- |")
     for name, taken in seconds(list(groups.read(data / FILES["distinct"]))).items():
         typer.echo(f"| {name} | {taken[0] * 1e3:.2f} | {taken[1] * 1e3:.1f} |")

@@ -6,7 +6,7 @@ A system may decide who is drawn, never what a model sees.
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from model.evaluation.groups import LabelledGroup, LabelledPatch
@@ -15,6 +15,8 @@ SEED = 1
 PER_ISSUE = 3
 """Groups drawn of one kind for one issue; more of them repeat what is known."""
 SEATS = 4
+PARTS = (2, 3)
+"""Sizes of the parts of groups."""
 _ONLY_RESOLVED = "leaderboard"
 """Sources whose names begin so hold resolved patches only, so that their style gives the label away: never drawn."""
 _RARELY = 0.02
@@ -38,10 +40,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A group and its kind."""
+    """A group, its kind, and how its copies count."""
 
     kind: Kind
     group: LabelledGroup
+    part: bool = False
+    """Whether it is a few of a group's patches, and copies are one opinion, as where anybody may hand in another."""
 
 
 def given(groups: Iterable[LabelledGroup], kind: Kind) -> list[Drawn]:
@@ -67,6 +71,16 @@ def from_languages(pools: Iterable[LabelledGroup]) -> Iterator[Drawn]:
         if len(pool.patches) > 1:
             chosen = rng.sample(pool.patches, min(SEATS, len(pool.patches)))
             yield from _drawn(Kind.OTHER_LANGUAGES, pool, [tuple(chosen)])
+
+
+def parts(drawn: Iterable[Drawn]) -> Iterator[Drawn]:
+    """Of each group as many patches as PARTS says, drawn anew for each number."""
+    for one in drawn:
+        rng = random.Random(f"{SEED} {one.group.id}")
+        for size in PARTS:
+            if size < len(one.group.patches):
+                chosen = tuple(rng.sample(one.group.patches, size))
+                yield Drawn(one.kind, replace(one.group, patches=chosen), part=True)
 
 
 Quartet = tuple[LabelledPatch, ...]

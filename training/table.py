@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from model import edits
 from model.consensus import Floats, has_copies, matrix
-from model.features import facts
+from model.domain import Issue
+from model.edits import Edit
+from model.features import Facts, facts
+from model.opinions import panels
 from training.draws import Drawn, Kind, system
 
 Mask = NDArray[np.bool_]
@@ -33,20 +36,26 @@ class Table:
     """Correct patches of the row's group, as quarters of it."""
     copies: Mask
     """Whether two patches of the row's group make the very same edit."""
+    part: Mask
+    """Whether the row's group is a part, with copies as one opinion."""
 
 
 def table(drawn: Iterable[Drawn]) -> Table:
-    """Reads each diff once."""
+    """Reads each diff once; a part in which all say the same is left out."""
     read = cache(edits.read)
     rows, columns = [], []
     for one in drawn:
         group = one.group
-        known = facts(group.issue, [read(patch.patch.diff) for patch in group.patches])
+        patches = [read(patch.patch.diff) for patch in group.patches]
+        known = (_as_opinions if one.part else facts)(group.issue, patches)
+        if not known:
+            continue
         quarters = round(4 * sum(patch.resolved for patch in group.patches) / len(group.patches))
         rows.append(matrix(known))
-        head = (one.kind.value, group.instance_id, group.repo, quarters, has_copies(known))
+        place = (one.kind.value, group.instance_id, group.repo)
+        head = (*place, quarters, has_copies(known), one.part)
         columns += [(patch.resolved, system(patch.source), *head) for patch in group.patches]
-    label, systems, kind, issue, repository, correct, copies = zip(*columns, strict=True)
+    label, systems, kind, issue, repository, correct, copies, part = zip(*columns, strict=True)
     return Table(
         np.concatenate(rows),
         np.array(label, np.int64),
@@ -56,7 +65,17 @@ def table(drawn: Iterable[Drawn]) -> Table:
         np.array(systems),
         np.array(correct, np.int64),
         np.array(copies, np.bool_),
+        np.array(part, np.bool_),
     )
+
+
+def _as_opinions(issue: Issue, read: Sequence[Edit]) -> list[Facts]:
+    """What is known of each where copies are one opinion; nothing where there is but one."""
+    among = panels(read)
+    known = {
+        panel: facts(issue, [read[seat] for seat in panel]) for _, panel in among if len(panel) > 1
+    }
+    return [known[panel][panel.index(seat)] for seat, panel in among if panel in known]
 
 
 def weights(of: Table, mix: Mapping[Kind, float], among: Mask) -> Floats:

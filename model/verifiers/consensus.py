@@ -1,13 +1,13 @@
 """Judges by how rivals agree, without a language model: for machines without a GPU, and as evidence beside others.
 
 Agreement is worth something among independent authors only, and anybody can open a second pull request with the same
-edit. So rivals that make the same edit, comments aside, are one opinion; only who knows them to be independent, as when
-systems are measured against each other, lets them count. A patch too long to be compared as a whole is not judged, and
-no rival is compared with it.
+edit. So rivals that make the same edit, comments and names aside, are one opinion; only who knows them to be
+independent, as when systems are measured against each other, lets them count. A patch too long to be compared as a
+whole is not judged, and no rival is compared with it.
 """
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from model import consensus, edits
 from model.admission import Admitted, Refused, admit
@@ -28,6 +28,7 @@ from model.domain import (
 from model.edits import Edit
 from model.errors import Superseded
 from model.features import COMPARED
+from model.opinions import Panel, panels
 from model.prompts.untrusted import without_comments
 
 _ROOM = 10**9
@@ -35,6 +36,7 @@ _ROOM = 10**9
 _ALONE = (
     "Not judged: consensus compares rivals, and there is no other patch to compare this one with"
 )
+_SAME = "Not judged: consensus compares rivals, and no other patch differs from this one in more than names and comments"
 
 
 class ConsensusVerifier:
@@ -73,8 +75,9 @@ class ConsensusVerifier:
         cases = [_whole(case, read) for case in readable]
         seated = [case.candidate.id for case in cases if isinstance(case, Admitted)]
         told = self._told(issue, {patch: read[patch] for patch in seated})
+        alone = _ALONE if len(seated) < 2 else _SAME
         return GroupVerdict(
-            patches=tuple(_verdict(case, told) for case in cases),
+            patches=tuple(_verdict(case, told, alone) for case in cases),
             engine=self.engine,
             votes=(),
             asked=0,
@@ -86,22 +89,21 @@ class ConsensusVerifier:
 
     def _told(self, issue: Issue, read: Mapping[PatchId, Edit]) -> dict[PatchId, tuple[float, str]]:
         """Probability and reason of each patch; none where there is nothing to compare."""
-        opinion = {
-            patch: patch if self._independent else _opinion(edit) for patch, edit in read.items()
-        }
-        first = {opinion[patch]: edit for patch, edit in reversed(list(read.items()))}
-        rivals = list(first.values())
-        if len(rivals) < 2:
-            return {}
+        seats, every = list(read), list(read.values())
+        everybody = tuple(range(len(every)))
+        among = [(seat, everybody) for seat in everybody] if self._independent else panels(every)
         seen = Issue("", without_comments(issue.text))
-        probabilities = dict(zip(first, self._fit.probabilities(seen, rivals), strict=True))
-        return {
-            patch: (
-                probabilities[opinion[patch]],
-                _reason(first[opinion[patch]], rivals, copies_count=self._independent),
-            )
-            for patch in read
-        }
+        believed: dict[Panel, list[float]] = {}
+        told = {}
+        for patch, (speaker, panel) in zip(seats, among, strict=True):
+            if len(panel) < 2:
+                continue
+            rivals = [every[seat] for seat in panel]
+            if panel not in believed:
+                believed[panel] = self._fit.probabilities(seen, rivals)
+            reason = _reason(every[speaker], rivals, copies_count=self._independent)
+            told[patch] = believed[panel][panel.index(speaker)], reason
+        return told
 
 
 def shipped() -> ConsensusVerifier:
@@ -122,11 +124,6 @@ def unseeing(
     return ConsensusVerifier(artefact, fit, independent=independent)
 
 
-def _opinion(edit: Edit) -> Hashable:
-    """Equal for edits that say the same of the same files, wherever they stand and whatever their comments say."""
-    return edit.file_set, edit.code
-
-
 def _whole(case: Admitted | Refused, read: Mapping[PatchId, Edit]) -> Admitted | Refused:
     """The case, refused where only a part of the patch could be compared."""
     if isinstance(case, Refused) or (size := len(read[case.candidate.id].code)) <= COMPARED:
@@ -135,12 +132,14 @@ def _whole(case: Admitted | Refused, read: Mapping[PatchId, Edit]) -> Admitted |
     return Refused(case.candidate.id, reason, Coverage(case.coverage.files, 0))
 
 
-def _verdict(case: Admitted | Refused, told: dict[PatchId, tuple[float, str]]) -> PatchVerdict:
+def _verdict(
+    case: Admitted | Refused, told: Mapping[PatchId, tuple[float, str]], alone: str
+) -> PatchVerdict:
     if isinstance(case, Refused):
         return PatchVerdict(case.id, Verdict.NOT_JUDGED, VoteCount(), case.reason, case.coverage)
     patch = case.candidate.id
     if patch not in told:
-        return PatchVerdict(patch, Verdict.NOT_JUDGED, VoteCount(), _ALONE, case.coverage)
+        return PatchVerdict(patch, Verdict.NOT_JUDGED, VoteCount(), alone, case.coverage)
     probability, reason = told[patch]
     verdict = Verdict.CORRECT if probability >= 0.5 else Verdict.INCORRECT
     return PatchVerdict(

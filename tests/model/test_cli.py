@@ -28,7 +28,8 @@ def test_patches_may_follow_the_first_without_their_option(run):
     assert [one["id"] for one in json.loads(result.stdout)["patches"]] == ["a.diff", "b.diff"]
 
 
-def test_consensus_needs_no_engine(run):
+def test_consensus_needs_no_engine(run, tmp_path):
+    (tmp_path / "b.diff").write_text(diff_of("x = 1"))
     given = [*candidates("a.diff", "b.diff"), "--verifier", "consensus", "--json"]
     result = run(*given, "--engine-url", "http://127.0.0.1:9/v1", script=None)
     document = json.loads(result.stdout)

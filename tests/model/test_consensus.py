@@ -47,7 +47,8 @@ def wide(bias):
 
 def artefact():
     fits = {
-        name: Fit(name, wide(1.0), wide(-1.0)) for name in ("early", "late", "a/a", "everything")
+        name: Fit(name, wide(1.0), wide(0.0), wide(-1.0))
+        for name in ("early", "late", "a/a", "everything")
     }
     blocks = (Block("early", ("a/a",), 0, 100), Block("late", ("a/a",), 100))
     return Artefact(fits, blocks, {"seed": 0}, "")
@@ -68,12 +69,13 @@ def test_a_fact_far_out_tells_no_more_than_one_at_the_limit():
     assert far == limit
 
 
-def test_copies_have_their_own_expert():
+def test_copies_and_groups_of_few_have_their_own_experts():
     fit = artefact().fits["everything"]
-    one, other = edits.read(diff_of("x = 1")), edits.read(diff_of("x = 2"))
-    differing, copied = fit.probabilities(ISSUE, [one, other]), fit.probabilities(ISSUE, [one, one])
-    assert differing[0] < copied[0]
-    assert copied[0] == copied[1]
+    rivals = [edits.read(diff_of(f"x = {number}")) for number in range(consensus.FEW)]
+    many, few = fit.probabilities(ISSUE, rivals), fit.probabilities(ISSUE, rivals[1:])
+    copied = fit.probabilities(ISSUE, [*rivals, rivals[0]])
+    assert many[0] < few[0] < copied[0]
+    assert copied[0] == copied[-1]
     assert fit.probabilities(ISSUE, []) == []
 
 

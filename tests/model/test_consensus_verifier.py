@@ -17,7 +17,7 @@ def verdicts(*candidates):
 
 def test_rivals_get_calibrated_probabilities():
     verdict, by_id = verdicts(
-        patch("a", "x = 1"), patch("b", "x  = 1"), patch("c", "while True: wait()")
+        patch("a", "x = 1"), patch("b", "x = 2"), patch("c", "while True: wait()")
     )
     assert [one.id for one in verdict.patches] == ["a", "b", "c"]
     for one in verdict.patches:
@@ -39,6 +39,16 @@ def test_whoever_opens_the_same_edit_again_wins_nothing():
     assert again["b"].probability == again["d"].probability == once["a"].probability
     _, alone = verdicts(patch("a", "x = 1"), patch("b", "x = 1"))
     assert {one.verdict for one in alone.values()} == {Verdict.NOT_JUDGED}
+    assert "no other patch differs from this one in more than names" in alone["a"].reason
+
+
+def test_a_copy_in_other_names_is_judged_but_agrees_with_nobody():
+    rivals = patch("a", "x = 1"), patch("c", "while True: wait()")
+    _, once = verdicts(*rivals)
+    _, again = verdicts(*rivals, patch("b", "x_2  = 1"), patch("d", "other = 1"))
+    _, instead = verdicts(patch("b", "x_2  = 1"), rivals[1])
+    assert {one: again[one] for one in once} == once
+    assert again["b"] == instead["b"]
 
 
 def test_copies_count_among_those_who_are_known_to_be_independent():
