@@ -79,6 +79,10 @@ VERIFIERS = {
 """Every verifier by name, and what it does."""
 
 
+TRAJECTORY = "yes-no-trajectory"
+"""The one that looks at more than an issue and diffs."""
+
+
 WITHOUT_ENGINE = frozenset({"consensus"})
 """Those that ask no language model, so that no engine is needed for them."""
 
@@ -190,7 +194,7 @@ def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Ju
             return pairwise.PairwiseVerifier(engine, prompts.load(prompt or "pairwise"), judging)
         case "yes-no" | "yes-no-trajectory":
             template = prompts.load(prompt or "yes_no")
-            shown = name == "yes-no-trajectory"
+            shown = name == TRAJECTORY
             return yes_no.YesNoVerifier(engine, template, judging, trajectories=shown)
         case "r4p-two-rounds":
             last = prompts.load(prompt or "most_likely")

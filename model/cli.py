@@ -202,7 +202,7 @@ def _read(
     try:
         reported = given.issue(issue)
         patches, notes = given.patches(paths)
-        looked_at = "yes-no-trajectory" in parts
+        looked_at = catalog.TRAJECTORY in parts
         patches = given.with_trajectories(patches, trajectories, verifier, looked_at=looked_at)
     except given.Unusable as error:
         _stop(Exit.USAGE, str(error))

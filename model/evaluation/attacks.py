@@ -107,7 +107,7 @@ def _with_text(
         issue = replace(group.issue, body=f"{group.issue.body}\n\n{text}".strip())
         return replace(group, issue=issue)
     diff = placed(attacker.patch.diff, place, text)
-    changed = replace(attacker, patch=Patch(attacker.patch.id, diff))
+    changed = replace(attacker, patch=replace(attacker.patch, diff=diff))
     return replace(
         group, patches=tuple(changed if one is attacker else one for one in group.patches)
     )

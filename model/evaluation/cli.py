@@ -111,6 +111,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     try:
         catalog.check(verifier, VotingChoice(leave_one_out=leave_one_out))
         cases, read = _attacked(groups, limit) if attack else ([], _groups(groups, limit))
+        judges.check(verifier, read)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
             ways = {"independent": not attack, "leave_one_out": leave_one_out}

@@ -1,8 +1,8 @@
 """Labelled groups from JSON lines: issues whose candidate patches somebody has tested.
 
 One object a line: `instance_id`, `repo`, `problem_statement`, `patches` [{`patch`, `resolved`}]; a patch may name
-its `source` and, with `also_from`, others who wrote the same text; an issue its `language`. Other keys are left
-alone. A group that is judged as one and a pool of every patch known for an issue have the same form.
+its `source` and, with `also_from`, others who wrote the same text, and tell by `trajectory` how it came about; an issue
+its `language`. Other keys are left alone. A group that is judged as one and a pool of every patch known for an issue have the same form.
 """
 
 import gzip
@@ -48,7 +48,14 @@ class LabelledGroup:
     def id(self) -> str:
         """16 hex digits that differ between groups of one issue: a hash of the issue and its patches, in order."""
         parts = (self.instance_id, self.issue.text, *(one.patch.diff for one in self.patches))
+        if self.has_trajectory:
+            parts += tuple(one.patch.trajectory or "" for one in self.patches)
         return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
+
+    @property
+    def has_trajectory(self) -> bool:
+        """How some patch came about is known."""
+        return any(one.patch.trajectory for one in self.patches)
 
 
 def read(path: Path) -> Iterator[LabelledGroup]:
@@ -73,6 +80,7 @@ class _PatchRow(BaseModel, strict=True):
     resolved: bool
     source: str | None = None
     also_from: list[str] = []
+    trajectory: str | None = None
 
 
 class _Row(BaseModel, strict=True):
@@ -122,7 +130,7 @@ def _group(line: str, where: str) -> LabelledGroup:
 def _patch(number: int, row: _PatchRow) -> LabelledPatch:
     # without its last newline, as many data sets hold it, git refuses a diff
     ended = row.patch if not row.patch or row.patch.endswith("\n") else row.patch + "\n"
-    patch = Patch(PatchId(f"candidate-{number}"), ended)
+    patch = Patch(PatchId(f"candidate-{number}"), ended, row.trajectory)
     return LabelledPatch(patch, row.resolved, row.source, tuple(row.also_from))
 
 

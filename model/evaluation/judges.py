@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict
+from model.errors import BadGroups
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup, Key, judged
 from model.protocols import Engine, Verifier
@@ -37,6 +38,16 @@ class Judge:
     def judge(self, group: LabelledGroup) -> JudgedGroup:
         """The group judged now. Raises EngineDown."""
         return judged(group, self.verify(group), self.key(group))
+
+
+def check(name: str, groups: Sequence[LabelledGroup]) -> None:
+    """Refuse groups that lack what the verifier is to be measured by. Raises BadGroups, UnknownVerifier."""
+    wanted = catalog.TRAJECTORY in catalog.composition(name)
+    if wanted and not any(group.has_trajectory for group in groups):
+        raise BadGroups(
+            f"verifier {name} looks at trajectories, and none of the {len(groups)} groups has one; give the text "
+            "as `trajectory` of a patch, or measure yes-no"
+        )
 
 
 @contextmanager

@@ -31,6 +31,7 @@ ALTERNATIVES = 20
 """Likeliest tokens asked for: the most that vLLM and OpenAI give unless told otherwise."""
 REPLY_TOKENS = 16
 _OPENED = "\n\nIn one word, YES or NO:"
+_BY_TEXT_ALONE = "No trajectory is known, so it was judged by its text alone"
 _ABSTAINED = "neither YES nor NO is among the likeliest words"
 
 
@@ -56,7 +57,10 @@ class YesNoVerifier:
         *,
         trajectories: bool = False,
     ) -> None:
-        """`trajectories`: show how a patch came about, where that is known. Words that flatter are shown with it."""
+        """`trajectories`: show how a patch came about, where that is known. Words that flatter are shown with it.
+
+        Who has none is judged as without, and the reason says so.
+        """
         self._engine = engine
         self._template = template
         self._judging = judging or Judging()
@@ -102,7 +106,7 @@ class YesNoVerifier:
         cast = (*earlier, *(vote for vote in said if (vote.seed, vote.seats) not in known))
         return GroupVerdict(
             patches=tuple(
-                noted(case, self._verdict(case, group, opinions)) for case in group.cases
+                noted(case, self._verdict(case, group, opinions, records)) for case in group.cases
             ),
             engine=self.engine,
             votes=cast,
@@ -119,9 +123,9 @@ class YesNoVerifier:
         """The group, and the record of each patch that has one to show."""
         text, cases = self._desk.cases(issue, candidates)
         records = {
-            patch.id: safe_patch(patch.trajectory.strip("\n")).text
+            patch.id: safe_patch((patch.trajectory or "").strip("\n")).text
             for patch in candidates
-            if self._trajectories and patch.trajectory
+            if self._trajectories and (patch.trajectory or "").strip()
         }
         room = self._desk.room(text)
         fitting = tuple(self._with_record(case, records, room) for case in cases)
@@ -179,7 +183,11 @@ class YesNoVerifier:
         return answers
 
     def _verdict(
-        self, case: Admitted | Refused, group: Group, opinions: Mapping[PatchId, _Opinion]
+        self,
+        case: Admitted | Refused,
+        group: Group,
+        opinions: Mapping[PatchId, _Opinion],
+        records: Mapping[PatchId, str],
     ) -> PatchVerdict:
         if isinstance(case, Refused):
             return refused(case)
@@ -187,7 +195,10 @@ class YesNoVerifier:
         seat = group.shared[patch]
         opinion = opinions[seat]
         verdict = self._judging.thresholds.verdict(opinion.belief)
-        reason = for_twin(patch, seat, _reason(opinion, verdict))
+        said = _reason(opinion, verdict)
+        if self._trajectories and seat not in records:
+            said = f"{_BY_TEXT_ALONE}. {said}"
+        reason = for_twin(patch, seat, said)
         return PatchVerdict(
             patch, verdict, _count(opinion.vote), reason, case.coverage, score=opinion.belief
         )

@@ -152,6 +152,23 @@ def test_equal_edits_with_other_trajectories_are_asked_about_apart():
         Verdict.CORRECT,
     ]
     assert sum("-record>" in one.messages[1].content for one in engine.requests) == 2
+    alone = "No trajectory is known, so it was judged by its text alone. "
+    assert [one.reason.startswith(alone) for one in verdict.patches] == [False, False, True]
+
+
+@pytest.mark.parametrize("trajectory", [None, "", " \n"])
+def test_who_has_no_trajectory_is_judged_by_the_words_of_plain_yes_no(trajectory):
+    plain, shown = Weighing({"solution": YES}), Weighing({"solution": YES})
+    (one,) = verifier(plain).verify(ISSUE, [told("a", trajectory)], votes=1).patches
+    (other,) = (
+        verifier(shown, trajectories=True).verify(ISSUE, [told("a", trajectory)], votes=1).patches
+    )
+    assert [request.messages for request in plain.requests] == [
+        request.messages for request in shown.requests
+    ]
+    assert other.score == one.score
+    said = "No trajectory is known, so it was judged by its text alone."
+    assert other.reason == f"{said} {one.reason}"
 
 
 def test_a_trajectory_that_does_not_fit_leaves_its_patch_unjudged():

@@ -15,6 +15,7 @@ from app.settings import QueueSettings
 from model import catalog
 from model.engines.scripted import Line, Scripted
 from tests.app.db import lived
+from tests.model.fakes import Weighing, token
 from tests.worker.attempts import carry_out
 from worker.verify import Bench, VerifyGroupHandler
 from worker.wiring import Parts
@@ -95,6 +96,16 @@ def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
     _, rows = judged(database, job, Bench("pairwise", verifier, catalog.consensus()))
     assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
     assert max(row["score"] for row in rows) == 1.0
+
+
+def test_nobody_knows_how_a_strangers_patch_came_about_and_that_is_said(database, job):
+    engine = Weighing({"": [token("YES", YES=0.9, NO=0.1)]})
+    verifier = catalog.verifier("yes-no-trajectory", engine)
+    document, rows = judged(database, job, Bench("yes-no-trajectory", verifier, None))
+    assert [row["score"] for row in rows] == pytest.approx([0.9] * 3)
+    assert "-record>" not in str(engine.requests)
+    said = "No trajectory is known, so it was judged by its text alone."
+    assert all(said in one["reason"] for one in document["patches"])
 
 
 def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):

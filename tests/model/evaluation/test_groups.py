@@ -52,6 +52,15 @@ def test_the_id_tells_groups_of_one_issue_apart(tmp_path):
     assert first.id == again.id != other.id
 
 
+def test_a_patch_may_tell_how_it_came_about(tmp_path):
+    plain, told = ROW["patches"][1], ROW["patches"][1] | {"trajectory": "I ran the tests."}
+    rows = [changed(patches=[plain, one]) for one in (plain, told, told | {"trajectory": "No."})]
+    groups = list(read(written(tmp_path / "g.jsonl", *rows)))
+    assert [one.patch.trajectory for one in groups[1].patches] == [None, "I ran the tests."]
+    assert [group.has_trajectory for group in groups] == [False, True, True]
+    assert len({group.id for group in groups}) == 3
+
+
 def test_an_empty_patch_stays_empty(tmp_path):
     empty = changed(patches=[{"patch": "", "resolved": False}])
     (group,) = read(written(tmp_path / "g.jsonl", empty))
