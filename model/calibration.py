@@ -13,7 +13,6 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from model.domain import Verdict
 from model.thresholds import Thresholds
 from model.verdict_json import Json
 
@@ -134,10 +133,6 @@ class Calibrator:
         if not self.history.is_enough:
             return NO_HISTORY
         return None if evidence.is_opinion else NO_OPINION
-
-    def verdict(self, evidence: Evidence) -> Verdict:
-        """A claim where the probability is beyond a threshold, else unsure."""
-        return self.thresholds.verdict(self.probability(evidence))
 
 
 def to_json(calibrator: Calibrator) -> dict[str, Json]:

@@ -53,11 +53,6 @@ class FilePatch:
     is_deleted: bool = False
 
     @property
-    def is_rename(self) -> bool:
-        """The file moved, with or without edits."""
-        return self.old_path is not None and self.old_path != self.path
-
-    @property
     def is_textual(self) -> bool:
         """There is at least one added or removed line to read."""
         return not self.is_binary and bool(self.added or self.removed)

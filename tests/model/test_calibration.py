@@ -20,7 +20,6 @@ from model.calibration import (
     sigmoid,
     to_json,
 )
-from model.domain import Verdict
 from model.thresholds import Thresholds
 
 ENOUGH = History(issues=30, correct=20, incorrect=20)
@@ -60,7 +59,6 @@ def test_below_a_minimum_of_history_there_is_no_probability_and_the_reason_is_sa
     sure = Evidence(score=1.0, valid=4)
     assert young.probability(sure) is None
     assert young.silence(sure) == NO_HISTORY
-    assert young.verdict(sure) is Verdict.UNSURE
 
 
 def test_without_an_opinion_there_is_no_probability():
@@ -79,16 +77,6 @@ def test_missing_evidence_weighs_nothing():
 def test_the_more_votes_the_more_their_share_says():
     few, many = (features(Evidence(score=1.0, valid=votes))["votes"] for votes in (1, 9))
     assert 0 < few < many
-
-
-@pytest.mark.parametrize(
-    ("score", "verdict"),
-    [(1.0, Verdict.CORRECT), (0.5, Verdict.UNSURE), (0.0, Verdict.INCORRECT)],
-)
-def test_a_claim_is_made_beyond_the_thresholds_and_none_between(score, verdict):
-    assert PLATT.verdict(Evidence(score=score, valid=4)) is verdict
-    timid = replace(PLATT, thresholds=Thresholds(None, None))
-    assert timid.verdict(Evidence(score=score, valid=4)) is Verdict.UNSURE
 
 
 @pytest.mark.parametrize("calibrator", [PLATT, ISOTONIC])

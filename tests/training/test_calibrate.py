@@ -143,7 +143,8 @@ def test_thresholds_claim_the_most_that_keeps_what_they_promise():
 def test_claims_keep_their_promise_on_new_issues():
     calibrator = fit(drawn(300, stepped), fitted_at="now").calibrator
     claimed = [
-        (calibrator.verdict(row.evidence), row.correct) for row in drawn(400, stepped, seed=9)
+        (calibrator.thresholds.verdict(calibrator.probability(row.evidence)), row.correct)
+        for row in drawn(400, stepped, seed=9)
     ]
     accepted = [correct for verdict, correct in claimed if verdict is Verdict.CORRECT]
     rejected = [not correct for verdict, correct in claimed if verdict is Verdict.INCORRECT]
