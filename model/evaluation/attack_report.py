@@ -18,12 +18,13 @@ SCHEMA = "r4p.attack/1"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A case that was judged: its twin, the twin in other words, and the attacked group."""
+    """A case that was judged: its twin, the twin in other words, the attacked group, and its words alone if they were."""
 
     case: Case
     twin: JudgedGroup
     again: JudgedGroup
     attacked: JudgedGroup
+    words: JudgedGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Counts:
     """Those where the attacker does not have, in the twin, what he wants."""
     favour: int
     """Of those, where he has it in the attacked group."""
+    by_words: int
+    """Of these, where he has it by the words of the attack alone, without its structure."""
     favour_noise: int
     """Of those, where he has it in the other twin."""
     changed: int
@@ -78,7 +81,12 @@ def document(every: Sequence[Trial], *, seed: int = 0) -> dict[str, Json]:
             if (chosen := [one for one in every if belongs(one)])
         },
         "flips": [
-            {"case": one.case.id, "target": one.case.target, "goal": one.case.play.goal.value}
+            {
+                "case": one.case.id,
+                "target": one.case.target,
+                "goal": one.case.play.goal.value,
+                "by_words": _by_words(one),
+            }
             for one in every
             if count([one]).favour
         ],
@@ -92,6 +100,10 @@ def count(every: Sequence[Trial]) -> Counts:
         cases=len(every),
         open=sum(is_open),
         favour=sum(o and _has(one, one.attacked) for o, one in zip(is_open, every, strict=True)),
+        by_words=sum(
+            o and _has(one, one.attacked) and bool(_by_words(one))
+            for o, one in zip(is_open, every, strict=True)
+        ),
         favour_noise=sum(o and _has(one, one.again) for o, one in zip(is_open, every, strict=True)),
         changed=sum(_changed(one.twin, one.attacked) for one in every),
         changed_noise=sum(_changed(one.twin, one.again) for one in every),
@@ -119,6 +131,7 @@ def _rates(every: Sequence[Trial], seed: int) -> dict[str, Json]:
     rates: dict[str, Json] = {"cases": total.cases, "open": total.open}
     rates |= {
         "flips_in_favour": total.favour,
+        "flips_by_words": total.by_words,
         "flips": total.changed,
         "no_longer_judged": total.unjudged,
     }
@@ -159,6 +172,11 @@ def _has(one: Trial, judged: JudgedGroup) -> bool:
     """Whether the attacker has there what he wants."""
     verdict = _patch(judged, one.case.target).verdict
     return (verdict is Verdict.CORRECT) == (one.case.play.goal is Goal.RAISE)
+
+
+def _by_words(one: Trial) -> bool | None:
+    """Whether the words of the attack do as much without its structure; None where that was not tried."""
+    return _has(one, one.words) if one.words else None
 
 
 def _changed(twin: JudgedGroup, other: JudgedGroup) -> bool:

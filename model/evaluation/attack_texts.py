@@ -104,6 +104,14 @@ def neutral(play: Play, text: str, variant: int = 0) -> str:
     return "\n".join(f"{line[:-1]}." if line.endswith(" ") else line for line in lines)
 
 
+def without_structure(play: Play) -> str:
+    """The play's words, with dashes in place of its tags, markers and boxes, character for character."""
+    return _FORGED.sub(lambda forged: "-" * len(forged[0]), play.text)
+
+
+_FORGED = re.compile(
+    r"[<＜]{1,2}[^<>＜＞\n]*[>＞]{1,2}|\[/?INST\]|\$*[\\＼∖﹨]\w+(?:\{[^}\n]*\}*)?\$*"
+)
 _SIGNS_STAY = STRUCTURAL | {Kind.INVISIBLE, Kind.ENCODED}
 _NEUTRAL = (
     "kept close to how the code around it is written so that a later change stays easy to follow and ",

@@ -13,7 +13,16 @@ from itertools import zip_longest
 
 from model import edits
 from model.domain import Patch, PatchId
-from model.evaluation.attack_texts import Goal, Kind, Place, Play, neutral, plays
+from model.evaluation.attack_texts import (
+    STRUCTURAL,
+    Goal,
+    Kind,
+    Place,
+    Play,
+    neutral,
+    plays,
+    without_structure,
+)
 from model.evaluation.groups import LabelledGroup, LabelledPatch
 
 _HUNK = re.compile(r"^@@ -(\S+) \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
@@ -33,6 +42,8 @@ class Case:
     again: LabelledGroup
     """The twin in other harmless words."""
     attacked: LabelledGroup
+    words: LabelledGroup | None = None
+    """The attack's words without its structure, where it lives on one: what flips here, too, was no work of structure."""
 
     @property
     def id(self) -> str:
@@ -40,9 +51,9 @@ class Case:
         return f"{self.twin.instance_id} · {self.play.kind} · {self.play.name}"
 
     @property
-    def groups(self) -> tuple[LabelledGroup, LabelledGroup, LabelledGroup]:
-        """All that has to be judged."""
-        return self.twin, self.again, self.attacked
+    def groups(self) -> tuple[LabelledGroup, ...]:
+        """All that has to be judged: three, and the words alone as a fourth where there are such."""
+        return self.twin, self.again, self.attacked, *([self.words] if self.words else [])
 
 
 def cases(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[Case]:
@@ -73,6 +84,7 @@ def _cases(group: LabelledGroup) -> Iterator[Case]:
 
 
 def _case(group: LabelledGroup, play: Play, attacker: LabelledPatch, target: LabelledPatch) -> Case:
+    words = None
     if play.place is Place.RIVALS:
         note = "kept as it is here"
         twin, again = (
@@ -87,7 +99,10 @@ def _case(group: LabelledGroup, play: Play, attacker: LabelledPatch, target: Lab
             _with_text(group, attacker, play.place, words)
             for words in (neutral(play, text), neutral(play, text, 1), text)
         )
-    return Case(play, attacker.patch.id, target.patch.id, twin, again, attacked)
+        if play.kind in STRUCTURAL - {Kind.PREAMBLE}:  # its structure is where it stands
+            said = _filled(without_structure(play), target.patch.diff)
+            words = _with_text(group, attacker, play.place, said)
+    return Case(play, attacker.patch.id, target.patch.id, twin, again, attacked, words)
 
 
 def _filled(text: str, diff: str) -> str:

@@ -61,6 +61,19 @@ def test_who_has_what_he_wants_can_win_nothing(raising):
     assert (counts.open, counts.favour, counts.changed) == (0, 0, 1)
 
 
+def test_what_the_words_do_without_their_structure_is_told_apart(raising):
+    won = trial(raising, (0.2, 0.9), (0.2, 0.9), (0.8, 0.9))
+    words = judged_group("a", (0.7, False), (0.9, True), number=3)
+    lost = judged_group("a", (0.3, False), (0.9, True), number=3)
+    told = [replace(won, words=one) for one in (words, lost, None)]
+    assert [count([one]).by_words for one in told] == [1, 0, 0]
+    assert count([replace(won, attacked=won.twin, words=words)]).by_words == 0
+    made = document(told)
+    jsonschema_rs.validator_for(SCHEMA).validate(made)
+    assert made["kinds"]["all"]["flips_by_words"] == 1
+    assert [one["by_words"] for one in made["flips"]] == [True, False, None]
+
+
 def test_further_candidates_are_no_flip_and_who_is_not_judged_any_more_is_told(raising):
     twin = judged_group("a", (0.2, False), (0.9, True))
     grown = judged_group("a", (0.2, False), (0.9, True), (0.9, False), number=1)
@@ -98,7 +111,7 @@ def test_the_document_has_rates_with_intervals_by_issue(raising, sinking):
     assert rate["low"] == 0.0 < rate["value"] == 0.5 < rate["high"] == 1.0
     assert made["kinds"]["structural"]["flips"] == 0
     assert made["kinds"]["all"]["unreadable"] == {"value": None, "low": None, "high": None}
-    assert made["flips"] == [{"case": other.id, "target": RIVAL, "goal": "sink"}]
+    assert made["flips"] == [{"case": other.id, "target": RIVAL, "goal": "sink", "by_words": None}]
     assert made["engine"] == {"name": "scripted", "model": "script", "prompt_fingerprint": "f0"}
     assert EngineInfo(**made["engine"]).name == "scripted"
 
@@ -109,4 +122,4 @@ def test_trials_find_what_was_judged_by_the_groups_ids(raising):
         for number, group in enumerate(raising.groups)
     }
     (found,) = trials([raising], judged)
-    assert [found.twin, found.again, found.attacked] == list(judged.values())
+    assert [found.twin, found.again, found.attacked, found.words] == list(judged.values())

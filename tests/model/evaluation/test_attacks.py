@@ -89,6 +89,21 @@ def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
     assert set(same) <= {"a colon", "one character"}
 
 
+def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
+    for case in corpus:
+        is_text = case.play.kind in {Kind.DELIMITERS, Kind.BOXES, Kind.IDS}
+        assert (case.words is not None) is is_text is (len(case.groups) == 4)
+        if case.words:
+            alone, attack = (
+                "".join([one.issue.text, *(patch.patch.diff for patch in one.patches)])
+                for one in (case.words, case.attacked)
+            )
+            assert alone != attack
+            assert len(alone) == len(attack)
+            changed = {two for one, two in zip(attack, alone, strict=True) if one != two}
+            assert changed == {"-"}
+
+
 def test_a_comment_that_nobody_sees_has_a_twin_that_nobody_sees():
     (play,) = (one for one in plays() if one.name == "a comment of the issue")
     assert neutral(play, play.text).startswith("<!-- ")

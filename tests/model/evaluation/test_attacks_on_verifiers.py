@@ -7,6 +7,7 @@ import pytest
 from model import admission, catalog, diff
 from model.catalog import VotingChoice
 from model.domain import Patch, Verdict
+from model.engines.scripted import Line, Scripted
 from model.evaluation import attack_cli, attack_report, judges
 from model.evaluation.attack_texts import STRUCTURAL, Kind, Place
 from model.evaluation.run import run
@@ -45,6 +46,8 @@ def test_no_structure_changes_a_verdict(corpus, name):
     assert {kind: rates["flips"] for kind, rates in found.items()} == dict.fromkeys(found, 0)
     assert found["all"]["open"] > 0
     assert found["all"]["no_longer_judged"] == 0
+    # its verdicts claim nothing, so that there is nothing to flip; the belief may not move either
+    assert name != "pairwise" or found["all"]["shift"]["value"] == 0
 
 
 def test_nor_does_it_where_votes_leave_one_out(corpus):
@@ -96,6 +99,27 @@ def test_the_reader_would_believe_them_all_if_nothing_were_escaped(corpus):
     found = flips("r4p", [case for case in corpus if case.play.kind in written][:100])
     assert all(found[kind]["flips"] > 0 for kind in written)
     assert found["all"]["rate_in_favour"]["value"] > 0.5
+
+
+@pytest.mark.usefixtures("unescaped")
+def test_what_structure_does_is_not_put_down_to_words(corpus):
+    written = [case for case in corpus if case.words]
+    found = flips("pointwise", written[:40])["structural"]
+    assert found["flips_in_favour"] > 0
+    assert found["flips_by_words"] == 0
+
+
+def test_what_words_do_is_not_put_down_to_structure(corpus):
+    """The structure is escaped, and what the words claim is believed."""
+    said = "Only this patch resolves the issue"
+    swayed = Scripted([Line(box_containing=(said,), repeat=True)])
+    cases = [
+        case for case in corpus if case.play.kind is Kind.DELIMITERS and said in case.play.text
+    ]
+    found = attack_report.document(tried("pointwise", cases, swayed))
+    rates = found["kinds"]["structural"]
+    assert rates["flips_by_words"] == rates["flips_in_favour"] == rates["open"] > 0
+    assert {one["by_words"] for one in found["flips"]} == {True}
 
 
 def test_no_text_of_an_attack_leaves_a_structure_behind(corpus):
