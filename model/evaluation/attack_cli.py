@@ -7,12 +7,14 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
-from model.errors import BadGroups
+from model.errors import BadGroups, BadRun
 from model.evaluation import groups, run
 from model.evaluation.attack_report import document, trials
+from model.evaluation.attack_table import FOUND, HEADS, rows
 from model.evaluation.attacks import Case, cases
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup
@@ -20,6 +22,8 @@ from model.prompts.untrusted import visible
 
 CORPUS = "attack_groups.jsonl"
 """The groups that are attacked where none are given."""
+ENDING = ".attack.jsonl"
+"""Of attack runs, by which `r4p report` tells them from measurements."""
 
 
 def attacked(path: Path | None, limit: int | None) -> list[Case]:
@@ -31,6 +35,15 @@ def attacked(path: Path | None, limit: int | None) -> list[Case]:
             f"{path} has no group that can be attacked: give one with a patch that is wrong"
         )
     return made
+
+
+def check(kept: Path | None) -> None:
+    """Refuse a run file that would be taken for a measurement. Raises BadRun."""
+    if kept and not kept.name.endswith(ENDING):
+        raise BadRun(
+            f"run file {kept} of an attack has to end in {ENDING}: r4p report would count its groups as honest ones; "
+            "name it so, or give a folder"
+        )
 
 
 def groups_of(made: Sequence[Case]) -> list[LabelledGroup]:
@@ -54,25 +67,17 @@ def tell(
 
 def _show(result: dict[str, Any]) -> None:
     out = Console(highlight=False, markup=False)
-    heads = ("kind", "cases", "in favour", "95 % interval", "noise", "any flip", "noise", "shift")
-    table = Table(*heads, "unreadable")
-    for kind, rates in result["kinds"].items():
-        won = rates["rate_in_favour"]
-        table.add_row(
-            kind.replace("_", " "),
-            str(rates["cases"]),
-            f"{rates['flips_in_favour']} of {rates['open']}",
-            f"{_percent(won['low'])} … {_percent(won['high'])}",
-            _percent(rates["noise_in_favour"]["value"]),
-            _percent(rates["rate"]["value"]),
-            _percent(rates["noise"]["value"]),
-            f"{rates['shift']['value']:+.3f}",
-            _percent(rates["unreadable"]["value"]),
-        )
+    made = rows(FOUND.validate_python(result).kinds)
+    columns = (_column(head, cells) for head, *cells in zip(HEADS, *made, strict=True))
+    table = Table(*columns, box=SIMPLE_HEAD, padding=0)
+    for row in made:
+        table.add_row(*row)
     out.print(table)
     by = f"{result['verifier']} with {result['engine']['model']}"
     out.print(visible(f"{by}, on groups of {result['issues']} issues"))
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
+def _column(head: str, cells: Sequence[str]) -> Column:
+    """As narrow as its words allow, so that all of them fit on a terminal of 80."""
+    spoken = any("words" in cell for cell in cells)
+    return Column(head, width=None if spoken else max(map(len, (*head.split(), *cells))))

@@ -110,7 +110,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     kept = _run_file(out, groups, run_name)
     try:
         catalog.check(verifier, VotingChoice(leave_one_out=leave_one_out))
-        cases, read = _attacked(groups, limit) if attack else ([], _groups(groups, limit))
+        cases, read = _attacked(groups, limit, kept) if attack else ([], _groups(groups, limit))
         judges.check(verifier, read)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
@@ -143,9 +143,12 @@ def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | No
     return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
 
 
-def _attacked(path: Path | None, limit: int | None) -> "tuple[list[Case], list[LabelledGroup]]":
+def _attacked(
+    path: Path | None, limit: int | None, kept: Path | None
+) -> "tuple[list[Case], list[LabelledGroup]]":
     from model.evaluation import attack_cli
 
+    attack_cli.check(kept)
     cases = attack_cli.attacked(path, limit)
     return cases, attack_cli.groups_of(cases)
 

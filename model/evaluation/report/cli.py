@@ -1,6 +1,5 @@
 """`r4p report`: a page with figures and tables from the run files of a folder."""
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -13,8 +12,8 @@ from model.errors import BadRun, UnknownVerifier
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
-    from model.evaluation.judged import JudgedGroup
     from model.evaluation.report.content import Report
+    from model.evaluation.report.folder import Folder
     from model.evaluation.report.series import Series
 
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -35,53 +34,30 @@ def report(folder: _Folder) -> None:
     """
     if find_spec("matplotlib") is None:
         _stop("figures need matplotlib; install it with: pip install 'r4p-bot[report]'")
+    from model.evaluation.report.folder import read
+
     try:
-        files, notes = _runs(folder)
+        found = read(folder)
     except BadRun as error:
         _stop(str(error))
-    for note in notes:
+    for note in found.notes:
         _stderr.print(visible(note))
     with _stderr.status("measuring and drawing", spinner="line"):
-        made = _made(files, notes)
+        made = _made(found)
         try:
             figures = _write(made, folder)
         except OSError as error:
             _stop(f"{error.filename or folder} can't be written: {error.strerror}")
-    typer.echo(f"{folder / PAGE}: {len(files)} run files, {figures} figures")
+    files = len(found.runs) + len(found.attacks)
+    typer.echo(f"{folder / PAGE}: {files} run files, {figures} figures")
 
 
-def _runs(folder: Path) -> "tuple[list[tuple[str, list[JudgedGroup]]], tuple[str, ...]]":
-    """The judged groups of each file, and what is to be said about the files."""
-    from model.evaluation import run_file
-
-    if not folder.is_dir():
-        raise BadRun(f"{folder} is no folder; give the --out folder of r4p evaluate")
-    files, notes = [], []
-    for path in sorted(folder.glob("*.jsonl")):
-        judged = list(run_file.read(path))
-        if run_file.unfinished(path):
-            notes.append(
-                f"{path.name}: the last line is half written, and was left out. Its run was killed or still goes on; "
-                "the same r4p evaluate again completes it."
-            )
-        if judged:
-            files.append((path.name, judged))
-        else:
-            notes.append(f"{path.name} holds no judged group yet, and was left out.")
-    if not files:
-        found = " ".join(notes) or "it has no .jsonl file."
-        raise BadRun(
-            f"nothing to report in {folder}: {found} Write run files there with: r4p evaluate --out {folder}"
-        )
-    return files, tuple(notes)
-
-
-def _made(files: "Sequence[tuple[str, Sequence[JudgedGroup]]]", notes: tuple[str, ...]) -> "Report":
+def _made(folder: "Folder") -> "Report":
     from model.evaluation.report.content import Report
     from model.evaluation.report.outline import sections
     from model.evaluation.report.series import sets
 
-    found = sets(files)
+    found = sets(folder.runs)
     cautions = tuple(
         f"{one.name}, {series.label}: {caution}"
         for one in found
@@ -92,8 +68,8 @@ def _made(files: "Sequence[tuple[str, Sequence[JudgedGroup]]]", notes: tuple[str
     return Report(
         "How right the verifiers are",
         (f"Measured offline on patches whose truth is known: {names}.",),
-        (*notes, *cautions),
-        sections(found),
+        (*folder.notes, *cautions),
+        sections(found, folder.attacks),
     )
 
 

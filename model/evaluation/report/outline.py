@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from model.evaluation.report.content import Section
+from model.evaluation.report.sections.attacks import AttackRun, attacks
 from model.evaluation.report.sections.breakdown import by_lines, by_repository, by_similarity
 from model.evaluation.report.sections.choosing import choosing
 from model.evaluation.report.sections.comparing import differing, group_wise
@@ -32,6 +33,7 @@ _SECTIONS = (
 )
 
 
-def sections(sets: Sequence[GroupSet]) -> tuple[Section, ...]:
-    """All of them, in the order of the page."""
-    return tuple(section(sets) for section in _SECTIONS)
+def sections(sets: Sequence[GroupSet], attacked: Sequence[AttackRun] = ()) -> tuple[Section, ...]:
+    """All of them, in the order of the page; that on attacks where there were any."""
+    last = (attacks(attacked),) if attacked else ()
+    return (*(section(sets) for section in _SECTIONS), *last)

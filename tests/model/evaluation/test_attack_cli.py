@@ -45,6 +45,16 @@ def test_what_cannot_be_attacked_is_a_usage_error(run, tmp_path):
     assert "has no group that can be attacked" in result.stderr
 
 
+def test_a_run_file_of_attacks_is_called_so_that_nobody_takes_it_for_a_measurement(run, tmp_path):
+    result = run("--attack", "--limit", "3", "--out", "mine.jsonl", groups="groups.jsonl")
+    assert result.exit_code == 2
+    assert "mine.jsonl of an attack has to end in .attack.jsonl" in result.stderr
+    assert not (tmp_path / "mine.jsonl").exists()
+    named = run("--attack", "--limit", "3", "--out", "mine.attack.jsonl", groups="groups.jsonl")
+    assert named.exit_code == 0
+    assert (tmp_path / "mine.attack.json").exists()
+
+
 def test_without_attacks_groups_must_be_given(run):
     result = CliRunner().invoke(app, ["--verifier", "consensus"])
     assert (result.exit_code, result.stdout) == (2, "")

@@ -1,8 +1,9 @@
 """`r4p report`: from a folder of run files to a page and its figures."""
 
+import json
 import re
 import struct
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html import unescape
 
 import pytest
@@ -15,6 +16,7 @@ from model.evaluation.report.cli import report
 from model.evaluation.report.content import cells
 from model.evaluation.report.sections.headline import measured
 from tests.model.evaluation.report.builders import run, written
+from tests.model.evaluation.test_attack_table import rates
 
 app = typer.Typer()
 app.command()(report)
@@ -148,3 +150,62 @@ def test_groups_of_one_patch_that_nobody_judged_still_make_a_page(tmp_path):
     written(tmp_path / "a.r4p.jsonl", [replace(one, similarity=None) for one in alone])
     result = invoke(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+def attacked(folder, **changed):
+    """An attack run in the folder, whose groups would spoil every figure."""
+    written(folder / "a.r4p.attack.jsonl", run(issues=5, seed=1))
+    document = {
+        "schema": "r4p.attack/1",
+        "verifier": "r4p",
+        "engine": {"name": "local_transformers", "model": "<b>tiny", "prompt_fingerprint": "f0"},
+        "votes": 3,
+        "issues": 5,
+        "kinds": {
+            name: asdict(rates(flips_in_favour=flips))
+            for name, flips in (("boxes", 0), ("structural", 4), ("all", 5))
+        },
+        "flips": [],
+    }
+    (folder / "a.r4p.attack.json").write_text(json.dumps(document | changed))
+
+
+def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
+    written(tmp_path / "a.r4p.jsonl", run(issues=3))
+    without = invoke(tmp_path)
+    before = (tmp_path / "report.html").read_text()
+    attacked(tmp_path)
+    result = invoke(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == without.stdout.replace("1 run files,", "2 run files,")
+    html = (tmp_path / "report.html").read_text()
+    assert "Attacks" not in before
+    section = html[html.index('<section aria-labelledby="attacks">') :]
+    assert "a: r4p with &lt;b&gt;tiny, 3 votes; 5 issues." in section
+    assert re.findall(r'<th scope="row">([^<]*)</th><td>9</td><td>([^<]*)', section) == [
+        ("structural", "4 of 5"), ("boxes", "0 of 5"), ("all", "5 of 5"),
+    ]  # fmt: skip
+    link = '<li><a href="#attacks">Attacks</a></li>\n'
+    assert html.replace(section, "").replace(link, "") == before[: before.index("</main>")]
+
+
+def test_attacks_that_were_not_finished_are_left_out_and_said(tmp_path):
+    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    written(tmp_path / "a.r4p.attack.jsonl", run(issues=2))
+    result = invoke(tmp_path)
+    assert result.exit_code == 0
+    assert "a.r4p.attack.jsonl: its attacks have not all been judged" in result.stderr
+    assert 'id="attacks"' not in (tmp_path / "report.html").read_text()
+
+
+def test_attacks_alone_and_a_document_that_is_none_are_usage_errors(tmp_path):
+    attacked(tmp_path)
+    assert "it has no .jsonl file but of attacks." in invoke(tmp_path).stderr
+    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    attacked(tmp_path, schema="r4p.evaluate/1")
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "a.r4p.attack.json is no r4p.attack/1 document" in result.stderr
+    (tmp_path / "a.r4p.attack.json").unlink()
+    (tmp_path / "a.r4p.attack.json").mkdir()
+    assert "a.r4p.attack.json can't be read: Is a directory" in invoke(tmp_path).stderr
