@@ -3,6 +3,7 @@
 ModelError
 ├── EngineError            one request failed; the vote is no vote
 │   └── EngineDown         the engine can't be reached or refuses all; try again later
+│       └── BadEngine      what it was given can't be used: an address, a script, a key; nobody need try again
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
@@ -26,6 +27,10 @@ class EngineError(ModelError):
 
 class EngineDown(EngineError):
     """The engine can't be reached, or can't serve what is asked. Worth another attempt later."""
+
+
+class BadEngine(EngineDown):
+    """What an engine was given can't be used. The message names it, and the fix."""
 
 
 class UnreadableAnswer(ModelError):

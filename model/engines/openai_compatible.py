@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from model.engines import chat_api
-from model.errors import EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError
 from model.protocols import Completion, Request
 
 DEFAULT_CONTEXT_TOKENS = 32_768
@@ -64,13 +64,14 @@ class _Unwanted(EngineError):
 def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
     """What is served at `url`: the named model, or the only one when no name is given.
 
-    Raises EngineDown with one line for a person: no server, no JSON, a refused key, or no such model.
+    Raises BadEngine for a URL that is no http address, else EngineDown with one line for a person: no server, no JSON,
+    a refused key, or no such model.
     """
     try:
         with http_client(url, api_key, CONNECT_SECONDS) as client:
             answer = client.get("models")
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise EngineDown(
+        raise BadEngine(
             f"engine URL {url!r} is no http address ({error}); expected http://HOST:PORT/v1"
         ) from error
     except httpx.HTTPError as error:
@@ -78,7 +79,10 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
             f"no engine answers at {url} ({_words(error)}); check the URL and that the server runs"
         ) from error
     if answer.status_code in _REFUSED:
-        raise EngineDown(f"the engine at {url} refuses the API key (HTTP {answer.status_code})")
+        raise EngineDown(
+            f"the engine at {url} refuses the API key (HTTP {answer.status_code}): "
+            f"{'another' if api_key else 'none'} was given. A command reads it from --api-key-file, the bot from R4P_ENGINE_API_KEY"
+        )
     try:
         cards = {str(one["id"]): one for one in answer.json()["data"]}
         offered = {name: _context(card, cards) for name, card in cards.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from model.errors import EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError
 from model.protocols import Completion, Request
 
 _PATCH = re.compile(r"<patch-(\d+)>\n(.*?)\n</patch-\1>", re.DOTALL)
@@ -33,6 +33,13 @@ class Line:
     stall_seconds: float = 0.0
     """Waits before it answers."""
     repeat: bool = False
+
+
+_EXPECTED = (
+    "write one JSON object a line, as "
+    r'{"reply": "Patch 1 is right. \\boxed{1}", "repeat": true}'
+    f"; its fields are {', '.join(one.name for one in fields(Line))}"
+)
 
 
 class Scripted:
@@ -84,24 +91,40 @@ class Scripted:
 
 
 def load(path: Path) -> Scripted:
-    """A script from JSON lines: one object a line with the fields of `Line`. Raises EngineDown naming a bad line."""
+    """A script from JSON lines: one object a line with the fields of `Line`. Raises BadEngine naming a bad line."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise EngineDown(f"script {path} can't be read: {error}") from error
+        raise BadEngine(
+            f"script {path} can't be read ({_why(error)}); give a UTF-8 file of JSON lines"
+        ) from error
     lines = []
     for number, raw in enumerate(text.splitlines(), 1):
         try:
             lines += [_line(json.loads(raw))] if raw.strip() else []
         except (ValueError, TypeError) as error:
-            raise EngineDown(f"script {path}, line {number}: {error}") from error
+            raise BadEngine(
+                f"script {path}, line {number} is no answer ({_why(error)}); {_EXPECTED}"
+            ) from error
     return Scripted(lines)
 
 
-def _line(values: dict[str, Any]) -> Line:
+def _why(error: Exception) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"no JSON: {error.msg.lower()} at column {error.colno}"
+        case OSError():
+            return error.strerror or str(error)
+        case _:
+            return str(error)
+
+
+def _line(values: Any) -> Line:
+    if not isinstance(values, dict):
+        raise TypeError("JSON, but no object")
     known = [one.name for one in fields(Line)]
     if unknown := sorted(set(values) - set(known)):
-        raise ValueError(f"unknown field {unknown[0]!r}; known are {', '.join(known)}")
+        raise ValueError(f"unknown field {unknown[0]!r}")
     boxed = values.pop("box_containing", None)
     return Line(**values, box_containing=None if boxed is None else tuple(boxed))
 

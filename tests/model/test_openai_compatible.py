@@ -14,7 +14,7 @@ from model.engines.openai_compatible import (
     connect,
     probe,
 )
-from model.errors import EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError
 from model.protocols import Completion, Message, Request, Token
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
@@ -304,7 +304,7 @@ def test_the_probe_assumes_a_context_where_none_is_told():
         (Reply(b"<html>"), None, "no list of models"),
         (Reply([]), None, "no list of models"),
         (Reply({}, 404), None, r"HTTP 404.*ends in /v1"),
-        (Reply({}, 401), None, "refuses the API key"),
+        (Reply({}, 401), None, r"refuses the API key \(HTTP 401\): none was given.*--api-key-file"),
     ],
     ids=["unknown", "several", "none", "html", "a list", "404", "401"],
 )
@@ -321,5 +321,5 @@ def test_the_probe_names_a_dead_url(dead_url):
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://a:b/v1", ""])
 def test_the_probe_names_an_address_that_is_none(url):
-    with pytest.raises(EngineDown, match="is no http address"):
+    with pytest.raises(BadEngine, match="is no http address"):
         probe(url, None)

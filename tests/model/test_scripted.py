@@ -1,11 +1,12 @@
 """The scripted engine: determinate by content, and able to fail in every way."""
 
 import json
+import re
 
 import pytest
 
 from model.engines.scripted import Line, Scripted, load
-from model.errors import EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError
 from model.protocols import Message, Request
 
 PROMPT = "<patch-1>\nfoo\n</patch-1>\n\n<patch-2>\nbar foo\n</patch-2>\n\n<patch-3>\n\n</patch-3>"
@@ -59,14 +60,33 @@ def test_a_script_is_read_from_json_lines(tmp_path):
     assert ask(engine) == "so\n\\boxed{1, 2}"
 
 
-@pytest.mark.parametrize("bad", ["{", '{"rely": "x"}', "[1]", '{"box_containing": 3}'])
-def test_a_bad_line_is_named(tmp_path, bad):
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ("hello", "no JSON: expecting value at column 1"),
+        ("{", "no JSON: .* at column 2"),
+        ('{"rely": "x"}', "unknown field 'rely'"),
+        ("[1]", "JSON, but no object"),
+        ('{"box_containing": 3}', "'int' object is not iterable"),
+    ],
+)
+def test_a_bad_line_is_named_with_what_is_expected(tmp_path, bad, why):
     path = tmp_path / "script.jsonl"
     path.write_text('{"reply": "fine"}\n' + bad)
-    with pytest.raises(EngineDown, match="line 2"):
+    expected = rf"script\.jsonl, line 2 is no answer \({why}\); write one JSON object a line, as"
+    with pytest.raises(BadEngine, match=expected):
         load(path)
 
 
+def test_the_answer_that_is_shown_as_an_example_is_one(tmp_path):
+    path = tmp_path / "script.jsonl"
+    path.write_text("hello")
+    with pytest.raises(BadEngine) as failure:
+        load(path)
+    path.write_text(re.search(r"as (\{.*\}); its fields", str(failure.value)).group(1))
+    assert ask(load(path)) == "Patch 1 is right. \\boxed{1}"
+
+
 def test_a_script_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(EngineDown, match=r"none\.jsonl"):
+    with pytest.raises(BadEngine, match=r"none\.jsonl can't be read \(No such file or directory\)"):
         load(tmp_path / "none.jsonl")
