@@ -115,7 +115,7 @@ def become_worker(queues: str, concurrency: int | None) -> None:
 
 
 def _check_verifier(settings: EngineSettings) -> None:
-    voting = VotingChoice(settings.stop_early, leave_one_out=settings.leave_one_out)
+    voting = VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out)
     try:
         catalog.check(settings.verifier, voting)
     except UnknownVerifier as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -154,6 +154,8 @@ class EngineSettings(_Settings):
     """Leave out votes that can't change a verdict any more: cheaper, and less to calibrate on."""
     leave_one_out: bool = False
     """Every vote goes without one of the rivals, and what hangs on a rival's presence is unsure."""
+    min_lines: int = Field(0, ge=0)
+    """Pull requests that edit fewer lines are not judged; 0 judges all."""
     engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
     """auto: openai_compatible when an URL is set, else the embedded model."""
     engine_url: str | None = None

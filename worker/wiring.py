@@ -120,8 +120,8 @@ class Parts:
         settings = load(EngineSettings)
         name = settings.verifier
         if name in catalog.WITHOUT_ENGINE:
-            return Bench(name, catalog.consensus())
-        return Bench(name, self._asking(settings), catalog.consensus())
+            return Bench(name, catalog.consensus(settings.min_lines))
+        return Bench(name, self._asking(settings), catalog.consensus(settings.min_lines))
 
     def _asking(self, settings: EngineSettings) -> Verifier:
         key = settings.engine_api_key
@@ -138,7 +138,7 @@ class Parts:
             settings.verifier,
             catalog.engine(choice),
             prompt=settings.prompt,
-            voting=VotingChoice(settings.stop_early, leave_one_out=settings.leave_one_out),
+            voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
         )
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from model import consensus, edits
-from model.admission import Admitted, Refused, admit
+from model.admission import ALL, Admitted, Refused, Rules, admit
 from model.consensus import Artefact, Fit
 from model.domain import (
     Coverage,
@@ -42,11 +42,14 @@ _SAME = "Not judged: consensus compares rivals, and no other patch differs from 
 class ConsensusVerifier:
     """One fit of the consensus model. It casts no votes and reads no tokens."""
 
-    def __init__(self, artefact: Artefact, fit: Fit, *, independent: bool = False) -> None:
+    def __init__(
+        self, artefact: Artefact, fit: Fit, *, independent: bool = False, rules: Rules = ALL
+    ) -> None:
         """`independent`: the rivals are known to come from authors who don't know of each other, so copies agree."""
         self._artefact = artefact
         self._fit = fit
         self._independent = independent
+        self._rules = rules
 
     @property
     def engine(self) -> EngineInfo:
@@ -70,7 +73,7 @@ class ConsensusVerifier:
         started = time.monotonic()
         if not keep_going():
             raise Superseded
-        readable = admit(candidates, _ROOM, count_tokens=lambda _text: 0)
+        readable = admit(candidates, _ROOM, count_tokens=lambda _text: 0, rules=self._rules)
         read = {patch.id: edits.read(patch.diff) for patch in candidates}
         cases = [_whole(case, read) for case in readable]
         seated = [case.candidate.id for case in cases if isinstance(case, Admitted)]
@@ -106,14 +109,19 @@ class ConsensusVerifier:
         return told
 
 
-def shipped() -> ConsensusVerifier:
+def shipped(rules: Rules = ALL) -> ConsensusVerifier:
     """For everyday use: the fit that saw every labelled issue."""
     artefact = consensus.shipped()
-    return ConsensusVerifier(artefact, artefact.fits[consensus.EVERYTHING])
+    return ConsensusVerifier(artefact, artefact.fits[consensus.EVERYTHING], rules=rules)
 
 
 def unseeing(
-    repository: str, instance_id: str, *, strict: bool = False, independent: bool = True
+    repository: str,
+    instance_id: str,
+    *,
+    strict: bool = False,
+    independent: bool = True,
+    rules: Rules = ALL,
 ) -> ConsensusVerifier:
     """For measuring: the fit that never saw the block of this issue; with `strict`, none of its repository.
 
@@ -121,7 +129,7 @@ def unseeing(
     """
     artefact = consensus.shipped()
     fit = artefact.fit_for(repository, instance_id, strict=strict)
-    return ConsensusVerifier(artefact, fit, independent=independent)
+    return ConsensusVerifier(artefact, fit, independent=independent, rules=rules)
 
 
 def _whole(case: Admitted | Refused, read: Mapping[PatchId, Edit]) -> Admitted | Refused:

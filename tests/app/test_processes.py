@@ -37,5 +37,11 @@ def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypa
         become_worker("verify,train", 1)
 
 
+def test_a_worker_that_judges_refuses_a_minimum_below_nothing(monkeypatch):
+    monkeypatch.setenv("R4P_MIN_LINES", "-1")
+    with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: .*greater than or equal to 0"):
+        become_worker("verify,train", 1)
+
+
 def test_a_fit_is_told_no_secret():
     assert SECRETS & FIT.environment(GIVEN).keys() == set()

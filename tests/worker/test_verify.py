@@ -118,6 +118,20 @@ def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp
     assert plain.engine.prompt_fingerprint != left_out.engine.prompt_fingerprint
 
 
+@pytest.mark.parametrize("name", ["consensus", "r4p"])
+def test_the_settings_say_how_many_lines_a_patch_edits_at_least(
+    database, job, monkeypatch, tmp_path, name
+):
+    (tmp_path / "script.jsonl").write_text('{"box_containing": ["w * h"], "repeat": true}')
+    monkeypatch.setenv("R4P_ENGINE", "scripted")
+    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
+    monkeypatch.setenv("R4P_VERIFIER", name)
+    monkeypatch.setenv("R4P_MIN_LINES", "50")
+    document, rows = judged(database, job, Parts(database, QueueSettings()).bench)
+    assert {(row["verdict"], row["consensus"]) for row in rows} == {("not_judged", None)}
+    assert all("lines, and fewer than 50 tell" in one["reason"] for one in document["patches"])
+
+
 class _Broken:
     """Falls over every patch."""
 
