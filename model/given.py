@@ -1,5 +1,6 @@
 """What `r4p verify` is given: issue, candidates and trajectories read from files."""
 
+import codecs
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ def issue(path: Path) -> Issue:
 
 
 def patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
-    """The candidates, named by file, or by path where two files have one name; and what to say of empty ones.
+    """The candidates, named by file, or by path where two files have one name; and what to say of unreadable ones.
 
     Raises Unusable, also when there is no line of text to judge in any of them.
     """
@@ -33,16 +34,23 @@ def patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
     read = [
         Patch(PatchId(name), _read(path, "patch")) for name, path in zip(names, paths, strict=True)
     ]
-    empty = []
-    for path, one in zip(paths, read, strict=True):
-        try:
-            if not any(file.is_textual for file in diff.parse(one.diff)):
-                empty.append(f"patch {path} changes no line of text; it can't be judged")
-        except BadDiff as error:
-            raise Unusable(f"patch {path}: {error}") from error
-    if len(empty) == len(read):
-        raise Unusable("; ".join(empty))
-    return read, empty
+    unread = [
+        f"patch {path} can't be judged: {why}"
+        for path, one in zip(paths, read, strict=True)
+        if (why := _unreadable(one))
+    ]
+    if len(unread) == len(read):
+        raise Unusable("; ".join(unread))
+    return read, unread
+
+
+def _unreadable(patch: Patch) -> str | None:
+    """Why every verifier refuses the patch; None where there is a line to judge."""
+    try:
+        files = diff.parse(patch.diff)
+    except BadDiff as error:
+        return str(error)
+    return None if any(file.is_textual for file in files) else "it changes no line of text"
 
 
 def with_trajectories(
@@ -72,6 +80,8 @@ def _read(path: Path, what: str) -> str:
         raise Unusable(f"{what} {path} is a directory; give a file") from error
     except OSError as error:
         raise Unusable(f"{what} {path} can't be read: {error.strerror}") from error
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Unusable(f"{what} {path} is UTF-16 text; save it as UTF-8")
     if b"\0" in raw:
         wanted = "a unified diff" if what == "patch" else "text"
         raise Unusable(f"{what} {path} is a binary file; give {wanted}")

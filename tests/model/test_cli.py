@@ -68,12 +68,13 @@ def test_the_exit_code_says_how_it_ended(run, tmp_path, lines, code):
     ("content", "said"),
     [
         (None, "x.diff can't be read: No such file"),
-        (b"no diff at all\n", "x.diff: line 1"),
-        (diff_of("new")[:-9].encode(), "x.diff: line 5"),
+        (b"no diff at all\n", "x.diff can't be judged: line 1"),
+        (diff_of("new")[:-9].encode(), "x.diff can't be judged: line 5"),
+        (diff_of("new").encode("utf-16"), "x.diff is UTF-16 text; save it as UTF-8"),
         (b"\x7fELF\0\0", "x.diff is a binary file; give a unified diff"),
-        (b"", "x.diff changes no line of text"),
+        (b"", "x.diff can't be judged: it changes no line of text"),
     ],
-    ids=["missing", "bad", "cut off", "binary", "empty"],
+    ids=["missing", "bad", "cut off", "utf-16", "binary", "empty"],
 )
 def test_a_bad_patch_is_one_line_and_a_usage_error(run, tmp_path, content, said):
     if content is not None:
@@ -99,12 +100,34 @@ def test_an_empty_issue_is_a_usage_error(run, tmp_path):
     assert "issue.md is empty" in result.stderr
 
 
-def test_an_empty_patch_beside_others_is_told_and_not_judged(run, tmp_path):
-    (tmp_path / "e.diff").write_text("")
-    result = run(*candidates("a.diff", "e.diff"), "--json")
-    assert result.exit_code == 0
-    assert "e.diff changes no line of text" in result.stderr
-    assert json.loads(result.stdout)["patches"][1]["verdict"] == "not_judged"
+COMBINED = (
+    "diff --cc a.py\nindex 1,2..3\n--- a/a.py\n+++ b/a.py\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it changes no line of text"),
+        (diff_of("new")[:-9], "line 5"),
+        (COMBINED, "line 5 belongs to a combined diff"),
+    ],
+    ids=["empty", "cut off", "combined"],
+)
+@pytest.mark.parametrize(("verifier", "script"), [("r4p", "script.jsonl"), ("consensus", None)])
+def test_a_patch_that_can_not_be_read_costs_the_others_nothing(
+    run, tmp_path, content, said, verifier, script
+):
+    (tmp_path / "b.diff").write_text(diff_of("if not items: return sum(items)"))
+    (tmp_path / "e.diff").write_text(content)
+    given = [*candidates("a.diff", "b.diff", "e.diff"), "--verifier", verifier]
+    result = run(*given, "--json", script=script)
+    assert result.exit_code in {0, 4}, result.output
+    assert f"patch e.diff can't be judged: {said}" in result.stderr
+    *judged, refused = json.loads(result.stdout)["patches"]
+    assert (refused["verdict"], refused["id"]) == ("not_judged", "e.diff")
+    assert said in refused["reason"] or "is empty" in refused["reason"]
+    assert all(one["verdict"] != "not_judged" for one in judged)
 
 
 def test_the_same_file_twice_is_a_usage_error(run):
