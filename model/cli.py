@@ -6,10 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from enum import IntEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -21,32 +20,20 @@ from model import catalog, given, sway
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import BadChoice, ModelError, TemplateError, UnknownVerifier
+from model.exits import STDERR, Exit, stop
 from model.options import Cache, LeaveOneOut, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
 
 
-class Exit(IntEnum):
-    """What the exit code of `r4p verify` means."""
-
-    OK = 0
-    """At least one candidate is held to be correct."""
-    USAGE = 2
-    NONE_CORRECT = 3
-    """Every candidate was judged, and none is correct."""
-    UNSURE = 4
-    """No candidate is held to be correct, and at least one could not be decided or judged."""
-    BACKEND_DOWN = 5
-
-
+_VERIFY = "verify"
 _COLOURS = {
     Verdict.CORRECT: "green",
     Verdict.INCORRECT: "red",
     Verdict.UNSURE: "yellow",
     Verdict.NOT_JUDGED: "bright_black",
 }
-_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 _Issue = Annotated[
@@ -112,7 +99,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     if leave_one_out and votes < (needed := sway.needed(len(patches))):
-        _stderr.print(f"Whose presence turns a verdict can be told from {needed} votes on")
+        STDERR.print(f"Whose presence turns a verdict can be told from {needed} votes on")
     choice = chosen(engine_url, model, script, cache)
     make = partial(catalog.verifier, verifier, prompt=prompt, voting=voting)
     if verifier in catalog.WITHOUT_ENGINE:
@@ -128,7 +115,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     else:
         _show(verdict)
     if caution := caution_about(verdict.engine):
-        _stderr.print(caution)
+        STDERR.print(caution)
     raise typer.Exit(exit_code(verdict))
 
 
@@ -172,17 +159,17 @@ def _judge(
                     on_vote=lambda done, asked: show(f"votes of {asked}:", done),
                 )
     except TemplateError as error:
-        _stop(Exit.USAGE, str(error))
+        stop(_VERIFY, Exit.USAGE, str(error))
     except ModelError as error:
-        _stop(Exit.BACKEND_DOWN, str(error))
+        stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
     """Says on a terminal what is going on, and how far (0: nobody knows); nothing where stderr is a file."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    shown = _stderr.is_terminal
-    with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
 
@@ -191,7 +178,7 @@ def _check(verifier: str, voting: VotingChoice) -> None:
     try:
         catalog.check(verifier, voting)
     except (UnknownVerifier, BadChoice) as error:
-        _stop(Exit.USAGE, str(error))
+        stop(_VERIFY, Exit.USAGE, str(error))
 
 
 def _read(
@@ -205,9 +192,9 @@ def _read(
         looked_at = catalog.TRAJECTORY in parts
         patches = given.with_trajectories(patches, trajectories, verifier, looked_at=looked_at)
     except given.Unusable as error:
-        _stop(Exit.USAGE, str(error))
+        stop(_VERIFY, Exit.USAGE, str(error))
     for note in notes:
-        _stderr.print(visible(note))
+        STDERR.print(visible(note))
     return reported, patches
 
 
@@ -220,7 +207,7 @@ def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
             found = ", ".join(
                 f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.tricks
             )
-            _stderr.print(visible(f"{where}: {found} made harmless before the model reads it"))
+            STDERR.print(visible(f"{where}: {found} made harmless before the model reads it"))
 
 
 def _show(verdict: GroupVerdict) -> None:
@@ -247,9 +234,3 @@ def _show(verdict: GroupVerdict) -> None:
             f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
         )
     )
-
-
-def _stop(code: Exit, message: str) -> NoReturn:
-    """One line on stderr, and the exit code."""
-    _stderr.print(visible(f"r4p verify: {' '.join(message.split())}"))
-    raise typer.Exit(code)

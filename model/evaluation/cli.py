@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,7 +22,6 @@ from rich.table import Table
 
 from model import catalog
 from model.catalog import VotingChoice
-from model.cli import Exit
 from model.errors import (
     BadChoice,
     BadGroups,
@@ -31,6 +30,7 @@ from model.errors import (
     TemplateError,
     UnknownVerifier,
 )
+from model.exits import STDERR, Exit, stop
 from model.options import Cache, LeaveOneOut, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import visible
 
@@ -40,8 +40,7 @@ if TYPE_CHECKING:  # numpy loads when the command runs
     from model.evaluation.judged import JudgedGroup
     from model.evaluation.judges import Judge
 
-_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-
+_EVALUATE = "evaluate"
 _Groups = Annotated[
     Path | None,
     typer.Option(
@@ -121,12 +120,12 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
                 runs = [_judged(read, judge, kept, advance, together) for judge in judges_asked]
         caution = judges.caution(verifier, read)
     except (BadChoice, BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
-        _stop(Exit.USAGE, str(error))
+        stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
         held = (
             f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
         )
-        _stop(Exit.BACKEND_DOWN, f"{error}{held}")
+        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{held}")
     if attack:
         from model.evaluation import attack_cli
 
@@ -184,8 +183,8 @@ def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    shown = _stderr.is_terminal
-    with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
         task = bar.add_task("starting", total=total)
         yield (
             lambda said: bar.update(task, description=said),
@@ -208,7 +207,7 @@ def _tell(
         result["strict"] = twin[0]
     if caution:
         result["caution"] = caution
-        _stderr.print(visible(caution))
+        STDERR.print(visible(caution))
     text = json.dumps(result, indent=2) + "\n"
     if kept:
         kept.with_suffix(".json").write_text(text)
@@ -244,9 +243,3 @@ def _show(document: dict[str, Any]) -> None:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def _stop(code: Exit, message: str) -> NoReturn:
-    """One line on stderr, and the exit code."""
-    _stderr.print(visible(f"r4p evaluate: {' '.join(message.split())}"))
-    raise typer.Exit(code)

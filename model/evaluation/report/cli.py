@@ -2,13 +2,12 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from model.cli import Exit
 from model.errors import BadRun, UnknownVerifier
+from model.exits import STDERR, Exit, stop
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
@@ -16,8 +15,7 @@ if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
     from model.evaluation.report.folder import Folder
     from model.evaluation.report.series import Series
 
-_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-
+_REPORT = "report"
 PAGE = "report.html"
 """Beside it stands a PNG for each figure."""
 
@@ -33,21 +31,29 @@ def report(folder: _Folder) -> None:
     Exit codes: 0 written, 2 usage.
     """
     if find_spec("matplotlib") is None:
-        _stop("figures need matplotlib; install it with: pip install 'r4p-bot[report]'")
+        stop(
+            _REPORT,
+            Exit.USAGE,
+            "figures need matplotlib; install it with: pip install 'r4p-bot[report]'",
+        )
     from model.evaluation.report.folder import read
 
     try:
         found = read(folder)
     except BadRun as error:
-        _stop(str(error))
+        stop(_REPORT, Exit.USAGE, str(error))
     for note in found.notes:
-        _stderr.print(visible(note))
-    with _stderr.status("measuring and drawing", spinner="line"):
+        STDERR.print(visible(note))
+    with STDERR.status("measuring and drawing", spinner="line"):
         made = _made(found)
         try:
             figures = _write(made, folder)
         except OSError as error:
-            _stop(f"{error.filename or folder} can't be written: {error.strerror}")
+            stop(
+                _REPORT,
+                Exit.USAGE,
+                f"{error.filename or folder} can't be written: {error.strerror}",
+            )
     files = len(found.runs) + len(found.attacks)
     typer.echo(f"{folder / PAGE}: {files} run files, {figures} figures")
 
@@ -97,9 +103,3 @@ def _write(made: "Report", folder: Path) -> int:
         (folder / f"{name}.png").write_bytes(picture.light)
     (folder / PAGE).write_text(page(made, pictures), encoding="utf-8")
     return len(pictures)
-
-
-def _stop(message: str) -> NoReturn:
-    """One line on stderr, and the exit code of wrong usage."""
-    _stderr.print(visible(f"r4p report: {' '.join(message.split())}"))
-    raise typer.Exit(Exit.USAGE)
