@@ -19,13 +19,25 @@ from rich.text import Text
 from model import catalog, given, sway
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
-from model.errors import BadChoice, ModelError, TemplateError, UnknownVerifier
-from model.exits import STDERR, Exit, stop
-from model.options import Cache, LeaveOneOut, Model, Script, Url, Votes, chosen
+from model.errors import ModelError
+from model.exits import MISUSED, STDERR, Exit, stop
+from model.options import (
+    Cache,
+    EngineName,
+    KeyFile,
+    LeaveOneOut,
+    MinLines,
+    Model,
+    Script,
+    Url,
+    Votes,
+    chosen,
+    given_in,
+    refuse_idle,
+)
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.protocols import Engine, Verifier
 from model.verdict_json import Subject, to_json
-
 
 _VERIFY = "verify"
 _COLOURS = {
@@ -61,30 +73,24 @@ _Trajectories = Annotated[
 _StopEarly = Annotated[
     bool, typer.Option("--stop-early", help="Leave out votes that can't change a verdict any more.")
 ]
-_EditedLines = Annotated[
-    int,
-    typer.Option(
-        "--min-lines",
-        metavar="N",
-        min=0,
-        help="Judge no patch that edits fewer lines (0: judge all).",
-    ),
-]
 _Json = Annotated[bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")]
 
 
 def verify(  # noqa: PLR0913 - one parameter per option of the command
+    context: typer.Context,
     issue: _Issue,
     patch: _Patches,
     more: _More = None,
     votes: Votes = 3,
+    engine: EngineName = None,
     engine_url: Url = None,
     model: Model = None,
+    api_key_file: KeyFile = None,
     verifier: _Verifier = "r4p",
     trajectory: _Trajectories = None,
     stop_early: _StopEarly = False,
     leave_one_out: LeaveOneOut = False,
-    min_lines: _EditedLines = 0,
+    min_lines: MinLines = 0,
     prompt: _Prompt = None,
     script: Script = None,
     cache: Cache = None,
@@ -95,28 +101,35 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
     """
     voting = VotingChoice(stop_early, min_lines, leave_one_out)
-    _check(verifier, voting)
+    try:
+        catalog.check(verifier, voting)
+        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
+        refuse_idle(given_in(context), verifier, choice.name)
+    except MISUSED as error:
+        stop(_VERIFY, Exit.USAGE, str(error))
     reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     if leave_one_out and votes < (needed := sway.needed(len(patches))):
         STDERR.print(f"Whose presence turns a verdict can be told from {needed} votes on")
-    choice = chosen(engine_url, model, script, cache)
     make = partial(catalog.verifier, verifier, prompt=prompt, voting=voting)
     if verifier in catalog.WITHOUT_ENGINE:
-        verdict = catalog.consensus().verify(reported, patches, votes=votes)
+        verdict = catalog.consensus(min_lines).verify(reported, patches, votes=votes)
     else:
         verdict = _judge(choice, make, reported, patches, votes)
     if json_output:
-        identity = hashlib.sha256(
-            "\0".join([reported.text, *(one.diff for one in patches)]).encode(errors="replace")
-        )
-        subject = Subject(title=reported.title, group_id=identity.hexdigest()[:16])
-        sys.stdout.write(json.dumps(to_json(verdict, subject, verifier=verifier), indent=2) + "\n")
+        said = to_json(verdict, _subject(reported, patches), verifier=verifier)
+        sys.stdout.write(json.dumps(said, indent=2) + "\n")
     else:
         _show(verdict)
     if caution := caution_about(verdict.engine):
         STDERR.print(caution)
     raise typer.Exit(exit_code(verdict))
+
+
+def _subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
+    texts = [issue.text, *(one.diff for one in patches)]
+    identity = hashlib.sha256("\0".join(texts).encode(errors="replace"))
+    return Subject(title=issue.title, group_id=identity.hexdigest()[:16])
 
 
 def exit_code(verdict: GroupVerdict) -> Exit:
@@ -129,7 +142,7 @@ def exit_code(verdict: GroupVerdict) -> Exit:
 
 def caution_about(engine: EngineInfo) -> str | None:
     """What a person must know about who spoke; None for an engine of their own."""
-    if engine.name != "local_transformers":
+    if not engine.name.startswith("local_") or Path(engine.model).is_dir():
         return None
     return (
         f"Note: the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
@@ -158,7 +171,7 @@ def _judge(
                     votes=votes,
                     on_vote=lambda done, asked: show(f"votes of {asked}:", done),
                 )
-    except TemplateError as error:
+    except MISUSED as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     except ModelError as error:
         stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
@@ -172,13 +185,6 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
     with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
-
-
-def _check(verifier: str, voting: VotingChoice) -> None:
-    try:
-        catalog.check(verifier, voting)
-    except (UnknownVerifier, BadChoice) as error:
-        stop(_VERIFY, Exit.USAGE, str(error))
 
 
 def _read(
@@ -226,11 +232,18 @@ def _show(verdict: GroupVerdict) -> None:
     out.print(table)
     for one in verdict.patches:
         out.print(Text(visible(f"{one.id}: {one.reason}")))
+    out.print(Text(_paid(verdict)))
+
+
+def _paid(verdict: GroupVerdict) -> str:
+    """Who was asked, and what that cost."""
+    if verdict.engine.name in catalog.WITHOUT_ENGINE:
+        return (
+            "no model was asked: consensus compared the patches, fitted on all issues with labels"
+        )
     spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
     forced = f" ({verdict.forced} only when asked again)" if verdict.forced else ""
-    out.print(
-        Text(
-            f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
-            f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
-        )
+    return (
+        f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
+        f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
     )

@@ -22,16 +22,22 @@ from rich.table import Table
 
 from model import catalog
 from model.catalog import VotingChoice
-from model.errors import (
-    BadChoice,
-    BadGroups,
-    BadRun,
-    ModelError,
-    TemplateError,
-    UnknownVerifier,
+from model.errors import BadGroups, ModelError
+from model.exits import MISUSED, STDERR, Exit, stop
+from model.options import (
+    Cache,
+    EngineName,
+    KeyFile,
+    LeaveOneOut,
+    MinLines,
+    Model,
+    Script,
+    Url,
+    Votes,
+    chosen,
+    given_in,
+    refuse_idle,
 )
-from model.exits import STDERR, Exit, stop
-from model.options import Cache, LeaveOneOut, Model, Script, Url, Votes, chosen
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
@@ -84,19 +90,23 @@ _Json = Annotated[
 
 
 def evaluate(  # noqa: PLR0913 - one parameter per option of the command
+    context: typer.Context,
     verifier: _Verifier,
     groups: _Groups = None,
     limit: _Limit = None,
     together: _Together = 1,
     votes: Votes = 3,
+    engine: EngineName = None,
     engine_url: Url = None,
     model: Model = None,
+    api_key_file: KeyFile = None,
     out: _Out = None,
     json_output: _Json = False,
     script: Script = None,
     cache: Cache = None,
     attack: _Attack = False,
     leave_one_out: LeaveOneOut = False,
+    min_lines: MinLines = 0,
 ) -> None:
     """Measure a verifier on groups of patches whose truth is known.
 
@@ -104,22 +114,22 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     """
     from model.evaluation import judges
 
-    choice = chosen(engine_url, model, script, cache)
-    run_name = verifier + judges.ONE_OUT * leave_one_out + ".attack" * attack
-    kept = _run_file(out, groups, run_name)
+    voting = VotingChoice(edited_lines=min_lines, leave_one_out=leave_one_out)
+    kept = _run_file(out, groups, judges.called(verifier, voting) + ".attack" * attack)
     try:
-        catalog.check(verifier, VotingChoice(leave_one_out=leave_one_out))
+        catalog.check(verifier, voting)
+        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
+        refuse_idle(given_in(context), verifier, choice.name)
         cases, read = _attacked(groups, limit, kept) if attack else ([], _groups(groups, limit))
         judges.check(verifier, read)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            ways = {"independent": not attack, "leave_one_out": leave_one_out}
-            with judges.opened(verifier, told, votes, **ways) as asked:
+            with judges.opened(verifier, told, votes, voting, independent=not attack) as asked:
                 say("groups judged")
                 judges_asked = asked[:1] if attack else asked
                 runs = [_judged(read, judge, kept, advance, together) for judge in judges_asked]
         caution = judges.caution(verifier, read)
-    except (BadChoice, BadGroups, BadRun, TemplateError, UnknownVerifier) as error:
+    except MISUSED as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
         held = (

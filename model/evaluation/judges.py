@@ -1,10 +1,12 @@
 """Who judges labelled groups: every verifier of the catalogue, each told only what it may know."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from model import catalog
+from model.admission import ALL, Rules
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict
 from model.errors import BadGroups
@@ -18,8 +20,22 @@ COPIES_ARE_ONE = ", copies one opinion"
 BLOCKS_HELD_OUT = "blocks of issues held out"
 ONE_OUT = "-leave-one-out"
 """How a verifier is called in its runs when its votes leave one out."""
+MIN_LINES = "-min-lines-"
+"""How it is called when it judges no shorter patch; behind it stands the number."""
 STRICT = "-strict"
 """How its twin is called that knows no issue of the same repository."""
+_WAYS = re.compile(f"({ONE_OUT})?({MIN_LINES}[0-9]+)?({STRICT})?$")
+
+
+def called(name: str, voting: VotingChoice) -> str:
+    """How a verifier that judges in such a way is called in its runs, so that none stands for another."""
+    shorter = f"{MIN_LINES}{voting.edited_lines}" if voting.edited_lines else ""
+    return name + ONE_OUT * voting.leave_one_out + shorter
+
+
+def plain(verifier: str) -> str:
+    """The name in the catalogue of who is called so in a run."""
+    return _WAYS.sub("", verifier, count=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +71,37 @@ def opened(
     name: str,
     choice: EngineChoice,
     votes: int,
+    voting: VotingChoice,
     *,
     independent: bool = True,
-    leave_one_out: bool = False,
 ) -> Iterator[tuple[Judge, ...]]:
     """The verifier of that name on the chosen engine, which is closed afterwards; beside consensus its strict twin.
 
     Consensus counts copies as agreement only among `independent` authors. Raises EngineDown, TemplateError,
     UnknownVerifier, and BadChoice where there is nobody to leave out.
     """
-    voting = VotingChoice(leave_one_out=leave_one_out)
     catalog.check(name, voting)
     names = catalog.composition(name)
-    called = name + ONE_OUT if leave_one_out else name
+    name_of_runs, rules = called(name, voting), Rules(edited_lines=voting.edited_lines)
     if names == (CONSENSUS,):
-        yield tuple(consensus(strict=strict, independent=independent) for strict in (False, True))
+        yield tuple(
+            consensus(name_of_runs, strict=strict, independent=independent, rules=rules)
+            for strict in (False, True)
+        )
         return
     with closing(catalog.engine(choice)) as engine:
         if CONSENSUS not in names:
-            yield (ordinary(called, catalog.verifier(name, engine, voting=voting), votes),)
+            yield (ordinary(name_of_runs, catalog.verifier(name, engine, voting=voting), votes),)
             return
         parts = [None if one == CONSENSUS else _part(one, engine, voting) for one in names]
-        yield (composed(called, parts, votes, independent=independent),)
+        yield (composed(name_of_runs, parts, votes, independent=independent, rules=rules),)
 
 
 def _part(name: str, engine: Engine, voting: VotingChoice) -> Verifier:
     """One of two, where the other may be the one that shows groups."""
+    without = replace(voting, leave_one_out=False)
     fits = name in catalog.SHOWING_RIVALS
-    return catalog.verifier(name, engine, voting=voting if fits else VotingChoice())
+    return catalog.verifier(name, engine, voting=voting if fits else without)
 
 
 def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:
@@ -94,24 +113,31 @@ def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:
     return Judge(name, verifier.engine, votes, verify)
 
 
-def consensus(*, strict: bool, independent: bool = True) -> Judge:
+def consensus(
+    name: str = CONSENSUS, *, strict: bool, independent: bool = True, rules: Rules = ALL
+) -> Judge:
     """Each group judged by a fit that never saw its block of issues; with `strict`, nothing of its repository."""
     from model.verifiers import consensus as verifiers
 
     def verify(group: LabelledGroup) -> GroupVerdict:
         unseeing = verifiers.unseeing(
-            group.repo, group.instance_id, strict=strict, independent=independent
+            group.repo, group.instance_id, strict=strict, independent=independent, rules=rules
         )
         return unseeing.verify(group.issue, [one.patch for one in group.patches])
 
     held_out = "whole repositories held out" if strict else BLOCKS_HELD_OUT
     held_out += "" if independent else COPIES_ARE_ONE
     engine = replace(verifiers.shipped().engine, model=held_out)
-    return Judge(f"{CONSENSUS}{STRICT if strict else ''}", engine, 0, verify)
+    return Judge(name + STRICT * strict, engine, 0, verify)
 
 
 def composed(
-    name: str, parts: Sequence[Verifier | None], votes: int, *, independent: bool = True
+    name: str,
+    parts: Sequence[Verifier | None],
+    votes: int,
+    *,
+    independent: bool = True,
+    rules: Rules = ALL,
 ) -> Judge:
     """A hybrid of two; None is consensus, in whose place stands the fit that never saw the group's block."""
     from model.verifiers import consensus as verifiers
@@ -123,7 +149,7 @@ def composed(
 
     def verify(group: LabelledGroup) -> GroupVerdict:
         hybrid = with_fit(
-            verifiers.unseeing(group.repo, group.instance_id, independent=independent)
+            verifiers.unseeing(group.repo, group.instance_id, independent=independent, rules=rules)
         )
         return hybrid.verify(group.issue, [one.patch for one in group.patches], votes=votes)
 

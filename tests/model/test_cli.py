@@ -31,10 +31,12 @@ def test_patches_may_follow_the_first_without_their_option(run):
 def test_consensus_needs_no_engine(run, tmp_path):
     (tmp_path / "b.diff").write_text(diff_of("x = 1"))
     given = [*candidates("a.diff", "b.diff"), "--verifier", "consensus", "--json"]
-    result = run(*given, "--engine-url", "http://127.0.0.1:9/v1", script=None)
-    document = json.loads(result.stdout)
+    document = json.loads(run(*given, script=None).stdout)
     assert document["verifier"] == document["engine"]["name"] == "consensus"
-    assert all(0 < one["probability"] < 1 for one in document["patches"])
+    assert all(0 < one["score"] < 1 for one in document["patches"])
+    shown = run(*given[:-1], script=None).stdout
+    assert "no model was asked: consensus compared the patches, fitted on all issues" in shown
+    assert "votes read" not in shown
 
 
 def test_json_is_one_valid_document_on_stdout_and_nothing_else(run):
@@ -197,10 +199,25 @@ def test_a_dead_url_is_one_line_and_no_backend(run):
 
 def test_a_small_embedded_model_is_never_taken_for_a_judge(run):
     assert "no better than chance" in caution_about(EngineInfo("local_transformers", "tiny", "f"))
+    assert "no better than chance" in caution_about(EngineInfo("local_vllm", "tiny", "f"))
+    assert caution_about(EngineInfo("local_vllm", "/", "f")) is None
     assert "no better than chance" not in run(*candidates("a.diff")).stderr
 
 
-def test_a_missing_script_is_no_backend(run):
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "can't be read"), ("hello", "line 1 is no answer (no JSON")]
+)
+def test_a_script_that_is_none_is_a_usage_error(run, tmp_path, content, said):
+    if content:
+        (tmp_path / "none.jsonl").write_text(content)
     result = run(*candidates("a.diff"), script="none.jsonl")
-    assert result.exit_code == 5
-    assert "none.jsonl" in result.stderr
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"script none.jsonl{',' if content else ''} {said}" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_address_that_is_none_is_a_usage_error(run):
+    result = run(*candidates("a.diff"), "--engine-url", "localhost:8000/v1", script=None)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "engine URL 'localhost:8000/v1' is no http address" in result.stderr
+    assert "expected http://HOST:PORT/v1" in result.stderr

@@ -83,9 +83,8 @@ def _caution(series: "Series") -> str | None:
     """What `r4p evaluate` warned of; nothing for a verifier that only another version knows."""
     from model.evaluation import judges
 
-    name = series.key.verifier.removesuffix(judges.STRICT).removesuffix(judges.ONE_OUT)
     try:
-        return judges.caution(name, series.judged)
+        return judges.caution(judges.plain(series.key.verifier), series.judged)
     except UnknownVerifier:
         return None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from model.catalog import VotingChoice
 from model.evaluation import judges
 from model.evaluation.groups import read
 from model.evaluation.run import sample
@@ -61,7 +62,7 @@ def test_the_packaged_example_is_judged_by_what_its_hidden_tests_said(run, real_
 
 
 def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_group, tmp_path):
-    ask = ("--out", "runs", "--engine-url", "http://127.0.0.1:9/v1")
+    ask = ("--out", "runs")
     made = document(run(*ask, "--json", verifier="consensus", groups=real_group, script=None))
     assert made["calibrated"] is True
     assert made["format_valid"]["value"] is None
@@ -149,6 +150,57 @@ def test_votes_that_leave_one_out_are_other_work_under_another_name(run, tmp_pat
     run(*ask, "one.jsonl")
     run(*ask, "one.jsonl", "--leave-one-out")
     assert len((tmp_path / "one.jsonl").read_text().splitlines()) == 12
+
+
+@pytest.mark.parametrize("verifier", ["r4p", "consensus", "hybrid:consensus+r4p"])
+def test_a_minimum_of_lines_is_other_work_under_another_name(run, tmp_path, verifier):
+    script = None if verifier == "consensus" else "script.jsonl"
+    ask = ("--json", "--out", "runs", "--min-lines")
+    every = document(run(*ask, "0", verifier=verifier, script=script))
+    none = document(run(*ask, "50", verifier=verifier, script=script))
+    named = f"{verifier}-min-lines-50"
+    assert (every["verifier"], none["verifier"]) == (verifier, named)
+    kept = (tmp_path / "runs" / f"groups.{named.replace(':', '-')}.jsonl").read_text()
+    said = {one["verdict"] for line in kept.splitlines() for one in json.loads(line)["patches"]}
+    assert said == {"not_judged"}
+    twins = {json.loads(line)["key"]["verifier"] for line in kept.splitlines()}
+    assert twins == ({named, f"{named}-strict"} if verifier == "consensus" else {named})
+    assert {judges.plain(one) for one in twins} == {verifier}
+
+
+def test_an_option_that_does_nothing_is_a_usage_error(run):
+    for vain in (["--votes", "5"], ["--engine-url", "http://127.0.0.1:9/v1"]):
+        result = run(*vain, verifier="consensus", script=None)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"r4p evaluate: {vain[0]} does nothing for verifier consensus" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_in_process_vllm_can_be_chosen_for_a_batch(run):
+    result = run("--engine", "local_vllm", script=None)
+    assert result.exit_code == 5
+    assert "engine local_vllm needs vllm, which this Python has not" in result.stderr
+
+
+def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
+    (tmp_path / "key").write_text("s3cret\n")
+    with serving(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+        given = ("--engine-url", server.url, "--api-key-file", "key", "--votes", "1")
+        document(run(*given, "--json", script=None))
+        sent = {headers["Authorization"] for _path, headers, _body in server.seen}
+    assert sent == {"Bearer s3cret"}
+
+
+def test_the_name_of_a_run_tells_whose_it_is():
+    for name in ("r4p", "hybrid:yes-no+r4p", "consensus"):
+        for voting in (
+            VotingChoice(),
+            VotingChoice(edited_lines=3),
+            VotingChoice(leave_one_out=True),
+            VotingChoice(edited_lines=12, leave_one_out=True),
+        ):
+            assert judges.plain(judges.called(name, voting)) == name
+            assert judges.plain(judges.called(name, voting) + judges.STRICT) == name
 
 
 def test_a_hybrid_leaves_one_out_in_its_groups(run, real_group):
