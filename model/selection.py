@@ -6,11 +6,12 @@ Beliefs are scores by patch; None is no opinion and ranks below every opinion.
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import combinations
 from math import ceil, comb
 from statistics import fmean
 
 from model.diff import fingerprint
-from model.domain import Patch, PatchId, PatchVerdict, Verdict
+from model.domain import PatchId, PatchVerdict, Verdict
 from model.errors import BadDiff
 
 SAMPLES = 1000
@@ -92,26 +93,32 @@ def best_at_k_sampled(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> float:
-    """Best@K of a choice that depends on who else was drawn, as Top-n and two rounds do: by subsampling.
+    """Best@K of a choice that depends on who else was drawn, as a majority does: by subsampling, or exactly.
 
-    `select` is given k places in `labels` and returns those that tie for the choice; none counts as wrong.
+    `select` is given k places in `labels` and returns those that tie for the choice; none counts as wrong. Every draw
+    is tried where there are no more of them than samples.
     """
     _check(k, len(labels))
-    randomness = random.Random(seed)
-    drawn = (sorted(randomness.sample(range(len(labels)), k)) for _ in range(samples))
+    drawn: Iterable[Sequence[int]] = combinations(range(len(labels)), k)
+    if comb(len(labels), k) > samples:
+        randomness = random.Random(seed)
+        drawn = (sorted(randomness.sample(range(len(labels)), k)) for _ in range(samples))
     return fmean(fmean([labels[at] for at in select(places)] or [False]) for places in drawn)
 
 
-def by_majority(patches: Iterable[Patch]) -> dict[PatchId, float | None]:
-    """Scores by majority: the share of readable candidates that make the same edit; None for unreadable ones."""
-    prints = {patch.id: _print(patch) for patch in patches}
-    sizes = Counter(filter(None, prints.values()))
-    return {one: sizes[made] / sizes.total() if made else None for one, made in prints.items()}
+def by_majority(edits: Sequence[str | None]) -> list[float | None]:
+    """Scores by majority: the share of readable candidates that make the same edit; None for unreadable ones.
+
+    An edit is its `edit_of`.
+    """
+    sizes = Counter(filter(None, edits))
+    return [sizes[made] / sizes.total() if made else None for made in edits]
 
 
-def _print(patch: Patch) -> str | None:
+def edit_of(diff: str) -> str | None:
+    """The normalised edit as 64 hex digits: the same for the same edit; None for what is empty or no unified diff."""
     try:
-        return fingerprint(patch.diff) if patch.diff.strip() else None
+        return fingerprint(diff) if diff.strip() else None
     except BadDiff:
         return None
 

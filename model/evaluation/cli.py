@@ -230,10 +230,11 @@ def _tell(
 
 def _show(document: dict[str, Any]) -> None:
     out = Console(highlight=False, markup=False)
-    table = Table("metric", "value", "95 % interval", *document["constant_baselines"])
+    baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
+    table = Table("metric", "value", "95 % interval", *baselines)
     for name, found in document.items():
         if isinstance(found, dict) and "low" in found:
-            beside = [base.get(name) for base in document["constant_baselines"].values()]
+            beside = [base.get(name) for base in baselines.values()]
             table.add_row(
                 name.replace("_", " "),
                 _number(found["value"]),

@@ -1,13 +1,13 @@
 """The result of a run as one JSON document, `r4p.evaluate/1` (pure). Its schema is `evaluate.schema.json` beside this."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from model.evaluation import bootstrap, metrics
-from model.evaluation.bootstrap import Estimate
-from model.evaluation.columns import columns, constant
+from model.evaluation.bootstrap import Estimate, Issues
+from model.evaluation.columns import array, columns, constant
 from model.evaluation.judged import JudgedGroup
 from model.verdict_json import Json
 
@@ -44,7 +44,8 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
         "calibrated": all(one.probability is not None for one in patches),
         **_estimates(measured),
         "constant_baselines": {name: _estimates(found) for name, found in baselines.items()},
-        "best_at_k": _best_at_k(judged),
+        "best_at_k": _best_at_k(judged, metrics.by_standing),
+        "majority": _majority(judged, by, seed) if metrics.tells_edits(judged) else None,
         "reliability": reliability(judged),
         "seconds_per_patch": _seconds(judged),
         "tokens": {
@@ -80,10 +81,23 @@ def _estimates(found: Mapping[str, Estimate]) -> dict[str, Json]:
     }
 
 
-def _best_at_k(judged: Sequence[JudgedGroup]) -> list[Json]:
+def _majority(judged: Sequence[JudgedGroup], by: Issues, seed: int) -> dict[str, Json]:
+    """What choosing the edit that most patches of a group make is worth."""
+    whole = array([metrics.by_most(group, len(group.patches)) for group in judged])
+    counted = replace(columns(judged), best=whole)
+    of_group = {"best_of_group": metrics.best_of_group}
+    return {
+        **_estimates(bootstrap.estimates(counted, by, of_group, seed=seed)),
+        "best_at_k": _best_at_k(judged, metrics.by_most),
+    }
+
+
+def _best_at_k(
+    judged: Sequence[JudgedGroup], chosen: Callable[[JudgedGroup, int], float]
+) -> list[Json]:
     largest = max(len(group.patches) for group in judged)
     return [
-        {"k": count, "value": _rounded(metrics.best_at(judged, count))}
+        {"k": count, "value": _rounded(metrics.best_at(judged, count, chosen))}
         for count in range(1, largest + 1)
     ]
 

@@ -12,6 +12,7 @@ from model import diff
 from model.domain import EngineInfo, GroupVerdict, PatchId, Tokens, Verdict, Vote, VoteCount
 from model.errors import BadDiff
 from model.evaluation.groups import LabelledGroup
+from model.selection import edit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class JudgedPatch:
     votes: VoteCount
     rank: float | None = None
     """What orders it among its rivals where that is not the belief."""
+    edit: str | None = None
+    """The same for patches that make the same edit; None for an unreadable one, and in run files that do not tell."""
 
     @property
     def belief(self) -> float | None:
@@ -107,6 +110,7 @@ def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup
                 probability=opinion.probability if calibrated else None,
                 votes=opinion.votes,
                 rank=opinion.rank,
+                edit=edit_of(one.patch.diff),
             )
         )
     return JudgedGroup(

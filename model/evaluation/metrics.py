@@ -10,7 +10,7 @@ import numpy as np
 
 from model.evaluation.columns import Columns, Floats, Indices, accepted, array, rightness
 from model.evaluation.judged import JudgedGroup
-from model.selection import best_at_k
+from model.selection import best_at_k, best_at_k_sampled, by_majority
 
 BINS = 10
 """Of the reliability diagram and of ECE, with equally many patches each."""
@@ -21,13 +21,40 @@ SURE = 0.8
 Metric = Callable[[Columns], float]
 
 
-def best_at(judged: Sequence[JudgedGroup], count: int) -> float:
-    """Best@K for K = `count`: chance that the patch believed most among K drawn from a group is correct.
+def by_standing(group: JudgedGroup, count: int) -> float:
+    """Chance that the patch standing highest among `count` drawn from the group is correct, over every draw.
 
-    The mean over the groups with at least K patches; NaN without any.
+    The opinions are those that were given with the whole group to look at.
     """
-    opinions = [[(one.standing, one.resolved) for one in group.patches] for group in judged]
-    return _mean(array([best_at_k(each, count) for each in opinions if len(each) >= count]))
+    return best_at_k([(one.standing, one.resolved) for one in group.patches], count)
+
+
+def by_most(group: JudgedGroup, count: int) -> float:
+    """Chance that the edit that most of `count` patches drawn from the group make is correct, counted anew in each draw."""
+    labels = [one.resolved for one in group.patches]
+
+    def select(places: Sequence[int]) -> list[int]:
+        shares = by_majority([group.patches[at].edit for at in places])
+        most = max((share for share in shares if share is not None), default=None)
+        return [at for at, share in zip(places, shares, strict=True) if share == most]
+
+    return best_at_k_sampled(select, labels, count)
+
+
+def best_at(
+    judged: Sequence[JudgedGroup],
+    count: int,
+    chosen: Callable[[JudgedGroup, int], float] = by_standing,
+) -> float:
+    """Best@K for K = `count`: the mean of what is `chosen` in the groups with at least K patches; NaN without any."""
+    large = [group for group in judged if len(group.patches) >= count]
+    return _mean(array([chosen(group, count) for group in large]))
+
+
+def tells_edits(judged: Sequence[JudgedGroup]) -> bool:
+    """Whether it is known which patches make the same edit; older run files don't tell."""
+    patches = (one for group in judged for one in group.patches)
+    return all(one.edit is not None or not one.edited_lines for one in patches)
 
 
 def accuracy(of: Columns) -> float:

@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.domain import Coverage, Patch, PatchId, PatchVerdict, Verdict, VoteCount
+from model.domain import Coverage, PatchId, PatchVerdict, Verdict, VoteCount
 from model.selection import (
     best,
     best_at_k,
     best_at_k_sampled,
     by_majority,
     composed,
+    edit_of,
     shortlist,
     survivors,
     top_n,
 )
-from tests.model.builders import diff_of, patch
+from tests.model.builders import diff_of
 
 scores = st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 rankings = st.dictionaries(st.sampled_from("abcdefgh"), scores, max_size=8)
@@ -154,11 +155,14 @@ def test_best_at_k_is_the_mean_over_all_subsets(pairs, data):
     assert best_at_k(pairs, k) == pytest.approx(fmean(means))
 
 
-def test_subsampling_comes_close_to_the_exact_value_and_repeats_by_its_seed():
+def test_few_draws_are_all_tried_and_many_are_sampled_the_same_by_their_seed():
     pairs = [(n % 5 / 5, n % 3 == 0) for n in range(16)]
     labels = [label for _, label in pairs]
+    exact = best_at_k(pairs, 4)
+    assert best_at_k_sampled(picks(pairs), labels, 4, samples=comb(16, 4)) == pytest.approx(exact)
     sampled = best_at_k_sampled(picks(pairs), labels, 4)
-    assert sampled == pytest.approx(best_at_k(pairs, 4), abs=0.05)
+    assert sampled != exact
+    assert sampled == pytest.approx(exact, abs=0.05)
     assert sampled == best_at_k_sampled(picks(pairs), labels, 4)
     assert best_at_k_sampled(lambda _: [], labels, 4) == 0
 
@@ -172,14 +176,7 @@ def test_best_of_more_than_there_are_is_refused(k):
 
 
 def test_the_majority_makes_the_same_edit_wherever_it_stands_and_whatever_surrounds_it():
-    moved = Patch(PatchId("b"), diff_of("same").replace("@@ -1 +1 @@", "@@ -7 +7 @@"))
-    patches = [
-        patch("a", "same"),
-        moved,
-        patch("c", "other"),
-        Patch(PatchId("d"), "no diff"),
-        Patch(PatchId("e"), " "),
-    ]
-    assert by_majority(patches) == {"a": 2 / 3, "b": 2 / 3, "c": 1 / 3, "d": None, "e": None}
-    assert best(by_majority(patches)) == ("a", "b")
-    assert by_majority([]) == {}
+    moved = diff_of("same").replace("@@ -1 +1 @@", "@@ -7 +7 @@")
+    diffs = [diff_of("same"), moved, diff_of("other"), "no diff", " "]
+    assert by_majority(list(map(edit_of, diffs))) == [2 / 3, 2 / 3, 1 / 3, None, None]
+    assert by_majority([]) == []

@@ -47,6 +47,7 @@ DARK = Theme(
 )
 _MARKERS = "osD^vPX*"
 _DASHES = ("-", "--", ":", "-.")
+_GREY_DASHES = {"oracle": "--", "majority": "-."}
 _REFERENCES = ((0, (5, 2)), (0, (1, 1.5)), (0, (4, 1.5, 1, 1.5)))
 
 
@@ -175,8 +176,11 @@ def _curves(drawing: Curves, theme: Theme) -> Canvas:
     if drawing.ticks:
         axes.set_xticks(range(len(drawing.ticks)), drawing.ticks)
         axes.set_xlim(-0.4, len(drawing.ticks) - 0.6)
-    for at, curve in enumerate(drawing.curves):
-        shift = (at - (len(drawing.curves) - 1) / 2) * 0.07 if drawing.ticks else 0.0
+    beside = [curve for curve in drawing.curves if curve.colour != GREY]
+    for curve in drawing.curves:
+        # whiskers stand beside each other, references where they are
+        moved = drawing.ticks and curve.colour != GREY
+        shift = (beside.index(curve) - (len(beside) - 1) / 2) * 0.07 if moved else 0.0
         _curve(axes, curve, shift, theme)
     _scaled(axes, "y", drawing.scale)
     axes.grid(axis="y")
@@ -192,7 +196,7 @@ def _curve(axes: "Axes", curve: Curve, shift: float, theme: Theme) -> None:
     ]
     look = _look(curve.colour, theme)
     if curve.colour == GREY:
-        look |= {"marker": "", "linestyle": "--" if curve.label == "oracle" else ":"}
+        look |= {"marker": "", "linestyle": _GREY_DASHES.get(curve.label, ":")}
     else:
         look |= {"linestyle": _DASHES[curve.colour // len(theme.colours) % 4]}
     xs, ys = [at for at, _ in known], [one.value for _, one in known]

@@ -1,6 +1,7 @@
 """Judged groups in a few letters: beliefs and truths of the patches of an issue."""
 
 import json
+from dataclasses import replace
 
 from model.domain import EngineInfo, PatchId, Tokens, Verdict, Vote, VoteCount
 from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
@@ -30,6 +31,15 @@ def judged_patch(number, belief, resolved):
         probability=None,
         votes=VoteCount(),
     )
+
+
+def with_edits(group, edits):
+    """`with_edits(group, "aab")`: which of its patches make the same edit; a blank is unreadable."""
+    patches = [
+        replace(one, edit=edit.strip() or None, edited_lines=2 if edit.strip() else None)
+        for one, edit in zip(group.patches, edits, strict=True)
+    ]
+    return replace(group, patches=tuple(patches))
 
 
 def judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifier="r4p"):

@@ -8,7 +8,7 @@ import pytest
 
 from model.evaluation.document import document
 from model.evaluation.metrics import METRICS
-from tests.model.evaluation.builders import cast, judged_group
+from tests.model.evaluation.builders import cast, judged_group, with_edits
 
 SCHEMA = json.loads((files("model.evaluation") / "evaluate.schema.json").read_text())
 
@@ -66,3 +66,13 @@ def test_the_reliability_diagram_holds_every_patch_once():
     bins = document(some())["reliability"]
     assert [(one["patches"], one["belief"]) for one in bins] == [(12, 0.2), (12, 0.9)]
     assert [one["correct"] for one in bins] == [0.25, round(8 / 12, 6)]
+
+
+def test_the_majority_stands_beside_where_edits_are_told():
+    assert document(some())["majority"] is None
+    made = document([with_edits(one, "aa") for one in some()])
+    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made)))
+    found = made["majority"]["best_of_group"]
+    assert found["value"] == made["random"]["value"]  # both patches make the one edit
+    assert found["low"] < found["value"] < found["high"]
+    assert made["majority"]["best_at_k"][-1] == {"k": 2, "value": found["value"]}

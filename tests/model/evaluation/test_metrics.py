@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.evaluation.columns import columns, constant
-from model.evaluation.metrics import METRICS, best_at, ece, equal_mass
-from tests.model.evaluation.builders import cast, judged_group
+from model.evaluation.metrics import METRICS, best_at, by_most, ece, equal_mass, tells_edits
+from tests.model.evaluation.builders import cast, judged_group, with_edits
 
 # Accepted 0.9, 0.7, 0.8; rejected 0.2, 0.1, 0.3; tossed 0.5 and no opinion.
 # Hits 0.9, 0.8 and half of 0.5: 2.5. False alarms 0.7 and half of "no opinion": 1.5.
@@ -167,3 +167,28 @@ def test_scikit_learn_agrees():
         "brier": oracle.brier_score_loss(of.label, of.belief),
     }.items():
         assert METRICS[name](of) == pytest.approx(value), name
+
+
+def test_the_majority_takes_the_most_frequent_edit_of_those_drawn():
+    group = with_edits(judged_group("a", *[(0.1, True)] * 2, *[(0.9, False)] * 2), "aabc")
+    assert by_most(group, 4) == 1
+    assert by_most(group, 1) == 0.5
+    # of the six pairs, the two of one edit are correct, four are mixed ties, one has none
+    assert by_most(group, 2) == pytest.approx((1 + 4 * 0.5 + 0) / 6)
+    assert (
+        best_at([group, judged_group("b", (0.5, True))], 3, by_most)
+        == by_most(group, 3)
+        == 0.5 * (1 + 1 / 3)
+    )
+
+
+def test_among_unreadable_patches_the_majority_picks_at_random():
+    assert by_most(with_edits(judged_group("a", (0.9, True), (0.1, False)), "  "), 2) == 0.5
+    assert by_most(with_edits(judged_group("a", (0.9, True), (0.1, False)), " a"), 2) == 0
+
+
+def test_a_file_of_an_older_version_does_not_tell_edits():
+    old = judged_group("a", (0.9, True), (0.1, False))
+    assert not tells_edits([old])
+    assert tells_edits([with_edits(old, "a ")])
+    assert not tells_edits([with_edits(old, "ab"), old])

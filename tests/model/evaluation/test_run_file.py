@@ -40,6 +40,14 @@ def test_a_line_tells_a_stranger_what_it_is(path):
     assert first["patches"][0]["resolved"] is True
 
 
+def test_what_an_older_version_wrote_reads_as_unknown(path):
+    older = [json.loads(line) for line in path.read_text().splitlines()]
+    for one in (patch for group in older for patch in group["patches"]):
+        del one["rank"], one["edit"]
+    path.write_text("".join(f"{json.dumps(group, separators=(',', ':'))}\n" for group in older))
+    assert list(read(path)) == [ONE, TWO]
+
+
 def test_what_a_killed_run_left_half_written_is_cut_off(path):
     whole = path.read_bytes()
     for cut in range(len(whole) - 1, len(whole) - 30, -7):

@@ -21,7 +21,7 @@ from model.evaluation.report.sections import (
     timing,
 )
 from model.selection import best_at_k
-from tests.model.evaluation.builders import judged_group
+from tests.model.evaluation.builders import judged_group, with_edits
 from tests.model.evaluation.report.builders import group, of, rows, run
 
 
@@ -211,14 +211,27 @@ def test_best_at_k_is_the_documents_between_chance_and_oracle():
     ]
     truths = [[(float(one.resolved), one.resolved) for one in each.patches] for each in judged]
     oracle = sum(best_at_k(each, 3) for each in truths) / len(truths)
-    assert rows(section)[2][6] == number(oracle)
-    assert len({row[5] for row in rows(section)}) == 1  # a random pick gains nothing by more
+    assert rows(section)[2][8] == number(oracle)
+    assert len({row[7] for row in rows(section)}) == 1  # a random pick gains nothing by more
+    assert {row[5:7] for row in rows(section)} == {("–", "–")}
+    assert section.missing == (f"r4p on s: {choosing._UNTOLD}",)
+
+
+def test_the_majority_is_counted_anew_in_each_draw():
+    judged = [with_edits(one, "aabc") for one in run()]
+    section = choosing.choosing(of(judged))
+    told = document(judged)["majority"]
+    assert [row[5] for row in rows(section)] == [number(one["value"]) for one in told["best_at_k"]]
+    assert rows(section)[3][5:7] == cells(headline.measured(told, "best_of_group"))
     assert section.missing == ()
+    (figure,) = section.figures
+    assert [one.label for one in figure.drawing.curves] == ["r4p", "oracle", "majority", "random"]
+    assert "oracle, majority, random on the groups of r4p" in figure.caption
 
 
 def test_groups_of_one_leave_nothing_to_choose():
     section = choosing.choosing(of([judged_group("a", (0.9, True))]))
-    assert section.missing == ("s: no group has two patches, so there is nothing to choose.",)
+    assert section.missing[0] == "s: no group has two patches, so there is nothing to choose."
 
 
 def test_time_is_the_documents():
