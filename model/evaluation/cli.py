@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -231,7 +232,8 @@ def _tell(
 def _show(document: dict[str, Any]) -> None:
     out = Console(highlight=False, markup=False)
     baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
-    table = Table("metric", "value", "95 % interval", *baselines)
+    names = (name.replace("_", " ") for name in baselines)
+    table = Table("metric", "value", "95 % interval", *names, box=SIMPLE_HEAD, padding=0)
     for name, found in document.items():
         if isinstance(found, dict) and "low" in found:
             beside = [base.get(name) for base in baselines.values()]

@@ -130,7 +130,9 @@ def _scaled(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.set(**{f"{direction}lim": (-0.02, 1.02)})
     elif scale is Scale.DIFFERENCE:
-        axis.set_major_formatter(FuncFormatter(lambda value, _at: f"{100 * value:+.3g}"))
+        axis.set_major_formatter(
+            FuncFormatter(lambda value, _at: f"{100 * value:+.3g}" if value else "0")
+        )
         if direction == "x":
             axis.set_label_text("percentage points")
     else:

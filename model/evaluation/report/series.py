@@ -47,6 +47,11 @@ class Series:
         return numbered([group.instance_id for group in self.judged for _ in group.patches])
 
     @property
+    def known(self) -> frozenset[str]:
+        """The groups that were judged."""
+        return frozenset(group.key.group for group in self.judged)
+
+    @property
     def patches(self) -> int:
         """How many were judged."""
         return sum(len(group.patches) for group in self.judged)
@@ -75,8 +80,11 @@ class GroupSet:
 
     @property
     def counted(self) -> str:
-        """Of how many issues and patches; each verifier's where they differ."""
-        return counted((one.label, one.counted) for one in self.series)
+        """Of how many issues and patches; each verifier's where they differ, and that they then are no match."""
+        counts = counted((one.label, one.counted) for one in self.series)
+        if len({one.known for one in self.series}) == 1:
+            return counts
+        return f"{counts} Not the same groups: compare by paired differences, not by eye."
 
 
 def sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[GroupSet, ...]:

@@ -32,7 +32,7 @@ def attacks(runs: Sequence[AttackRun]) -> Section:
             ),
             (
                 "Structural attacks live on how a prompt is built, and must flip nothing; the lines up to starvation are "
-                "theirs. Where nothing flipped, nothing flips in any draw either, so an interval of 0 % … 0 % is about these "
+                "theirs. Where nothing flipped, nothing flips in any draw either, so an interval of nothing is about these "
                 "attacks and no forecast for others."
             ),
         ),

@@ -22,7 +22,7 @@ from model.evaluation.report.content import (
     said,
 )
 from model.evaluation.report.paper import REPORTED, TERMS
-from model.evaluation.report.series import GroupSet, Series, shown
+from model.evaluation.report.series import GroupSet, Series, reasons, shown
 from model.verdict_json import Json
 
 _SHOWN = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
@@ -31,13 +31,34 @@ _SHOWN = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
 def runs(sets: Sequence[GroupSet]) -> Section:
     """What was read."""
     rows = [(group_set.name, *_run(series)) for group_set in sets for series in group_set.series]
-    names = ("groups", "verifier", "engine", "model", "votes", "issues", "groups", "patches")
+    names = ("file", "verifier", "engine", "model", "votes", "issues", "groups", "patches")
     head_ = tuple((name, 1) for name in (*names, "correct", "calibrated"))
     return Section(
         "runs",
         "The runs",
         ("Intervals on this page are 95 %, from 1,000 draws of issues with replacement.",),
         tables=(Table("What was judged, and by whom", head_, tuple(rows), words=4),),
+        missing=reasons(
+            (one.name, series.label, _partly(series, one)) for one, series in _partial(sets)
+        ),
+    )
+
+
+def _partial(sets: Sequence[GroupSet]) -> list[tuple[GroupSet, Series]]:
+    """Who judged less of a file than others did."""
+    return [
+        (one, series)
+        for one in sets
+        for series in one.series
+        if any(other.known - series.known for other in one.series)
+    ]
+
+
+def _partly(series: Series, group_set: GroupSet) -> str:
+    every = frozenset[str]().union(*(one.known for one in group_set.series))
+    return (
+        f"judged {len(series.known)} of the {len(every)} groups that others judged, whose share of correct patches "
+        "differs. Only the paired differences hold them against others on the same groups."
     )
 
 
@@ -63,7 +84,12 @@ def metrics(sets: Sequence[GroupSet]) -> Section:
     return Section(
         "metrics",
         "All metrics",
-        ("As r4p evaluate prints them; a dash stands where a metric is not defined.",),
+        (
+            (
+                "As r4p evaluate prints them; a dash stands where a metric is not defined. ECE is never negative, and draws "
+                "spread it upwards, so its interval may lie above its value."
+            ),
+        ),
         tables=tuple(
             Table(
                 f"{group_set.name}. {group_set.counted}",
@@ -116,7 +142,8 @@ def _figure(group_set: GroupSet) -> Figure:
     return Figure(
         f"accuracy-{group_set.slug}",
         group_set.name,
-        f"Dots with 95 % intervals; grey dots are constants, dashed lines the paper's figures on its own groups. {group_set.counted}",
+        f"Dots with 95 % intervals; grey ones are constants, on the groups of {group_set.largest.label}; dashed lines are the "
+        f"paper's figures on its own groups. {group_set.counted}",
         f"Accuracy on {group_set.name}: {told}. F1 and exact match below it; all numbers are in the table.",
         Dots(
             tuple(

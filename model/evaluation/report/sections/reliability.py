@@ -29,7 +29,8 @@ def reliability(sets: Sequence[GroupSet]) -> Section:
         (
             (
                 "Of the patches that are believed with 0.7, seven in ten should be correct: then the dots lie on the diagonal. "
-                "Up to ten bins of equally many patches; equal beliefs share a bin, and no opinion is a half."
+                "Up to ten bins of equally many patches; equal beliefs share a bin, and no opinion is a half. Draws spread the expected "
+                "calibration error upwards: its interval may lie above its value."
             ),
         ),
         figures=tuple(_figure(group_set, bins) for group_set, bins in found),

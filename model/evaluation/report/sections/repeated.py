@@ -36,7 +36,7 @@ def repeated(sets: Sequence[GroupSet]) -> Section:
             (
                 f"Of the patches with at least {_LEAST} readable votes: how many votes are against the patch's own majority. The "
                 f"votes differ in seed and order. The paper sampled 32 times at temperature 1: {UNANIMOUS:.1%} of its patches had "
-                f"no deviating vote, {ONE_DEVIATES:.1%} had one."
+                f"no deviating vote, {ONE_DEVIATES:.1%} had one; fewer votes have less room to deviate, at most half of them."
             ),
         ),
         figures=tuple(_figure(one, some) for one, some in kept if some),

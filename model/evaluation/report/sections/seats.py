@@ -66,7 +66,7 @@ def seats(sets: Sequence[GroupSet]) -> Section:
         figures=tuple(_figure(one, some) for one, some in kept if some),
         tables=tuple(_table(one, some) for one, some in kept if some),
         missing=reasons(
-            (one.name, series.label, "no patch has readable votes in two different seats.")
+            (one.name, series.label, _why_not(series))
             for one, all_ in found
             for series, seated in zip(one.series, all_, strict=True)
             if seated is None
@@ -99,6 +99,12 @@ def _seats(series: Series) -> _Seats | None:
             means(accepted - array([one.accepted for one, _, _ in rows]), seat, count, issue)
         ),
     )
+
+
+def _why_not(series: Series) -> str:
+    if not any(group.asked for group in series.judged):
+        return "no votes are cast, so no seat can sway them."
+    return "no patch has readable votes in two different seats."
 
 
 def _seen(group: JudgedGroup) -> Iterator[_Seen]:

@@ -85,6 +85,24 @@ def test_the_runs_are_listed_with_what_was_judged():
     assert rows(headline.runs(of(sure)))[0][-1] == "yes"
 
 
+def test_who_judged_a_part_of_the_file_is_not_compared_by_eye():
+    (one,) = found = of(run(), run("yes-no", issues=3))
+    (missing,) = headline.runs(found).missing
+    assert missing.startswith("yes-no on s: judged 3 of the 8 groups that others judged")
+    warned = "yes-no: 3 issues, 3 groups, 12 patches. Not the same groups: compare by paired"
+    assert warned in one.counted
+    captions = [figure.caption for made in sections(found) for figure in made.figures]
+    assert sum(warned in caption for caption in captions) == len(captions) - 1 > 6
+    assert "constants, on the groups of r4p;" in captions[0]
+    assert headline.runs(of(run(), run("yes-no"))).missing == ()
+
+
+def test_as_many_groups_need_not_be_the_same_ones():
+    found = of(run(issues=1), [group("elsewhere", "yes-no")])
+    assert "Not the same groups" in found[0].counted
+    assert "r4p, yes-no on s: judged 1 of the 2 groups" in headline.runs(found).missing[0]
+
+
 def test_errors_are_counted_on_their_own_side():
     judged = [
         judged_group("a", (0.9, True), (0.9, False), (0.1, False)),

@@ -75,5 +75,6 @@ def test_one_seat_or_one_vote_tells_nothing_of_order():
     section = seats.seats(of(alone, run("consensus")))
     assert section.figures == ()
     assert section.missing == (
-        "consensus, r4p on s: no patch has readable votes in two different seats.",
+        "consensus on s: no votes are cast, so no seat can sway them.",
+        "r4p on s: no patch has readable votes in two different seats.",
     )
