@@ -3,15 +3,15 @@
 An artefact holds several fits: one that saw every labelled issue, for everyday use, and for each block of issues one
 that never saw it, so that whoever measures on those issues measures honestly. Each fit has three experts: one for
 groups in which two rivals make the very same edit, one for groups of few rivals, one for all others. An expert adds up
-log-odds: a logistic regression's and boosted trees'. Its probabilities are calibrated as they come: docs/consensus.md
-shows it.
+log-odds: a logistic regression's and boosted trees'. Its probabilities are calibrated as they come, and each fit knows
+from which of them on a claim was right often enough: docs/consensus.md shows both.
 """
 
 import hashlib
 import json
 import lzma
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -23,10 +23,11 @@ from model.domain import Issue
 from model.edits import Edit
 from model.errors import BadArtefact
 from model.features import Facts, facts
+from model.thresholds import Thresholds
 
 Floats = NDArray[np.float64]
 
-FORMAT = "r4p.consensus/2"
+FORMAT = "r4p.consensus/3"
 EVERYTHING = "everything"
 """The fit that saw all labelled issues."""
 FEW = 4
@@ -78,6 +79,9 @@ class Expert:
         return 1 / (1 + np.exp(-log_odds))
 
 
+CLAIM_NOTHING = Thresholds(None, None)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """What was learnt from one set of issues."""
@@ -89,6 +93,8 @@ class Fit:
     """Judges other groups of fewer than FEW rivals."""
     distinct: Expert
     """Judges all others."""
+    thresholds: Thresholds
+    """On the probability; chosen on issues of other blocks than the one held out."""
 
     def probabilities(self, issue: Issue, edits: Sequence[Edit]) -> list[float]:
         """The probability of each patch to be correct, in order; equal edits get equal ones."""
@@ -181,7 +187,8 @@ def to_bytes(artefact: Artefact) -> bytes:
             for block in artefact.blocks
         ],
         "fits": {
-            name: {expert: _expert_out(getattr(fit, expert)) for expert in EXPERTS}
+            name: {"thresholds": asdict(fit.thresholds)}
+            | {expert: _expert_out(getattr(fit, expert)) for expert in EXPERTS}
             for name, fit in artefact.fits.items()
         },
     }
@@ -199,7 +206,11 @@ def from_bytes(packed: bytes) -> Artefact:
         )
     return Artefact(
         fits={
-            name: Fit(name, *(_expert_in(fit[expert]) for expert in EXPERTS))
+            name: Fit(
+                name,
+                thresholds=Thresholds(**fit["thresholds"]),
+                **{expert: _expert_in(fit[expert]) for expert in EXPERTS},
+            )
             for name, fit in document["fits"].items()
         },
         blocks=tuple(

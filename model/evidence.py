@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from model.calibration import Calibrator, Evidence
 from model.domain import GroupVerdict, PatchId, PatchVerdict, Verdict, VoteCount
-from model.thresholds import AGREEMENT
 
 CONSENSUS = "consensus"
 """The engine's name of the verifier whose belief is evidence beside a model's votes, or stands alone."""
@@ -48,8 +47,8 @@ def calibrated(
 ) -> GroupVerdict:
     """The verdict with probabilities and the claims that they allow.
 
-    Without a calibrator, or without enough history, there is no probability: votes speak for themselves, and a
-    score that no votes stand behind has to be clear. What was not judged or could not be read stays so.
+    Without a calibrator, or without enough history, there is no probability, and the verifier's own verdict stands.
+    What was not judged or could not be read stays so.
     """
     patches = tuple(_weighed(one, known.get(one.id), calibrator) for one in verdict.patches)
     return replace(verdict, patches=patches)
@@ -65,13 +64,13 @@ def _weighed(
 ) -> PatchVerdict:
     if evidence is None:
         return replace(patch, probability=None)
-    alone = evidence.score is None
-    plain = AGREEMENT.verdict(evidence.consensus) if alone else patch.verdict
     probability = calibrator.probability(evidence) if calibrator else None
     if calibrator is None or probability is None:
-        return replace(patch, verdict=plain, probability=None)
+        return replace(patch, probability=None)
     verdict = calibrator.thresholds.verdict(probability)
-    changed = f"Uncalibrated, this would be {plain}. " if verdict is not plain else ""
+    changed = (
+        f"Uncalibrated, this would be {patch.verdict}. " if verdict is not patch.verdict else ""
+    )
     return replace(
         patch, verdict=verdict, probability=probability, reason=f"{changed}{patch.reason}"
     )

@@ -5,8 +5,8 @@ one is made that never sees it. Sums depend on how many threads add them up, so 
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,11 +20,25 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from model import consensus
-from model.consensus import EVERYTHING, EXPERTS, Artefact, Block, Expert, Fit, Floats, Trees
+from model.calibration import Evidence
+from model.consensus import (
+    CLAIM_NOTHING,
+    EVERYTHING,
+    EXPERTS,
+    Artefact,
+    Block,
+    Expert,
+    Fit,
+    Floats,
+    Trees,
+)
 from model.evaluation import groups
 from model.features import columns
+from model.verifiers.consensus import ConsensusVerifier
 from training import draws
+from training.calibrate import Targets, thresholds
 from training.draws import Drawn, Kind
+from training.evidence import Row
 from training.table import Mask, Table, table, weights
 
 FILES = {
@@ -33,6 +47,8 @@ FILES = {
     "pools": "swebench_patches.jsonl.gz",
     "languages": "multilang_patches.jsonl.gz",
 }
+GIVEN = frozenset({Kind.DISTINCT, Kind.RECIPE})
+"""The kinds that are measured on."""
 DJANGO = "django/django"
 PARTS = 4
 """Blocks of Django, by issue number, with equally many issues each."""
@@ -80,7 +96,7 @@ def load(data: Path) -> list[Drawn]:
 
 def blocks_of(drawn: Sequence[Drawn]) -> tuple[Block, ...]:
     """Django in parts with equally many given issues, other repositories one block each or together."""
-    given = [one.group for one in drawn if one.kind in {Kind.DISTINCT, Kind.RECIPE}]
+    given = [one.group for one in drawn if one.kind in GIVEN]
     numbers = sorted({_number(one.instance_id) for one in given if one.repo == DJANGO})
     cuts = [0, *(numbers[len(numbers) * part // PARTS] for part in range(1, PARTS)), None]
     parts = [
@@ -160,11 +176,12 @@ def _copied(boosted: Sequence[GradientBoostingClassifier]) -> Trees:
 def block_of_rows(of: Table, blocks: Sequence[Block]) -> NDArray[np.int64]:
     """Which block each row belongs to; -1 for none."""
     issues = zip(of.repository.tolist(), of.issue.tolist(), strict=True)
-    places = [
-        next((at for at, one in enumerate(blocks) if one.holds(repository, _number(issue))), -1)
-        for repository, issue in issues
-    ]
-    return np.array(places, np.int64)
+    return np.array([_place(blocks, *issue) for issue in issues], np.int64)
+
+
+def _place(blocks: Sequence[Block], repository: str, issue: str) -> int:
+    holders = (at for at, one in enumerate(blocks) if one.holds(repository, _number(issue)))
+    return next(holders, -1)
 
 
 def held_out(blocks: Sequence[Block]) -> Iterator[tuple[str, frozenset[int]]]:
@@ -175,13 +192,43 @@ def held_out(blocks: Sequence[Block]) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def learn(of: Table, blocks: Sequence[Block], manifest: Mapping[str, Any]) -> Artefact:
-    """All fits. Takes minutes."""
+    """All fits, which claim nothing yet. Takes minutes."""
     place = block_of_rows(of, blocks)
     fits = {}
     for name, held in track(list(held_out(blocks)), "fitting", transient=True):
         seen = ~np.isin(place, list(held))
-        fits[name] = Fit(name, *(learn_expert(of, one, seen).expert for one in EXPERTS))
+        experts = {one: learn_expert(of, one, seen).expert for one in EXPERTS}
+        fits[name] = Fit(name, thresholds=CLAIM_NOTHING, **experts)
     return Artefact(fits, tuple(blocks), manifest, fingerprint="")
+
+
+def with_thresholds(artefact: Artefact, drawn: Sequence[Drawn]) -> Artefact:
+    """The same fits, each with the thresholds that a calibrator would choose on issues outside the blocks it held out.
+
+    Every belief is by the fit that never saw the issue, with copies as one opinion, as where anybody may hand in another.
+    """
+    told, targets = list(held_out_beliefs(artefact, drawn)), Targets()
+    fits = {}
+    for name, held in held_out(artefact.blocks):
+        rows = [row for at, row in told if at not in held]
+        beliefs = np.array([row.evidence.consensus for row in rows], np.float64)
+        chosen = thresholds(beliefs, rows, targets)
+        fits[name] = replace(artefact.fits[name], thresholds=chosen)
+    return replace(artefact, fits=fits, manifest={**artefact.manifest, "claims": asdict(targets)})
+
+
+def held_out_beliefs(artefact: Artefact, drawn: Iterable[Drawn]) -> Iterator[tuple[int, Row]]:
+    """The block and what was believed of each patch of given groups, and of parts of them."""
+    for group in (one.group for one in drawn if one.kind in GIVEN):
+        place = _place(artefact.blocks, group.repo, group.instance_id)
+        if place < 0:
+            continue
+        verifier = ConsensusVerifier(artefact, artefact.fits[artefact.blocks[place].name])
+        said = verifier.verify(group.issue, [one.patch for one in group.patches])
+        for one, patch in zip(said.patches, group.patches, strict=True):
+            if one.score is not None:
+                evidence = Evidence(consensus=one.score)
+                yield place, Row(evidence, patch.resolved, group.instance_id)
 
 
 def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
@@ -205,10 +252,21 @@ def main(
     out: Annotated[Path, typer.Option(help="The artefact.")] = Path(
         "model/artefacts/consensus.json.xz"
     ),
+    only_thresholds: Annotated[
+        bool,
+        typer.Option(
+            "--only-thresholds",
+            help="Keep the fits that are there, choose from where on they claim.",
+        ),
+    ] = False,
 ) -> None:
     """Fit the consensus model and write its artefact."""
     drawn = load(data)
-    artefact = learn(table(drawn), blocks_of(drawn), manifest_of(data, drawn))
+    if only_thresholds:
+        artefact = consensus.from_bytes(out.read_bytes())
+    else:
+        artefact = learn(table(drawn), blocks_of(drawn), manifest_of(data, drawn))
+    artefact = with_thresholds(artefact, drawn)
     out.write_bytes(consensus.to_bytes(artefact))
     typer.echo(f"{out}: {len(artefact.fits)} fits, {out.stat().st_size:,} bytes")
 

@@ -4,9 +4,10 @@ Every group is judged by the fit that never saw its block of issues (or, strictl
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations, product
+from math import isnan
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -16,18 +17,26 @@ import typer
 
 from model import consensus, edits
 from model.consensus import Artefact
-from model.evaluation import groups
-from model.evaluation.columns import columns
+from model.evaluation import groups, judges
+from model.evaluation.attack_cli import attacked
+from model.evaluation.attack_texts import Goal
+from model.evaluation.attack_texts import Kind as AttackKind
+from model.evaluation.attacks import Case
+from model.evaluation.columns import columns, or_half
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup, Key, judged
 from model.evaluation.metrics import METRICS
 from model.features import likeness
 from model.verifiers.consensus import ConsensusVerifier, unseeing
+from training import draws
 from training.consensus import FILES, block_of_rows, learn_expert, load
 from training.draws import Kind
 from training.table import Mask, Table, table
 
 SHOWN = ("accuracy", "f1", "exact_match", "best_of_group", "auroc", "brier", "ece")
+CLAIMS = ("claimed", "claimed_accuracy", "precision")
+SETTINGS = {"count": True, "are one opinion": False}
+"""How copies count, and whether that takes authors for independent."""
 _FEWEST = 40
 """A system with fewer patches is not left out on its own."""
 
@@ -47,9 +56,26 @@ def judge(
 
 
 def figures(of: Sequence[JudgedGroup]) -> dict[str, float]:
-    """The metrics of SHOWN."""
+    """The metrics of SHOWN and CLAIMS."""
     every = columns(of)
-    return {name: METRICS[name](every) for name in SHOWN}
+    return {name: METRICS[name](every) for name in (*SHOWN, *CLAIMS)}
+
+
+def won_by_copies(*, independent: bool) -> tuple[int, int]:
+    """Attacks by copies: those that move a belief across a half the attacker's way, and those that could."""
+    judge = judges.consensus(strict=False, independent=independent)
+    won = []
+    for case in attacked(None, None):
+        if case.play.kind is AttackKind.COPIES:
+            before, after = (_has(case, judge.judge(one)) for one in (case.twin, case.attacked))
+            won += [] if before else [after]
+    return sum(won), len(won)
+
+
+def _has(case: Case, judged: JudgedGroup) -> bool:
+    """Whether the belief in the target lies on the attacker's side of a half."""
+    belief = next(one.belief for one in judged.patches if one.id == case.target)
+    return (or_half(belief) > 0.5) == (case.play.goal is Goal.RAISE)
 
 
 def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]]:
@@ -104,6 +130,32 @@ def seconds(of: Sequence[LabelledGroup]) -> dict[str, tuple[float, float]]:
     return {name: (median(each), max(each)) for name, each in taken.items()}
 
 
+def _attacked() -> Iterator[list[str]]:
+    for copies, independent in SETTINGS.items():
+        won, open_ = won_by_copies(independent=independent)
+        yield [copies, f"{won} of {open_}"]
+
+
+def _measured(data: Path) -> Iterator[list[str]]:
+    for kind in ("recipe", "distinct"):
+        every = list(groups.read(data / FILES[kind]))
+        for copies, split in product(SETTINGS, ("blocks", "whole repositories")):
+            judged = judge(every, strict=split != "blocks", independent=SETTINGS[copies])
+            shown = ["–" if isnan(one) else f"{one:.3f}" for one in figures(judged).values()]
+            yield [kind, copies, split, *shown]
+
+
+def _by_size(data: Path) -> Iterator[list[str]]:
+    """Claims about whole groups of both files and about parts of them, copies as one opinion."""
+    whole = [one for kind in ("recipe", "distinct") for one in groups.read(data / FILES[kind])]
+    every = [*whole, *(one.group for one in draws.parts(draws.given(whole, Kind.DISTINCT)))]
+    for size in sorted({len(one.patches) for one in every}):
+        of = judge([one for one in every if len(one.patches) == size], independent=False)
+        found = figures(of)
+        shown = [f"{found[name]:.3f}" for name in ("claimed", "claimed_accuracy")]
+        yield [str(size), str(sum(len(one.patches) for one in of)), *shown]
+
+
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
     systems: Annotated[
@@ -111,23 +163,26 @@ def main(
     ] = False,
 ) -> None:
     """Print what the artefact reaches."""
-    typer.echo(f"| groups | copies | held out | {' | '.join(SHOWN)} |")
-    typer.echo(f"|{' --- |' * (3 + len(SHOWN))}")
-    for kind in ("recipe", "distinct"):
-        every = list(groups.read(data / FILES[kind]))
-        for copies, split in product(
-            ("count", "are one opinion"), ("blocks", "whole repositories")
-        ):
-            found = figures(judge(every, strict=split != "blocks", independent=copies == "count"))
-            shown = " | ".join(f"{one:.3f}" for one in found.values())
-            typer.echo(f"| {kind} | {copies} | {split} | {shown} |")
-    typer.echo("\n| milliseconds | median | worst |\n| --- | --- | --- |")
-    for name, taken in seconds(list(groups.read(data / FILES["distinct"]))).items():
-        typer.echo(f"| {name} | {taken[0] * 1e3:.2f} | {taken[1] * 1e3:.1f} |")
+    _echo(["groups", "copies", "held out", *SHOWN, *CLAIMS], _measured(data))
+    _echo(["patches in a group", "patches", "claimed", "claimed_accuracy"], _by_size(data))
+    _echo(["copies", "attacks by copies that win"], _attacked())
+    taken = seconds(list(groups.read(data / FILES["distinct"])))
+    spent = ([name, f"{mid * 1e3:.2f}", f"{most * 1e3:.1f}"] for name, (mid, most) in taken.items())
+    _echo(["milliseconds", "median", "worst"], spent)
     if systems:
-        typer.echo("\n| system | patches | correct | as shipped | left out |\n|" + " --- |" * 5)
-        for name, count, *shares in systems_left_out(table(load(data))):
-            typer.echo(f"| {name} | {count} | {' | '.join(f'{one:.3f}' for one in shares)} |")
+        left_out = systems_left_out(table(load(data)))
+        shown = (
+            [name, str(count), *(f"{one:.3f}" for one in shares)]
+            for name, count, *shares in left_out
+        )
+        _echo(["system", "patches", "correct", "as shipped", "left out"], shown)
+
+
+def _echo(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    typer.echo(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
+    for row in rows:
+        typer.echo(f"| {' | '.join(row)} |")
+    typer.echo()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from app.comments.words import (
     probably,
     quotation,
     why_not_judged,
+    why_unsure,
 )
 from app.identifiers import CommitSha
 from app.quoting import phrase
@@ -123,10 +124,11 @@ def _summary(view: VerdictView, row: Row, comment_url: str | None) -> str:
             f"{coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
             f"{quotation(verdict.reason, _REASON_LIMIT)}"
         )
+    unsure = why_unsure([verdict], has_model=view.has_model, history=view.history)
     rivals = len(view.rows) - 1
     beside = f" beside {rivals} other pull request{'' if rivals == 1 else 's'}" if rivals else ""
     judged = f"Judged by `{one_line(view.verifier, 100)}`{beside}."
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
     link = f"[The whole verdict]({comment_url})" if comment_url else ""
-    blocks = [said, judged if is_judged else "", link]
+    blocks = [said, unsure, judged if is_judged else "", link]
     return "\n\n".join(block for block in blocks if block)

@@ -19,6 +19,7 @@ from app.comments.words import (
     probably,
     quotation,
     why_not_judged,
+    why_unsure,
 )
 from app.identifiers import AskedIn, IssueNumber, PullNumber
 from app.judging import LeftOut, Wait
@@ -208,7 +209,9 @@ def _explained(row: Row, view: VerdictView) -> str:
         said += [f"agreement {agreement(verdict)}"] if view.asked else []
         said += [probably(verdict, view.history)]
         said += [coverage(verdict.coverage, has_model=view.has_model)]
-    return f"{', '.join(said)}\n\n{quotation(why_not_judged(verdict), _REASON_LIMIT)}"
+    unsure = why_unsure([verdict], has_model=view.has_model, history=view.history)
+    blocks = [", ".join(said), quotation(why_not_judged(verdict), _REASON_LIMIT), unsure]
+    return "\n\n".join(block for block in blocks if block)
 
 
 def _sentence(text: str) -> str:

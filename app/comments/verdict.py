@@ -18,6 +18,7 @@ from app.comments.words import (
     pulls,
     quotation,
     why_not_judged,
+    why_unsure,
 )
 from app.quoting import phrase
 from app.repo_config import Mode
@@ -146,7 +147,8 @@ def _commit(row: Row) -> str:
 def _how(view: VerdictView) -> str:
     """How the answer came about, in one line."""
     if not view.has_model:
-        return f"{_comparison(view)}. {_history(view)}"
+        said = [f"{_comparison(view)}.", _history(view), _why_unsure(view)]
+        return " ".join(one for one in said if one)
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
     if len(view.rows) == 1:
         together = "alone, without a rival to compare it with"
@@ -170,6 +172,11 @@ def _comparison(view: VerdictView) -> str:
         "(how alike its patches are, their size, what of the issue they touch) "
         f"by fitted rules `{_fingerprint(view)}`"
     )
+
+
+def _why_unsure(view: VerdictView) -> str | None:
+    verdicts = [row.verdict for row in view.rows]
+    return why_unsure(verdicts, has_model=view.has_model, history=view.history)
 
 
 def _who(view: VerdictView) -> str:

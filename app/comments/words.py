@@ -72,6 +72,17 @@ def probably(verdict: PatchVerdict, history: int | None) -> str:
     return f"probability correct: {probability(verdict.probability)}"
 
 
+def why_unsure(
+    verdicts: Iterable[PatchVerdict], *, has_model: bool, history: int | None
+) -> str | None:
+    """Why a comparison claims nothing of some; None where none is unsure, or where votes or a probability tell."""
+    if has_model or history is not None:
+        return None
+    if all(one.verdict is not Verdict.UNSURE for one in verdicts):
+        return None
+    return "Unsure: opinions this weak were too often wrong on patches whose truth is known, so nothing is claimed."
+
+
 def coverage(seen: Coverage, *, has_model: bool = True) -> str:
     """How much of a patch was read by a model, or compared without one."""
     done = "read" if has_model else "compared"

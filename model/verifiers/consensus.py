@@ -3,7 +3,8 @@
 Agreement is worth something among independent authors only, and anybody can open a second pull request with the same
 edit. So rivals that make the same edit, comments and names aside, are one opinion; only who knows them to be
 independent, as when systems are measured against each other, lets them count. A patch too long to be compared as a
-whole is not judged, and no rival is compared with it.
+whole is not judged, and no rival is compared with it. What is believed is a score until outcomes have calibrated it;
+correct and incorrect are claimed where such claims were right often enough on issues that the fit never saw.
 """
 
 import time
@@ -30,6 +31,7 @@ from model.errors import Superseded
 from model.features import COMPARED
 from model.opinions import Panel, panels
 from model.prompts.untrusted import without_comments
+from model.thresholds import Thresholds
 
 _ROOM = 10**9
 """Nothing is too long to be looked at: what counts is how much code it changes."""
@@ -66,7 +68,7 @@ class ConsensusVerifier:
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,  # noqa: ARG002
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:
-        """A calibrated probability for every patch that can be read, given a rival that can be.
+        """A belief, as a score, for every patch that can be read, given a rival that can be.
 
         Raises Superseded when `keep_going` says no.
         """
@@ -80,7 +82,7 @@ class ConsensusVerifier:
         told = self._told(issue, {patch: read[patch] for patch in seated})
         alone = _ALONE if len(seated) < 2 else _SAME
         return GroupVerdict(
-            patches=tuple(_verdict(case, told, alone) for case in cases),
+            patches=tuple(_verdict(case, told, alone, self._fit.thresholds) for case in cases),
             engine=self.engine,
             votes=(),
             asked=0,
@@ -91,7 +93,7 @@ class ConsensusVerifier:
         )
 
     def _told(self, issue: Issue, read: Mapping[PatchId, Edit]) -> dict[PatchId, tuple[float, str]]:
-        """Probability and reason of each patch; none where there is nothing to compare."""
+        """Belief and reason of each patch; none where there is nothing to compare."""
         seats, every = list(read), list(read.values())
         everybody = tuple(range(len(every)))
         among = [(seat, everybody) for seat in everybody] if self._independent else panels(every)
@@ -141,18 +143,19 @@ def _whole(case: Admitted | Refused, read: Mapping[PatchId, Edit]) -> Admitted |
 
 
 def _verdict(
-    case: Admitted | Refused, told: Mapping[PatchId, tuple[float, str]], alone: str
+    case: Admitted | Refused,
+    told: Mapping[PatchId, tuple[float, str]],
+    alone: str,
+    thresholds: Thresholds,
 ) -> PatchVerdict:
     if isinstance(case, Refused):
         return PatchVerdict(case.id, Verdict.NOT_JUDGED, VoteCount(), case.reason, case.coverage)
     patch = case.candidate.id
     if patch not in told:
         return PatchVerdict(patch, Verdict.NOT_JUDGED, VoteCount(), alone, case.coverage)
-    probability, reason = told[patch]
-    verdict = Verdict.CORRECT if probability >= 0.5 else Verdict.INCORRECT
-    return PatchVerdict(
-        patch, verdict, VoteCount(), reason, case.coverage, probability, score=probability
-    )
+    belief, reason = told[patch]
+    verdict = thresholds.verdict(belief)
+    return PatchVerdict(patch, verdict, VoteCount(), reason, case.coverage, score=belief)
 
 
 def _reason(edit: Edit, every: Sequence[Edit], *, copies_count: bool) -> str:

@@ -11,6 +11,7 @@ from model.consensus import Artefact, Block, Expert, Fit, Trees
 from model.domain import Issue
 from model.errors import BadArtefact
 from model.features import columns
+from model.thresholds import Thresholds
 from tests.model.builders import diff_of
 
 ISSUE = Issue("x is wrong", "x should be 1")
@@ -47,7 +48,7 @@ def wide(bias):
 
 def artefact():
     fits = {
-        name: Fit(name, wide(1.0), wide(0.0), wide(-1.0))
+        name: Fit(name, wide(1.0), wide(0.0), wide(-1.0), Thresholds(0.8, 0.2))
         for name in ("early", "late", "a/a", "everything")
     }
     blocks = (Block("early", ("a/a",), 0, 100), Block("late", ("a/a",), 100))
@@ -99,6 +100,7 @@ def test_what_is_written_is_read_again_the_same():
     again = consensus.from_bytes(packed)
     assert consensus.to_bytes(again) == packed
     assert again.blocks == artefact().blocks
+    assert again.fits["early"].thresholds == Thresholds(0.8, 0.2)
     assert len(again.fingerprint) == 12
 
 
@@ -111,4 +113,5 @@ def test_the_shipped_artefact_knows_these_facts():
     shipped = consensus.shipped()
     assert shipped.manifest["facts"] == list(columns())
     assert {block.name for block in shipped.blocks} < set(shipped.fits)
+    assert shipped.manifest["claims"] == {"accept": 0.8, "reject": 0.7}
     assert not {"source", "author", "repository"} & set(columns())

@@ -1,10 +1,16 @@
-"""The verifier that asks no model: every patch gets its verdict, whatever it is."""
+"""The verifier that asks no model: what it believes of every patch, and from where on it claims."""
+
+from dataclasses import replace
 
 import pytest
 
+from model import consensus as learnt
+from model import evidence
 from model.domain import Issue, Patch, PatchId, Verdict
 from model.errors import Superseded
+from model.thresholds import Thresholds
 from model.verifiers import consensus
+from model.verifiers.consensus import ConsensusVerifier
 from tests.model.builders import diff_of, patch
 
 ISSUE = Issue("x is wrong", "x should be 1")
@@ -15,14 +21,14 @@ def verdicts(*candidates):
     return verdict, {one.id: one for one in verdict.patches}
 
 
-def test_rivals_get_calibrated_probabilities():
+def test_rivals_get_beliefs_and_no_probabilities():
     verdict, by_id = verdicts(
         patch("a", "x = 1"), patch("b", "x = 2"), patch("c", "while True: wait()")
     )
     assert [one.id for one in verdict.patches] == ["a", "b", "c"]
     for one in verdict.patches:
-        assert one.probability == one.score
-        assert (one.verdict is Verdict.CORRECT) == (one.probability >= 0.5)
+        assert one.probability is None
+        assert 0 < one.score < 1
         assert one.votes.valid == 0
     assert (
         "Of 2 rivals (copies count once), 2 change half of its lines or more in the same way, 2"
@@ -31,12 +37,38 @@ def test_rivals_get_calibrated_probabilities():
     assert (verdict.asked, verdict.votes, verdict.partition) == (0, (), (("a", "b", "c"),))
 
 
+def test_only_beliefs_beyond_the_thresholds_of_the_fit_are_claimed():
+    artefact = learnt.shipped()
+    fit = artefact.fits[learnt.EVERYTHING]
+    rivals = patch("a", "x = 1"), patch("b", "x = 1 + 0"), patch("c", "while True: wait()")
+    low, middle, high = sorted(one.score for one in verdicts(*rivals)[0].patches)
+    assert low < middle < high
+    claiming = replace(fit, thresholds=Thresholds(high, low))
+    said = ConsensusVerifier(artefact, claiming).verify(ISSUE, rivals).patches
+    told = {one.score: one.verdict for one in said}
+    assert told == {low: Verdict.INCORRECT, middle: Verdict.UNSURE, high: Verdict.CORRECT}
+
+
+def test_the_bot_claims_what_the_command_claims_while_there_is_no_history():
+    verdict, _ = verdicts(patch("a", "x = 1"), patch("b", "x = 2"), Patch(PatchId("empty"), ""))
+    known = evidence.of_verdict(verdict, {})
+    assert set(known) == {"a", "b"}
+    assert evidence.calibrated(verdict, known, None) == verdict
+
+
+def test_the_shipped_fits_claim_only_what_was_right_often_enough():
+    assert learnt.shipped().fits[learnt.EVERYTHING].thresholds.verdict(0.49) is Verdict.UNSURE
+    for fit in learnt.shipped().fits.values():
+        assert fit.thresholds.verdict(0.5) is Verdict.UNSURE
+        assert fit.thresholds.verdict(0.01) is Verdict.INCORRECT
+
+
 def test_whoever_opens_the_same_edit_again_wins_nothing():
     rivals = patch("a", "x = 1"), patch("c", "while True: wait()")
     _, once = verdicts(*rivals)
     _, again = verdicts(*rivals, patch("b", "x = 1"), patch("d", "x = 1  # seen from another side"))
     assert {one: again[one] for one in once} == once
-    assert again["b"].probability == again["d"].probability == once["a"].probability
+    assert again["b"].score == again["d"].score == once["a"].score
     _, alone = verdicts(patch("a", "x = 1"), patch("b", "x = 1"))
     assert {one.verdict for one in alone.values()} == {Verdict.NOT_JUDGED}
     assert "no other patch differs from this one in more than names" in alone["a"].reason
@@ -55,8 +87,8 @@ def test_copies_count_among_those_who_are_known_to_be_independent():
     rivals = patch("a", "x = 1"), patch("b", "x = 1"), patch("c", "while True: wait()")
     independent = consensus.unseeing("a/a", "a-1").verify(ISSUE, rivals).patches
     alike = consensus.unseeing("a/a", "a-1", independent=False).verify(ISSUE, rivals).patches
-    assert independent[0].probability == independent[1].probability
-    assert [one.probability for one in independent] != [one.probability for one in alike]
+    assert independent[0].score == independent[1].score
+    assert [one.score for one in independent] != [one.score for one in alike]
 
 
 @pytest.mark.parametrize(
@@ -71,9 +103,7 @@ def test_what_a_patch_says_of_itself_changes_nothing(added):
     for other in (loud, notes):
         _, one = verdicts(patch("a", "x = 1"), quiet)
         _, two = verdicts(patch("a", "x = 1"), other)
-        assert [each.probability for each in one.values()] == [
-            each.probability for each in two.values()
-        ]
+        assert [each.score for each in one.values()] == [each.score for each in two.values()]
 
 
 def test_what_the_issue_hides_from_its_readers_is_not_read():
@@ -97,7 +127,7 @@ def test_what_cannot_be_read_is_not_judged_and_changes_nothing_for_the_others():
 def test_one_patch_alone_has_nothing_to_agree_with():
     verdict, by_id = verdicts(patch("a", "x = 1"))
     assert by_id["a"].verdict is Verdict.NOT_JUDGED
-    assert by_id["a"].probability is None
+    assert by_id["a"].score is None
     assert "no other patch" in by_id["a"].reason
     assert verdict.partition == (("a",),)
     assert verdicts()[0].patches == ()
@@ -106,7 +136,7 @@ def test_one_patch_alone_has_nothing_to_agree_with():
 def test_other_languages_are_judged():
     script = Patch(PatchId("js"), diff_of("const x = 1;", path="web/x.ts"))
     _, by_id = verdicts(script, patch("a", "x = 1"))
-    assert all(0 < one.probability < 1 for one in by_id.values())
+    assert all(0 < one.score < 1 for one in by_id.values())
 
 
 def test_a_giant_is_not_judged_and_changes_nothing_for_the_others():

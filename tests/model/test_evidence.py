@@ -69,20 +69,20 @@ def test_consensus_alone_is_evidence_of_its_own_kind():
 
 
 @pytest.mark.parametrize("calibrator", [None, LITTLE], ids=["none", "too little history"])
-def test_without_history_votes_speak_and_a_bare_score_has_to_be_clear(calibrator):
+def test_without_history_the_verifiers_own_verdict_stands(calibrator):
     told = evidence.of_verdict(group(SPLIT), {})
     assert evidence.calibrated(group(SPLIT), told, calibrator).patches == (SPLIT,)
     alone = group(
         *(
-            replace(patch(name, Verdict.CORRECT, VoteCount(), score), probability=score)
-            for name, score in {"a": 0.55, "b": 0.7}.items()
+            patch("a", Verdict.UNSURE, VoteCount(), 0.35),
+            patch("b", Verdict.INCORRECT, VoteCount(), 0.1),
         ),
         engine=evidence.CONSENSUS,
     )
     found = evidence.calibrated(alone, evidence.of_verdict(alone, {}), calibrator).patches
     assert [(one.verdict, one.probability) for one in found] == [
         (Verdict.UNSURE, None),
-        (Verdict.CORRECT, None),
+        (Verdict.INCORRECT, None),
     ]
 
 

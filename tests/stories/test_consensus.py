@@ -49,7 +49,8 @@ def test_rivals_are_compared_and_the_comment_says_by_what(story):
     issue, pulls = rivals(story)
     said = story.verdict(issue)
     assert list(said.rows) == pulls
-    assert set(said.rows.values()) <= {"Correct", "Incorrect", "Unsure"}
+    assert set(said.rows.values()) <= {"Incorrect", "Unsure"}
+    assert ("Unsure: opinions this weak" in said.body) == ("Unsure" in said.rows.values())
     assert said.rows[pulls[0]] == said.rows[pulls[3]]
     assert "\n| PR | Verdict | Commit | Link |\n" in said.body
     assert (

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,9 +153,27 @@ def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch
         for _ in range(2)
     )
     assert one == other
-    again = consensus.from_bytes(one)
+    again = training.with_thresholds(consensus.from_bytes(one), drawn)
     assert set(again.fits) == {block.name for block in blocks} | {"django/django", "everything"}
     assert again.manifest["data"].keys() == set(training.FILES.values())
+    assert consensus.to_bytes(training.with_thresholds(again, drawn)) == consensus.to_bytes(again)
+
+
+def test_no_fit_claims_by_issues_that_it_holds_out(drawn, monkeypatch):
+    monkeypatch.setattr(training, "ROUNDS", 20)
+    monkeypatch.setattr(training, "SHRINKAGE", 1.0)
+    blocks = training.blocks_of(drawn)
+    artefact = training.learn(table(drawn), blocks, {})
+    held = frozenset({"django/django"})
+    upside_down = [_upside_down(one) if one.group.repo in held else one for one in drawn]
+    told, turned = (training.with_thresholds(artefact, of).fits for of in (drawn, upside_down))
+    assert told["django/django"].thresholds == turned["django/django"].thresholds
+    assert told["everything"].thresholds != turned["everything"].thresholds
+
+
+def _upside_down(one):
+    patches = tuple(replace(each, resolved=not each.resolved) for each in one.group.patches)
+    return replace(one, group=replace(one.group, patches=patches))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """What is said where no language model judged, or nobody could."""
 
-from app.comments import Finding, explain_reply, verdict_comment
+from dataclasses import replace
+
+from app.comments import Finding, check_run, explain_reply, verdict_comment
 from model.domain import Coverage, Tokens, Verdict, VoteCount
 from tests.app.comments.views import NOT_JUDGED, judged, view
 
@@ -101,3 +103,16 @@ def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
     comment = verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
     assert "\n| PR | Verdict | Commit | Link |\n" in comment
     assert "rival to compare it with. Model `R4P-32B` on vLLM, prompt " in comment
+
+
+def test_who_compares_says_why_nothing_is_claimed_until_there_is_history():
+    why = "Unsure: opinions this weak were too often wrong on patches whose truth is known, so nothing is claimed."
+    unsure = judged(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
+    wrong = judged(12, Verdict.INCORRECT, VoteCount(), reason="No model read this patch.")
+    told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)
+    assert f"No probabilities yet: not enough history. {why}\n" in verdict_comment(told)
+    assert check_run(told, unsure, None).summary.splitlines()[-3] == why
+    assert explain_reply(900, told, 15).endswith(f"> No model read this patch.\n\n{why}\n")
+    assert why not in check_run(told, wrong, None).summary
+    for other in (replace(told, rows=(wrong,)), replace(told, history=57), view(unsure)):
+        assert why not in verdict_comment(other)

@@ -59,15 +59,13 @@ def test_the_packaged_example_is_judged_by_what_its_hidden_tests_said(run, real_
 def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_group, tmp_path):
     ask = ("--out", "runs")
     made = document(run(*ask, "--json", verifier="consensus", groups=real_group, script=None))
-    assert made["calibrated"] is True
+    assert made["calibrated"] is False
     assert made["format_valid"]["value"] is None
     assert made["engine"]["model"] == "blocks of issues held out"
     assert made["strict"]["verifier"] == "consensus-strict"
     assert made["strict"]["engine"]["model"] == "whole repositories held out"
     kept = (tmp_path / "runs" / "real.consensus.jsonl").read_bytes()
-    beliefs = [
-        [one["probability"] for one in json.loads(line)["patches"]] for line in kept.splitlines()
-    ]
+    beliefs = [[one["score"] for one in json.loads(line)["patches"]] for line in kept.splitlines()]
     assert len(beliefs) == 2
     assert beliefs[0] != beliefs[1]
     shown = run(*ask, verifier="consensus", groups=real_group, script=None).stdout
@@ -82,8 +80,8 @@ def test_a_hybrid_asks_no_fit_that_saw_the_issue_either(run, real_group):
     unseeing = verifiers.unseeing(group.repo, group.instance_id)
     patches = [one.patch for one in group.patches]
     said = HybridVerifier(unseeing, unseeing).verify(group.issue, patches, votes=1)
-    believed = [one.probability for one in judge.judge(group).patches]
-    assert believed == [one.probability for one in said.patches]
+    believed = [one.belief for one in judge.judge(group).patches]
+    assert believed == [one.score for one in said.patches]
     made = document(run("--json", verifier="hybrid:consensus+r4p", groups=real_group))
     assert made["engine"]["model"] == "blocks of issues held out + script"
     assert made["calibrated"] is False
@@ -104,9 +102,9 @@ def test_consensus_asks_a_fit_that_never_saw_the_issue(run, real_group):
         said = unseeing.verify(group.issue, [one.patch for one in group.patches])
         known = verifiers.shipped().verify(group.issue, [one.patch for one in group.patches])
         judge = judges.consensus(strict=strict)
-        believed = [one.probability for one in judge.judge(group).patches]
-        assert believed == [one.probability for one in said.patches]
-        assert believed != [one.probability for one in known.patches]
+        believed = [one.belief for one in judge.judge(group).patches]
+        assert believed == [one.score for one in said.patches]
+        assert believed != [one.score for one in known.patches]
 
 
 def test_a_limit_takes_a_part_of_what_a_larger_one_takes(tmp_path):
