@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from model.evaluation.columns import Floats, Indices
-from model.evaluation.metrics import equal_mass
+from model.evaluation.metrics import binned
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,7 @@ def diagram(beliefs: Floats, labels: Floats, issues: Indices) -> list[Bin]:
     """Bins of equal mass, beliefs ascending; patches without a belief (NaN) are left out."""
     told = ~np.isnan(beliefs)
     known = beliefs[told], labels[told], issues[told]
-    bins = equal_mass(known[0])
-    return [_bin(*(column[bins == one] for column in known)) for one in np.unique(bins)]
+    return [_bin(*(column[rows] for column in known)) for rows in binned(known[0])]
 
 
 def draw(bins: Sequence[Bin], title: str, path: Path) -> None:

@@ -59,14 +59,13 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
 def reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
     """The reliability diagram: bins of equal mass, each with its patches, mean belief and share that is correct."""
     of = columns(judged)
-    bins = metrics.equal_mass(of.belief)
     return [
         {
-            "patches": int((bins == one).sum()),
-            "belief": _rounded(float(of.belief[bins == one].mean())),
-            "correct": _rounded(float(of.label[bins == one].mean())),
+            "patches": len(rows),
+            "belief": _rounded(float(of.belief[rows].mean())),
+            "correct": _rounded(float(of.label[rows].mean())),
         }
-        for one in np.unique(bins)
+        for rows in metrics.binned(of.belief)
     ]
 
 

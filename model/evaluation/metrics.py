@@ -123,6 +123,12 @@ def equal_mass(beliefs: Floats, bins: int = BINS) -> Indices:
     return np.asarray((middle * bins / len(beliefs)).astype(np.intp)[place])
 
 
+def binned(beliefs: Floats) -> list[Indices]:
+    """The rows of each bin of a reliability diagram, beliefs ascending; no bin is empty."""
+    place = equal_mass(beliefs)
+    return [np.flatnonzero(place == one) for one in np.unique(place)]
+
+
 def claimed(of: Columns) -> float:
     """Share of patches with a verdict that is a claim: correct or incorrect, not unsure or not judged."""
     return _mean((~np.isnan(of.claim)).astype(np.float64))

@@ -4,12 +4,13 @@ import math
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.evaluation.columns import columns, constant
-from model.evaluation.metrics import METRICS, best_at, by_most, ece, equal_mass, tells_edits
+from model.evaluation.metrics import METRICS, best_at, binned, by_most, ece, equal_mass, tells_edits
 from tests.model.evaluation.builders import cast, judged_group, with_edits
 
 # Accepted 0.9, 0.7, 0.8; rejected 0.2, 0.1, 0.3; tossed 0.5 and no opinion.
@@ -64,6 +65,12 @@ def test_ece_is_the_gap_of_bins_of_equal_mass():
     assert ece(columns([sure, no])) == pytest.approx((0.2 + 0.1) / 2)
     beliefs = columns([sure, no]).belief
     assert sorted(set(equal_mass(beliefs))) == [2, 7]  # equal beliefs share a bin
+
+
+def test_a_diagram_has_every_patch_in_one_bin_and_no_empty_bin():
+    low, high = binned(np.array([0.8, 0.1, 0.8, 0.1, 0.8]))
+    assert (list(low), list(high)) == ([1, 3], [0, 2, 4])
+    assert binned(np.array([])) == []
 
 
 def test_the_share_of_readable_and_of_forced_votes_is_counted_over_all():

@@ -1,10 +1,11 @@
 """Whether beliefs come true (pure)."""
 
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
+
+import numpy as np
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.metrics import equal_mass
+from model.evaluation.metrics import binned
 from model.evaluation.report.content import (
     Curve,
     Curves,
@@ -54,14 +55,13 @@ _Bins = list[tuple[int, float, Estimate]]
 
 def _bins(series: Series) -> _Bins:
     """The document's bins, with intervals."""
-    listed = cast("Sequence[Mapping[str, float]]", series.document["reliability"])
-    of = series.columns
-    place = equal_mass(of.belief)
-    shares = means(of.label, place, int(place.max()) + 1, series.issue)
-    filled = (one for one in shares if one.value is not None)
+    of, bins = series.columns, binned(series.columns.belief)
+    place = np.repeat(np.arange(len(bins)), list(map(len, bins)))
+    rows = np.concatenate(bins)
+    shares = means(of.label[rows], place, len(bins), series.issue[rows])
     return [
-        (int(one["patches"]), one["belief"], share)
-        for one, share in zip(listed, filled, strict=True)
+        (len(inside), float(of.belief[inside].mean()), share)
+        for inside, share in zip(bins, shares, strict=True)
     ]
 
 
