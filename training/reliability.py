@@ -27,8 +27,8 @@ class Bin:
 def diagram(beliefs: Floats, labels: Floats, issues: Indices) -> list[Bin]:
     """Bins of equal mass, beliefs ascending; patches without a belief (NaN) are left out."""
     told = ~np.isnan(beliefs)
-    known = beliefs[told], labels[told], issues[told]
-    return [_bin(*(column[rows] for column in known)) for rows in binned(known[0])]
+    known, true, issue = beliefs[told], labels[told], issues[told]
+    return [_bin(known[rows], true[rows], issue[rows]) for rows in binned(known)]
 
 
 def draw(bins: Sequence[Bin], title: str, path: Path) -> None:

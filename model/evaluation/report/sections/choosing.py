@@ -48,7 +48,7 @@ def choosing(sets: Sequence[GroupSet]) -> Section:
         (
             (
                 "How often the patch believed most among K drawn from a group is correct, over every draw, ties averaged. A "
-                "random pick is the floor; the majority takes the edit that most of the K make, line numbers aside; the "
+                "random pick is chance; the majority takes the edit that most of the K make, line numbers aside; the "
                 "oracle finds a correct patch wherever there is one."
             ),
             (
