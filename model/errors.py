@@ -2,7 +2,8 @@
 
 ModelError
 ├── EngineError            one request failed; the vote is no vote
-│   └── EngineDown         the engine can't be reached or refuses all; try again later
+│   ├── EngineDown         the engine can't be reached or refuses all; try again later
+│   └── NoTools            the engine has no way to offer tools; describe them in the text
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
@@ -10,6 +11,8 @@ ModelError
 ├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── BadRun                 a run file that can't be read or written
 ├── BadArtefact            something learnt, in a format that this version doesn't read
+├── BadTrajectory          an agent's record that can't be read
+├── UnknownAgent           nothing proposes patches by that name; the message lists what does
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -25,6 +28,10 @@ class EngineError(ModelError):
 
 class EngineDown(EngineError):
     """The engine can't be reached, or can't serve what is asked. Worth another attempt later."""
+
+
+class NoTools(EngineError):
+    """The engine has no way to offer tools to its model. Worth asking again with the tools described in words."""
 
 
 class UnreadableAnswer(ModelError):
@@ -53,6 +60,14 @@ class UnknownVerifier(ModelError):
 
 class BadArtefact(ModelError):
     """What was learnt is written in another format. The message says how to write it again."""
+
+
+class BadTrajectory(ModelError):
+    """Not the record of an attempt. The message names what is wrong with it."""
+
+
+class UnknownAgent(ModelError):
+    """No agent has that name. The message lists those there are."""
 
 
 class WeightsUnavailable(ModelError):

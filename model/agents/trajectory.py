@@ -1,0 +1,139 @@
+"""What an agent saw, said and did, step by step: storable byte for byte, replayable, learnable (pure).
+
+A trajectory is linear: its opening, then in each step what the model said and what it was told. So it is the prompt
+as well. Its stored form is one JSON object, `r4p.trajectory/1`, written in one way only: the same trajectory, the
+same bytes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from model.domain import EngineInfo, Issue, Tokens
+from model.protocols import Message, Tool
+
+FORMAT = "r4p.trajectory/1"
+
+
+class Stop(StrEnum):
+    """Why an attempt ended."""
+
+    SUBMITTED = "submitted"
+    """The agent handed in its patch."""
+    ROUNDS = "rounds"
+    TOKENS = "tokens"
+    """The conversation has no room for another reply."""
+    MALFORMED = "malformed"
+    """Too many replies in a row that ask for nothing that can be done."""
+    TIMEOUT = "timeout"
+    ENGINE = "engine"
+    """The engine failed; `failure` says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an attempt may cost (R4P, appendix B.2, for rounds, tokens and temperature)."""
+
+    rounds: int = 50
+    tokens: int = 28_000
+    """Of the whole conversation, the last reply with it."""
+    reply_tokens: int = 4_096
+    seconds: float = 1_800.0
+    """Asked between rounds: one reply or tool may overrun it."""
+    temperature: float = 1.0
+    answer_characters: int = 12_000
+    """The longest answer of a tool; of a longer one the middle is left out."""
+    malformed: int = 5
+    """Replies in a row that ask for nothing that can be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What helps a second attempt along. Training may use the pair; evaluation never sees it."""
+
+    feedback: str
+    """What was wrong with the first attempt, in somebody's words or a check's output."""
+    plan: str = ""
+    locations: tuple[str, ...] = ()
+    """Paths, or names of entities, that are worth a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One reply of the model, and what it was told."""
+
+    reply: Message
+    answers: tuple[Message, ...]
+    """One for each tool call, in their order; or one from the user where the reply held none."""
+    tokens: Tokens
+    seconds: float
+    """Since the attempt began, when the last answer was there; to the millisecond."""
+    token_ids: tuple[int, ...] = ()
+    """The reply as it was sampled, where the engine tells."""
+    finished: bool = True
+    """False: the reply was cut at its limit."""
+    malformed: bool = False
+    """Nothing in the reply could be done: no call, an unknown tool, arguments that are not what the tool takes."""
+    prompt: tuple[Message, ...] = ()
+    """What the reply answers, where that is not the conversation so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One attempt from its opening to its stop."""
+
+    agent: str
+    engine: EngineInfo
+    issue: Issue
+    seed: int
+    limits: Limits
+    tools: tuple[Tool, ...]
+    opening: tuple[Message, ...]
+    steps: tuple[Step, ...]
+    stop: Stop
+    patch: str | None = None
+    """A unified diff; None when there is none."""
+    failure: str | None = None
+    """What the engine said, when it failed."""
+    guidance: Guidance | None = None
+
+    def messages(self) -> Iterator[Message]:
+        """The whole conversation; steps with a prompt of their own are not part of it."""
+        yield from self.opening
+        for step in self.steps:
+            if not step.prompt:
+                yield step.reply
+                yield from step.answers
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What an agent hands back."""
+
+    trajectory: Trajectory
+    seconds: float
+
+    @property
+    def patch(self) -> str | None:
+        """A unified diff; None when there is none."""
+        return self.trajectory.patch
+
+    @property
+    def stop(self) -> Stop:
+        """Why it ended."""
+        return self.trajectory.stop
+
+    @property
+    def rounds(self) -> int:
+        """How many replies the model gave."""
+        return len(self.trajectory.steps)
+
+    @property
+    def tokens(self) -> Tokens:
+        """What was paid for, over all steps."""
+        paid = [step.tokens for step in self.trajectory.steps]
+        return Tokens(
+            sum(one.prompt for one in paid),
+            sum(one.cached for one in paid),
+            sum(one.completion for one in paid),
+        )
