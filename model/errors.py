@@ -13,6 +13,10 @@ ModelError
 ├── BadArtefact            something learnt, in a format that this version doesn't read
 ├── BadTrajectory          an agent's record that can't be read
 ├── UnknownAgent           nothing proposes patches by that name; the message lists what does
+├── WorkspaceError         a tree of code that an agent works on doesn't allow what was asked
+│   ├── PathRefused        the path may not be read or written, with why
+│   ├── NoSuchFile         there is no file at this path
+│   └── TooBig             more bytes or files than the workspace takes, with the limit
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -68,6 +72,22 @@ class BadTrajectory(ModelError):
 
 class UnknownAgent(ModelError):
     """No agent has that name. The message lists those there are."""
+
+
+class WorkspaceError(ModelError):
+    """A tree of code can't do what was asked. The message names the path and what to do."""
+
+
+class PathRefused(WorkspaceError):
+    """A path that leaves the tree, names git's own files, or leads through or to what is no plain file."""
+
+
+class NoSuchFile(WorkspaceError):
+    """Nothing is at this path. Nothing of what was asked happened."""
+
+
+class TooBig(WorkspaceError):
+    """A file, a tree or all changes together pass a limit. Nothing of what was asked happened."""
 
 
 class WeightsUnavailable(ModelError):
