@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from model.agents.guidance import Guidance
 from model.agents.tools import Desk
-from model.agents.trajectory import Attempt, Guidance, Step
+from model.agents.trajectory import Attempt, Step
 from model.domain import Issue
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from model.agents.guidance import Guidance
 from model.domain import EngineInfo, Issue, Tokens
 from model.protocols import Message, Tool
 
@@ -28,6 +29,8 @@ class Stop(StrEnum):
     TIMEOUT = "timeout"
     ENGINE = "engine"
     """The engine failed; `failure` says how."""
+    NONE_KEPT = "none_kept"
+    """There were patches, and a filter let none of them pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,6 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Guidance:
-    """What helps a second attempt along. Training may use the pair; evaluation never sees it."""
-
-    feedback: str
-    """What was wrong with the first attempt, in somebody's words or a check's output."""
-    plan: str = ""
-    locations: tuple[str, ...] = ()
-    """Paths, or names of entities, that are worth a look."""
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One reply of the model, and what it was told."""
 
@@ -76,6 +68,10 @@ class Step:
     """Nothing in the reply could be done: no call, an unknown tool, arguments that are not what the tool takes."""
     prompt: tuple[Message, ...] = ()
     """What the reply answers, where that is not the conversation so far."""
+    stage: str = ""
+    """Of a pipeline: which of its stages asked; "" in a conversation."""
+    outcome: str = ""
+    """What a pipeline made of the reply, as one JSON object; "" in a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
