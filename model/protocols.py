@@ -53,6 +53,8 @@ class Request:
     """How many of the likeliest tokens to report at each place of the reply; 0: none, not even the sampled one."""
     tools: tuple[Tool, ...] = ()
     """What the model may call. An engine that has no way to offer tools answers NoTools."""
+    token_ids: bool = False
+    """Whether to tell the sampled token ids; an engine that can't tells none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Completion:
     """The reply token by token, when the request asked for alternatives."""
     tool_calls: tuple[ToolCall, ...] = ()
     token_ids: tuple[int, ...] = ()
-    """The sampled ids, of requests with tools and where the engine tells them; what ended the reply may be the last."""
+    """The sampled ids, when the request asked for them and the engine can tell; what ended the reply may be the last."""
 
 
 class Engine(Protocol):
