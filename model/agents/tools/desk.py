@@ -1,14 +1,9 @@
 """What an agent has before it, and what a tool answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from model.codegraph.snapshot import Snapshot
 from model.workspace import Workspace
-
-if TYPE_CHECKING:
-    from model.codegraph.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +19,7 @@ class Observation:
     """What a tool says back to the model."""
 
     text: str
+    """Safe to show: what could forge a turn of the chat or can't be seen is escaped (model/prompts/untrusted.py)."""
     ok: bool = True
     """False: nothing was done, and the text says why and what to do instead."""
     malformed: bool = False
