@@ -5,6 +5,7 @@ ModelError
 │   ├── EngineDown         the engine can't be reached or refuses all; try again later
 │   └── NoTools            the engine has no way to offer tools; describe them in the text
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
+├── MalformedEdit          a reply whose SEARCH/REPLACE edits can't be read or applied
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
 ├── UnknownVerifier        nothing judges by that name; the message lists what does
@@ -40,6 +41,14 @@ class NoTools(EngineError):
 
 class UnreadableAnswer(ModelError):
     """A reply that names no readable set of patches."""
+
+
+class MalformedEdit(ModelError):
+    """A reply whose SEARCH/REPLACE edits can't be read or applied, all of them: `kind` counts, the message explains."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class BadDiff(ModelError):
