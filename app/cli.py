@@ -146,6 +146,13 @@ def _mount_evaluate() -> None:
     main.command()(evaluate)
 
 
+def _mount_propose() -> None:
+    """`r4p propose` likewise."""
+    from model.agents.cli import propose
+
+    main.command()(propose)
+
+
 def _mount_report() -> None:
     """`r4p report` likewise."""
     from model.evaluation.report.cli import report
@@ -155,6 +162,7 @@ def _mount_report() -> None:
 
 _mount_verify()
 _mount_evaluate()
+_mount_propose()
 _mount_report()
 
 if __name__ == "__main__":

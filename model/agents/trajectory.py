@@ -1,19 +1,16 @@
-"""What an agent saw, said and did, step by step: storable byte for byte, replayable, learnable (pure).
+"""What an agent saw, said and did, step by step (pure).
 
-A trajectory is linear: its opening, then in each step what the model said and what it was told. So it is the prompt
-as well. Its stored form is one JSON object, `r4p.trajectory/1`, written in one way only: the same trajectory, the
-same bytes.
+A conversation is linear: its opening, then in each step what the model said and what it was told. So the record is
+the prompt as well. How it is stored: `trajectory_json`; how it is carried out once more: `replay`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from model.agents.guidance import Guidance
 from model.domain import EngineInfo, Issue, Tokens
 from model.protocols import Message, Tool
-
-FORMAT = "r4p.trajectory/1"
 
 
 class Stop(StrEnum):
@@ -60,6 +57,8 @@ class Step:
     tokens: Tokens
     seconds: float
     """Since the attempt began, when the last answer was there; to the millisecond."""
+    answer_tokens: int = 0
+    """What the answers add to the conversation, as the engine counts."""
     token_ids: tuple[int, ...] = ()
     """The reply as it was sampled, where the engine tells."""
     finished: bool = True
@@ -74,6 +73,11 @@ class Step:
     """What a pipeline made of the reply, as one JSON object; "" in a conversation."""
 
 
+def conversation(opening: Iterable[Message], steps: Iterable[Step]) -> tuple[Message, ...]:
+    """All that was said so far, in its order."""
+    return (*opening, *(one for step in steps for one in (step.reply, *step.answers)))
+
+
 @dataclass(frozen=True, slots=True)
 class Trajectory:
     """One attempt from its opening to its stop."""
@@ -85,6 +89,8 @@ class Trajectory:
     limits: Limits
     tools: tuple[Tool, ...]
     opening: tuple[Message, ...]
+    opening_tokens: int
+    """Of the opening and the tools, as the engine counts."""
     steps: tuple[Step, ...]
     stop: Stop
     patch: str | None = None
@@ -92,14 +98,6 @@ class Trajectory:
     failure: str | None = None
     """What the engine said, when it failed."""
     guidance: Guidance | None = None
-
-    def messages(self) -> Iterator[Message]:
-        """The whole conversation; steps with a prompt of their own are not part of it."""
-        yield from self.opening
-        for step in self.steps:
-            if not step.prompt:
-                yield step.reply
-                yield from step.answers
 
 
 @dataclass(frozen=True, slots=True)

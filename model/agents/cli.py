@@ -1,0 +1,181 @@
+"""`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from model import catalog, given
+from model.agents.catalog import AGENTS
+from model.catalog import EngineChoice
+from model.cli import Exit
+from model.domain import Issue
+from model.errors import ModelError, TemplateError, UnknownAgent, WorkspaceError
+from model.options import Cache, Model, Script, Url, chosen
+from model.prompts.untrusted import visible
+
+if TYPE_CHECKING:
+    from model.agents.trajectory import Attempt, Step
+
+_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+_Repo = Annotated[
+    Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
+]
+_Issue = Annotated[
+    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+]
+_Agent = Annotated[
+    str, typer.Option("--agent", metavar="NAME", help=f"Who proposes: {', '.join(AGENTS)}.")
+]
+_Attempts = Annotated[
+    int, typer.Option("--attempts", min=1, max=64, help="Attempts, side by side.")
+]
+_Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Of the first attempt; the others' follow it.")
+]
+_Trajectories = Annotated[
+    Path | None,
+    typer.Option("--trajectories", metavar="DIR", help="Keep what each attempt saw and did."),
+]
+_Json = Annotated[bool, typer.Option("--json", help="One r4p.proposal/1 document on stdout.")]
+
+
+def propose(  # noqa: PLR0913 - one parameter per option of the command
+    repo: _Repo,
+    issue: _Issue,
+    agent: _Agent = "mini-se",
+    attempts: _Attempts = 1,
+    seed: _Seed = 0,
+    engine_url: Url = None,
+    model: Model = None,
+    script: Script = None,
+    cache: Cache = None,
+    trajectories: _Trajectories = None,
+    json_output: _Json = False,
+) -> None:
+    """Have an agent write a patch for an issue, and print it as a diff.
+
+    Exit codes: 0 a patch, 2 usage, 3 no patch, 5 no engine.
+    """
+    began = time.monotonic()
+    choice = chosen(engine_url, model, script, cache)
+    try:
+        reported = given.issue(issue)
+        if trajectories:
+            trajectories.mkdir(parents=True, exist_ok=True)
+        done = _attempted(choice, agent, reported, repo, range(seed, seed + attempts))
+    except (given.Unusable, UnknownAgent, WorkspaceError, TemplateError, OSError) as error:
+        _stop(Exit.USAGE, str(error))
+    except ModelError as error:
+        _stop(Exit.BACKEND_DOWN, str(error))
+    _keep(done, trajectories)
+    raise typer.Exit(_tell(reported, done, time.monotonic() - began, json_output=json_output))
+
+
+def _attempted(
+    choice: EngineChoice, agent: str, issue: Issue, repo: Path, seeds: Sequence[int]
+) -> "tuple[Attempt, ...]":
+    from model.agents import attempts, desks
+    from model.agents import catalog as agents
+
+    if agent not in AGENTS:
+        raise UnknownAgent(f"no agent is called {agent!r}; there are {', '.join(AGENTS)}")
+    database = _database(choice.cache or Path(), repo)
+    with _progress() as show:
+        show("reading the code")
+        with desks.opened(repo, database) as desk:
+            told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
+            with closing(catalog.engine(told)) as engine:
+                show(f"{engine.model} works on it")
+                return attempts.attempted(
+                    agents.agent(agent, engine), issue, desk, seeds=seeds, on_step=_say
+                )
+
+
+def _database(cache: Path, repo: Path) -> Path:
+    """One code graph for each directory, kept: the next time only what has changed is parsed."""
+    folder = cache / "codegraph"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]}.sqlite"
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Says on a terminal what is going on; steps are told everywhere."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    shown = _stderr.is_terminal
+    with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda said: bar.update(task, description=visible(said))
+
+
+def _say(at: int, step: "Step") -> None:
+    calls = [f"{call.name} {call.arguments}" for call in step.reply.tool_calls]
+    did = "; ".join(calls) or step.stage or "no tool call"
+    short = did if len(did) <= 100 else f"{did[:99]}…"
+    tokens = step.tokens.prompt + step.tokens.completion
+    wrong = ", malformed" if step.malformed else ""
+    _stderr.print(
+        visible(f"attempt {at + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}")
+    )
+
+
+def _keep(attempts: "Sequence[Attempt]", folder: Path | None) -> None:
+    from model.agents import trajectory_json
+
+    for number, attempt in enumerate(attempts if folder else (), 1):
+        (folder or Path()).joinpath(f"attempt-{number}.json").write_bytes(
+            trajectory_json.dumped(attempt.trajectory)
+        )
+
+
+def _tell(
+    issue: Issue, attempts: "Sequence[Attempt]", seconds: float, *, json_output: bool
+) -> Exit:
+    """The patch, or the document, on stdout; how it went on stderr; and the exit code."""
+    from model.agents.choice import choice
+    from model.agents.proposal_json import to_json
+    from model.agents.trajectory import Stop
+
+    chosen = choice([one.patch for one in attempts])
+    for number, attempt in enumerate(attempts, 1):
+        failure = f" ({attempt.trajectory.failure})" if attempt.trajectory.failure else ""
+        _stderr.print(
+            visible(
+                f"attempt {number}: {attempt.stop.value}{failure} after {attempt.rounds} rounds, "
+                f"{attempt.tokens.prompt:,} + {attempt.tokens.completion:,} tokens, {attempt.seconds:.1f} s"
+            )
+        )
+    _stderr.print(chosen.why)
+    if json_output:
+        sys.stdout.write(json.dumps(to_json(issue, attempts, seconds=seconds), indent=2) + "\n")
+    elif chosen.chosen is not None:
+        _print_diff(attempts[chosen.chosen].patch or "")
+    if chosen.chosen is not None:
+        return Exit.OK
+    engine_failed = all(one.stop is Stop.ENGINE for one in attempts)
+    return Exit.BACKEND_DOWN if engine_failed else Exit.NONE_CORRECT
+
+
+def _print_diff(diff: str) -> None:
+    """As bytes for `git apply`; for a person's terminal with nothing that could steer it."""
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(diff))
+    else:
+        sys.stdout.buffer.write(diff.encode(errors="surrogateescape"))
+
+
+def _stop(code: Exit, message: str) -> NoReturn:
+    """One line on stderr, and the exit code."""
+    _stderr.print(visible(f"r4p propose: {' '.join(message.split())}"))
+    raise typer.Exit(code)
