@@ -72,7 +72,7 @@ def _is_gits_own(name: str) -> bool:
     Some fold case and width, Windows drops dots and spaces at the end, has short names such as `GIT~1`, and what
     follows a colon is a stream of the same file.
     """
-    folded = unicodedata.normalize("NFKC", name).casefold()
+    folded = unicodedata.normalize("NFKC", name).upper().casefold()
     seen = "".join(one for one in folded if unicodedata.category(one) not in {"Cf", "Mn"})
     plain = seen.partition(":")[0].lstrip(" ").rstrip(" .")
     return plain == ".git" or _SHORT_NAME.fullmatch(plain) is not None

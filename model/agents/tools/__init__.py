@@ -1,5 +1,6 @@
 """Mini-SE's three tools (R4P, appendix B.2), in our words: search, edit, submit. Nothing of the tree is run."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +15,7 @@ __all__ = ["TOOLS", "Desk", "Observation", "Submission", "run"]
 
 TOOLS: Final[tuple[Tool, ...]] = (search_tool.TOOL, edit_tool.TOOL, patch_submission.TOOL)
 
-_DOES: Final = {
+_DOES: Final[Mapping[str, Callable[..., Observation | Submission]]] = {
     search_tool.TOOL.name: search_tool.search,
     edit_tool.TOOL.name: edit_tool.edit,
     patch_submission.TOOL.name: patch_submission.submit,
