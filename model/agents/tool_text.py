@@ -68,7 +68,7 @@ def _block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
     """The call that begins here, if it is one, and where to read on."""
     try:
         value, end = _READ.raw_decode(text, start)
-    except ValueError:
+    except (ValueError, RecursionError):
         closing = _CLOSING.search(text, start)
         end = closing.start() if closing else len(text)
         written = text[start:end].strip()

@@ -97,7 +97,7 @@ def _object(arguments: str) -> str:
     """Arguments that a chat template can show: servers refuse a whole conversation for what is no JSON object."""
     try:
         return arguments if isinstance(json.loads(arguments), dict) else "{}"
-    except ValueError:
+    except (ValueError, RecursionError):
         return "{}"
 
 

@@ -67,7 +67,7 @@ def test_a_conversation_shows_calls_and_their_answers():
     assert "return_token_ids" not in body
 
 
-@pytest.mark.parametrize("written", ['{"entity": ', "[1]", "", "7"])
+@pytest.mark.parametrize("written", ['{"entity": ', "[1]", "", "7", '{"a":' * 20_000])
 def test_what_is_no_object_is_not_shown_to_a_chat_template(written):
     turn = Message("assistant", "", tool_calls=(ToolCall("a", "look", written),))
     with serving(chat=[completion("ok")]) as server:
