@@ -5,10 +5,10 @@ the prompt as well. How it is stored: `trajectory_json`; how it is carried out o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from model.agents.guidance import Guidance
+from model.agents.guidance import Guidance, without
 from model.domain import EngineInfo, Issue, Tokens
 from model.protocols import Message, Tool
 
@@ -22,7 +22,7 @@ class Stop(StrEnum):
     TOKENS = "tokens"
     """The conversation has no room for another reply."""
     MALFORMED = "malformed"
-    """Too many replies in a row that ask for nothing that can be done."""
+    """Too many replies in a row that ask for nothing that can be done; of a pipeline: no usable one in a stage."""
     TIMEOUT = "timeout"
     ENGINE = "engine"
     """The engine failed; `failure` says how."""
@@ -96,8 +96,21 @@ class Trajectory:
     patch: str | None = None
     """A unified diff; None when there is none."""
     failure: str | None = None
-    """What the engine said, when it failed."""
+    """What the engine said, when it failed; what a pipeline lacks, when it has no room."""
     guidance: Guidance | None = None
+
+    def without_guidance(self) -> "Trajectory":
+        """The same replies to prompts without the hint: as evaluation, or the pair for training, may see it."""
+        return replace(
+            self,
+            guidance=None,
+            opening=_unguided(self.opening),
+            steps=tuple(replace(step, prompt=_unguided(step.prompt)) for step in self.steps),
+        )
+
+
+def _unguided(messages: Iterable[Message]) -> tuple[Message, ...]:
+    return tuple(replace(message, content=without(message.content)) for message in messages)
 
 
 @dataclass(frozen=True, slots=True)
