@@ -160,7 +160,15 @@ def _mount_report() -> None:
     main.command()(report)
 
 
+def _mount_index() -> None:
+    """`r4p index` likewise."""
+    from model.codegraph.cli import index
+
+    main.command()(index)
+
+
 _mount_verify()
+_mount_index()
 _mount_evaluate()
 _mount_propose()
 _mount_report()

@@ -50,7 +50,7 @@ class IndexReport:
     """In a language that is known, left out or not."""
     parsed: int
     reused: int
-    """Known from an earlier snapshot."""
+    """Known from an earlier snapshot, or by another path of the same content."""
     entities: int
     seconds: float
     bytes: int

@@ -1,6 +1,63 @@
 """Whether an edit breaks a file's syntax, by the parser of its language."""
 
+from collections import Counter
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from model.codegraph.languages import language_of, parser
+from model.codegraph.reading import refusal
+
+_SHOWN = 60
+
 
 def check(path: str, before: bytes, after: bytes) -> str | None:
-    """The parser's message when the edit brings in an error; None: it doesn't, or no grammar is here."""
-    raise NotImplementedError
+    """The parser's message when the edit brings in an error; None: it doesn't, or nobody can tell.
+
+    Nobody can where no grammar is here, and of a file that is too large or no text. What was broken
+    before may stay so.
+    """
+    language = language_of(path)
+    if language is None or refusal(after):
+        return None
+    try:
+        errors = _errors(language, after)
+    except ImportError:
+        return None
+    if not errors:
+        return None
+    old = Counter(_kind(node) for node in _errors(language, before)) if not refusal(before) else {}
+    new = Counter(_kind(node) for node in errors)
+    if sum(new.values()) <= sum(old.values()):
+        return None
+    return _message(
+        path, next(node for node in errors if new[_kind(node)] > old.get(_kind(node), 0)), after
+    )
+
+
+def _errors(language: str, content: bytes) -> list[Node]:
+    root = parser(language).parse(content).root_node
+    return list(_broken(root)) if root.has_error else []
+
+
+def _broken(root: Node) -> Iterator[Node]:
+    """The nodes that stand for an error, in the order of the file; not what is within them."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            yield node
+        else:
+            waiting += [child for child in reversed(node.children) if child.has_error]
+
+
+def _kind(node: Node) -> str:
+    return f"missing {node.type}" if node.is_missing else "error"
+
+
+def _message(path: str, node: Node, content: bytes) -> str:
+    row, column = node.start_point
+    line = content.split(b"\n")[row].decode(errors="replace").strip()
+    shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+    what = f"{node.type!r} is missing" if node.is_missing else "this can't be parsed"
+    return f"{path}, line {row + 1}, column {column + 1}: {what}: {shown}"

@@ -1,0 +1,30 @@
+"""A process that reads files for the index and knows nothing else: no secret, no file, no database.
+
+`python -I -m model.codegraph.reader FD`: batches of (language, content) come in over a socket, one
+`Reading` for each goes back. It ends when the other side does.
+"""
+
+import resource
+import sys
+from multiprocessing.connection import Connection
+
+from model.codegraph.reading import read
+
+_MEMORY = 1024**3
+"""Of addresses. What needs more ends this process, not the one that asked."""
+
+
+def main(descriptor: int) -> None:
+    """Read batches until the other side closes the socket."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    with Connection(descriptor) as asker:
+        while True:
+            try:
+                batch = asker.recv()
+            except (EOFError, ConnectionResetError):
+                return
+            asker.send([tuple(read(language, content)) for language, content in batch])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
