@@ -28,7 +28,8 @@ def run(call: ToolCall, desk: Desk) -> Observation | Submission:
     The model is shown stranger's text escaped, and what it copies from there is turned back.
     """
     try:
-        answer = _DOES[call.name](desk, **arguments_of(call, TOOLS))
+        arguments = arguments_of(call, TOOLS)
+        answer = _DOES[call.name](desk, **arguments)
     except Malformed as error:
         answer = Observation(str(error), ok=False, malformed=True)
     except WorkspaceError as error:
