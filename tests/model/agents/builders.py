@@ -53,6 +53,17 @@ def calling(name, **arguments):
     return Line(calls=((name, json.dumps(arguments)),))
 
 
+CODE = (
+    "def half(n):\n    return n // 2\n\n\nclass Pie:\n    def cut(self):\n        return half(1)\n"
+)
+TREE = {"pie/maths.py": CODE, "README.md": "# Pie\n"}
+LONG = {"pie/maths.py": "def half(n):\n" + "    n = int(n)\n" * 400 + "    return n // 2\n"}
+
+LOOK = calling("search_tool", construct="function", entity="half")
+MEND = calling("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+SUBMIT = calling("patch_submission")
+
+
 @contextmanager
 def desk_on(root, files):
     """A desk on a tree of these files, by path."""
