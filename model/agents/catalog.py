@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the tools come along, with every parser
 
 AGENTS = {
     "mini-se": "searches, edits and submits in a loop (the R4P paper's)",
+    "agentless-mini": "locates, edits whole files many times, and votes (SWE-RL's)",
 }
 """Every agent by name, and what it does."""
 
@@ -21,5 +22,9 @@ def agent(name: str, engine: Engine) -> "Agent":
             from model.agents.mini_se import MiniSE
 
             return MiniSE(engine)
+        case "agentless-mini":
+            from model.agents.agentless_mini import AgentlessMini
+
+            return AgentlessMini(engine)
         case unknown:
             raise UnknownAgent(f"no agent is called {unknown!r}; there are {', '.join(AGENTS)}")
