@@ -1,6 +1,5 @@
 """`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
 
-import hashlib
 import json
 import sys
 import time
@@ -18,6 +17,7 @@ from model import catalog, given
 from model.agents.catalog import AGENTS
 from model.catalog import EngineChoice
 from model.cli import Exit
+from model.codegraph.cli import kept
 from model.domain import Issue
 from model.errors import ModelError, TemplateError, UnknownAgent, WorkspaceError
 from model.options import Cache, Model, Script, Url, chosen
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from model.agents.trajectory import Attempt, Step
 
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+_USAGE = (given.Unusable, UnknownAgent, WorkspaceError, TemplateError, OSError)
 
 _Repo = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
@@ -42,6 +44,10 @@ _Attempts = Annotated[
 ]
 _Seed = Annotated[
     int, typer.Option("--seed", min=0, help="Of the first attempt; the others' follow it.")
+]
+_Database = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Where the code graph is kept (~/.cache/r4p/index)."),
 ]
 _Trajectories = Annotated[
     Path | None,
@@ -60,6 +66,7 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
     model: Model = None,
     script: Script = None,
     cache: Cache = None,
+    database: _Database = None,
     trajectories: _Trajectories = None,
     json_output: _Json = False,
 ) -> None:
@@ -73,8 +80,9 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
         reported = given.issue(issue)
         if trajectories:
             trajectories.mkdir(parents=True, exist_ok=True)
-        done = _attempted(choice, agent, reported, repo, range(seed, seed + attempts))
-    except (given.Unusable, UnknownAgent, WorkspaceError, TemplateError, OSError) as error:
+        graph = database or kept(repo)
+        done = _attempted(choice, agent, reported, (repo, graph), range(seed, seed + attempts))
+    except _USAGE as error:
         _stop(Exit.USAGE, str(error))
     except ModelError as error:
         _stop(Exit.BACKEND_DOWN, str(error))
@@ -83,30 +91,26 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
 
 
 def _attempted(
-    choice: EngineChoice, agent: str, issue: Issue, repo: Path, seeds: Sequence[int]
+    choice: EngineChoice, agent: str, issue: Issue, tree: tuple[Path, Path], seeds: Sequence[int]
 ) -> "tuple[Attempt, ...]":
+    """`tree` is the directory and where its code graph is kept."""
     from model.agents import attempts, desks
     from model.agents import catalog as agents
+    from model.codegraph.index import NoIndex
+    from model.codegraph.sources import NoTree
 
     if agent not in AGENTS:
         raise UnknownAgent(f"no agent is called {agent!r}; there are {', '.join(AGENTS)}")
-    database = _database(choice.cache or Path(), repo)
-    with _progress() as show:
-        show("reading the code")
-        with desks.opened(repo, database) as desk:
+    try:
+        with _progress() as show, desks.opened(*tree) as desk:
             told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
             with closing(catalog.engine(told)) as engine:
                 show(f"{engine.model} works on it")
                 return attempts.attempted(
                     agents.agent(agent, engine), issue, desk, seeds=seeds, on_step=_say
                 )
-
-
-def _database(cache: Path, repo: Path) -> Path:
-    """One code graph for each directory, kept: the next time only what has changed is parsed."""
-    folder = cache / "codegraph"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]}.sqlite"
+    except (NoTree, NoIndex) as error:
+        raise given.Unusable(str(error)) from error
 
 
 @contextmanager
@@ -115,7 +119,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     shown = _stderr.is_terminal
     with Progress(*columns, console=_stderr, transient=True, disable=not shown) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("reading the code", total=None)
         yield lambda said: bar.update(task, description=visible(said))
 
 

@@ -1,13 +1,13 @@
 """Desks for attempts on one directory: the code graph is made once, edits are each attempt's own."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from model.agents.tools import Desk
 from model.codegraph.index import open_index
-from model.codegraph.sources import tree_of
+from model.codegraph.readers import Refused
+from model.codegraph.sources import blob_hash, survey
 from model.errors import WorkspaceError
 from model.workspace import Workspace
 
@@ -16,12 +16,18 @@ from model.workspace import Workspace
 def opened(root: Path, database: Path) -> Iterator[Callable[[], AbstractContextManager[Desk]]]:
     """How to get a desk on the files of a directory as they are now; nothing is ever written into it.
 
-    Of a git repository the code graph has what is tracked, so that no virtual environment is in it.
-    Raises WorkspaceError when there is no such directory.
+    Of a git repository the code graph has what was committed, so that no virtual environment is in it, as it reads
+    now. Raises WorkspaceError, NoTree or NoIndex.
     """
     with Workspace.open(root) as tree, open_index(database) as index:
-        listed, _ = tree_of(root)
-        snapshot, _ = index.snapshot(_hashes(tree, listed), tree.original)
+
+        def read(path: str) -> bytes:
+            try:
+                return tree.original(path)
+            except WorkspaceError as error:
+                raise Refused(str(error)) from error
+
+        snapshot, _ = index.snapshot(_as_it_is(survey(root).blobs, read), read)
 
         @contextmanager
         def desk() -> Iterator[Desk]:
@@ -31,13 +37,12 @@ def opened(root: Path, database: Path) -> Iterator[Callable[[], AbstractContextM
         yield desk
 
 
-def _hashes(tree: Workspace, paths: dict[str, str]) -> dict[str, str]:
-    """Git's hash of each file's content on disk, which may be newer than the last commit's."""
+def _as_it_is(blobs: dict[str, str], read: Callable[[str], bytes]) -> dict[str, str]:
+    """Hashes of what is on disk, which may be newer than the last commit; gone files are left out."""
     found = {}
-    for path in paths:
+    for path, known in blobs.items():
         try:
-            content = tree.original(path)
-        except WorkspaceError:  # too big, or a link: no tool can show it either
+            found[path] = known and blob_hash(read(path))
+        except (OSError, Refused):  # no tool could show it either
             continue
-        found[path] = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324
     return found

@@ -35,7 +35,7 @@ def index(
     from model.codegraph.index import NoIndex, open_index
     from model.codegraph.sources import NoTree, survey
 
-    file = database or _kept(directory)
+    file = database or kept(directory)
     try:
         tree = survey(directory)
         with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
@@ -52,7 +52,7 @@ def index(
         _show(report)
 
 
-def _kept(directory: Path) -> Path:
+def kept(directory: Path) -> Path:
     """One index for each directory."""
     name = hashlib.sha256(bytes(directory.resolve())).hexdigest()[:16]
     return Path.home() / ".cache" / "r4p" / "index" / f"{name}.sqlite"
