@@ -134,11 +134,12 @@ class Workspace:
     def _change(self, path: str, content: bytes | None) -> None:
         edit = replace(self._edits.get(path) or self._stored(path), after=content)
         edits = self._edits | {path: edit}
-        if len(edits) > self._limits.changed_files:
+        changed = [one for one in edits.values() if one.before != one.after]
+        if len(changed) > self._limits.changed_files:
             raise TooBig(
                 f"{shown(path)} was not changed: {self._limits.changed_files} files were already, more may not be"
             )
-        total = sum(len(one.after or b"") for one in edits.values())
+        total = sum(len(one.after or b"") for one in changed)
         if total > self._limits.changed_bytes:
             raise TooBig(
                 f"{shown(path)} was not changed: all changed files together would have {total:,} bytes, "

@@ -1,7 +1,6 @@
 """`edit_tool`: one passage of a file is replaced, if it is there exactly once and the syntax stays whole."""
 
-from collections.abc import Sequence
-from pathlib import PurePosixPath
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from rapidfuzz import process
@@ -68,16 +67,16 @@ def _content(desk: Desk, path: str, old_str: str) -> bytes | None:
     except NoSuchFile as error:
         if not old_str:
             return None
-        like = _like(path, desk.workspace.paths())
+        like = _like(path, {*desk.snapshot.paths(), *desk.workspace.changed()})
         raise _Impossible(f"{error}{f'; did you mean {like}?' if like else ''}") from error
 
 
-def _like(path: str, paths: Sequence[str]) -> str:
+def _like(path: str, paths: Collection[str]) -> str:
     """Files of the same name, else those whose paths are likest."""
-    name = PurePosixPath(path).name
-    same = [one for one in paths if PurePosixPath(one).name == name][:3]
+    name = path.rpartition("/")[2]
+    same = sorted(one for one in paths if one.rpartition("/")[2] == name)[:3]
     likest = process.extract(
-        path, paths, scorer=Indel.normalized_similarity, limit=3, score_cutoff=0.6
+        path, sorted(paths), scorer=Indel.normalized_similarity, limit=3, score_cutoff=0.6
     )
     return " or ".join(same or [found[0] for found in likest])
 
