@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from math import fsum
 from pathlib import PurePosixPath
 
 from model.prompts.untrusted import as_written, safe_patch
@@ -66,8 +67,8 @@ class _Line:
 
     folder: str
     files: tuple[str, ...]
-    rank: tuple[bool, int, int]
-    """Less is shown first: no tests, words of the issue, near the root."""
+    rank: tuple[bool, float, int]
+    """Less is shown first: no tests; words of the issue, one that is everywhere counting little; near the root."""
 
     @property
     def text(self) -> str:
@@ -79,8 +80,8 @@ def outline(
 ) -> Outline:
     """The tree's source files in at most `room` tokens.
 
-    Where they don't fit, folders are left out: those of tests and documents first, then those whose paths share
-    the fewest words with the issue, of these the deepest. What is left out is said by top folder.
+    Where they don't fit, folders are left out: those of tests and documents first, then those whose paths share the
+    fewest and the commonest words with the issue, of these the deepest. What is left out is said by top folder.
     """
     lines = sorted(_lines_of(paths, _words(issue)), key=lambda line: line.rank)
     fits, most = 0, len(lines)
@@ -131,24 +132,24 @@ def _lines_of(paths: Iterable[str], words: frozenset[str]) -> list[_Line]:
     for path in map(PurePosixPath, paths):
         if path.suffix.lower() in _SOURCES and not _UNLISTED.search(str(path)):
             folders.setdefault(f"{path.parent}/", []).append(path)
+    cut = [(folder, names) for folder, files in folders.items() for names in _cut(files, words)]
+    shared = [words & _words(" ".join([folder, *names])) for folder, names in cut]
+    spread = Counter(word for some in shared for word in some)
     return [
-        _line(folder, files, words)
-        for folder, all_files in folders.items()
-        for files in _cut(all_files, words)
+        _Line(folder, names, _rank(folder, fsum(1 / spread[word] for word in some)))
+        for (folder, names), some in zip(cut, shared, strict=True)
     ]
 
 
-def _cut(files: list[PurePosixPath], words: frozenset[str]) -> list[list[PurePosixPath]]:
+def _cut(files: list[PurePosixPath], words: frozenset[str]) -> list[tuple[str, ...]]:
     """The files of a folder in lines, those with words of the issue on the first."""
     files.sort(key=lambda file: (-len(words & _words(file.name)), file.name))
-    return [files[at : at + _LINE_FILES] for at in range(0, len(files), _LINE_FILES)]
+    cuts = (files[at : at + _LINE_FILES] for at in range(0, len(files), _LINE_FILES))
+    return [tuple(sorted(file.name for file in some)) for some in cuts]
 
 
-def _line(folder: str, files: Sequence[PurePosixPath], words: frozenset[str]) -> _Line:
-    names = tuple(sorted(file.name for file in files))
-    shared = words & _words(" ".join([folder, *names]))
-    rank = (bool(_TESTS.search(folder.lower())), -len(shared), folder.count("/"))
-    return _Line(folder, names, rank)
+def _rank(folder: str, score: float) -> tuple[bool, float, int]:
+    return bool(_TESTS.search(folder.lower())), -score, folder.count("/")
 
 
 def _text(lines: Sequence[_Line], shown: int) -> str:

@@ -51,6 +51,12 @@ def test_folders_that_do_not_fit_are_folded_tests_first_then_what_the_issue_does
     assert (least.listed, least.folded) == (1, 8)
 
 
+def test_a_word_that_is_everywhere_counts_little():
+    paths = [*(f"shop/model_{n}/base_view.py" for n in range(9)), "shop/vat/rate.py"]
+    seen = drawn(paths, "The rate in the shop's base view of a model", 18)
+    assert seen.text.startswith("shop/vat/: rate.py\n")
+
+
 def test_the_files_of_a_large_folder_that_the_issue_names_come_first():
     paths = [f"src/part_{n:03}.py" for n in range(200)]
     seen = drawn([*paths, "src/zebra.py"], "The Zebra is grey", 200)
