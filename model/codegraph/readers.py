@@ -12,6 +12,9 @@ from typing import Final, NamedTuple
 
 from model.codegraph.reading import Reading, read
 
+_MODULE: Final = "model.codegraph.reader"
+_ISOLATED: Final = ("-I",)
+"""Nothing is imported from where we happen to stand, which may be a stranger's tree."""
 _PROCESSES: Final = 2
 _BATCH: Final = 16
 """Files that are sent at once."""
@@ -80,7 +83,7 @@ class _Process:
 
     def __init__(self) -> None:
         self._ours, theirs = Pipe()
-        command = [sys.executable, "-I", "-m", "model.codegraph.reader", str(theirs.fileno())]
+        command = [sys.executable, *_ISOLATED, "-m", _MODULE, str(theirs.fileno())]
         self._process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], env={}, stdin=subprocess.DEVNULL
         )

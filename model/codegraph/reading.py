@@ -4,6 +4,7 @@ Parsing takes time and memory in proportion to the file, whatever is in it. The 
 square of it on a file made for that, and can't be interrupted: `readers` ends the process it runs in.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ from model.codegraph.languages import definitions, parser
 FILE_BYTES: Final = 512 * 1024
 """Larger files are left out: a parser needs up to 300 times a file's size for what only a machine writes."""
 _SIGNATURE: Final = 400
+_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 
 
 class Row(NamedTuple):
@@ -89,12 +91,19 @@ def _mark(captures: dict[str, list[Node]], content: bytes) -> _Mark:
     name = captures.pop("name", None)
     scope = captures.pop("scope", None)
     ((kind, nodes),) = captures.items()
-    return _Mark(
-        kind,
-        nodes[0],
-        _text(name[0], content) if name else "",
-        _text(scope[0], content).replace("::", ".") if scope else "",
-    )
+    own = _text(name[0], content) if name else ""
+    before = _text(scope[0], content) if scope else ""
+    if "::" in own:
+        before, own = _split(own)
+    return _Mark(kind, nodes[0], own, before)
+
+
+def _split(qualified: str) -> tuple[str, str]:
+    """The dotted scope and the name of a C++ name, without the arguments of templates."""
+    scope, _, name = qualified.rpartition("::")
+    while (plain := _ARGUMENTS.sub("", scope)) != scope:
+        scope = plain
+    return scope.replace("::", "."), name
 
 
 def _place(mark: _Mark) -> tuple[int, int, bool, bool]:

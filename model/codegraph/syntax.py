@@ -15,7 +15,7 @@ def check(path: str, before: bytes, after: bytes) -> str | None:
     """The parser's message when the edit brings in an error; None: it doesn't, or nobody can tell.
 
     Nobody can where no grammar is here, and of a file that is too large or no text. What was broken
-    before may stay so.
+    before may stay so, or be moved.
     """
     language = language_of(path)
     if language is None or refusal(after):
@@ -26,13 +26,11 @@ def check(path: str, before: bytes, after: bytes) -> str | None:
         return None
     if not errors:
         return None
-    old = Counter(_kind(node) for node in _errors(language, before)) if not refusal(before) else {}
-    new = Counter(_kind(node) for node in errors)
-    if sum(new.values()) <= sum(old.values()):
+    known = [] if refusal(before) else _errors(language, before)
+    unseen = Counter(map(_what, errors)) - Counter(map(_what, known))
+    if not unseen or len(errors) < len(known):
         return None
-    return _message(
-        path, next(node for node in errors if new[_kind(node)] > old.get(_kind(node), 0)), after
-    )
+    return _message(path, next(node for node in errors if _what(node) in unseen), after)
 
 
 def _errors(language: str, content: bytes) -> list[Node]:
@@ -51,8 +49,9 @@ def _broken(root: Node) -> Iterator[Node]:
             waiting += [child for child in reversed(node.children) if child.has_error]
 
 
-def _kind(node: Node) -> str:
-    return f"missing {node.type}" if node.is_missing else "error"
+def _what(node: Node) -> tuple[str, bytes | None]:
+    """What an error is known by, wherever in the file it stands."""
+    return node.type, node.text
 
 
 def _message(path: str, node: Node, content: bytes) -> str:

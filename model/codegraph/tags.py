@@ -74,6 +74,11 @@ GO: Final = """
   name: (field_identifier) @name) @method
 (method_declaration receiver: (parameter_list (parameter_declaration
   type: (pointer_type (type_identifier) @scope))) name: (field_identifier) @name) @method
+(method_declaration receiver: (parameter_list (parameter_declaration
+  type: (generic_type type: (type_identifier) @scope))) name: (field_identifier) @name) @method
+(method_declaration receiver: (parameter_list (parameter_declaration
+  type: (pointer_type (generic_type type: (type_identifier) @scope))))
+  name: (field_identifier) @name) @method
 (method_declaration name: (field_identifier) @name) @method
 """
 
@@ -102,8 +107,7 @@ C: Final = """
 """
 
 _MEMBER: Final = "declarator: [(field_identifier) (destructor_name) (operator_name)] @name"
-_MEMBER_OUTSIDE: Final = """declarator: (qualified_identifier scope: (_) @scope
-  name: [(identifier) (destructor_name) (operator_name)] @name)"""
+_MEMBER_OUTSIDE: Final = "declarator: (qualified_identifier) @name"
 
 CPP: Final = f"""{C}
 (class_specifier name: (type_identifier) @name body: (_)) @class
