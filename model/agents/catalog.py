@@ -15,16 +15,19 @@ AGENTS = {
 """Every agent by name, and what it does."""
 
 
+def require(name: str) -> None:
+    """Raises UnknownAgent for what is not in AGENTS: before a model is loaded for it."""
+    if name not in AGENTS:
+        raise UnknownAgent(f"no agent is called {name!r}; there are {', '.join(AGENTS)}")
+
+
 def agent(name: str, engine: Engine) -> "Agent":
     """An agent by its name in AGENTS that speaks through `engine`. Raises UnknownAgent."""
-    match name:
-        case "mini-se":
-            from model.agents.mini_se import MiniSE
+    require(name)
+    if name == "agentless-mini":
+        from model.agents.agentless_mini import AgentlessMini
 
-            return MiniSE(engine)
-        case "agentless-mini":
-            from model.agents.agentless_mini import AgentlessMini
+        return AgentlessMini(engine)
+    from model.agents.mini_se import MiniSE
 
-            return AgentlessMini(engine)
-        case unknown:
-            raise UnknownAgent(f"no agent is called {unknown!r}; there are {', '.join(AGENTS)}")
+    return MiniSE(engine)

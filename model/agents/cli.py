@@ -99,8 +99,7 @@ def _attempted(
     from model.codegraph.index import NoIndex
     from model.codegraph.sources import NoTree
 
-    if agent not in AGENTS:
-        raise UnknownAgent(f"no agent is called {agent!r}; there are {', '.join(AGENTS)}")
+    agents.require(agent)
     try:
         with _progress() as show, desks.opened(*tree) as desk:
             told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))

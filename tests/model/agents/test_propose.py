@@ -9,8 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
+from model.agents.catalog import AGENTS, agent
 from model.agents.trajectory import Stop
 from model.agents.trajectory_json import loaded
+from model.engines.scripted import Scripted
+from model.errors import UnknownAgent
 from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, written
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.model.test_tool_calls import called
@@ -74,6 +77,22 @@ def test_json_is_one_valid_document(run):
     assert document["why"] == "the only edit, made by 3 of 3 attempts"
     assert document["patch"] == attempts[0]["patch"]
     assert "+    return n / 2" in document["patch"]
+
+
+def test_the_schema_knows_every_stop():
+    schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
+    attempt = schema["properties"]["attempts"]["items"]["properties"]
+    assert attempt["stop"]["enum"] == [stop.value for stop in Stop]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_made_by_its_name(name):
+    assert agent(name, Scripted([])).name == name
+
+
+def test_an_unknown_agent_is_refused():
+    with pytest.raises(UnknownAgent, match="'nobody'; there are mini-se, agentless-mini"):
+        agent("nobody", Scripted([]))
 
 
 def test_no_patch_is_said_and_null(run):
@@ -152,14 +171,17 @@ def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
     tree = tmp_path / "tree"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
     (tree / "pie/maths.py").write_text("# old\n")
+    (tree / "gone.py").write_text("def half():\n    raise KeyboardInterrupt\n")
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *command], cwd=tree, check=True)
     (tree / "pie/maths.py").write_text(CODE)
+    (tree / "gone.py").unlink()
     (tree / "untracked.py").write_text("def half():\n    raise SystemExit\n")
     before = {one: one.stat().st_mtime_ns for one in tree.rglob("*")}
     result = run([line(LOOK), *MENDING], "--trajectories", "kept")
     assert result.exit_code == 0, result.output
     found = loaded((tmp_path / "kept/attempt-1.json").read_bytes()).steps[0].answers[0].content
     assert "return n // 2" in found
+    assert "KeyboardInterrupt" not in found
     assert "SystemExit" not in found, "what is not committed is not in the code graph"
     assert {one: one.stat().st_mtime_ns for one in tree.rglob("*")} == before

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from model.agents.guidance import Guidance, Source
@@ -42,6 +42,7 @@ TRAJECTORIES = st.builds(
 )
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TRAJECTORIES)
 def test_there_and_back(trajectory):
     raw = dumped(trajectory)
