@@ -7,7 +7,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 from model.agents.tools.desk import Desk, Observation
-from model.agents.tools.nearest import Excerpt, excerpt, nearest
+from model.agents.tools.nearest import Excerpt, excerpt, lines_of, nearest
 from model.codegraph import syntax
 from model.errors import NoSuchFile, WorkspaceError
 from model.protocols import Tool
@@ -104,7 +104,7 @@ def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tupl
 def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
     if complaint := syntax.check(path, before or b"", after):
         raise _Impossible(
-            f"The edit was discarded, because it breaks the syntax of {path}: {complaint.rstrip('.')}. "
+            f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
             "The file is as it was before; send an edit that leaves it whole."
         )
 
@@ -131,8 +131,9 @@ def _not_found(path: str, content: bytes, old_str: str) -> str:
     text = _decoded(content).replace("\r\n", "\n")
     near = nearest(text, old_str.replace("\r\n", "\n"))
     if near is None:
-        lines = text.count("\n") + 1
-        return f"old_str is not in {path}, nor anything like it in its {lines:,} lines."
+        return (
+            f"old_str is not in {path}, nor anything like it in its {len(lines_of(text)):,} lines."
+        )
     if near.difference is None:
         return f"old_str is not in {path}. The likest place is {_shown(near.excerpt)}"
     return (
@@ -153,7 +154,7 @@ def _ambiguous(path: str, content: bytes, places: Sequence[int]) -> str:
 def _done(path: str, before: bytes | None, after: bytes, at: int, new_str: str) -> str:
     if before is None:
         return f"Made {path}, {len(after):,} bytes."
-    lines = _decoded(after).replace("\r\n", "\n").split("\n")
+    lines = lines_of(_decoded(after).replace("\r\n", "\n"))
     first = after.count(b"\n", 0, at) + 1
     last = first + new_str.count("\n")
     return f"Edited {path}, which now reads in {_shown(excerpt(lines, first - _BESIDE, last + _BESIDE))}"

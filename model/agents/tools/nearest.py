@@ -42,7 +42,12 @@ class Near:
 
 def nearest(text: str, wanted: str) -> Near | None:
     """Where `text` comes closest to `wanted`; None where nothing is like it. Lines end in a line feed here."""
-    return _but_for_spaces(text, wanted) or _by_lines(text.split("\n"), wanted.split("\n"))
+    return _but_for_spaces(text, wanted) or _by_lines(lines_of(text), wanted.split("\n"))
+
+
+def lines_of(text: str) -> list[str]:
+    """Its lines; what follows the last line feed is one only if there is something."""
+    return text.removesuffix("\n").split("\n")
 
 
 def excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
@@ -58,7 +63,7 @@ def _but_for_spaces(text: str, wanted: str) -> Near | None:
     at = _letters(text).find(letters) if letters else -1
     if at < 0:
         return None
-    lines = text.split("\n")
+    lines = lines_of(text)
     ends = list(accumulate(len(_letters(line)) for line in lines))
     first, last = bisect_right(ends, at), bisect_left(ends, at + len(letters))
     asked = wanted.strip("\n").split("\n")
