@@ -6,6 +6,7 @@ first sampled wins: it comes from the set that more samples located. Tests that 
 before the vote: that is `keep`.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -42,6 +43,17 @@ class Plan:
     """That one localisation may name."""
     batch: int = 16
     """Requests handed to the engine at once; the time limit is asked between batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What one attempt is about."""
+
+    issue: Issue
+    desk: Desk
+    shared: Mapping[str, str]
+    """Of all prompts: the issue and the hint, safe to show."""
+    count: Callable[[str], int]
 
 
 class AgentlessMini:
@@ -87,13 +99,13 @@ class AgentlessMini:
         Out of time, those that there are are voted on.
         """
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
-        shared = {
-            "issue": safe_issue(issue.text).text,
-            "hint": hints.shown(guidance) if guidance else "",
-        }
+        hint = hints.shown(guidance) if guidance else ""
+        task = _Task(
+            issue, desk, {"issue": safe_issue(issue.text).text, "hint": hint}, sampler.count
+        )
         try:
-            sets = united(sampler.values(self._localisations(issue, desk, shared)))
-            candidates = sampler.values(self._repairs(sets, desk, shared))
+            sets = united(sampler.values(self._localisations(task)))
+            candidates = sampler.values(self._repairs(task, sets))
             end = Ended(Stop.SUBMITTED, patch=self._winner(candidates))
         except Ended as ended:
             end = ended
@@ -115,48 +127,45 @@ class AgentlessMini:
             patch=end.patch,
             failure=end.failure,
             guidance=guidance,
+            setting=json.dumps({"plan": asdict(self._plan), "counts": sampler.counts}),
         )
         return Attempt(trajectory, sampler.since)
 
-    def _localisations(
-        self, issue: Issue, desk: Desk, shared: Mapping[str, str]
-    ) -> list[Sample[Located]]:
+    def _localisations(self, task: _Task) -> list[Sample[Located]]:
         """What to ask for suspicious files. Raises Ended where nothing of the tree fits beside the issue."""
-        paths = frozenset(desk.snapshot.paths())
-        most = f"{self._plan.files}"
-        room = self._room(self._locate.render(**shared, most=most, tree=""))
-        tree = outline(paths, issue.text, room, self._engine.count_tokens)
+        paths, most = task.desk.snapshot.paths(), f"{self._plan.files}"
+        room = self._room(self._locate.render(**task.shared, most=most, tree=""), task.count)
+        tree = outline(paths, task.issue.text, room, task.count)
         if not tree.listed:
             raise Ended(
                 Stop.TOKENS, failure=f"of {tree.folded:,} source files none fits beside the issue"
             )
-        prompt = self._locate.render(**shared, most=most, tree=tree.text)
+        prompt = self._locate.render(**task.shared, most=most, tree=tree.text)
+        known = frozenset(paths)
 
         def read(reply: str) -> Read[Located]:
-            found = read_paths(reply, paths, self._plan.files)
+            found = read_paths(reply, known, self._plan.files)
             if found.paths:
                 return found, asdict(found)
             return None, asdict(found) | dropped("no_path", "no file of the tree is named")
 
         return [Sample("locate", prompt, read)] * self._plan.localisations
 
-    def _repairs(
-        self, sets: Sequence[LocationSet], desk: Desk, shared: Mapping[str, str]
-    ) -> list[Sample[Patch]]:
+    def _repairs(self, task: _Task, sets: Sequence[LocationSet]) -> list[Sample[Patch]]:
         """What to ask for edits. Raises Ended where no located file can be shown."""
-        room = self._room(self._repair.render(**shared, paths=(), files=(), left_out=""))
-        count = self._engine.count_tokens
-        files = [fitting(desk.workspace, one.paths, room, count) for one in sets]
+        skeleton = self._repair.render(**task.shared, paths=(), files=(), left_out="")
+        room = self._room(skeleton, task.count)
+        files = [fitting(task.desk.workspace, one.paths, room, task.count) for one in sets]
         usable = [place for place, one in enumerate(files) if one.texts]
         if not usable:
             why = "; ".join(
                 f"{path}: {said}" for one in files for path, said in one.left_out.items()
             )
             raise Ended(Stop.TOKENS, failure=f"no located file can be shown: {why}")
-        repairs = Repairs(desk.workspace)
+        repairs = Repairs(task.desk.workspace)
         turns = dealt([sets[place] for place in usable], self._plan.repairs)
         return [
-            self._repair_of(files[usable[turn]], number, repairs, shared)
+            self._repair_of(files[usable[turn]], number, repairs, task.shared)
             for number, turn in enumerate(turns, 1)
         ]
 
@@ -187,7 +196,7 @@ class AgentlessMini:
         first = next(iter(best(by_majority(in_order.values()))))
         return in_order[first].diff
 
-    def _room(self, skeleton: Iterable[Message]) -> int:
+    def _room(self, skeleton: Iterable[Message], count: Callable[[str], int]) -> int:
         """Tokens left beside a prompt that lacks what is to be shown."""
-        fixed = sum(self._engine.count_tokens(message.content) for message in skeleton)
+        fixed = sum(count(message.content) for message in skeleton)
         return self._engine.context_tokens - self._limits.reply_tokens - _SPARE_TOKENS - fixed

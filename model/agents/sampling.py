@@ -46,6 +46,8 @@ class Sampler:
     clock: Callable[[], float]
     on_step: Callable[[Step], None]
     steps: list[Step] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    """What the engine counted, in the order it was asked: with it, the same fits when the record is replayed."""
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +57,11 @@ class Sampler:
     def since(self) -> float:
         """Seconds since the attempt began, to the millisecond."""
         return round(self.clock() - self._began, 3)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, as the engine counts; kept."""
+        self.counts.append(self.engine.count_tokens(text))
+        return self.counts[-1]
 
     def values(self, samples: Sequence[Sample[T]]) -> list[T]:
         """What the replies are worth that are worth something, at least one.

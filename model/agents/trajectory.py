@@ -98,6 +98,8 @@ class Trajectory:
     failure: str | None = None
     """What the engine said, when it failed; what a pipeline lacks, when it has no room."""
     guidance: Guidance | None = None
+    setting: str = ""
+    """Of a pipeline: what it takes to carry it out once more, as one JSON object; "" of a conversation."""
 
     def without_guidance(self) -> "Trajectory":
         """The same replies to prompts without the hint: as evaluation, or the pair for training, may see it."""

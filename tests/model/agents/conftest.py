@@ -29,7 +29,7 @@ def attempt(tmp_path):
 
 @pytest.fixture
 def pipeline(tmp_path):
-    """Runs Agentless Mini on a script; its desk is as before, every step is told, its record stored and read."""
+    """Runs Agentless Mini on a script; its desk is as before, every step is told, its record can be carried out again."""
 
     def run(*lines, tree=agentless.TREE, context=32_768, plan=None, **options):
         engine = agentless.Cutting(*lines, context_tokens=context)
@@ -39,7 +39,10 @@ def pipeline(tmp_path):
             agent = AgentlessMini(engine, plan=plan or Plan(2, 3), **made)
             done = agent.propose(ISSUE, desk, on_step=told.append, **{"seed": 3} | options)
             assert desk.workspace.changed() == ()
-        assert loaded(dumped(done.trajectory)) == done.trajectory
+        raw = dumped(done.trajectory)
+        if "keep" not in made:
+            with desk_on(tmp_path / "again", tree) as desk:
+                assert dumped(replayed(loaded(raw), desk)) == raw
         assert tuple(told) == done.trajectory.steps
         return done, engine
 
