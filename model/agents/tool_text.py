@@ -5,19 +5,21 @@
     ```
 
 A block that is no readable call is a call all the same, with what was written for its arguments: whoever carries it
-out says what is wrong with it. What some models write by themselves, `<tool_call>` around the same JSON, is read too.
+out says what is wrong with it. What some models write by themselves is read too: `<tool_call>` around the same JSON, or nothing but it.
 """
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from model.protocols import Message, Request, Tool, ToolCall
 
-_OPENING = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*\n\s*(?=\{)|<tool_call>\s*", re.MULTILINE)
+_OPENING = re.compile(
+    r"^[ \t]*```[ \t]*\w*[ \t]*\n\s*(?=\{)|<tool_call>\s*|\A\s*(?=\{)", re.MULTILINE
+)
 _CLOSING = re.compile(r"^[ \t]*```|</tool_call>", re.MULTILINE)
 _NAME = re.compile(r'"name"\s*:\s*"([^"\n]*)"')
 _THOUGHT = "</think>"
@@ -25,21 +27,22 @@ _NAMES = ("name", "tool")
 _ARGUMENTS = ("arguments", "parameters")
 _READ = json.JSONDecoder(strict=False)
 """Models put line ends into JSON strings as they are."""
+_NONE = "It takes no arguments.\n"
 _HOW = """
 
-You work with tools. To use one, end your reply with a call of it: one fenced block of JSON with the tool's `name` and its `arguments`, nothing after it. The next message brings the answer. An example, with a tool that does not exist:
+You work with tools. To use one, end your reply with a call of it: one fenced block of JSON with the tool's `name` and its `arguments`, nothing after it. The next message brings the result. A call looks like this:
 
 ```json
-{"name": "open_door", "arguments": {"number": 3}}
+%s
 ```
 
-The tools that exist, each with the JSON Schema of its arguments:
+The tools:
 """
 
 
 def in_words(request: Request) -> Request:
     """The same request for an engine without tools: they are described, and calls and answers are plain turns."""
-    described = _HOW + "".join(map(_described, request.tools))
+    described = _HOW % _example(request.tools[0]) + "".join(map(_described, request.tools))
     first, *rest = request.messages
     if first.role != "system":
         first, rest = Message("system", ""), [first, *rest]
@@ -89,9 +92,29 @@ def _call(value: Any) -> tuple[str, str] | None:
     return name, written
 
 
+def _example(tool: Tool) -> str:
+    properties = tool.parameters.get("properties", {})
+    required = tool.parameters.get("required", ())
+    arguments = {name: properties[name].get("enum", ["…"])[0] for name in required}
+    return _call_of(tool.name, json.dumps(arguments, ensure_ascii=False))
+
+
+def _call_of(name: str, arguments: str) -> str:
+    return f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}'
+
+
 def _described(tool: Tool) -> str:
-    schema = json.dumps(dict(tool.parameters), ensure_ascii=False)
-    return f"\n### {tool.name}\n{tool.description}\n{schema}\n"
+    """In words: small models answer a JSON Schema with another one."""
+    required = tool.parameters.get("required", ())
+    arguments = "".join(
+        f"- `{name}`, {_kind(schema)}{'' if name in required else ' (may be left out)'}: {schema.get('description', '')}\n"
+        for name, schema in tool.parameters.get("properties", {}).items()
+    )
+    return f"\n### {tool.name}\n{tool.description}\n{arguments or _NONE}"
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    return " or ".join(map(json.dumps, schema.get("enum", ()))) or str(schema.get("type", "any"))
 
 
 def _plain(messages: Sequence[Message]) -> Iterator[Message]:
@@ -100,7 +123,7 @@ def _plain(messages: Sequence[Message]) -> Iterator[Message]:
     for role, group in groupby(messages, key=lambda one: one.role):
         if role == "tool":
             answers = [
-                f"{names.get(str(one.tool_call_id))} answers:\n{one.content}" for one in group
+                f"Result of {names.get(str(one.tool_call_id))}:\n{one.content}" for one in group
             ]
             yield Message("user", "\n\n".join(answers))
         else:
@@ -111,8 +134,5 @@ def _missing(turn: Message) -> str:
     """Calls of a turn that its text does not hold, since another server wrote them apart."""
     if not turn.tool_calls or calls_in(turn.content):
         return ""
-    blocks = (
-        f'{{"name": {json.dumps(one.name)}, "arguments": {one.arguments}}}'
-        for one in turn.tool_calls
-    )
+    blocks = (_call_of(one.name, one.arguments) for one in turn.tool_calls)
     return "".join(f"\n```json\n{block}\n```" for block in blocks)

@@ -7,7 +7,20 @@ import pytest
 from model.agents.tool_text import calls_in, in_words
 from model.protocols import Message, Request, Tool, ToolCall
 
-LOOK = Tool("look", "Shows code.", {"type": "object", "properties": {"entity": {}}})
+LOOK = Tool(
+    "look",
+    "Shows code.",
+    {
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "enum": ["class", "function"], "description": "Of what."},
+            "entity": {"type": "string", "description": "Its name."},
+            "more": {"description": "Whatever."},
+        },
+        "required": ["kind", "entity"],
+    },
+)
+END = Tool("end", "Ends it.", {"type": "object"})
 CALL = '{"name": "look", "arguments": {"entity": "f"}}'
 READ = ("look", '{"entity": "f"}')
 
@@ -22,6 +35,8 @@ def read(text):
         f"Look first.\n```json\n{CALL}\n```",
         f"```\n{CALL}\n```\nand so on",
         f"```tool\n\n  {CALL}",
+        f"<think>hm</think>\n{CALL}\n",
+        CALL,
         f"so <tool_call>\n{CALL}\n</tool_call>",
         '```json\n{"tool": "look", "parameters": {"entity": "f"}}\n```',
         '```json\n{"name": "look", "arguments": "{\\"entity\\": \\"f\\"}"}\n```',
@@ -37,7 +52,7 @@ def test_a_call_is_read_however_it_is_fenced(text):
     [
         "",
         "no call at all",
-        CALL,
+        f"so {CALL}",
         "```python\nprint({})\n```",
         '```json\n{"entity": "f"}\n```',
         '```json\n{"name": 7, "arguments": {}}\n```',
@@ -87,7 +102,7 @@ def test_reading_goes_on_after_a_broken_call():
 
 
 def words(*messages):
-    return in_words(Request(messages, 50, 1.0, 7, tools=(LOOK,)))
+    return in_words(Request(messages, 50, 1.0, 7, tools=(LOOK, END)))
 
 
 def test_tools_are_described_after_the_systems_words():
@@ -95,7 +110,19 @@ def test_tools_are_described_after_the_systems_words():
     system, user = request.messages
     assert request.tools == ()
     assert system.content.startswith("You mend.\n\nYou work with tools.")
-    assert '### look\nShows code.\n{"type": "object"' in system.content
+    assert system.content.endswith(
+        """The tools:
+
+### look
+Shows code.
+- `kind`, "class" or "function": Of what.
+- `entity`, string: Its name.
+- `more`, any (may be left out): Whatever.
+
+### end
+Ends it.
+It takes no arguments."""
+    )
     assert user == Message("user", "mend it")
 
 
@@ -108,8 +135,8 @@ def test_a_conversation_without_a_system_turn_gets_one():
 
 def test_the_example_in_the_description_can_be_read():
     assert read(words(Message("user", "x")).messages[0].content)[0] == (
-        "open_door",
-        '{"number": 3}',
+        "look",
+        '{"kind": "class", "entity": "…"}',
     )
 
 
@@ -123,7 +150,7 @@ def test_answers_become_one_turn_of_the_user():
         Message("tool", "done", tool_call_id="b"),
     )
     _, _, said, told = words(*turns).messages
-    assert told == Message("user", "look answers:\ncode\n\nedit answers:\ndone")
+    assert told == Message("user", "Result of look:\ncode\n\nResult of edit:\ndone")
     assert [(call.name, call.arguments) for call in calls_in(said.content)] == [
         ("look", "{}"),
         ("edit", "{}"),
