@@ -89,11 +89,15 @@ def kind(mode: int) -> str:
     return next((word for is_one, word in kinds if is_one(mode)), "a device")
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _by_the_kernel(root: int, path: str, flags: int, mode: int) -> int:
     how = _OpenHow(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS)
-    libc = ctypes.CDLL(None, use_errno=True)
     number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
-    handle = libc.syscall(number, root, os.fsencode(path), ctypes.byref(how), size)
+    handle = _libc().syscall(number, root, os.fsencode(path), ctypes.byref(how), size)
     if handle < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), path)

@@ -12,6 +12,8 @@ from rapidfuzz.distance import Indel
 
 _MOST_CHARACTERS: Final = 1_000
 """Of a line, when lines are compared letter by letter."""
+_MOST_PLACES: Final = 8
+"""Of equal lines in what is looked for; more of them say nothing more."""
 _TELLING: Final = 4
 """Letters of a line that says where a text may stand: `}` and `else` are everywhere."""
 _LIKE: Final = 0.6
@@ -123,7 +125,7 @@ def _most_equal(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     votes: Counter[int] = Counter()
     for at, line in enumerate(lines):
         letters = _letters(line)
-        for place in places.get(letters, ()) if len(letters) >= _TELLING else ():
+        for place in places.get(letters, [])[:_MOST_PLACES] if len(letters) >= _TELLING else ():
             votes[at - place] += len(letters)
     return max(votes, key=lambda start: (votes[start], -start)) if votes else None
 

@@ -25,6 +25,14 @@ def test_a_place_that_would_begin_before_the_file_is_shown_from_its_start():
     )
 
 
+def test_many_equal_lines_are_no_burden():
+    """Were each counted with each, this would be forty million pairs."""
+    near = nearest(
+        "\n".join(["    return None"] * 200_000), "\n".join(["    return None"] * 200 + ["y"])
+    )
+    assert near.excerpt.first == 1
+
+
 def test_short_lines_say_nothing_of_a_place():
     assert nearest("}\n" * 50 + "something = long", "}\nsomethink = long").excerpt.first > 40
 

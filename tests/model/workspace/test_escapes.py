@@ -291,6 +291,21 @@ def test_both_ways_open_the_same_files(trapped, way):
     assert (trapped.root / "package" / "made").read_bytes() == b"x"
 
 
+@pytest.mark.parametrize("lacking", ["another system", "a call that this kernel does not know"])
+def test_without_the_kernels_call_it_goes_step_by_step(trapped, monkeypatch, lacking):
+    if lacking == "another system":
+        monkeypatch.setattr("sys.platform", "darwin")
+    else:
+        monkeypatch.setattr(beneath, "_OPENAT2", 99_999)
+    beneath.kernel_can.cache_clear()
+    try:
+        assert not beneath.kernel_can()
+        with Workspace.open(trapped.root) as workspace:
+            assert workspace.read("package/module.py") == b"one = 1\n"
+    finally:
+        beneath.kernel_can.cache_clear()
+
+
 def test_no_handle_is_left_open(workspace, trapped):
     handles = Path("/proc/self/fd")
     before = len(list(handles.iterdir()))
