@@ -9,11 +9,14 @@ import tarfile
 
 import pytest
 
+from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
 from model.workspace import Workspace
 from tests.worker.tars import files_in, member, tar_of
 from worker.export import ExportLimits, Exports, unpack
 from worker.hardened_git import GitError, GitTimeout, GitTooBig
+from worker.patches import WantedPull
 
+REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 SECRET = "the contents of a file that is not theirs"
 
 
@@ -75,6 +78,25 @@ def test_nothing_of_history_comes_along(upstream, git, exports):
             ["git", "log"], cwd=export.directory, capture_output=True, check=False
         )
         assert done.returncode == 128
+
+
+def test_a_base_that_was_fetched_for_its_pulls_becomes_a_tree_and_its_diff_fits(
+    upstream, checkouts, exports
+):
+    """From a server to a patch: nothing but the exported tree is there to work on."""
+    base = upstream.commit({"a.py": "one\r\ntwo\r\n", "b.py": "b = 1\n"}, ref="refs/heads/main")
+    head = upstream.commit({"a.py": "theirs\n"}, base, ref="refs/pull/1/head")
+    pull = WantedPull(PullNumber(1), CommitSha(head), "main", CommitSha(base))
+    checkouts.fetch_pulls(REPOSITORY, None, [pull])
+    with exports.room() as room:
+        with checkouts.opened(REPOSITORY) as git:
+            export = exports.export(git, CommitSha(base), room)
+        with Workspace.open(export.directory) as workspace:
+            workspace.write("a.py", b"one\r\n2\r\n")
+            diff = workspace.diff()
+    upstream.git("read-tree", base)
+    upstream.git("apply", "--cached", data=diff.encode())
+    assert upstream.git("show", ":a.py") == "one\r\n2"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import os
 import tarfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.worker.git_server import Upstream
 from tests.worker.tars import files_in, member, tar_of, world
@@ -150,3 +152,36 @@ def test_a_hostile_tar_leaves_plain_files_inside(tmp_path, name, kind):
         about = path.lstat()
         assert about.st_mode & 0o7000 == 0
         assert path.is_dir() or (path.is_file() and not path.is_symlink() and about.st_nlink == 1)
+
+
+PARTS = st.sampled_from(["..", ".", "", "a", "b", ".git", "tmp", "link", "outside", "secret"])
+MEMBERS = st.lists(
+    st.builds(
+        member,
+        st.lists(PARTS, min_size=1, max_size=4).map("/".join),
+        st.sampled_from([tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE]),
+        st.lists(PARTS, min_size=1, max_size=3).map("/".join),
+        st.just(b""),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(members=MEMBERS)
+def test_no_mixture_of_members_leaves_the_folder(tmp_path_factory, members):
+    top = tmp_path_factory.mktemp("mixed")
+    tree, outside = top / "room" / "tree", top / "outside"
+    for folder in (tree, outside):
+        folder.mkdir(parents=True)
+    (outside / "secret").write_text(SECRET)
+    before = world(outside)
+    export = unpack(io.BytesIO(tar_of(*members)), tree, ExportLimits())
+    assert world(outside) == before
+    assert {path.name for path in top.rglob("*") if not path.is_relative_to(tree)} == {
+        "room",
+        "outside",
+        "secret",
+    }
+    assert len(files_in(tree)) == export.files
+    assert all(not path.is_symlink() and path.name != ".git" for path in tree.rglob("*"))
