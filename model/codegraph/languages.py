@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import Final
 
 from tree_sitter import Language, Parser, Query
@@ -56,7 +56,7 @@ _BY_NAME: Final = {grammar.language: grammar for grammar in _BY_SUFFIX.values()}
 
 def language_of(path: str) -> str | None:
     """The language of a file, by its name; None: none that is known."""
-    grammar = _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
+    grammar = _BY_SUFFIX.get(splitext(path)[1].lower())
     return grammar.language if grammar else None
 
 

@@ -10,7 +10,7 @@ from multiprocessing import Pipe
 from queue import SimpleQueue
 from typing import Final, NamedTuple
 
-from model.codegraph.reading import Reading, read
+from model.codegraph.reading import Reading, Row, read
 
 _MODULE: Final = "model.codegraph.reader"
 _ISOLATED: Final = ("-I",)
@@ -95,7 +95,7 @@ class _Process:
             self._ours.send(jobs)
             if not self._ours.poll(seconds):
                 raise _Lost(f"reading it took longer than {seconds:g} s")
-            return [Reading(*values) for values in self._ours.recv()]
+            return [Reading(list(map(Row._make, rows)), *more) for rows, more in self._ours.recv()]
         except (EOFError, OSError) as error:
             raise _Lost("the parser's process died on it") from error
 

@@ -72,7 +72,7 @@ def plain(directory: Path) -> Tree:
     skipped: list[Skipped] = []
 
     def read(path: str) -> bytes:
-        return _content(directory / path)
+        return _content(os.path.join(directory, path))  # noqa: PTH118 - many times faster
 
     for path, found in _walk(directory):
         if isinstance(found, Skipped):
@@ -84,7 +84,7 @@ def plain(directory: Path) -> Tree:
             blobs[path] = ""
         else:
             try:
-                blobs[path] = blob_hash(_content(Path(found)))
+                blobs[path] = blob_hash(_content(found))
             except (OSError, Refused) as error:
                 skipped.append(Skipped(path, _why(error)))
     return Tree(blobs, read, tuple(skipped))
@@ -127,7 +127,7 @@ def _strange(entry: os.DirEntry[str]) -> str | None:
     return "no regular file"
 
 
-def _content(path: Path) -> bytes:
+def _content(path: str) -> bytes:
     """Raises OSError, and Refused where it's too much or no regular file any more."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from model.codegraph.languages import language_of, parser
+from model.codegraph.languages import edition, language_of, parser
 from model.codegraph.reading import refusal
 
 _SHOWN = 60
@@ -18,12 +18,9 @@ def check(path: str, before: bytes, after: bytes) -> str | None:
     before may stay so, or be moved.
     """
     language = language_of(path)
-    if language is None or refusal(after):
+    if language is None or edition(language) is None or refusal(after):
         return None
-    try:
-        errors = _errors(language, after)
-    except ImportError:
-        return None
+    errors = _errors(language, after)
     if not errors:
         return None
     known = [] if refusal(before) else _errors(language, before)

@@ -13,7 +13,7 @@ from model.codegraph.entities import Construct, Skipped
 from model.codegraph.index import open_index
 from tests.model.codegraph.builders import indexed, tree, written
 
-MANY = {f"{n}.py": f"def f{n}(): pass\n" for n in range(60)}
+MANY = {f"{n}.py": f"def f{n}(): pass\n" for n in range(600)}
 SLOW = "(" * 400_000
 """The query would take minutes for this one."""
 
@@ -29,8 +29,8 @@ def test_a_file_that_holds_the_parser_is_left_out_for_good(impatient, tmp_path):
     with open_index(tmp_path / "index.sqlite") as index:
         snapshot, report = index.snapshot(blobs, read)
         assert report.skipped == (Skipped("slow.py", "reading it took longer than 2 s"),)
-        assert report.entities == 60
-        assert snapshot.find(Construct.FUNCTION, "f59")
+        assert report.entities == 600
+        assert snapshot.find(Construct.FUNCTION, "f599")
         seen.clear()
         _, again = index.snapshot(blobs, read)
     assert again.skipped == report.skipped
@@ -55,7 +55,7 @@ def test_a_parser_that_is_killed_loses_nothing(tmp_path):
         _, report = index.snapshot(blobs, read)
     done.set()
     killer.join()
-    assert (report.entities, report.skipped) == (60, ())
+    assert (report.entities, report.skipped) == (600, ())
 
 
 def test_a_file_that_kills_every_parser_is_named(tmp_path, monkeypatch):
@@ -67,7 +67,7 @@ def test_a_file_that_kills_every_parser_is_named(tmp_path, monkeypatch):
     with open_index(tmp_path / "index.sqlite") as index:
         _, report = index.snapshot(blobs, read)
     assert report.skipped == (Skipped("fatal.py", "the parser's process died on it"),)
-    assert report.entities == 60
+    assert report.entities == 600
 
 
 def test_when_time_is_over_the_rest_is_said_and_read_next_time(tmp_path):
@@ -75,9 +75,9 @@ def test_when_time_is_over_the_rest_is_said_and_read_next_time(tmp_path):
     with open_index(tmp_path / "index.sqlite") as index:
         _, report = index.snapshot(blobs, read, seconds=-1)
         assert {one.reason for one in report.skipped} == {"the time for the whole tree was over"}
-        assert (len(report.skipped), report.parsed) == (60, 0)
+        assert (len(report.skipped), report.parsed) == (600, 0)
         _, report = index.snapshot(blobs, read)
-    assert (report.skipped, report.parsed) == ((), 60)
+    assert (report.skipped, report.parsed) == ((), 600)
 
 
 def test_an_error_of_the_caller_leaves_no_process_and_a_whole_index(tmp_path):
@@ -92,7 +92,7 @@ def test_an_error_of_the_caller_leaves_no_process_and_a_whole_index(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             index.snapshot(blobs, fails)
         assert children() == set()
-        assert index.snapshot(blobs, read)[1].entities == 60
+        assert index.snapshot(blobs, read)[1].entities == 600
 
 
 def test_a_tree_of_everything_strange(tmp_path):

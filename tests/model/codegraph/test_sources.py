@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from model.codegraph import sources
 from model.codegraph.entities import Skipped
 from model.codegraph.readers import Refused
 from model.codegraph.reading import FILE_BYTES
@@ -114,6 +115,13 @@ def test_a_huge_file_is_not_taken_into_memory_and_the_next_is_still_read(tmp_pat
     with pytest.raises(Refused, match=reason):
         tree.read("huge.py")
     assert tree.read("a.py") == b"x = 1\n"
+
+
+def test_more_files_than_the_limit_are_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_FILES", 2)
+    tree = plain(written(tmp_path, FILES))
+    assert len(tree.blobs) == 2
+    assert [one.reason for one in tree.skipped] == ["more than 2 files: the rest is left out"]
 
 
 def test_an_object_that_is_missing_is_refused_not_fetched(tmp_path):

@@ -56,3 +56,8 @@ def test_a_long_line_is_shown_in_part():
     message = syntax.check("a.py", b"x = 1\n", b"x = [" + b"1, " * 100 + b"\n")
     assert message is not None
     assert len(message) < 150
+
+
+def test_nobody_can_tell_without_a_grammar(monkeypatch):
+    monkeypatch.setattr(syntax, "edition", lambda language: None)
+    assert syntax.check("A.java", b"class A {}", b"class A {") is None
