@@ -19,6 +19,7 @@ from model.agents.guidance import (
     without,
 )
 from model.prompts.untrusted import safe_issue, visible
+from tests.model.agents.builders import LOOK, MEND, SUBMIT
 
 PATHS = frozenset({"src/shop/cart.py", "src/shop/tax.py", "setup.py", "tests/test_cart.py"})
 WORDS = """The rounding happens too late, see `src/shop/tax.py`.
@@ -144,3 +145,16 @@ def test_strangers_words_forge_nothing(words, source):
         assert len(re.findall("<.?patch-", block)) == 2
         assert "<|" not in block
         assert visible(block) == block
+
+
+def test_a_record_without_its_hint_is_as_if_there_had_been_none(attempt):
+    hint = guided(Source.CHECK, "E assert 1 == 1.5", said_by="unit tests")
+    script = [LOOK, MEND, SUBMIT]
+    guided_one, _ = attempt(*script, guidance=hint)
+    plain, _ = attempt(*script)
+    assert shown(hint) in guided_one.trajectory.opening[1].content
+    assert guided_one.trajectory.guidance == hint
+    without_it = guided_one.trajectory.without_guidance()
+    assert without_it.opening == plain.trajectory.opening
+    assert without_it.guidance is None
+    assert without_it.patch == plain.patch
