@@ -6,6 +6,7 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
+from model.agents.tools import indentation
 from model.agents.tools.desk import Desk, Observation
 from model.agents.tools.nearest import Excerpt, excerpt, lines_of, nearest
 from model.codegraph import syntax
@@ -102,7 +103,8 @@ def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tupl
 
 
 def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
-    if complaint := syntax.check(path, before or b"", after):
+    given = before or b""
+    if complaint := syntax.check(path, given, after) or indentation.complaint(path, given, after):
         raise _Impossible(
             f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
             "The file is as it was before; send an edit that leaves it whole."
