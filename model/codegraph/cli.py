@@ -33,6 +33,7 @@ def index(
     Exit codes: 0 done (files that were left out are listed), 2 there is nothing to index.
     """
     from model.codegraph.index import NoIndex, open_index
+    from model.codegraph.readers import NoReader
     from model.codegraph.sources import NoTree, survey
 
     file = database or kept(directory)
@@ -40,7 +41,7 @@ def index(
         tree = survey(directory)
         with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
             _, report = opened.snapshot(tree.blobs, tree.read)
-    except (NoTree, NoIndex) as error:
+    except (NoTree, NoIndex, NoReader) as error:
         _stderr.print(f"r4p index: {error}")
         raise typer.Exit(2) from error
     report = replace(report, skipped=tree.skipped + report.skipped)

@@ -92,6 +92,7 @@ class Index:
         """The entities of a tree: its paths with git's hash of each content; only what is new is read.
 
         `read` may raise OSError or `readers.Refused`: the file is left out, with the reason.
+        Raises NoReader.
         """
         started = time.perf_counter()
         account = _Account()

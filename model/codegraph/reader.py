@@ -1,7 +1,7 @@
 """A process that reads files for the index and knows nothing else: no secret, no file, no database.
 
-`python -I -m model.codegraph.reader FD`: batches of (language, content) come in over a socket, one
-`Reading` for each goes back. It ends when the other side does.
+`python -I -m model.codegraph.reader FD`: batches of (language, content) come in over a socket, the
+reading of each goes back. It ends when the other side does.
 """
 
 import resource
@@ -10,6 +10,8 @@ from multiprocessing.connection import Connection
 
 from model.codegraph.reading import Reading, read
 
+READY = "ready"
+"""The first thing that is said."""
 _MEMORY = 1024**3
 """Of addresses. What needs more ends this process, not the one that asked."""
 
@@ -18,6 +20,7 @@ def main(descriptor: int) -> None:
     """Read batches until the other side closes the socket."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     with Connection(descriptor) as asker:
+        asker.send(READY)
         while True:
             try:
                 batch = asker.recv()

@@ -10,6 +10,7 @@ from multiprocessing import Pipe
 from queue import SimpleQueue
 from typing import Final, NamedTuple
 
+from model.codegraph.reader import READY
 from model.codegraph.reading import Reading, Row, read
 
 _MODULE: Final = "model.codegraph.reader"
@@ -18,6 +19,8 @@ _ISOLATED: Final = ("-I",)
 _PROCESSES: Final = 2
 _BATCH: Final = 16
 """Files that are sent at once."""
+_START_SECONDS: Final = 30.0
+_STARTS: Final = 3
 _BATCH_SECONDS: Final = 30.0
 _FILE_SECONDS: Final = 20.0
 _FEW: Final = 32
@@ -45,7 +48,7 @@ Load = Callable[[str], bytes]
 def read_all(
     wanted: Sequence[Wanted], load: Load, seconds: float
 ) -> Iterator[tuple[Wanted, Reading]]:
-    """Every file with its reading; what is not begun in time is left out, with the reason."""
+    """Every file with its reading; what is not begun in time is left out, with the reason. Raises NoReader."""
     left = list(wanted)
     if len(wanted) <= _FEW:
         left = []
@@ -74,6 +77,10 @@ def _loaded(path: str, load: Load) -> bytes | Reading:
         return Reading([], reason=str(refused), lasting=False)
 
 
+class NoReader(Exception):
+    """No process that reads can be started here; the message names the command and the fix."""
+
+
 class _Lost(Exception):
     """The process ended or did not answer in time; the message says which."""
 
@@ -88,6 +95,12 @@ class _Process:
             command, pass_fds=[theirs.fileno()], env={}, stdin=subprocess.DEVNULL
         )
         theirs.close()
+
+    def is_ready(self) -> bool:
+        """Whether it has started."""
+        with suppress(EOFError, OSError):
+            return self._ours.poll(_START_SECONDS) and self._ours.recv() == READY
+        return False
 
     def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[Reading]:
         """Raises _Lost; then it is of no use any more."""
@@ -106,6 +119,18 @@ class _Process:
             self._process.wait(0.2)
         self._process.kill()
         self._process.wait()
+
+
+def _started() -> _Process:
+    """A process that is ready; who kills one at its start shall not be taken for a wrong installation."""
+    for _ in range(_STARTS):
+        process = _Process()
+        if process.is_ready():
+            return process
+        process.close()
+    raise NoReader(
+        f"`{sys.executable} -m {_MODULE}` doesn't start: install r4p-bot into that Python"
+    )
 
 
 class _Pool:
@@ -163,7 +188,7 @@ class _Pool:
         """Ask a process that is idle. Raises _Lost, after which there is room for a new one."""
         process = self._idle.get()
         try:
-            process = process or _Process()
+            process = process or _started()
             return process.ask(jobs, seconds)
         except _Lost:
             if process:

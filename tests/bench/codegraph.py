@@ -17,7 +17,7 @@ from tests.bench.programs import output
 AIDER = Peer("aider-chat", "0.86.2")
 TREES = (("django", "5.2.19"), ("sympy", "1.14.0"))
 LOOKUPS = 1000
-GREPS = 20
+GREPS = 5
 CHANGED = 10
 MANY = 100_000
 HERE = Path(__file__).parent

@@ -1,13 +1,11 @@
 """The least that an index of definitions can be: `floor_codegraph.py DIR DATABASE`.
 
 Two processes parse and run one query, one writes byte ranges into SQLite. Nothing is hashed, named
-by what is around it, sorted out by kind, or survives a bad file. Prints seconds, entities and the
-largest process in MB.
+by what is around it, sorted out by kind, or survives a bad file. Prints seconds and entities.
 """
 
 import json
 import multiprocessing
-import resource
 import sqlite3
 import sys
 import time
@@ -61,8 +59,7 @@ def main(directory, database):
         seconds = time.perf_counter() - started
         pool.close()
         pool.join()
-    peaks = [resource.getrusage(who).ru_maxrss for who in (0, -1)]
-    print(json.dumps({"seconds": seconds, "entities": total, "mb": max(peaks) / 1000}))
+    print(json.dumps({"seconds": seconds, "entities": total}))
 
 
 if __name__ == "__main__":

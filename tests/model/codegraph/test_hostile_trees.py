@@ -70,6 +70,18 @@ def test_a_file_that_kills_every_parser_is_named(tmp_path, monkeypatch):
     assert report.entities == 600
 
 
+def test_where_no_parser_can_start_nothing_is_taken_for_unreadable(tmp_path, monkeypatch):
+    blobs, read, _ = tree(MANY)
+    with open_index(tmp_path / "index.sqlite") as index:
+        with monkeypatch.context() as changed:
+            changed.setattr(readers, "_MODULE", "model.codegraph.absent")
+            with pytest.raises(
+                readers.NoReader, match=r"absent` .* install r4p-bot into that Python"
+            ):
+                index.snapshot(blobs, read)
+        assert index.snapshot(blobs, read)[1].entities == 600
+
+
 def test_when_time_is_over_the_rest_is_said_and_read_next_time(tmp_path):
     blobs, read, _ = tree(MANY)
     with open_index(tmp_path / "index.sqlite") as index:
