@@ -146,6 +146,13 @@ def _mount_evaluate() -> None:
     main.command()(evaluate)
 
 
+def _mount_propose() -> None:
+    """`r4p propose` likewise."""
+    from model.agents.cli import propose
+
+    main.command()(propose)
+
+
 def _mount_report() -> None:
     """`r4p report` likewise."""
     from model.evaluation.report.cli import report
@@ -153,8 +160,17 @@ def _mount_report() -> None:
     main.command()(report)
 
 
+def _mount_index() -> None:
+    """`r4p index` likewise."""
+    from model.codegraph.cli import index
+
+    main.command()(index)
+
+
 _mount_verify()
+_mount_index()
 _mount_evaluate()
+_mount_propose()
 _mount_report()
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 ModelError
 ├── EngineError            one request failed; the vote is no vote
-│   └── EngineDown         the engine can't be reached or refuses all; try again later
-│       └── BadEngine      what it was given can't be used: an address, a script, a key; nobody need try again
+│   ├── EngineDown         the engine can't be reached or refuses all; try again later
+│   │   └── BadEngine      what it was given can't be used: an address, a script, a key; nobody need try again
+│   └── NoTools            the engine has no way to offer tools; describe them in the text
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
+├── MalformedEdit          a reply whose SEARCH/REPLACE edits can't be read or applied
 ├── BadDiff                text that is not a unified diff, with the line
 ├── TemplateError          a prompt template that can't be used
 ├── UnknownVerifier        nothing judges by that name; the message lists what does
@@ -12,6 +14,12 @@ ModelError
 ├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── BadRun                 a run file that can't be read or written
 ├── BadArtefact            something learnt, in a format that this version doesn't read
+├── BadTrajectory          an agent's record that can't be read
+├── UnknownAgent           nothing proposes patches by that name; the message lists what does
+├── WorkspaceError         a tree of code that an agent works on doesn't allow what was asked
+│   ├── PathRefused        the path may not be read or written, with why
+│   ├── NoSuchFile         there is no file at this path
+│   └── TooBig             more bytes or files than the workspace takes, with the limit
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -33,8 +41,20 @@ class BadEngine(EngineDown):
     """What an engine was given can't be used. The message names it, and the fix."""
 
 
+class NoTools(EngineError):
+    """The engine has no way to offer tools to its model. Worth asking again with the tools described in words."""
+
+
 class UnreadableAnswer(ModelError):
     """A reply that names no readable set of patches."""
+
+
+class MalformedEdit(ModelError):
+    """A reply whose SEARCH/REPLACE edits can't be read or applied, all of them: `kind` counts, the message explains."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class BadDiff(ModelError):
@@ -63,6 +83,30 @@ class BadChoice(ModelError):
 
 class BadArtefact(ModelError):
     """What was learnt is written in another format. The message says how to write it again."""
+
+
+class BadTrajectory(ModelError):
+    """Not the record of an attempt. The message names what is wrong with it."""
+
+
+class UnknownAgent(ModelError):
+    """No agent has that name. The message lists those there are."""
+
+
+class WorkspaceError(ModelError):
+    """A tree of code can't do what was asked. The message names the path and what to do."""
+
+
+class PathRefused(WorkspaceError):
+    """A path that leaves the tree, names git's own files, or leads through or to what is no plain file."""
+
+
+class NoSuchFile(WorkspaceError):
+    """Nothing is at this path. Nothing of what was asked happened."""
+
+
+class TooBig(WorkspaceError):
+    """A file, a tree or all changes together pass a limit. Nothing of what was asked happened."""
 
 
 class WeightsUnavailable(ModelError):

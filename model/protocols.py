@@ -1,19 +1,43 @@
 """The two seams of the model package: what an engine and a verifier must offer."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Vote
 from model.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """Something a model may ask for, as the chat API's `tools` describe it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any] = field(hash=False)
+    """JSON Schema of the arguments; its root is an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model asks a tool for. Nothing in it was checked."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote it: a JSON object when all went well."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message; role is `system`, `user` or `assistant`."""
+    """One chat message; role is `system`, `user`, `assistant` or `tool`."""
 
     role: str
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What an assistant's turn asks for."""
+    tool_call_id: str | None = None
+    """Which call a tool's message answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +51,10 @@ class Request:
     prefill: str | None = None
     alternatives: int = 0
     """How many of the likeliest tokens to report at each place of the reply; 0: none, not even the sampled one."""
+    tools: tuple[Tool, ...] = ()
+    """What the model may call. An engine that has no way to offer tools answers NoTools."""
+    token_ids: bool = False
+    """Whether to tell the sampled token ids; an engine that can't tells none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +78,9 @@ class Completion:
     completion_tokens: int
     tokens: tuple[Token, ...] = ()
     """The reply token by token, when the request asked for alternatives."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    token_ids: tuple[int, ...] = ()
+    """The sampled ids, when the request asked for them and the engine can tell; what ended the reply may be the last."""
 
 
 class Engine(Protocol):

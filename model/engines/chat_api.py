@@ -5,11 +5,12 @@ request with `n` and the first of their seeds: vLLM reads the prompt once and se
 the ones that follow it. So a seed fixes a reply only together with its company; votes need no more than that.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from model.protocols import Completion, Request, Token
+from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
 
 
 def companies(requests: Sequence[Request]) -> list[list[int]]:
@@ -21,10 +22,10 @@ def companies(requests: Sequence[Request]) -> list[list[int]]:
     return list(together.values())
 
 
-def body(model: str, company: Sequence[Request]) -> dict[str, Any]:
-    """What is sent for requests that differ only in the seed."""
+def body(model: str, company: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
+    """What is sent for requests that differ only in the seed; `token_ids`: whether the server can tell them."""
     request = company[0]
-    messages = [{"role": one.role, "content": one.content} for one in request.messages]
+    messages = [_message(one) for one in request.messages]
     asked: dict[str, Any] = {
         "model": model,
         "messages": messages,
@@ -36,6 +37,10 @@ def body(model: str, company: Sequence[Request]) -> dict[str, Any]:
     }
     if request.alternatives:
         asked |= {"logprobs": True, "top_logprobs": request.alternatives}
+    if request.tools:
+        asked["tools"] = [_tool(one) for one in request.tools]
+    if request.token_ids and token_ids:
+        asked["return_token_ids"] = True
     if request.prefill is not None:
         # vLLM's words for going on with a turn instead of starting the next one
         messages.append({"role": "assistant", "content": request.prefill})
@@ -59,15 +64,73 @@ def completions(document: Any) -> list[Completion]:
     share, rest = divmod(sampled, len(choices))
     return [
         Completion(
-            text=str(choice["message"]["content"] or ""),
+            text=_said(choice),
             finished=choice.get("finish_reason") != "length",
             prompt_tokens=0 if at else prompt[0],
             cached_tokens=0 if at else prompt[1],
             completion_tokens=share + (at < rest),
             tokens=_tokens(choice),
+            tool_calls=_calls(choice),
+            token_ids=tuple(int(one) for one in choice.get("token_ids") or ()),
         )
         for at, choice in enumerate(choices)
     ]
+
+
+def _message(one: Message) -> dict[str, Any]:
+    sent: dict[str, Any] = {"role": one.role, "content": one.content}
+    if one.tool_calls:
+        sent["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": _object(call.arguments)},
+            }
+            for call in one.tool_calls
+        ]
+    if one.tool_call_id is not None:
+        sent["tool_call_id"] = one.tool_call_id
+    return sent
+
+
+def _object(arguments: str) -> str:
+    """Arguments that a chat template can show: servers refuse a whole conversation for what is no JSON object."""
+    try:
+        return arguments if isinstance(json.loads(arguments), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
+
+
+def _tool(one: Tool) -> dict[str, Any]:
+    described = {
+        "name": one.name,
+        "description": one.description,
+        "parameters": dict(one.parameters),
+    }
+    return {"type": "function", "function": described}
+
+
+def _said(choice: dict[str, Any]) -> str:
+    """The reply's text; only beside tool calls a server may leave it out."""
+    message = choice["message"]
+    return str((message.get("content") if message.get("tool_calls") else message["content"]) or "")
+
+
+def _calls(choice: dict[str, Any]) -> tuple[ToolCall, ...]:
+    asked = choice["message"].get("tool_calls") or ()
+    return tuple(
+        ToolCall(
+            str(one.get("id") or f"call-{at}"),
+            str(one["function"]["name"]),
+            _written(one["function"].get("arguments")),
+        )
+        for at, one in enumerate(asked)
+    )
+
+
+def _written(arguments: Any) -> str:
+    """As text, where a server read the model's JSON already."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
 def _tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
@@ -80,7 +143,7 @@ def _tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
         )
         for one in reported
     )
-    said = choice["message"]["content"] or ""
+    said = _said(choice)
     # vLLM reports the token that ended the reply as well, which is no part of it
     ended = choice.get("finish_reason") == "stop" and tokens and not said.endswith(tokens[-1].text)
     return tokens[:-1] if ended else tokens

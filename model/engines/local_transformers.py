@@ -17,7 +17,7 @@ import torch
 import transformers
 
 from model.engines import attention
-from model.errors import EngineDown, EngineError
+from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request, Token
 
 BATCH_ROWS = 8
@@ -113,6 +113,8 @@ class LocalTransformers:
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """One answer per request, in order; a request longer than the context comes back as an EngineError."""
+        if any(request.tools for request in requests):
+            return [NoTools(f"{self.name} offers no tools")] * len(requests)
         with self._lock, torch.inference_mode():
             answers: dict[int, Completion | EngineError] = {}
             continued = self._continue(requests)
@@ -161,6 +163,7 @@ class LocalTransformers:
             cached_tokens=row.cached_tokens,
             completion_tokens=len(row.tokens),
             tokens=tuple(row.told),
+            token_ids=tuple(row.tokens) if row.request.token_ids else (),
         )
 
     def _text(self, row: _Row) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import vllm
 import vllm.platforms
 
-from model.errors import EngineDown, EngineError
+from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Request, Token
 
 MOST_ALTERNATIVES = 20
@@ -54,6 +54,8 @@ class LocalVLLM:
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """One answer per request, in order; a request longer than the context comes back as an EngineError."""
+        if any(request.tools for request in requests):
+            return [NoTools(f"{self.name} offers no tools")] * len(requests)
         prompts = [self._prompt(request) for request in requests]
         answers: dict[int, Completion | EngineError] = {
             at: EngineError(
@@ -111,6 +113,7 @@ def _completion(output: Any, request: Request) -> Completion:
         cached_tokens=output.num_cached_tokens or 0,
         completion_tokens=len(sample.token_ids),
         tokens=tokens[:-1] if ended else tokens,
+        token_ids=tuple(sample.token_ids) if request.token_ids else (),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from model.engines import chat_api
-from model.errors import BadEngine, EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError, NoTools
 from model.protocols import Completion, Request
 
 DEFAULT_CONTEXT_TOKENS = 32_768
@@ -122,6 +122,7 @@ class OpenAICompatible:
         self._client = http_client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
         self._tokenizes = True
         self._samples_several = True
+        self._tells_ids = True
         self._stop = threading.Event()
 
     @property
@@ -178,11 +179,11 @@ class OpenAICompatible:
     def _answers(self, company: list[Request]) -> list[Completion | EngineError]:
         """Of requests that differ only in the seed; what a server leaves out of an `n` is asked for one by one."""
         try:
-            answer = self._sent(chat_api.body(self.model, company))
+            answer = self._sent(chat_api.body(self.model, company, token_ids=self._tells_ids))
             found: list[Completion | EngineError] = [*_completions(answer)[: len(company)]]
         except _Unwanted as error:
             if len(company) == 1:
-                return [error]
+                return self._refused(company[0], error)
             found = []
         except EngineError as error:
             return [error] * len(company)
@@ -190,6 +191,14 @@ class OpenAICompatible:
         if any(isinstance(one, Completion) for one in left):
             self._samples_several = False
         return found + left
+
+    def _refused(self, request: Request, error: _Unwanted) -> list[Completion | EngineError]:
+        """What a refusal means: a server that can't tell ids is asked without, one may have no tools."""
+        said = str(error).lower()
+        if request.token_ids and self._tells_ids and "return_token_ids" in said:
+            self._tells_ids = False
+            return self._answers([request])
+        return [NoTools(str(error)) if request.tools and "tool" in said else error]
 
     def _sent(self, body: dict[str, Any]) -> httpx.Response:
         """The server's good answer. Raises EngineDown when it was not taken, EngineError when it failed."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model.errors import BadEngine, EngineDown, EngineError
-from model.protocols import Completion, Request
+from model.protocols import Completion, Request, ToolCall
 
 _PATCH = re.compile(r"<patch-(\d+)>\n(.*?)\n</patch-\1>", re.DOTALL)
 
@@ -26,6 +26,8 @@ class Line:
     reply: str = ""
     box_containing: tuple[str, ...] | None = None
     """Ends the reply with a box of the seats whose patch contains one of these texts; () boxes none."""
+    calls: tuple[tuple[str, str], ...] = ()
+    """Tools to call, as (name, arguments); a file may give the arguments as an object."""
     fail: str | None = None
     """This request fails with this message."""
     down: str | None = None
@@ -78,7 +80,13 @@ class Scripted:
         reply = line.reply
         if line.box_containing is not None:
             reply += _box(prompt, line.box_containing, opened=bool(request.prefill))
-        return Completion(reply, True, self.count_tokens(prompt), 0, self.count_tokens(reply))
+        calls = tuple(
+            ToolCall(f"call-{len(request.messages)}-{at}", name, arguments)
+            for at, (name, arguments) in enumerate(line.calls)
+        )
+        said = reply + "".join(call.arguments for call in calls)
+        read, written = self.count_tokens(prompt), self.count_tokens(said)
+        return Completion(reply, True, read, 0, written, tool_calls=calls)
 
     def _take(self, prompt: str) -> Line:
         with self._lock:
@@ -102,7 +110,7 @@ def load(path: Path) -> Scripted:
     for number, raw in enumerate(text.splitlines(), 1):
         try:
             lines += [_line(json.loads(raw))] if raw.strip() else []
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise BadEngine(
                 f"script {path}, line {number} is no answer ({_why(error)}); {_EXPECTED}"
             ) from error
@@ -126,7 +134,12 @@ def _line(values: Any) -> Line:
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(f"unknown field {unknown[0]!r}")
     boxed = values.pop("box_containing", None)
-    return Line(**values, box_containing=None if boxed is None else tuple(boxed))
+    calls = tuple((one["name"], _written(one["arguments"])) for one in values.pop("calls", ()))
+    return Line(**values, box_containing=None if boxed is None else tuple(boxed), calls=calls)
+
+
+def _written(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _box(prompt: str, texts: Sequence[str], *, opened: bool) -> str:

@@ -57,6 +57,7 @@ _LIKE_BACKSLASH = "\uff3c\ufe68\u2216\u29f5\u29f9"
 # Letters of Greek and Cyrillic that are drawn as Latin ones (UTS 39).
 _LATIN_LOOKING = re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοаеорсухѕіјһԁӏАВЕЅІЈКМНОРСТУХ]")
 _LATIN = re.compile("[A-Za-z]")
+_OURS = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
 _LETTERS = re.compile(r"[^\W_]+")
 _TRICKS = re.compile(
     rf"""
@@ -102,6 +103,20 @@ def safe_patch(text: str) -> SafeText:
         escaped, lookalikes = _latin_only(escaped)
         found += Counter({Trick.LOOKALIKE: lookalikes})
     return SafeText(escaped, tuple(sorted(found.items())))
+
+
+def as_written(text: str) -> str:
+    """A text with our escapes turned back, which `safe_patch` made or who copied from it.
+
+    Only to a character that a file can hold, read as UTF-8 with what is none of it as lone surrogates.
+    """
+    return _OURS.sub(lambda match: _meant(int(match[1], 16)) or match[0], text)
+
+
+def _meant(code: int) -> str:
+    """The character of a code point; nothing where there is none to write."""
+    lone = 0xD800 <= code < 0xDC80 or 0xDCFF < code <= 0xDFFF
+    return "" if lone or code > 0x10FFFF else chr(code)
 
 
 def _latin_only(text: str) -> tuple[str, int]:

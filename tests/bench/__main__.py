@@ -13,7 +13,17 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from tests import services
-from tests.bench import claiming, diffs, journey, machine, prompts, results, verdicts, webhook
+from tests.bench import (
+    claiming,
+    codegraph,
+    diffs,
+    journey,
+    machine,
+    prompts,
+    results,
+    verdicts,
+    webhook,
+)
 from tests.bench.bench import FULL, QUICK, Bench, NotMeasured, Subject
 from tests.bench.results import Machine, Section
 
@@ -27,6 +37,7 @@ SUBJECTS = {
         verdicts.SUBJECT,
         prompts.SUBJECT,
         diffs.SUBJECT,
+        codegraph.SUBJECT,
     )
 }
 NAMES = ", ".join(SUBJECTS)

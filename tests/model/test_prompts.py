@@ -12,6 +12,7 @@ from model.prompts.untrusted import (
     COMMENT_MARK,
     SafeText,
     Trick,
+    as_written,
     safe_issue,
     safe_patch,
     visible,
@@ -182,6 +183,18 @@ def test_escapes_can_be_undone_exactly(text):
     escape = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
     back = escape.sub(lambda match: chr(int(match[1], 16)), safe_patch(text).text)
     assert back == text
+
+
+@given(st.binary(max_size=20), tricky)
+def test_a_file_is_turned_back_byte_for_byte(start, text):
+    raw = start + text.encode(errors="replace")
+    read = raw.decode(errors="surrogateescape")
+    assert as_written(safe_patch(read).text).encode(errors="surrogateescape") == raw
+
+
+@pytest.mark.parametrize("text", ["⟦U+D800⟧", "⟦U+DFFF⟧", "⟦U+110000⟧", "⟦U+3c⟧", "⟦U+003c⟧"])
+def test_an_escape_that_is_not_ours_stays(text):
+    assert as_written(text) == text
 
 
 @given(tricky)

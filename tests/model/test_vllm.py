@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from model import catalog
+from model.agents.tools import TOOLS
+from model.agents.with_tools import WithTools
 from model.catalog import EngineChoice
 from model.domain import Issue
 from model.engines import adapters
 from model.engines.examine import examine
 from model.engines.openai_compatible import connect
-from model.errors import EngineDown, EngineError
+from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request
 from tests import vllm_server
 from tests.model import lora
@@ -166,3 +168,13 @@ def test_other_weights_get_another_name(tmp_path):
 def test_a_folder_without_an_adapter_is_named(vllm, tmp_path):
     with pytest.raises(EngineError, match=r"no adapter in .*: No such file"):
         adapters.load(vllm.url, vllm.model, tmp_path)
+
+
+def test_a_server_without_a_tool_parser_is_asked_in_words(engine):
+    request = replace(GREEDY, tools=TOOLS, token_ids=True)
+    (refused,) = engine.complete([request])
+    assert isinstance(refused, NoTools), "it was started without --enable-auto-tool-choice"
+    (answer,) = WithTools(engine).complete([request])
+    assert isinstance(answer, Completion)
+    assert len(answer.token_ids) == answer.completion_tokens > 0
+    assert answer.prompt_tokens > 300, "the tools are described"

@@ -5,6 +5,8 @@ import pytest
 from app.github.endpoints import endpoints
 from tests.worker.git_server import GitServer, Upstream
 from worker.checkout import Checkouts
+from worker.export import Exports
+from worker.hardened_git import Caps, Git
 
 
 @pytest.fixture
@@ -21,3 +23,14 @@ def server(tmp_path, upstream):
 @pytest.fixture
 def checkouts(tmp_path, server):
     return Checkouts(tmp_path / "data", endpoints(server.url))
+
+
+@pytest.fixture
+def git(upstream):
+    """What a fetch would have left: our view of a repository on disk."""
+    return Git(upstream.path, Caps())
+
+
+@pytest.fixture
+def exports(tmp_path):
+    return Exports(tmp_path / "exports")

@@ -1,0 +1,33 @@
+"""Names to agents: the one place that knows every agent, and loads them late."""
+
+from typing import TYPE_CHECKING
+
+from model.errors import UnknownAgent
+from model.protocols import Engine
+
+if TYPE_CHECKING:  # the tools come along, with every parser
+    from model.agents.agent import Agent
+
+AGENTS = {
+    "mini-se": "searches, edits and submits in a loop (the R4P paper's)",
+    "agentless-mini": "locates, edits whole files many times, and votes (SWE-RL's)",
+}
+"""Every agent by name, and what it does."""
+
+
+def require(name: str) -> None:
+    """Raises UnknownAgent for what is not in AGENTS: before a model is loaded for it."""
+    if name not in AGENTS:
+        raise UnknownAgent(f"no agent is called {name!r}; there are {', '.join(AGENTS)}")
+
+
+def agent(name: str, engine: Engine) -> "Agent":
+    """An agent by its name in AGENTS that speaks through `engine`. Raises UnknownAgent."""
+    require(name)
+    if name == "agentless-mini":
+        from model.agents.agentless_mini import AgentlessMini
+
+        return AgentlessMini(engine)
+    from model.agents.mini_se import MiniSE
+
+    return MiniSE(engine)

@@ -1,0 +1,177 @@
+"""`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from model import catalog, given
+from model.agents.catalog import AGENTS
+from model.catalog import EngineChoice
+from model.codegraph.cli import kept
+from model.domain import Issue
+from model.errors import ModelError, UnknownAgent, WorkspaceError
+from model.exits import MISUSED, STDERR, Exit, stop
+from model.options import Cache, EngineName, KeyFile, Model, Script, Url, chosen
+from model.prompts.untrusted import visible
+
+if TYPE_CHECKING:
+    from model.agents.trajectory import Attempt, Step
+
+_USAGE = (*MISUSED, given.Unusable, UnknownAgent, WorkspaceError, OSError)
+
+_Repo = Annotated[
+    Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
+]
+_Issue = Annotated[
+    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+]
+_Agent = Annotated[
+    str, typer.Option("--agent", metavar="NAME", help=f"Who proposes: {', '.join(AGENTS)}.")
+]
+_Attempts = Annotated[
+    int, typer.Option("--attempts", min=1, max=64, help="Attempts, side by side.")
+]
+_Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Of the first attempt; the others' follow it.")
+]
+_Database = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Where the code graph is kept (~/.cache/r4p/index)."),
+]
+_Trajectories = Annotated[
+    Path | None,
+    typer.Option("--trajectories", metavar="DIR", help="Keep what each attempt saw and did."),
+]
+_Json = Annotated[bool, typer.Option("--json", help="One r4p.proposal/1 document on stdout.")]
+
+
+def propose(  # noqa: PLR0913 - one parameter per option of the command
+    repo: _Repo,
+    issue: _Issue,
+    agent: _Agent = "mini-se",
+    attempts: _Attempts = 1,
+    seed: _Seed = 0,
+    engine: EngineName = None,
+    engine_url: Url = None,
+    model: Model = None,
+    api_key_file: KeyFile = None,
+    script: Script = None,
+    cache: Cache = None,
+    database: _Database = None,
+    trajectories: _Trajectories = None,
+    json_output: _Json = False,
+) -> None:
+    """Have an agent write a patch for an issue, and print it as a diff.
+
+    Exit codes: 0 a patch, 2 usage, 3 no patch, 5 no engine.
+    """
+    began = time.monotonic()
+    try:
+        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
+        reported = given.issue(issue)
+        if trajectories:
+            trajectories.mkdir(parents=True, exist_ok=True)
+        graph = database or kept(repo)
+        done = _attempted(choice, agent, reported, (repo, graph), range(seed, seed + attempts))
+    except _USAGE as error:
+        stop("propose", Exit.USAGE, str(error))
+    except ModelError as error:
+        stop("propose", Exit.BACKEND_DOWN, str(error))
+    _keep(done, trajectories)
+    raise typer.Exit(_tell(reported, done, time.monotonic() - began, json_output=json_output))
+
+
+def _attempted(
+    choice: EngineChoice, agent: str, issue: Issue, tree: tuple[Path, Path], seeds: Sequence[int]
+) -> "tuple[Attempt, ...]":
+    """`tree` is the directory and where its code graph is kept."""
+    from model.agents import attempts, desks
+    from model.agents import catalog as agents
+    from model.codegraph.index import NoIndex
+    from model.codegraph.sources import NoTree
+
+    agents.require(agent)
+    try:
+        with _progress() as show, desks.opened(*tree) as desk:
+            told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
+            with closing(catalog.engine(told)) as engine:
+                show(f"{engine.model} works on it")
+                return attempts.attempted(
+                    agents.agent(agent, engine), issue, desk, seeds=seeds, on_step=_say
+                )
+    except (NoTree, NoIndex) as error:
+        raise given.Unusable(str(error)) from error
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Says on a terminal what is going on; steps are told everywhere."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
+        task = bar.add_task("reading the code", total=None)
+        yield lambda said: bar.update(task, description=visible(said))
+
+
+def _say(at: int, step: "Step") -> None:
+    calls = [f"{call.name} {call.arguments}" for call in step.reply.tool_calls]
+    did = "; ".join(calls) or step.stage or "no tool call"
+    short = did if len(did) <= 100 else f"{did[:99]}…"
+    tokens = step.tokens.prompt + step.tokens.completion
+    wrong = ", malformed" if step.malformed else ""
+    STDERR.print(
+        visible(f"attempt {at + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}")
+    )
+
+
+def _keep(attempts: "Sequence[Attempt]", folder: Path | None) -> None:
+    from model.agents import trajectory_json
+
+    for number, attempt in enumerate(attempts if folder else (), 1):
+        (folder or Path()).joinpath(f"attempt-{number}.json").write_bytes(
+            trajectory_json.dumped(attempt.trajectory)
+        )
+
+
+def _tell(
+    issue: Issue, attempts: "Sequence[Attempt]", seconds: float, *, json_output: bool
+) -> Exit:
+    """The patch, or the document, on stdout; how it went on stderr; and the exit code."""
+    from model.agents.choice import choice
+    from model.agents.proposal_json import to_json
+    from model.agents.trajectory import Stop
+
+    chosen = choice([one.patch for one in attempts])
+    for number, attempt in enumerate(attempts, 1):
+        failure = f" ({attempt.trajectory.failure})" if attempt.trajectory.failure else ""
+        STDERR.print(
+            visible(
+                f"attempt {number}: {attempt.stop.value}{failure} after {attempt.rounds} rounds, "
+                f"{attempt.tokens.prompt:,} + {attempt.tokens.completion:,} tokens, {attempt.seconds:.1f} s"
+            )
+        )
+    STDERR.print(chosen.why)
+    if json_output:
+        sys.stdout.write(json.dumps(to_json(issue, attempts, seconds=seconds), indent=2) + "\n")
+    elif chosen.chosen is not None:
+        _print_diff(attempts[chosen.chosen].patch or "")
+    if chosen.chosen is not None:
+        return Exit.OK
+    engine_failed = all(one.stop is Stop.ENGINE for one in attempts)
+    return Exit.BACKEND_DOWN if engine_failed else Exit.NONE_CORRECT
+
+
+def _print_diff(diff: str) -> None:
+    """As bytes for `git apply`; for a person's terminal with nothing that could steer it."""
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(diff))
+    else:
+        sys.stdout.buffer.write(diff.encode(errors="surrogateescape"))

@@ -1,0 +1,63 @@
+"""The published form of what agents proposed, `r4p.proposal/1` (pure).
+
+Its JSON Schema is `proposal.schema.json` beside this file. Trajectories are not part of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from model.agents.choice import choice, same_edits
+from model.agents.trajectory import Attempt
+from model.domain import EngineInfo, Issue
+from model.verdict_json import Json
+
+SCHEMA = "r4p.proposal/1"
+
+
+def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dict[str, Json]:
+    """The document as plain JSON values. There is at least one attempt, and all are by one agent and engine."""
+    patches = [one.patch for one in attempts]
+    chosen = choice(patches)
+    first = attempts[0].trajectory
+    return {
+        "schema": SCHEMA,
+        "issue": {"title": issue.title},
+        "agent": first.agent,
+        "engine": _engine(first.engine),
+        "attempts": [
+            _attempt(at, one, same)
+            for at, (one, same) in enumerate(zip(attempts, same_edits(patches), strict=True))
+        ],
+        "chosen": _number(chosen.chosen),
+        "why": chosen.why,
+        "patch": None if chosen.chosen is None else patches[chosen.chosen],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _engine(engine: EngineInfo) -> Json:
+    return {
+        "name": engine.name,
+        "model": engine.model,
+        "prompt_fingerprint": engine.prompt_fingerprint,
+    }
+
+
+def _attempt(at: int, attempt: Attempt, same: int | None) -> Json:
+    return {
+        "number": _number(at),
+        "seed": attempt.trajectory.seed,
+        "stop": attempt.stop.value,
+        "failure": attempt.trajectory.failure,
+        "rounds": attempt.rounds,
+        "malformed": sum(step.malformed for step in attempt.trajectory.steps),
+        "tokens": asdict(attempt.tokens),
+        "seconds": attempt.seconds,
+        "patch": attempt.patch,
+        "same_as": _number(same) if same != at else None,
+    }
+
+
+def _number(at: int | None) -> int | None:
+    """Attempts count from 1 for a person."""
+    return None if at is None else at + 1

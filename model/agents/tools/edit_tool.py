@@ -1,0 +1,174 @@
+"""`edit_tool`: one passage of a file is replaced, if it is there exactly once and the syntax stays whole."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+from model.agents.tools import indentation
+from model.agents.tools.desk import Desk, Observation
+from model.agents.tools.nearest import Excerpt, excerpt, lines_of, nearest
+from model.codegraph import syntax
+from model.errors import NoSuchFile, WorkspaceError
+from model.protocols import Tool
+
+_MOST_PLACES: Final = 10
+_BESIDE: Final = 3
+"""Lines shown before and after what was changed."""
+
+TOOL: Final = Tool(
+    name="edit_tool",
+    description=(
+        "Replace one passage of a file. `old_str` has to be in the file exactly once, letter by letter with all "
+        "spaces, tabs and line breaks; take enough lines of the surroundings with it to be unmistakable. An edit that "
+        "breaks the syntax of the file is not made. Edits last and are part of the patch that is handed in."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "path": {
+                "type": "string",
+                "description": "The file, from the root of the repository: `package/module.py`.",
+            },
+            "old_str": {
+                "type": "string",
+                "description": "The passage to replace, as it stands in the file. Empty: make a new file.",
+            },
+            "new_str": {
+                "type": "string",
+                "description": "What shall stand there instead. Empty: the passage is deleted.",
+            },
+        },
+        "required": ["path", "old_str", "new_str"],
+    },
+)
+
+
+class _Impossible(Exception):
+    """Why the edit can't be made; the message is for the model."""
+
+
+def edit(desk: Desk, path: str, old_str: str, new_str: str) -> Observation:
+    """Make the edit or say why not, and what would do. Lone surrogates stand for bytes that are no UTF-8."""
+    try:
+        before = _content(desk, path, old_str)
+        after, at = _edited(before, old_str, new_str, path)
+        _require_whole(path, before, after)
+        desk.workspace.write(path, after)
+    except (_Impossible, WorkspaceError) as error:
+        return Observation(f"{error}", ok=False)
+    return Observation(_done(path, before, after, at, new_str))
+
+
+def _content(desk: Desk, path: str, old_str: str) -> bytes | None:
+    """The file's content; None for a file to be made."""
+    try:
+        return desk.workspace.read(path)
+    except NoSuchFile as error:
+        if not old_str:
+            return None
+        like = _like(path, {*desk.snapshot.paths(), *desk.workspace.changed()})
+        raise _Impossible(f"{error}{f'; did you mean {like}?' if like else ''}") from error
+
+
+def _like(path: str, paths: Collection[str]) -> str:
+    """Files of the same name, else those whose paths are likest."""
+    name = path.rpartition("/")[2]
+    same = sorted(one for one in paths if one.rpartition("/")[2] == name)[:3]
+    likest = process.extract(
+        path, sorted(paths), scorer=Indel.normalized_similarity, limit=3, score_cutoff=0.6
+    )
+    return " or ".join(same or [found[0] for found in likest])
+
+
+def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tuple[bytes, int]:
+    """The content afterwards, and where in it the new text begins. Raises _Impossible."""
+    if before is None:
+        return _encoded(new_str), 0
+    if not old_str:
+        raise _Impossible(
+            f"{path} exists already, so old_str can't be empty; give the passage to replace."
+        )
+    old, new = (_ended_as_in(before, text) for text in (old_str, new_str))
+    if old == new:
+        raise _Impossible("Nothing was changed: old_str and new_str are the same.")
+    match _places(before, old):
+        case [at]:
+            return before[:at] + new + before[at + len(old) :], at
+        case []:
+            raise _Impossible(_not_found(path, before, old_str))
+        case places:
+            raise _Impossible(_ambiguous(path, before, places))
+
+
+def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
+    given = before or b""
+    if complaint := syntax.check(path, given, after) or indentation.complaint(path, given, after):
+        raise _Impossible(
+            f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
+            "The file is as it was before; send an edit that leaves it whole."
+        )
+
+
+def _places(content: bytes, wanted: bytes) -> list[int]:
+    """Where it begins, each time, overlaps too."""
+    found: list[int] = []
+    at = content.find(wanted)
+    while at >= 0:
+        found.append(at)
+        at = content.find(wanted, at + 1)
+    return found
+
+
+def _ended_as_in(content: bytes, text: str) -> bytes:
+    """The text's bytes; in a file whose lines all end in CR LF, its line feeds stand for that."""
+    encoded = _encoded(text)
+    if b"\r\n" not in content or b"\n" in content.replace(b"\r\n", b""):
+        return encoded
+    return encoded.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+def _not_found(path: str, content: bytes, old_str: str) -> str:
+    text = _decoded(content).replace("\r\n", "\n")
+    near = nearest(text, old_str.replace("\r\n", "\n"))
+    if near is None:
+        return (
+            f"old_str is not in {path}, nor anything like it in its {len(lines_of(text)):,} lines."
+        )
+    if near.difference is None:
+        return f"old_str is not in {path}. The likest place is {_shown(near.excerpt)}"
+    return (
+        f"old_str is in {path} but for its spaces: {near.difference}. "
+        f"Copy the passage as it stands there, {_shown(near.excerpt)}"
+    )
+
+
+def _ambiguous(path: str, content: bytes, places: Sequence[int]) -> str:
+    lines = [content.count(b"\n", 0, at) + 1 for at in places[:_MOST_PLACES]]
+    more = ", …" if len(places) > _MOST_PLACES else ""
+    return (
+        f"old_str is in {path} {len(places)} times, from lines {', '.join(map(str, lines))}{more} on. "
+        "Take lines before or after it into old_str until only one place is left."
+    )
+
+
+def _done(path: str, before: bytes | None, after: bytes, at: int, new_str: str) -> str:
+    if before is None:
+        return f"Made {path}, {len(after):,} bytes."
+    lines = lines_of(_decoded(after).replace("\r\n", "\n"))
+    first = after.count(b"\n", 0, at) + 1
+    last = first + new_str.count("\n")
+    return f"Edited {path}, which now reads in {_shown(excerpt(lines, first - _BESIDE, last + _BESIDE))}"
+
+
+def _shown(one: Excerpt) -> str:
+    return f"lines {one.first}-{one.last}:\n{one.text}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode(errors="surrogateescape")

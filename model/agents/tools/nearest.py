@@ -1,0 +1,145 @@
+"""What a text that is not in a file may have meant: the place that is likest, and how it differs (pure)."""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import Final
+
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+_MOST_CHARACTERS: Final = 1_000
+"""Of a line, when lines are compared letter by letter."""
+_MOST_PLACES: Final = 8
+"""Of equal lines in what is looked for; more of them say nothing more."""
+_TELLING: Final = 4
+"""Letters of a line that says where a text may stand: `}` and `else` are everywhere."""
+_LIKE: Final = 0.6
+"""Share of letters that a line needs in common with the one it may stand for."""
+_BESIDE: Final = 2
+"""Lines shown before and after the likest place."""
+_MOST_LINES: Final = 40
+_MOST_SHOWN: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Whole lines of a file; they count from 1, and the last one belongs to it."""
+
+    first: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The likest place of a file."""
+
+    excerpt: Excerpt
+    difference: str | None
+    """In what kind of space it differs; None: in more than that."""
+
+
+def nearest(text: str, wanted: str) -> Near | None:
+    """Where `text` comes closest to `wanted`; None where nothing is like it. Lines end in a line feed here."""
+    return _but_for_spaces(text, wanted) or _by_lines(lines_of(text), wanted.split("\n"))
+
+
+def lines_of(text: str) -> list[str]:
+    """Its lines; what follows the last line feed is one only if there is something."""
+    return text.removesuffix("\n").split("\n")
+
+
+def excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
+    """Lines `first` to `last` as far as they exist, and not too many of them."""
+    first = max(first, 1)
+    last = max(first, min(last, len(lines), first + _MOST_LINES - 1))
+    shown = "\n".join(lines[first - 1 : last])
+    return Excerpt(first, last, shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…")
+
+
+def _but_for_spaces(text: str, wanted: str) -> Near | None:
+    letters = _letters(wanted)
+    at = _letters(text).find(letters) if letters else -1
+    if at < 0:
+        return None
+    lines = lines_of(text)
+    ends = list(accumulate(len(_letters(line)) for line in lines))
+    first, last = bisect_right(ends, at), bisect_left(ends, at + len(letters))
+    asked = wanted.strip("\n").split("\n")
+    difference = _difference(lines[first : last + 1], asked, first + 1)
+    return Near(excerpt(lines, first + 1, last + 1), difference)
+
+
+def _difference(there: Sequence[str], asked: Sequence[str], first: int) -> str:
+    """In words, the first difference in space between lines that are alike otherwise."""
+    if len(there) != len(asked):
+        return "it has other line breaks or blank lines"
+    for at, (have, want) in enumerate(zip(there, asked, strict=True)):
+        part_of = have[-len(want) :] if at == 0 else have[: len(want)]
+        is_edge = at in {0, len(there) - 1}
+        if want not in {have, part_of if is_edge else have}:
+            return f"line {first + at} {_in_line(have, want)}"
+    return "the lines before or after it are other ones"
+
+
+def _in_line(have: str, want: str) -> str:
+    if have.strip() != want.strip():
+        return "has other spaces between its words"
+    if (there := _lead(have)) != (yours := _lead(want)):
+        return f"begins with {_spaces(there)}, yours with {_spaces(yours)}"
+    return f"ends with {_spaces(_lead(have[::-1]))}, yours with {_spaces(_lead(want[::-1]))}"
+
+
+def _lead(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _spaces(run: str) -> str:
+    """As in `8 spaces`, `1 tab and 2 spaces`; other kinds of space go by their code points."""
+    words = {" ": "space", "\t": "tab", "\r": "carriage return"}
+    counted = [
+        (len(list(same)), words.get(one, f"U+{ord(one):04X} space")) for one, same in groupby(run)
+    ]
+    said = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in counted]
+    return " and ".join(said) or "no space"
+
+
+def _by_lines(lines: Sequence[str], wanted: Sequence[str]) -> Near | None:
+    start = _most_equal(lines, wanted)
+    if start is None:
+        start = _likest(lines, wanted)
+    if start is None:
+        return None
+    last = start + len(wanted) - 1
+    return Near(excerpt(lines, start + 1 - _BESIDE, last + 1 + _BESIDE), None)
+
+
+def _most_equal(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Where the text would start that shares the most letters in lines that are equal but for spaces."""
+    places: dict[str, list[int]] = {}
+    for at, line in enumerate(wanted):
+        places.setdefault(_letters(line), []).append(at)
+    votes: Counter[int] = Counter()
+    for at, line in enumerate(lines):
+        letters = _letters(line)
+        for place in places.get(letters, [])[:_MOST_PLACES] if len(letters) >= _TELLING else ():
+            votes[at - place] += len(letters)
+    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
+
+
+def _likest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Where the text would start if its longest line stood for the likest line of the file."""
+    at, longest = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
+    query = longest.strip()[:_MOST_CHARACTERS]
+    stripped = [line.strip()[:_MOST_CHARACTERS] for line in lines]
+    found = process.extractOne(
+        query, stripped, scorer=Indel.normalized_similarity, score_cutoff=_LIKE
+    )
+    return None if found is None else found[2] - at
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())

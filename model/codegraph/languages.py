@@ -1,0 +1,94 @@
+"""Which files are read in which language, and what counts as a definition there."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from posixpath import splitext
+from typing import Final
+
+from tree_sitter import Language, Parser, Query
+
+from model.codegraph import tags
+
+_RULES: Final = 1
+"""Raise it when tags, ranges or signatures change: what was read by older rules is read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A language: the package of its grammar, and the query that finds definitions."""
+
+    language: str
+    package: str
+    tags: str
+    entry: str = "language"
+
+    @property
+    def module(self) -> str:
+        """As it is imported."""
+        return self.package.replace("-", "_")
+
+
+_JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tags.JAVASCRIPT)
+_TYPESCRIPT = "tree-sitter-typescript"
+_C = Grammar("c", "tree-sitter-c", tags.C)
+_CPP = Grammar("cpp", "tree-sitter-cpp", tags.CPP)
+
+_BY_SUFFIX: Final = (
+    {
+        ".py": Grammar("python", "tree-sitter-python", tags.PYTHON),
+        ".pyi": Grammar("python", "tree-sitter-python", tags.PYTHON),
+        ".ts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
+        ".mts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
+        ".cts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
+        ".tsx": Grammar("tsx", _TYPESCRIPT, tags.TYPESCRIPT, "language_tsx"),
+        ".java": Grammar("java", "tree-sitter-java", tags.JAVA),
+        ".go": Grammar("go", "tree-sitter-go", tags.GO),
+        ".rs": Grammar("rust", "tree-sitter-rust", tags.RUST),
+    }
+    | dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), _JAVASCRIPT)
+    | dict.fromkeys((".c", ".h"), _C)
+    | dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), _CPP)
+)
+_BY_NAME: Final = {grammar.language: grammar for grammar in _BY_SUFFIX.values()}
+
+
+def language_of(path: str) -> str | None:
+    """The language of a file, by its name; None: none that is known."""
+    grammar = _BY_SUFFIX.get(splitext(path)[1].lower())
+    return grammar.language if grammar else None
+
+
+@cache
+def edition(language: str) -> str | None:
+    """What an answer depends on beside the file's content; None: the grammar is not installed."""
+    grammar = _BY_NAME[language]
+    try:
+        import_module(grammar.module)
+        return f"{language} {version(grammar.package)}/{_RULES}"
+    except (ImportError, PackageNotFoundError):
+        return None
+
+
+def missing(language: str) -> str:
+    """What to say where the grammar is not installed."""
+    return f"no grammar for {language}: pip install {_BY_NAME[language].package}"
+
+
+@cache
+def parser(language: str) -> Parser:
+    """The language's parser. Raises ImportError where the grammar is not installed."""
+    return Parser(_loaded(language))
+
+
+@cache
+def definitions(language: str) -> Query:
+    """The language's query of definitions. Raises ImportError."""
+    return Query(_loaded(language), _BY_NAME[language].tags)
+
+
+@cache
+def _loaded(language: str) -> Language:
+    grammar = _BY_NAME[language]
+    return Language(getattr(import_module(grammar.module), grammar.entry)())

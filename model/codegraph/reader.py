@@ -1,0 +1,38 @@
+"""A process that reads files for the index and knows nothing else: no secret, no file, no database.
+
+`python -I -m model.codegraph.reader FD`: batches of (language, content) come in over a socket, the
+reading of each goes back. It ends when the other side does.
+"""
+
+import resource
+import sys
+from multiprocessing.connection import Connection
+
+from model.codegraph.reading import Reading, read
+
+READY = "ready"
+"""The first thing that is said."""
+_MEMORY = 1024**3
+"""Of addresses. What needs more ends this process, not the one that asked."""
+
+
+def main(descriptor: int) -> None:
+    """Read batches until the other side closes the socket."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    with Connection(descriptor) as asker:
+        asker.send(READY)
+        while True:
+            try:
+                batch = asker.recv()
+            except (EOFError, ConnectionResetError):
+                return
+            asker.send([_plain(read(language, content)) for language, content in batch])
+
+
+def _plain(reading: Reading) -> tuple[list[tuple[object, ...]], tuple[object, ...]]:
+    """Without classes, which take longer to send than to read."""
+    return list(map(tuple, reading.rows)), reading[1:]
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

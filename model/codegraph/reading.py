@@ -1,0 +1,189 @@
+"""Reads one file: which definitions stand in it, and where.
+
+Parsing takes time and memory in proportion to the file, whatever is in it. The query can take the
+square of it on a file made for that, and can't be interrupted: `readers` ends the process it runs in.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from tree_sitter import Node, QueryCursor
+
+from model.codegraph.entities import Construct
+from model.codegraph.languages import definitions, parser
+
+FILE_BYTES: Final = 512 * 1024
+"""Larger files are left out: a parser needs up to 300 times a file's size for what only a machine writes."""
+_SIGNATURE: Final = 400
+_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
+
+
+class Row(NamedTuple):
+    """A definition, as the index keeps it."""
+
+    construct: str
+    scope: str
+    name: str
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+    signature: str
+
+
+class Reading(NamedTuple):
+    """What was found in a file, whether its syntax is broken, and why it was left out if it was."""
+
+    rows: list[Row]
+    broken: bool = False
+    reason: str | None = None
+    size: int = 0
+    """Of the content, in bytes."""
+    lasting: bool = True
+    """Whether reading the same content again would say the same."""
+
+
+class _Mark(NamedTuple):
+    """One match of the query."""
+
+    kind: str
+    node: Node
+    name: str
+    scope: str
+
+
+@dataclass(slots=True)
+class _Around:
+    """A definition or namespace that is open while those in it are read."""
+
+    end: int
+    scope: str
+    makes_methods: bool
+
+
+def refusal(content: bytes) -> str | None:
+    """Why a file is not read; None: it is."""
+    if len(content) > FILE_BYTES:
+        return too_large(len(content))
+    if b"\0" in content:
+        return "holds NUL bytes: binary or UTF-16, not source in UTF-8"
+    return None
+
+
+def too_large(size: int) -> str:
+    """What to say of a file above the limit."""
+    return f"{size:,} bytes, more than {FILE_BYTES:,}"
+
+
+def read(language: str, content: bytes) -> Reading:
+    """The definitions of a file in a language whose grammar is installed."""
+    if reason := refusal(content):
+        return Reading([], reason=reason, size=len(content))
+    root = parser(language).parse(content).root_node
+    matches = QueryCursor(definitions(language)).matches(root)
+    marks = sorted((_mark(captures, content) for _, captures in matches), key=_place)
+    return Reading(list(_nested(_distinct(marks), content)), root.has_error, size=len(content))
+
+
+def _mark(captures: dict[str, list[Node]], content: bytes) -> _Mark:
+    name = captures.pop("name", None)
+    scope = captures.pop("scope", None)
+    ((kind, nodes),) = captures.items()
+    own = _text(name[0], content) if name else ""
+    before = _text(scope[0], content) if scope else ""
+    if "::" in own:
+        before, own = _split(own)
+    return _Mark(kind, nodes[0], own, before)
+
+
+def _split(qualified: str) -> tuple[str, str]:
+    """The dotted scope and the name of a C++ name, without the arguments of templates."""
+    scope, _, name = qualified.rpartition("::")
+    while (plain := _ARGUMENTS.sub("", scope)) != scope:
+        scope = plain
+    return scope.replace("::", "."), name
+
+
+def _place(mark: _Mark) -> tuple[int, int, bool, bool]:
+    """The outer first; of two readings of one place, the one that says more."""
+    node = mark.node
+    return node.start_byte, -node.end_byte, mark.kind != "outer", not mark.scope
+
+
+def _distinct(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+    before = None
+    for mark in marks:
+        place = mark.node.start_byte, mark.node.end_byte, mark.name
+        if place != before:
+            yield mark
+        before = place
+
+
+def _nested(marks: Iterable[_Mark], content: bytes) -> Iterator[Row]:
+    """Rows of marks in the order of the file: each within those that are still open."""
+    around: list[_Around] = []
+    outer: Node | None = None
+    for mark in marks:
+        node = mark.node
+        if mark.kind == "outer":
+            outer = outer if outer and outer.end_byte >= node.end_byte else node
+            continue
+        start, end = node.start_byte, node.end_byte
+        while around and around[-1].end <= start:
+            around.pop()
+        scope = _joined(around[-1].scope if around else "", mark.scope)
+        is_member = bool(around) and around[-1].makes_methods
+        around.append(_Around(end, _joined(scope, mark.name), mark.kind in {"class", "impl"}))
+        if mark.kind in {"impl", "namespace"}:
+            continue
+        first = outer if outer and outer.end_byte >= end else node
+        outer = None
+        yield Row(
+            _construct(mark.kind, is_member=is_member),
+            scope,
+            mark.name,
+            first.start_point[0] + 1,
+            node.end_point[0] + 1,
+            first.start_byte,
+            end,
+            _signature(node, content),
+        )
+
+
+def _construct(kind: str, *, is_member: bool) -> str:
+    if kind == "class":
+        return Construct.CLASS.value
+    if kind == "method" or is_member:
+        return Construct.CLASS_METHOD.value
+    return Construct.FUNCTION.value
+
+
+def _joined(scope: str, name: str) -> str:
+    return f"{scope}.{name}" if scope and name else scope or name
+
+
+def _signature(node: Node, content: bytes) -> str:
+    """What stands before the body, on one line; without a body, the first line."""
+    body = node.child_by_field_name("body")
+    if body is None:
+        head = content[node.start_byte : node.end_byte].partition(b"\n")[0]
+    else:
+        head = content[node.start_byte : body.start_byte]
+        if b"#" in head:
+            head = content[node.start_byte : _end_of_head(body)]
+    words = " ".join(head.decode(errors="replace").split()).rstrip(":{ ")
+    return words[:_SIGNATURE]
+
+
+def _end_of_head(body: Node) -> int:
+    """Where a head ends that may be followed by a comment before the body begins."""
+    before = body.prev_sibling
+    while before is not None and before.type == "comment":
+        before = before.prev_sibling
+    return before.end_byte if before is not None else body.start_byte
+
+
+def _text(node: Node, content: bytes) -> str:
+    return content[node.start_byte : node.end_byte].decode(errors="replace")

@@ -1,0 +1,5 @@
+"""A tree of code that an agent reads and edits: nothing outside it can be reached, nothing on disk is written."""
+
+from model.workspace.tree import Limits, Workspace
+
+__all__ = ["Limits", "Workspace"]

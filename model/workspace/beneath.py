@@ -1,0 +1,118 @@
+"""Opens files below a directory's handle without ever following a link: the kernel refuses, or we go step by step.
+
+Linux 5.6 has one call for it, openat2; elsewhere each folder on the way is opened by itself.
+"""
+
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Final
+
+_OPENAT2: Final = 437
+"""The call's number, on all machines but Alpha."""
+_NO_MAGIC_LINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
+_LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
+"""Finds out what something is; opening a device may do something."""
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
+
+
+class NotPlain(OSError):
+    """It is there, but it is no plain file."""
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (
+        ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_uint64),
+        ("resolve", ctypes.c_uint64),
+    )
+
+
+@contextmanager
+def opened(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
+    """A handle on what lies at this path below `root`, or OSError: ELOOP, ENOTDIR or EXDEV for a way out of it."""
+    if any(part in {"", ".", ".."} for part in path.split("/")) and path != ".":
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
+    way = _by_the_kernel if kernel_can() else _step_by_step
+    handle = way(root, path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def read(root: int, path: str, most: int) -> tuple[bytes, bool]:
+    """Up to `most` + 1 bytes of a plain file, and whether it may be run. Raises OSError, NotPlain among them."""
+    with opened(root, path, _LOOK) as handle:
+        _require_plain(handle, path)
+    with opened(root, path, _READ) as handle, open(handle, "rb", closefd=False) as file:
+        found = _require_plain(handle, path)
+        return file.read(most + 1), bool(found.st_mode & stat.S_IXUSR)
+
+
+@cache
+def kernel_can() -> bool:
+    """Whether openat2 is there and allowed."""
+    if not sys.platform.startswith("linux"):
+        return False
+    here = os.open("/", FOLDER | os.O_CLOEXEC)
+    try:
+        os.close(_by_the_kernel(here, ".", FOLDER | os.O_CLOEXEC, 0))
+    except OSError:  # an older kernel, or a sandbox that allows only calls it knows
+        return False
+    finally:
+        os.close(here)
+    return True
+
+
+def _require_plain(handle: int, path: str) -> os.stat_result:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise NotPlain(errno.EINVAL, kind(found.st_mode), path)
+    return found
+
+
+def kind(mode: int) -> str:
+    """What something is, in a word for a message."""
+    kinds = (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISLNK, "a symbolic link"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    )
+    return next((word for is_one, word in kinds if is_one(mode)), "a device")
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _by_the_kernel(root: int, path: str, flags: int, mode: int) -> int:
+    how = _OpenHow(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS)
+    number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
+    handle = _libc().syscall(number, root, os.fsencode(path), ctypes.byref(how), size)
+    if handle < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), path)
+    return int(handle)
+
+
+def _step_by_step(root: int, path: str, flags: int, mode: int) -> int:
+    *folders, name = path.split("/")
+    step = _LOOK | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.dup(root)
+    try:
+        for folder in folders:
+            there = os.open(folder, step, dir_fd=here)
+            os.close(here)
+            here = there
+        return os.open(name, flags, mode, dir_fd=here)
+    finally:
+        os.close(here)

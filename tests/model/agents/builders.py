@@ -1,0 +1,78 @@
+"""What tests of agents are made of: steps, trajectories, and desks on small trees."""
+
+import json
+from contextlib import contextmanager
+
+from model.agents import desks
+from model.agents.trajectory import Attempt, Limits, Step, Stop, Trajectory
+from model.domain import EngineInfo, Issue, Tokens
+from model.engines.scripted import Line
+from model.protocols import Message, Tool, ToolCall
+
+ISSUE = Issue("Halving is off", "`half` of 3 should be 1.5, and is 1.")
+
+
+def make_step(**values):
+    call = ToolCall("a", "search_tool", '{"entity": "half"}')
+    return Step(
+        **{
+            "reply": Message("assistant", "Let's see.", (call,)),
+            "answers": (Message("tool", "def half(n): ...", tool_call_id="a"),),
+            "tokens": Tokens(100, 64, 7),
+            "seconds": 1.25,
+            "token_ids": (5, 6, 7),
+        }
+        | values
+    )
+
+
+def make_trajectory(**values):
+    return Trajectory(
+        **{
+            "agent": "mini-se",
+            "engine": EngineInfo("scripted", "script", "0" * 12),
+            "issue": ISSUE,
+            "seed": 7,
+            "limits": Limits(),
+            "tools": (Tool("look", "Shows code.", {"type": "object", "properties": {}}),),
+            "opening": (Message("system", "Mend."), Message("user", "Halving is off")),
+            "opening_tokens": 9,
+            "steps": (make_step(),),
+            "stop": Stop.ROUNDS,
+        }
+        | values
+    )
+
+
+def make_attempt(**values):
+    return Attempt(make_trajectory(**values), 2.5)
+
+
+def calling(name, **arguments):
+    """A scripted reply that calls a tool."""
+    return Line(calls=((name, json.dumps(arguments)),))
+
+
+CODE = (
+    "def half(n):\n    return n // 2\n\n\nclass Pie:\n    def cut(self):\n        return half(1)\n"
+)
+TREE = {"pie/maths.py": CODE, "README.md": "# Pie\n"}
+LONG = {"pie/maths.py": "def half(n):\n" + "    n = int(n)\n" * 400 + "    return n // 2\n"}
+
+LOOK = calling("search_tool", construct="function", entity="half")
+MEND = calling("edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+SUBMIT = calling("patch_submission")
+
+
+@contextmanager
+def desk_on(root, files):
+    """A desk on a tree of these files, by path."""
+    written(root, files)
+    with desks.opened(root, root.parent / f"{root.name}.sqlite") as desk, desk() as own:
+        yield own
+
+
+def written(root, files):
+    for path, text in files.items():
+        root.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
+        root.joinpath(path).write_bytes(text.encode())

@@ -1,0 +1,43 @@
+"""A replay tells the truth about the tree it is on. That it is exact, each test of `test_mini_se` checks."""
+
+import pytest
+
+from model.agents.replay import Recorded, RecordedSamples, replayed
+from model.agents.trajectory import Stop
+from model.errors import UnknownAgent
+from tests.model.agents import agentless
+from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, desk_on, make_trajectory
+
+
+def test_a_replay_on_another_tree_differs(attempt, tmp_path):
+    done, _ = attempt(LOOK, MEND, SUBMIT)
+    with desk_on(tmp_path / "other", {"pie/maths.py": CODE.replace("half", "halve")}) as desk:
+        again = replayed(done.trajectory, desk)
+    assert again != done.trajectory
+    assert again.stop is Stop.SUBMITTED
+
+
+def test_a_replay_that_goes_on_for_longer_ends(attempt, tmp_path):
+    done, _ = attempt(MEND, SUBMIT)
+    with desk_on(tmp_path / "other", {"README.md": "# Pie\n"}) as desk:
+        again = replayed(done.trajectory, desk)
+    assert again.stop is Stop.ENGINE
+    assert "more than was recorded" in again.failure
+
+
+def test_only_what_our_agents_recorded_is_replayed(tmp_path):
+    with desk_on(tmp_path / "tree", TREE) as desk, pytest.raises(UnknownAgent, match="'other'"):
+        replayed(make_trajectory(agent="other"), desk)
+
+
+def test_a_recorded_engine_can_be_closed():
+    Recorded(make_trajectory()).close()
+
+
+def test_a_pipeline_on_another_tree_is_another_record(pipeline, tmp_path):
+    done, _ = pipeline(agentless.MATHS, agentless.MEND, agentless.MEND, agentless.MEND)
+    with desk_on(tmp_path / "other", agentless.TREE | {"pie/more.py": "x = 1\n"}) as desk:
+        again = replayed(done.trajectory, desk)
+    assert again.patch == done.patch
+    assert again.steps[0].prompt != done.trajectory.steps[0].prompt
+    RecordedSamples(done.trajectory, ()).close()

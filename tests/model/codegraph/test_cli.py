@@ -1,0 +1,45 @@
+"""`r4p index`: what it prints, and when it refuses."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import main
+from tests.model.codegraph.builders import written
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return lambda *arguments: CliRunner().invoke(main, ["index", *map(str, arguments)])
+
+
+def test_json_says_what_was_read_and_what_was_left_out(run, tmp_path):
+    tree = written(
+        tmp_path / "tree", {"a.py": "def f(): pass\n", "b.py": "def g(:\n", "c.py": "\0"}
+    )
+    (tree / "l.py").symlink_to("a.py")
+    first, second = (json.loads(run(tree, "--json").stdout) for _ in range(2))
+    assert first["schema"] == "r4p.index/1"
+    assert (first["files"], first["parsed"], first["bytes"]) == (3, 3, 22)
+    assert (second["parsed"], second["reused"], second["entities"]) == (0, 3, first["entities"])
+    assert [one["path"] for one in first["skipped"]] == ["l.py", "c.py"]
+    assert first["broken"] == ["b.py"]
+    assert first["seconds"] > 0
+
+
+def test_people_are_told_the_same_in_words(run, tmp_path):
+    files = {f"{n}.py": "\0" for n in range(30)} | {"b.py": "class A:\n  def f(self): pass\n"}
+    result = run(written(tmp_path / "tree", files), "--database", tmp_path / "own.sqlite")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("2 entities in 31 files (29 bytes): 2 read, 29 known, ")
+    assert "left out: 10.py: holds NUL bytes" in result.stdout
+    assert "and 10 more; --json lists all" in result.stdout
+    assert (tmp_path / "own.sqlite").exists()
+    assert not (tmp_path / "home").exists()
+
+
+def test_what_can_not_be_indexed_is_refused(run, tmp_path):
+    assert run(tmp_path / "missing").exit_code == 2
+    assert run(tmp_path, "--database", tmp_path).exit_code == 2

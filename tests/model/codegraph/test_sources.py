@@ -1,0 +1,163 @@
+"""Trees: directories as they are, commits as git has them, and what is strange in either."""
+
+import os
+
+import pytest
+
+from model.codegraph import sources
+from model.codegraph.entities import Skipped
+from model.codegraph.readers import Refused
+from model.codegraph.reading import FILE_BYTES
+from model.codegraph.sources import NoTree, blob_hash, committed, plain, survey, tree_of
+from tests.model.codegraph.builders import committed as commit
+from tests.model.codegraph.builders import git, written
+
+FILES = {"a.py": "x = 1\n", "sub/b.py": "y = 2\n", "sub/notes.txt": "text\n"}
+
+
+def test_a_directory_and_its_commit_are_the_same_tree(tmp_path):
+    written(tmp_path, FILES)
+    before = survey(tmp_path)
+    commit(tmp_path)
+    after = survey(tmp_path)
+    assert {
+        path for path, blob in after.blobs.items() if before.blobs[path] not in {blob, ""}
+    } == set()
+    assert before.blobs["sub/notes.txt"] == ""
+    assert [after.read(path) for path in FILES] == [text.encode() for text in FILES.values()]
+    assert blob_hash(b"x = 1\n") == git(tmp_path, "rev-parse", "HEAD:a.py")
+
+
+def test_of_a_repository_the_commit_counts_not_the_work_tree(tmp_path):
+    commit(written(tmp_path, FILES))
+    (tmp_path / "a.py").write_text("changed = 1\n")
+    blobs, read = tree_of(tmp_path)
+    assert read("a.py") == b"x = 1\n"
+    commit(tmp_path)
+    assert survey(tmp_path).read("a.py") == b"changed = 1\n"
+    assert committed(tmp_path, "HEAD~1").blobs == blobs
+
+
+def test_a_bare_repository_is_a_tree_too(tmp_path):
+    commit(written(tmp_path / "full", FILES))
+    git(tmp_path, "clone", "-q", "--bare", tmp_path / "full", tmp_path / "bare")
+    tree = survey(tmp_path / "bare")
+    assert tree.read("sub/b.py") == b"y = 2\n"
+
+
+def test_nothing_strange_is_followed_or_opened(tmp_path):
+    written(tmp_path, {"a.py": "x = 1\n", "sub/b.py": ""})
+    (tmp_path / "loop").symlink_to(".")
+    (tmp_path / "sub/up.py").symlink_to("../a.py")
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    (tmp_path / "secret.py").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "pipe.py")
+    tree = plain(tmp_path)
+    assert set(tree.blobs) == {"a.py", "sub/b.py"}
+    link = "a symbolic link, not followed"
+    assert set(tree.skipped) == {
+        Skipped("loop", link),
+        Skipped("sub/up.py", link),
+        Skipped("gone.py", link),
+        Skipped("secret.py", link),
+        Skipped("pipe.py", "no regular file"),
+    }
+
+
+def test_a_file_that_becomes_a_link_or_a_pipe_is_not_read(tmp_path):
+    written(tmp_path, {"a.py": "x = 1\n", "b.py": "y = 1\n"})
+    tree = plain(tmp_path)
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "a.py").symlink_to("/etc/passwd")
+    (tmp_path / "b.py").unlink()
+    os.mkfifo(tmp_path / "b.py")
+    with pytest.raises(OSError, match="symbolic links"):
+        tree.read("a.py")
+    with pytest.raises(Refused, match="no regular file"):
+        tree.read("b.py")
+
+
+def test_strange_entries_of_a_commit_are_said(tmp_path):
+    commit(written(tmp_path / "inner", FILES))
+    outer = written(tmp_path / "outer", {"a.py": "x = 1\n"})
+    (outer / "link.py").symlink_to("a.py")
+    (outer / os.fsdecode(b"caf\xe9.py")).write_text("x = 1\n")
+    git(outer, "init", "-q")
+    git(
+        outer,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        tmp_path / "inner",
+        "sub",
+    )
+    commit(outer)
+    tree = survey(outer)
+    assert set(tree.blobs) == {"a.py", ".gitmodules"}
+    assert set(tree.skipped) == {
+        Skipped("link.py", "a symbolic link, not followed"),
+        Skipped("sub", "a submodule"),
+        Skipped("caf\\xe9.py", "its name is not UTF-8"),
+    }
+    (outer / ".git").rename(tmp_path / "elsewhere")
+    assert Skipped("caf\\xe9.py", "its name is not UTF-8") in survey(outer).skipped
+
+
+def test_a_huge_file_is_not_taken_into_memory_and_the_next_is_still_read(tmp_path):
+    size = 40 * 1024 * 1024
+    written(tmp_path, {"a.py": "x = 1\n", "huge.py": b"#" * size})
+    reason = f"{size:,} bytes, more than {FILE_BYTES:,}"
+    assert plain(tmp_path).skipped == (Skipped("huge.py", reason),)
+    commit(tmp_path)
+    tree = survey(tmp_path)
+    with pytest.raises(Refused, match=reason):
+        tree.read("huge.py")
+    assert tree.read("a.py") == b"x = 1\n"
+
+
+def test_more_files_than_the_limit_are_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_FILES", 2)
+    tree = plain(written(tmp_path, FILES))
+    assert len(tree.blobs) == 2
+    assert [one.reason for one in tree.skipped] == ["more than 2 files: the rest is left out"]
+
+
+def test_an_object_that_is_missing_is_refused_not_fetched(tmp_path):
+    commit(written(tmp_path, FILES))
+    tree = survey(tmp_path)
+    blob = tree.blobs["a.py"]
+    (tmp_path / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(Refused, match=f"git has no content for {blob}: {blob} missing"):
+        tree.read("a.py")
+    assert tree.read("sub/b.py") == b"y = 2\n"
+
+
+def test_a_repositorys_configuration_runs_nothing(tmp_path):
+    commit(written(tmp_path, FILES))
+    witness = tmp_path / "witness"
+    script = written(tmp_path, {"evil.sh": f"#!/bin/sh\ntouch {witness}\n"}) / "evil.sh"
+    script.chmod(0o755)
+    for key in (
+        "core.fsmonitor",
+        "core.pager",
+        "core.sshCommand",
+        "core.gitProxy",
+        "diff.external",
+    ):
+        git(tmp_path, "config", key, str(script))
+    git(tmp_path, "config", "alias.ls-tree", f"!{script}")
+    tree = survey(tmp_path)
+    assert tree.read("a.py") == b"x = 1\n"
+    assert not witness.exists()
+
+
+def test_what_is_no_tree_is_named(tmp_path):
+    with pytest.raises(NoTree, match="missing is no directory: name one with source files"):
+        survey(tmp_path / "missing")
+    git(tmp_path, "init", "-q")
+    with pytest.raises(NoTree, match="git can't list HEAD of"):
+        survey(tmp_path)
+    with pytest.raises(NoTree, match="git can't list --output=x of"):
+        committed(tmp_path, "--output=x")

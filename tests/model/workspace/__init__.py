@@ -1,0 +1,1 @@
+"""Tests of a tree that an agent works on."""

@@ -1,0 +1,317 @@
+"""Every way out of a tree that we know of, tried by every verb: nothing outside is read, written or made."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from model.errors import NoSuchFile, PathRefused, WorkspaceError
+from model.workspace import Workspace, beneath
+from tests.model.workspace.conftest import SECRET
+
+OUT_BY_NAME = [
+    "..",
+    "../outside/secret",
+    "package/../../outside/secret",
+    "package/..",
+    "package/./module.py",
+    "./../outside/secret",
+    "././package/module.py",
+    "",
+    ".",
+    "./",
+    "package//module.py",
+    "package/",
+    "/",
+    "/etc/passwd",
+    "//etc/passwd",
+    "/proc/self/environ",
+    "C:/Windows/win.ini",
+    "c:secret",
+    "..\\outside\\secret",
+    "package\\module.py",
+    "\\\\server\\share",
+    ".. /outside/secret",
+    "../ ../outside/secret",
+    ".../secret",
+    ". ./secret",
+    " /secret",
+]
+GIT_BY_NAME = [
+    ".git",
+    ".git/config",
+    ".git/hooks/pre-commit",
+    "sub/.git/config",
+    ".GIT/config",
+    ".Git/config",
+    ".gIt/hooks/post-checkout",
+    ".git./config",
+    ".git /config",
+    ".git. . /config",
+    " .git/config",
+    ".git:x/config",
+    ".git::$INDEX_ALLOCATION/config",
+    ".git./::$INDEX_ALLOCATION/config",
+    "GIT~1/config",
+    "git~1",
+    "sub/Git~2/config",
+    "git~1./config",
+    ".g\u200cit/config",
+    ".git\u200d/config",
+    "\ufeff.git/config",
+    ".gi\u2060t/config",
+    ".\u206agit/config",
+    ".git\u034f/config",
+    "\uff0egit/config",
+    ".\uff47\uff49\uff54/config",
+    ".\U0001d420\U0001d422\U0001d42d/config",
+    ".\u24b6\u24bet/../.git/config",
+    ".g\u0131t/config",
+    ".G\u0130T/config",
+]
+NO_TEXT = [
+    "package/module.py\0.txt",
+    "\0",
+    "secret\n",
+    "a\rb",
+    "a\tb",
+    "a\x1b[2Jb",
+    "a\x7fb",
+    "a\x85b",
+    "a\u2028b",
+    "a\u202eyp.b",
+    "a\U000e0041b",
+    "a\ud800b",
+    "a\udcffb",
+    "x" * 256,
+    "ü" * 128,
+    "d/" * 600 + "x",
+]
+BY_LINK = [
+    "to_file",
+    "to_file_relative",
+    "to_folder",
+    "to_folder/secret",
+    "to_folder_relative/secret",
+    "to_folder/new",
+    "to_above/outside/secret",
+    "to_above/outside/new",
+    "to_root/etc/passwd",
+    "to_nothing",
+    "to_inside",
+    "to_folder_inside/module.py",
+    "to_folder_inside/new.py",
+    "to_git/config",
+    "to_itself",
+    "to_itself/x",
+    "to_environment",
+    "to_handle",
+    "to_process_root/etc/passwd",
+    "package/up/secret",
+    "package/chain/secret",
+    "package/chain/folder/new",
+]
+NOT_PLAIN = ["package", "pipe", "socket", "package/module.py/x", "pipe/x"]
+REFUSED = [*OUT_BY_NAME, *GIT_BY_NAME, *NO_TEXT, *BY_LINK, *NOT_PLAIN]
+
+VERBS = {
+    "read": lambda workspace, path: workspace.read(path),
+    "original": lambda workspace, path: workspace.original(path),
+    "write": lambda workspace, path: workspace.write(path, b"theirs"),
+    "remove": lambda workspace, path: workspace.remove(path),
+}
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=ascii)
+def test_no_verb_takes_a_path_that_leads_out(workspace, trapped, path):
+    before = trapped.world()
+    for verb in VERBS.values():
+        with pytest.raises(PathRefused) as raised:
+            verb(workspace, path)
+        assert SECRET not in str(raised.value)
+        assert str(raised.value).isprintable()
+    assert workspace.changed() == ()
+    assert workspace.diff() == ""
+    assert trapped.world() == before
+
+
+def test_there_are_as_many_probes_as_we_say():
+    assert len(set(REFUSED)) == len(REFUSED) >= 60
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "%2e%2e/outside/secret",
+        "~/secret",
+        "$HOME/secret",
+        "..a/secret",
+        ".gitignore",
+        ".github/workflows/x.yml",
+        ".gitx/config",
+        "git/config",
+        "ab:c",
+        "digit~1",
+        "*",
+        "-rf",
+    ],
+)
+def test_what_only_looks_like_a_way_out_is_a_name_inside(workspace, trapped, path):
+    before = trapped.world()
+    with pytest.raises(NoSuchFile):
+        workspace.read(path)
+    workspace.write(path, b"new\n")
+    assert workspace.changed() == (path,)
+    assert workspace.read(path) == b"new\n"
+    assert trapped.world() == before
+
+
+def test_a_listing_names_plain_files_only(workspace):
+    assert workspace.paths() == ("package/module.py",)
+
+
+def test_a_device_is_neither_opened_nor_listed(workspace, trapped):
+    try:
+        os.mknod(trapped.root / "device", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    for verb in VERBS.values():
+        with pytest.raises(PathRefused, match="a device"):
+            verb(workspace, "device")
+    assert "device" not in workspace.paths()
+
+
+def test_a_file_that_may_not_be_read_is_refused(workspace, trapped):
+    (trapped.root / "closed").write_text(SECRET)
+    (trapped.root / "closed").chmod(0)
+    if os.access(trapped.root / "closed", os.R_OK):
+        pytest.skip("root reads everything")
+    with pytest.raises(PathRefused, match="may not be read"):
+        workspace.read("closed")
+
+
+def test_nothing_is_written_through_a_hard_link(workspace, trapped):
+    os.link(trapped.outside / "secret", trapped.root / "hard")
+    before = trapped.world()
+    workspace.write("hard", b"theirs\n")
+    assert "+theirs" in workspace.diff()
+    assert trapped.world() == before
+
+
+def test_a_folder_that_becomes_a_link_later_is_not_followed(workspace, trapped):
+    assert workspace.read("package/module.py")
+    (trapped.root / "package").rename(trapped.root / "was")
+    (trapped.root / "package").symlink_to(trapped.outside)
+    with pytest.raises(PathRefused):
+        workspace.read("package/secret")
+
+
+def test_the_tree_stays_the_one_that_was_opened(workspace, trapped):
+    trapped.root.rename(trapped.root.with_name("moved"))
+    trapped.root.symlink_to(trapped.outside)
+    assert workspace.read("package/module.py") == b"one = 1\n"
+    with pytest.raises(NoSuchFile):
+        workspace.read("secret")
+
+
+PARTS = st.sampled_from(
+    [
+        "..",
+        ".",
+        "package",
+        "module.py",
+        "to_folder",
+        "to_above",
+        "to_root",
+        "up",
+        "outside",
+        "secret",
+        "new",
+        "proc",
+        "self",
+        "environ",
+        ".git",
+        ".GIT",
+        "config",
+        "\x00",
+        "//",
+    ]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(st.lists(PARTS, min_size=1, max_size=6).map("/".join))
+def test_no_mixture_of_parts_leads_out(workspace, trapped, path):
+    with suppress(WorkspaceError):
+        assert workspace.read(path) == b"one = 1\n"
+    with Workspace.open(trapped.root) as fresh, suppress(WorkspaceError):
+        fresh.write(path, b"x")
+        (changed,) = fresh.changed()
+        assert (trapped.root / changed).resolve().is_relative_to(trapped.root)
+        assert ".git" not in changed.lower().split("/")
+
+
+@pytest.mark.parametrize("path", ["..", "../outside/secret", "package/../..", "/etc", "", "a//b"])
+def test_the_second_wall_stands_by_itself(trapped, way, path):
+    """Were a name let through by mistake, opening it would still not leave the tree."""
+    root = os.open(trapped.root, beneath.FOLDER)
+    try:
+        with pytest.raises(OSError, match=r".") as raised, beneath.opened(root, path, os.O_RDONLY):
+            pass
+    finally:
+        os.close(root)
+    assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY])
+@pytest.mark.parametrize("path", [one for one in BY_LINK if one != "to_itself/x"])
+def test_no_link_is_opened_for_reading_or_writing(trapped, way, path, flags):
+    before = trapped.world()
+    root = os.open(trapped.root, beneath.FOLDER)
+    try:
+        with pytest.raises(OSError, match=r"."), beneath.opened(root, path, flags, 0o600):
+            pass
+    finally:
+        os.close(root)
+    assert trapped.world() == before
+
+
+def test_both_ways_open_the_same_files(trapped, way):
+    root = os.open(trapped.root, beneath.FOLDER)
+    try:
+        assert beneath.read(root, "package/module.py", 100) == (b"one = 1\n", False)
+        with beneath.opened(root, "package/made", os.O_WRONLY | os.O_CREAT, 0o640) as handle:
+            os.write(handle, b"x")
+    finally:
+        os.close(root)
+    assert (trapped.root / "package" / "made").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("lacking", ["another system", "a call that this kernel does not know"])
+def test_without_the_kernels_call_it_goes_step_by_step(trapped, monkeypatch, lacking):
+    if lacking == "another system":
+        monkeypatch.setattr("sys.platform", "darwin")
+    else:
+        monkeypatch.setattr(beneath, "_OPENAT2", 99_999)
+    beneath.kernel_can.cache_clear()
+    try:
+        assert not beneath.kernel_can()
+        with Workspace.open(trapped.root) as workspace:
+            assert workspace.read("package/module.py") == b"one = 1\n"
+    finally:
+        beneath.kernel_can.cache_clear()
+
+
+def test_no_handle_is_left_open(workspace, trapped):
+    handles = Path("/proc/self/fd")
+    before = len(list(handles.iterdir()))
+    for path in REFUSED:
+        with suppress(WorkspaceError):
+            workspace.read(path)
+    workspace.read("package/module.py")
+    workspace.paths()
+    assert len(list(handles.iterdir())) == before

@@ -1,0 +1,49 @@
+"""What is said of a refused path: its fault and how to write it."""
+
+import pytest
+
+from model.errors import PathRefused
+from model.workspace.paths import MOST_BYTES, checked, name_refusal, refusal, shown
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", "it is empty"),
+        ("/a", "it is absolute"),
+        ("c:a", "it is absolute"),
+        ("a\\b", "holds a backslash"),
+        ("ü/" * MOST_BYTES, "longer than 1024 bytes"),
+        ("a/../b", "holds `..`"),
+        ("a\nb", "can't be seen"),
+        ("a\ud800", "can't be seen"),
+        ("n" * 256, "longer than 255 bytes"),
+        (".Git/x", "git's own directory"),
+        ("git~1/x", "git's own directory"),
+    ],
+)
+def test_the_message_names_the_path_and_the_fault(path, said):
+    assert said in refusal(path)
+    with pytest.raises(PathRefused) as raised:
+        checked(path)
+    assert said in str(raised.value)
+    assert shown(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a", "a/b.py", "ünï/cödé.py", "日本/語.py", "a b", "a.", "-x", "...a", "n" * 255, "e\u0301"],
+)
+def test_a_plain_path_is_itself(path):
+    assert checked(path) == path
+    assert checked(f"./{path}") == path
+
+
+def test_a_name_with_a_space_of_its_own_is_no_control_character():
+    """U+00A0 can't be printed as such, and yet is text."""
+    assert name_refusal("a\u00a0b") is None
+
+
+def test_a_path_is_shown_short_and_on_one_line():
+    assert shown("a\nb") == "'a\\nb'"
+    assert shown("x" * 500) == f"'{'x' * 118}…"

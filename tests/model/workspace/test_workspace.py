@@ -1,0 +1,147 @@
+"""What an agent reads, changes and hands in: the tree on disk stays as it is, limits hold, errors say what to do."""
+
+import pytest
+
+from model.errors import NoSuchFile, PathRefused, TooBig, WorkspaceError
+from model.workspace import Limits, Workspace
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "module.py").write_bytes(b"one = 1\n")
+    (tmp_path / "run").write_bytes(b"#!/bin/sh\n")
+    (tmp_path / "run").chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def workspace(root):
+    with Workspace.open(root) as opened:
+        yield opened
+
+
+def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
+    workspace.write("package/module.py", b"one = 2\n")
+    workspace.write("package/new.py", b"two = 2\n")
+    workspace.remove("run")
+    assert workspace.read("package/module.py") == b"one = 2\n"
+    assert workspace.original("package/module.py") == b"one = 1\n"
+    assert workspace.paths() == ("package/module.py", "package/new.py")
+    assert workspace.changed() == ("package/module.py", "package/new.py", "run")
+    assert (root / "package" / "module.py").read_bytes() == b"one = 1\n"
+    assert sorted(p.name for p in root.rglob("*")) == ["module.py", "package", "run"]
+
+
+@pytest.mark.parametrize("verb", ["read", "original", "remove"])
+def test_what_is_not_there_is_said(workspace, verb):
+    with pytest.raises(NoSuchFile, match=r"no file 'package/none\.py' in the tree"):
+        getattr(workspace, verb)("package/none.py")
+
+
+def test_a_removed_file_is_gone_for_reading_and_can_be_made_again(workspace):
+    workspace.remove("run")
+    with pytest.raises(NoSuchFile):
+        workspace.read("run")
+    with pytest.raises(NoSuchFile):
+        workspace.remove("run")
+    assert workspace.original("run") == b"#!/bin/sh\n"
+    workspace.write("run", b"#!/bin/sh\n")
+    assert workspace.changed() == ()
+    assert workspace.diff() == ""
+
+
+def test_a_new_file_has_no_original(workspace):
+    workspace.write("new", b"x")
+    with pytest.raises(NoSuchFile):
+        workspace.original("new")
+    workspace.remove("new")
+    assert workspace.changed() == ()
+
+
+def test_a_leading_dot_and_slash_are_the_same_file(workspace):
+    workspace.write("./run", b"x")
+    assert workspace.changed() == ("run",)
+    assert workspace.read("run") == b"x"
+
+
+def test_what_was_there_first_stays_the_original_when_the_disk_changes(workspace, root):
+    workspace.write("run", b"mine\n")
+    (root / "run").write_bytes(b"theirs\n")
+    assert workspace.original("run") == b"#!/bin/sh\n"
+    assert "theirs" not in workspace.diff()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("new", "new/x"), ("new/x", "new"), ("new/x/y", "new/x")]
+)
+def test_a_name_is_a_file_or_a_folder(workspace, first, second):
+    workspace.write(first, b"x")
+    with pytest.raises(PathRefused, match="either a file or a folder"):
+        workspace.write(second, b"x")
+    workspace.remove(first)
+    workspace.write(second, b"x")
+
+
+def test_two_workspaces_on_one_tree_do_not_meet(workspace, root):
+    with Workspace.open(root) as other:
+        workspace.write("run", b"mine")
+        assert other.read("run") == b"#!/bin/sh\n"
+        assert other.changed() == ()
+
+
+def test_limits_hold_and_a_refused_change_leaves_nothing(root):
+    limits = Limits(file_bytes=20, changed_files=2, changed_bytes=30)
+    (root / "big").write_bytes(b"x" * 21)
+    with Workspace.open(root, limits) as workspace:
+        for verb in (workspace.read, workspace.original, workspace.remove):
+            with pytest.raises(TooBig, match="'big' has more than 20 bytes"):
+                verb("big")
+        with pytest.raises(TooBig, match="would have 21 bytes"):
+            workspace.write("run", b"x" * 21)
+        workspace.write("a", b"x" * 20)
+        with pytest.raises(TooBig, match="together would have 31 bytes"):
+            workspace.write("b", b"x" * 11)
+        workspace.write("b", b"x" * 10)
+        with pytest.raises(TooBig, match="2 files were already"):
+            workspace.write("c", b"")
+        assert workspace.changed() == ("a", "b")
+        workspace.remove("a")
+        workspace.write("c", b"")
+
+
+def test_a_listing_ends_at_its_limit(root):
+    for number in range(20):
+        (root / f"f{number}").touch()
+    with Workspace.open(root, Limits(files=5)) as workspace:
+        assert len(workspace.paths()) == 5
+
+
+def test_what_lies_deeper_than_a_path_may_be_long_is_not_listed(root):
+    deep = root.joinpath(*["d" * 100] * 20)
+    deep.mkdir(parents=True)
+    (deep / "file").touch()
+    (deep.parents[10] / "file").touch()
+    with Workspace.open(root) as workspace:
+        assert [path.count("/") for path in workspace.paths()] == [9, 1, 0]
+
+
+def test_a_folder_that_may_not_be_read_is_left_out(root):
+    (root / "gone").mkdir()
+    with Workspace.open(root) as workspace:
+        entries = workspace._entries("nowhere")
+    assert entries == []
+
+
+@pytest.mark.parametrize("name", ["nowhere", "run"])
+def test_what_is_no_directory_is_no_tree(root, name):
+    with pytest.raises(WorkspaceError, match=f"no tree at .*{name}.*name a directory"):
+        Workspace.open(root / name)
+
+
+def test_closing_twice_does_no_harm_and_a_closed_one_reads_nothing(root):
+    workspace = Workspace.open(root)
+    workspace.close()
+    workspace.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        workspace.read("run")
