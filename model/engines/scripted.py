@@ -123,6 +123,8 @@ def _why(error: Exception) -> str:
             return f"no JSON: {error.msg.lower()} at column {error.colno}"
         case OSError():
             return error.strerror or str(error)
+        case KeyError():
+            return f"a call lacks {error}"
         case _:
             return str(error)
 

@@ -137,5 +137,5 @@ def test_a_script_calls_tools(tmp_path):
 def test_a_scripted_call_without_a_name_is_a_bad_line(tmp_path):
     path = tmp_path / "script.jsonl"
     path.write_text('{"calls": [{"arguments": {}}]}')
-    with pytest.raises(EngineDown, match="line 1: 'name'"):
+    with pytest.raises(EngineDown, match="line 1 is no answer \\(a call lacks 'name'\\)"):
         load(path)
