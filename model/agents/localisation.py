@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from pathlib import PurePosixPath
 
+from model.agents import thoughts
 from model.prompts.untrusted import as_written, safe_patch
 
 _LINE_FILES = 40
@@ -20,7 +21,6 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|testing|specs?|fixtures?|examples?|docs?)(?:[/_.-]|$)")
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 _BULLET = re.compile(r"^(?:[-*+]|\d{1,2}[.)])\s+")
-_THOUGHT_ENDS = "</think>"
 _UNLISTED = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]")
 """In a path: a line of the outline parts its files by spaces."""
 _SOURCES = frozenset(
@@ -101,7 +101,7 @@ def read_paths(reply: str, known: Collection[str], most: int) -> Located:
 
     A line may have a bullet and backticks. Nothing else is mended: a path that is not in the tree is dropped.
     """
-    answer = reply.rpartition(_THOUGHT_ENDS)[2]
+    answer = thoughts.answer(reply) or ""
     blocks = _FENCED.findall(answer)
     named = [_bare(line) for line in (blocks[-1] if blocks else answer).splitlines()]
     paths = dict.fromkeys(one for one in named if one in known)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, pairwise
 
+from model.agents import thoughts
 from model.errors import MalformedEdit
 from model.prompts.untrusted import as_written, safe_patch
 
@@ -28,7 +29,6 @@ _SEARCH = "<<<<<<< SEARCH"
 _DIVIDER = "======="
 _REPLACE = ">>>>>>> REPLACE"
 _MARKERS = frozenset({_SEARCH, _DIVIDER, _REPLACE})
-_THOUGHT_OPENS, _THOUGHT_ENDS = "<think>", "</think>"
 _LIKE_MARKER = re.compile(rf"^(?=(?:{_SEARCH}|{_DIVIDER}|{_REPLACE})$).|\r", re.MULTILINE)
 
 
@@ -143,14 +143,12 @@ def apply(edits: Sequence[Edit], files: Mapping[str, str]) -> dict[str, str]:
 
 def _answer(reply: str) -> str:
     """What follows the thought, where there is one. Raises MalformedEdit when it never ends."""
-    _, ended, answer = reply.partition(_THOUGHT_ENDS)
-    if ended:
-        return answer
-    if reply.lstrip().startswith(_THOUGHT_OPENS):
+    answer = thoughts.answer(reply)
+    if answer is None:
         raise MalformedEdit(
             Malformed.UNFINISHED, "the reply ends within its thought; allow it more tokens"
         )
-    return reply
+    return answer
 
 
 def _until(marker: str, lines: Iterable[str], path: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from model.agents import thoughts
 from model.protocols import Message, Request, Tool, ToolCall
 
 _OPENING = re.compile(
@@ -22,7 +23,6 @@ _OPENING = re.compile(
 )
 _CLOSING = re.compile(r"^[ \t]*```|</tool_call>", re.MULTILINE)
 _NAME = re.compile(r'"name"\s*:\s*"([^"\n]*)"')
-_THOUGHT = "</think>"
 _NAMES = ("name", "tool")
 _ARGUMENTS = ("arguments", "parameters")
 _READ = json.JSONDecoder(strict=False)
@@ -52,7 +52,7 @@ def in_words(request: Request) -> Request:
 
 def calls_in(text: str, first: int = 0) -> tuple[ToolCall, ...]:
     """The calls that a reply holds, in their order; their ids count on from `first`. Thoughts are not read."""
-    said = text.rpartition(_THOUGHT)[2]
+    said = thoughts.answer(text) or ""
     return tuple(
         ToolCall(f"call-{first + at}", name, arguments)
         for at, (name, arguments) in enumerate(_blocks(said))

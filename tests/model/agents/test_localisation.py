@@ -94,7 +94,7 @@ KNOWN = {"shop/tax.py", "shop/cart.py", "setup.py"}
     [
         ("So:\n```\nshop/tax.py\nsetup.py\n```\n", ["shop/tax.py", "setup.py"], []),
         ("```python\nshop/cart.py\n```\nNo:\n```text\nshop/tax.py\n```", ["shop/tax.py"], []),
-        ("shop/cart.py\n<think>x</think>\nIt is this:\n- `shop/tax.py`\n", ["shop/tax.py"], []),
+        ("<think>shop/cart.py\n</think>\nIt is this:\n- `shop/tax.py`\n", ["shop/tax.py"], []),
         ("1. shop/tax.py\n2) ./setup.py\n* shop/tax.py", ["shop/tax.py", "setup.py"], []),
         ("```\ntax.py\nshop/taxes.py\n/shop/tax.py\nshop/\n```", [], ["tax.py", "shop/taxes.py", "/shop/tax.py", "shop/"]),
         ("```\nSHOP/TAX.PY\nshop/tax.py:12\nshop/tax.py\n```", ["shop/tax.py"], ["SHOP/TAX.PY", "shop/tax.py:12"]),
