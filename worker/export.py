@@ -265,7 +265,11 @@ def _require_few_files(git: Git, commit: CommitSha, limits: ExportLimits) -> Non
 
 
 def _is_abandoned(room: Path) -> bool:
-    lock = os.open(room, beneath.FOLDER | os.O_NOFOLLOW)
+    """Whether it is a folder that is there and that nobody holds."""
+    try:
+        lock = os.open(room, beneath.FOLDER | os.O_NOFOLLOW)
+    except OSError:
+        return False  # its user removed it just now, or it is none of ours
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -237,3 +238,26 @@ def test_who_exports_next_sweeps_first(exports):
     (exports.directory / "tree-left").mkdir()
     with exports.room():
         assert not (exports.directory / "tree-left").exists()
+
+
+def test_what_is_no_folder_of_ours_stops_no_sweep(exports):
+    exports.directory.mkdir()
+    (exports.directory / "tree-file").write_text("somebody's")
+    (exports.directory / "tree-link").symlink_to(exports.directory)
+    with exports.room() as mine:
+        assert {path.name for path in exports.directory.glob("tree-*")} == {
+            "tree-file",
+            "tree-link",
+            mine.name,
+        }
+
+
+def test_many_come_and_go_at_the_same_time(exports):
+    def visit(_number):
+        for _ in range(20):
+            with exports.room() as room:
+                assert room.is_dir()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(visit, range(8)))
+    assert [path.name for path in exports.directory.iterdir()] == ["lock"]
