@@ -89,6 +89,7 @@ class MiniSE:
         """One attempt; a failing engine is a stop. What `on_step` raises ends it without a record."""
         began = self._clock()
         talk = self._opened(issue, guidance)
+        desk = replace(desk, page_characters=_longest_answer(talk.limits) * 3 // 4)
         try:
             while True:
                 _require_leave(talk)
@@ -152,7 +153,7 @@ class MiniSE:
     ) -> Step:
         """The reply and what it is told, as it is kept."""
         results = [_HANDED_IN if isinstance(one, Submission) else one for _, one in done]
-        most = min(limits.answer_characters, limits.tokens)  # about a quarter of a small context
+        most = _longest_answer(limits)
         answers = tuple(
             Message("tool", _capped(result.text, most), tool_call_id=call.id)
             for (call, _), result in zip(done, results, strict=True)
@@ -201,6 +202,11 @@ def _require_more(done: list[tuple[ToolCall, Observation | Submission]]) -> None
     for _, result in done:
         if isinstance(result, Submission):
             raise _Ended(Stop.SUBMITTED, patch=result.diff)
+
+
+def _longest_answer(limits: Limits) -> int:
+    """In characters; of a small context about a quarter. Pages leave a quarter of it to what is around and escaped."""
+    return min(limits.answer_characters, limits.tokens)
 
 
 def _capped(text: str, most: int) -> str:

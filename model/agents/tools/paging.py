@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Final
 
-PAGE_CHARACTERS: Final = 10_000
-"""Of text on a page, its headings beside it: about a tenth of what an attempt may read in all."""
 _LINE_CHARACTERS: Final = 2_000
 """Longer lines are data or were written by a program."""
 
@@ -18,17 +17,21 @@ class Block:
     text: str
 
 
-def pages(blocks: Sequence[Block], size: int = PAGE_CHARACTERS) -> tuple[str, ...]:
-    """Every line of every block in order, cut into pages; at least one line stands on each."""
+def pages(blocks: Sequence[Block], size: int) -> tuple[str, ...]:
+    """Every line of every block in order, cut into pages of `size` characters; at least one line stands on each."""
     done: list[str] = []
     page: list[str] = []
     room = size
     for block in blocks:
-        page.append(block.heading)
-        for line in _lines(block.text):
-            if len(line) > room < size:
+        heading = block.heading
+        for first, line in zip(chain([True], repeat(False)), _lines(block.text), strict=False):
+            wanted = len(line) + 1 + (len(heading) + 1) * first
+            if page and wanted > room:
                 done.append("\n".join(page))
-                page, room = [f"{block.heading} (continued)"], size
+                page, room = [], size
+            if first or not page:
+                page.append(heading if first else f"{heading} (continued)")
+                room -= len(page[-1]) + 1
             page.append(line)
             room -= len(line) + 1
     return (*done, "\n".join(page))

@@ -51,7 +51,7 @@ def search(desk: Desk, construct: str, entity: str, page: int = 1) -> Observatio
     found = _named(desk, kind, entity)
     if not found:
         return Observation(_nothing(desk, kind, entity), ok=False)
-    shown = pages([_block(desk, one) for one in found])
+    shown = pages([_block(desk, one) for one in found], desk.page_characters)
     if not 1 <= page <= len(shown):
         return Observation(
             f"There is no page {page}: the answer has {_count(len(shown), ('page', 'pages'))}.",

@@ -167,13 +167,20 @@ def test_an_empty_patch_is_refused_and_the_work_goes_on(attempt):
     assert done.stop is Stop.SUBMITTED
 
 
-def test_a_huge_answer_is_cut_in_its_middle(attempt):
+def test_a_huge_answer_comes_in_pages_that_no_limit_cuts(attempt):
     huge = {"pie/maths.py": "def half(n):\n" + "    n = 'crust'\n" * 20_000 + "    return n // 2\n"}
-    limits = Limits(answer_characters=3_000)
-    done, _ = attempt(LOOK, MEND, SUBMIT, tree=huge, limits=limits)
-    assert max(map(len, told(done))) < 3_100
-    assert "characters left out" in told(done)[0]
+    done, _ = attempt(LOOK, MEND, SUBMIT, tree=huge, limits=Limits(answer_characters=3_000))
+    assert max(map(len, told(done))) <= 3_000
     assert done.stop is Stop.SUBMITTED
+    assert "(page 1 of " in told(done)[0]
+    assert "characters left out" not in told(done)[0]
+
+
+def test_an_answer_of_one_huge_line_is_cut_in_its_middle(attempt):
+    line = {"pie/maths.py": f"def half(n): return n // 2  # {'crust ' * 400}\n"}
+    done, _ = attempt(LOOK, SUBMIT, tree=line, limits=Limits(answer_characters=1_000))
+    assert max(map(len, told(done))) < 1_100
+    assert "characters left out" in told(done)[0]
 
 
 def test_what_a_tree_says_can_forge_no_turn(attempt):

@@ -25,16 +25,22 @@ def test_every_line_stands_on_a_page_in_order(texts, size):
 def test_a_page_is_no_longer_than_asked_or_has_one_line(texts, size):
     for page in pages([Block("##", text) for text in texts], size):
         lines = [line for line in page.split("\n") if not line.startswith("##")]
-        assert len("\n".join(lines)) <= size or len(lines) == 1
+        assert len(page) <= size or len(lines) == 1
+
+
+def test_headings_take_room_too():
+    shown = pages([Block(f"## {number:08}", "x") for number in range(100)], 130)
+    assert all(len(page) <= 130 for page in shown)
+    assert len(shown) == 12  # nine of each 14 characters
 
 
 def test_a_text_that_goes_on_is_named_again():
-    assert pages([Block("## a", "1\n2"), Block("## b", "3\n4")], 6) == (
+    assert pages([Block("## a", "1\n2"), Block("## b", "3\n4")], 17) == (
         "## a\n1\n2\n## b\n3",
         "## b (continued)\n4",
     )
 
 
 def test_a_line_that_no_person_wrote_is_cut():
-    (page,) = pages([Block("## a", "x" * 3_000)])
+    (page,) = pages([Block("## a", "x" * 3_000)], 9_000)
     assert page == f"## a\n{'x' * 2_000}… (1,000 more characters)"
