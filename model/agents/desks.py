@@ -27,7 +27,7 @@ def opened(root: Path, database: Path) -> Iterator[Callable[[], AbstractContextM
             except WorkspaceError as error:
                 raise Refused(str(error)) from error
 
-        snapshot, _ = index.snapshot(_as_it_is(survey(root).blobs, read), read)
+        snapshot, _ = index.snapshot(_as_it_is(survey(root, may_be_bare=False).blobs, read), read)
 
         @contextmanager
         def desk() -> Iterator[Desk]:

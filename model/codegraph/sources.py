@@ -56,12 +56,15 @@ def tree_of(directory: Path) -> tuple[dict[str, str], Read]:
     return tree.blobs, tree.read
 
 
-def survey(directory: Path) -> Tree:
-    """Of a git repository the tree of HEAD, of any other directory its files. Raises NoTree."""
+def survey(directory: Path, *, may_be_bare: bool = True) -> Tree:
+    """Of a git repository the tree of HEAD, of any other directory its files. Raises NoTree.
+
+    Anybody can commit files that look like a bare repository: whoever surveys a stranger's tree says that it is none.
+    """
     if not directory.is_dir():
         raise NoTree(f"{directory} is no directory: name one with source files")
     is_bare = (directory / "HEAD").is_file() and (directory / "objects").is_dir()
-    if is_bare or (directory / ".git").exists():
+    if (is_bare and may_be_bare) or (directory / ".git").exists():
         return committed(directory)
     return plain(directory)
 
@@ -220,7 +223,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _command(directory: Path) -> list[str]:
-    return [shutil.which("git") or "git", *_GIT, "-C", os.fspath(directory)]
+    """Named outright: from a broken repository git would go up to the next one above."""
+    inner = directory / ".git"
+    repository = inner if os.path.lexists(inner) else directory
+    return [shutil.which("git") or "git", *_GIT, f"--git-dir={repository.absolute()}"]
 
 
 def _is_text(name: str) -> bool:

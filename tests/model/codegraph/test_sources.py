@@ -45,6 +45,31 @@ def test_a_bare_repository_is_a_tree_too(tmp_path):
     assert tree.read("sub/b.py") == b"y = 2\n"
 
 
+def test_a_linked_work_tree_has_the_commit_of_its_own(tmp_path):
+    commit(written(tmp_path / "full", FILES))
+    git(tmp_path / "full", "worktree", "add", "-q", tmp_path / "linked")
+    assert survey(tmp_path / "linked").read("a.py") == b"x = 1\n"
+
+
+@pytest.mark.parametrize("fake", [".git/keep", "HEAD", ".git"])
+def test_a_broken_repository_is_never_taken_for_the_one_above_it(tmp_path, fake):
+    commit(written(tmp_path, {"secret.py": "def topsecret(): pass\n"}))
+    below = tmp_path / "below"
+    written(below, {fake: "nothing\n", "objects/keep": "", "own.py": "x = 1\n"})
+    with pytest.raises(NoTree, match="below"):
+        survey(below)
+
+
+def test_files_that_look_like_a_repository_are_files_in_a_strangers_tree(tmp_path):
+    decoy = written(tmp_path / "decoy", {"decoy.py": "x = 1\n"})
+    commit(decoy)
+    tree = tmp_path / "tree"
+    git(tmp_path, "clone", "-q", "--bare", decoy, tree)
+    written(tree, {"real.py": "y = 2\n"})
+    assert "real.py" not in survey(tree).blobs
+    assert "real.py" in survey(tree, may_be_bare=False).blobs
+
+
 def test_nothing_strange_is_followed_or_opened(tmp_path):
     written(tmp_path, {"a.py": "x = 1\n", "sub/b.py": ""})
     (tmp_path / "loop").symlink_to(".")
