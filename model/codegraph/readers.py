@@ -1,5 +1,6 @@
 """Reads many files at once in processes of their own, which a file may hang or bring down without harm."""
 
+import json
 import subprocess
 import sys
 import time
@@ -8,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from multiprocessing import Pipe
 from queue import SimpleQueue
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from model.codegraph.reader import READY
 from model.codegraph.reading import Reading, Row, read
@@ -21,6 +22,10 @@ _BATCH: Final = 16
 """Files that are sent at once."""
 _START_SECONDS: Final = 30.0
 _STARTS: Final = 3
+_ANSWER_BYTES: Final = 64 * 1024**2
+_ROW: Final[tuple[Any, ...]] = (str, str, str, int, int, int, int, str)
+_READING: Final[tuple[Any, ...]] = (bool, str | None, int, bool)
+"""What the fields of a Row, and those of a Reading behind its rows, may hold."""
 _BATCH_SECONDS: Final = 30.0
 _FILE_SECONDS: Final = 20.0
 _FEW: Final = 32
@@ -99,7 +104,7 @@ class _Process:
     def is_ready(self) -> bool:
         """Whether it has started."""
         with suppress(EOFError, OSError):
-            return self._ours.poll(_START_SECONDS) and self._ours.recv() == READY
+            return self._ours.poll(_START_SECONDS) and self._ours.recv_bytes(len(READY)) == READY
         return False
 
     def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[Reading]:
@@ -108,9 +113,16 @@ class _Process:
             self._ours.send(jobs)
             if not self._ours.poll(seconds):
                 raise _Lost(f"reading it took longer than {seconds:g} s")
-            return [Reading(list(map(Row._make, rows)), *more) for rows, more in self._ours.recv()]
+            answer = self._ours.recv_bytes(_ANSWER_BYTES)
         except (EOFError, OSError) as error:
             raise _Lost("the parser's process died on it") from error
+        try:
+            readings = [_reading(told) for told in json.loads(answer)]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise _Lost("the parser's process answered with what is no reading") from error
+        if len(readings) != len(jobs):
+            raise _Lost(f"the parser's process answered {len(readings)} of {len(jobs)} files")
+        return readings
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -119,6 +131,17 @@ class _Process:
             self._process.wait(0.2)
         self._process.kill()
         self._process.wait()
+
+
+def _reading(told: list[Any]) -> Reading:
+    """Raises ValueError or TypeError for anything else: who answers has read what strangers wrote."""
+    rows, *more = told
+    known = Reading([Row(*row) for row in rows], *more)
+    cells = [(kind, value) for row in known.rows for kind, value in zip(_ROW, row, strict=True)]
+    cells += zip(_READING, known[1:], strict=True)
+    if not all(isinstance(value, kind) for kind, value in cells):
+        raise TypeError("a field holds what it can't")
+    return known
 
 
 def _started() -> _Process:
