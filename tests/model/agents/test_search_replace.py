@@ -171,6 +171,7 @@ def test_applied_and_reversed_is_as_before(before, search, replace, after, end, 
     edit, back = Edit("a", search, replace), Edit("a", replace, search)
     try:
         done = apply(parse(render([edit])), files)
+        assume(end in done["a"] or end == "\n")  # a text of one line no longer tells how lines end
         undone = apply(parse(render([back])), files | done)
     except MalformedEdit as error:
         assume(error.kind in {"empty_search", "no_change", "not_found", "ambiguous"})
