@@ -219,10 +219,6 @@ def _keys(blobs: Mapping[str, str], account: _Account) -> Iterator[tuple[str, _K
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("begin immediate")
-    try:
+    with connection:  # commits, or takes back what was begun
+        connection.execute("begin immediate")
         yield connection
-    except BaseException:
-        connection.execute("rollback")
-        raise
-    connection.execute("commit")

@@ -133,16 +133,18 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     except MISUSED as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
-        held = (
-            f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
-        )
-        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{held}")
+        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_held(kept)}")
     if attack:
         from model.evaluation import attack_cli
 
         attack_cli.tell(cases, runs[0], kept, json_output=json_output)
     else:
         _tell(runs, kept, caution, json_output=json_output)
+
+
+def _held(kept: Path | None) -> str:
+    """Where to go on from, if anything was judged."""
+    return f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
 
 
 def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:

@@ -1,6 +1,7 @@
 """The real vLLM of the tests of models."""
 
 import json
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -40,3 +41,10 @@ def run(tmp_path, monkeypatch):
         return CliRunner().invoke(app, ["--issue", "issue.md", *given, *arguments])
 
     return invoke
+
+
+@pytest.fixture
+def dead_url():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"

@@ -1,6 +1,5 @@
 """The client of OpenAI-compatible servers, against a real one on loopback that behaves and misbehaves."""
 
-import socket
 import threading
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -8,13 +7,10 @@ from dataclasses import replace
 import pytest
 
 from model.engines.openai_compatible import (
-    DEFAULT_CONTEXT_TOKENS,
     Endpoint,
     OpenAICompatible,
-    connect,
-    probe,
 )
-from model.errors import BadEngine, EngineDown, EngineError
+from model.errors import EngineDown, EngineError
 from model.protocols import Completion, Message, Request, Token
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
@@ -32,13 +28,6 @@ def engine_at(url, **options):
 def ask(server, *requests, **options):
     with engine_at(server.url, **options) as engine:
         return engine.complete(requests or [REQUEST])
-
-
-@pytest.fixture
-def dead_url():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
 def test_a_completion_is_asked_for_and_read():
@@ -276,50 +265,3 @@ def test_tokens_are_estimated_high_where_the_server_cannot_and_it_is_asked_once(
 def test_tokens_are_estimated_while_the_server_is_away(dead_url):
     with engine_at(dead_url) as engine:
         assert engine.count_tokens("abcd") == 2
-
-
-def test_the_probe_takes_the_only_model_and_its_context():
-    with serving(models=[MODELS]) as server:
-        served = probe(server.url, None)
-        with closing(connect(server.url + "/", "r4p")) as engine:
-            assert (engine.name, engine.model, engine.context_tokens) == (
-                "openai_compatible",
-                "r4p",
-                4096,
-            )
-    assert (served.name, served.context_tokens) == ("r4p", 4096)
-
-
-def test_the_probe_assumes_a_context_where_none_is_told():
-    with serving(models=[Reply({"data": [{"id": "gpt"}]})]) as server:
-        assert probe(server.url, "gpt").context_tokens == DEFAULT_CONTEXT_TOKENS
-
-
-@pytest.mark.parametrize(
-    ("models", "model", "message"),
-    [
-        (MODELS, "other", "does not serve 'other'; it serves r4p"),
-        (Reply({"data": [{"id": "a"}, {"id": "b"}]}), None, r"2 models \(a, b\); name one"),
-        (Reply({"data": []}), None, r"0 models \(none\)"),
-        (Reply(b"<html>"), None, "no list of models"),
-        (Reply([]), None, "no list of models"),
-        (Reply({}, 404), None, r"HTTP 404.*ends in /v1"),
-        (Reply({}, 401), None, r"refuses the API key \(HTTP 401\): none was given.*--api-key-file"),
-    ],
-    ids=["unknown", "several", "none", "html", "a list", "404", "401"],
-)
-def test_the_probe_says_in_one_line_what_is_wrong(models, model, message):
-    with serving(models=[models]) as server, pytest.raises(EngineDown, match=message) as failure:
-        probe(server.url, model)
-    assert "\n" not in str(failure.value)
-
-
-def test_the_probe_names_a_dead_url(dead_url):
-    with pytest.raises(EngineDown, match=f"no engine answers at {dead_url}"):
-        probe(dead_url, None)
-
-
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://a:b/v1", ""])
-def test_the_probe_names_an_address_that_is_none(url):
-    with pytest.raises(BadEngine, match="is no http address"):
-        probe(url, None)

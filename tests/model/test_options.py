@@ -33,8 +33,10 @@ def test_what_a_verifier_does_not_follow_is_refused(option, verifier, why):
 @pytest.mark.parametrize("verifier", ["r4p", "hybrid", "hybrid:consensus+r4p", "r4p-two-rounds"])
 def test_what_one_of_its_parts_follows_is_not(verifier):
     options = ["--votes", "--stop-early", "--prompt", "--min-lines", "--engine-url", "--json"]
-    refuse_idle(options, verifier, "openai_compatible")
-    refuse_idle(["--min-lines"], "consensus", "local_transformers")
+    with pytest.raises(BadChoice, match=r"^--cache "):  # the first that is idle
+        refuse_idle([*options, "--cache"], verifier, "openai_compatible")
+    with pytest.raises(BadChoice, match=r"^--votes "):
+        refuse_idle(["--min-lines", "--votes"], "consensus", "local_transformers")
 
 
 @pytest.mark.parametrize(

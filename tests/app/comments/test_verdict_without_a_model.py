@@ -6,28 +6,7 @@ from app.comments import Finding, check_run, explain_reply, verdict_comment
 from model.domain import Coverage, Tokens, Verdict, VoteCount
 from tests.app.comments.views import NOT_JUDGED, judged, view
 
-
-def test_a_verdict_without_a_language_model_reads_like_this():
-    why = "No model read this patch. Of 1 rival, 1 touches one of its files."
-    tricky = {"findings": (Finding.BOX,)}
-    rows = (
-        judged(12, Verdict.CORRECT, VoteCount(), reason=why, probability=0.81, **tricky),
-        judged(15, Verdict.UNSURE, VoteCount(), reason=why, coverage=Coverage(2, 1)),
-    )
-    told = view(
-        *rows,
-        verifier="consensus",
-        has_model=False,
-        asked=0,
-        valid=0,
-        history=57,
-        tokens=Tokens(),
-        total_seconds=0.004,
-        issue_findings=(Finding.INVISIBLE,),
-    )
-    assert (
-        verdict_comment(told)
-        == """\
+WITHOUT_A_MODEL = """\
 <!-- r4p:group=17 -->
 ### R4P verdict (advisory): 1 of 2 pull requests judged correct
 
@@ -65,7 +44,27 @@ Less than a second.</sub>
 
 <!-- r4p.verdict/1 {"schema":"r4p.verdict/1","patches":[]} -->
 """
+
+
+def test_a_verdict_without_a_language_model_reads_like_this():
+    why = "No model read this patch. Of 1 rival, 1 touches one of its files."
+    tricky = {"findings": (Finding.BOX,)}
+    rows = (
+        judged(12, Verdict.CORRECT, VoteCount(), reason=why, probability=0.81, **tricky),
+        judged(15, Verdict.UNSURE, VoteCount(), reason=why, coverage=Coverage(2, 1)),
     )
+    told = view(
+        *rows,
+        verifier="consensus",
+        has_model=False,
+        asked=0,
+        valid=0,
+        history=57,
+        tokens=Tokens(),
+        total_seconds=0.004,
+        issue_findings=(Finding.INVISIBLE,),
+    )
+    assert verdict_comment(told) == WITHOUT_A_MODEL
 
 
 def test_where_nothing_was_judged_nobody_is_said_to_have_judged():

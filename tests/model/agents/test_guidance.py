@@ -43,7 +43,7 @@ def test_a_maintainers_words_become_feedback_plan_and_places():
 
 def test_a_checks_output_keeps_its_lists_and_loses_its_colours():
     output = (
-        '\x1b[31mFAILED\x1b[0m\n- one\n  File "/home/ci/work/shop/src/shop/cart.py", line 3, in f\n'
+        '\x1b[31mFAILED\x1b[0m\n- one\n  File "/srv/shop/src/shop/cart.py", line 3, in f\n'
         "D:\\a\\shop\\src\\shop\\tax.py:7: error\n"
         "/usr/lib/python3/setup.py:1 and src/shop/cart.pyc and unknown/cart.py"
     )

@@ -31,7 +31,9 @@ def test_only_what_our_agents_recorded_is_replayed(tmp_path):
 
 
 def test_a_recorded_engine_can_be_closed():
-    Recorded(make_trajectory()).close()
+    engine = Recorded(make_trajectory())
+    engine.close()
+    assert engine.model == make_trajectory().engine.model
 
 
 def test_a_pipeline_on_another_tree_is_another_record(pipeline, tmp_path):

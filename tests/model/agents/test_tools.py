@@ -214,7 +214,7 @@ MALFORMED = [
     ("edit_tool", '{"path": "a", "old_str": "\\ud800", "new_str": ""}', "holds half a character at 0"),
     ("patch_submission", '{"message": "done"}', "patch_submission takes no arguments; not known 'message'."),
     ("patch_submission", '"' + "x" * 500 + '"', "no JSON object"),
-    ("x" * 500, "{}", "There is no tool 'xxx"),
+    ("no_such_tool_" * 40, "{}", "There is no tool 'no_such_tool_"),
 ]  # fmt: skip
 
 

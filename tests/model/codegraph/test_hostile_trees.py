@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from model.codegraph import readers
 from model.codegraph.entities import Construct, Skipped
 from model.codegraph.index import open_index
 from tests.model.codegraph.builders import indexed, tree, written
+from tests.services import wait_for
 
 MANY = {f"{n}.py": f"def f{n}(): pass\n" for n in range(600)}
 SLOW = "(" * 400_000
@@ -40,14 +40,13 @@ def test_a_file_that_holds_the_parser_is_left_out_for_good(impatient, tmp_path):
 
 def test_a_parser_that_is_killed_loses_nothing(tmp_path):
     blobs, read, _ = tree(MANY | {f"big{n}.py": f"x = [{'1, ' * 40_000}]\n" for n in range(8)})
-    done = threading.Event()
+    done, killed = threading.Event(), []
 
     def kill_one():
-        while not done.is_set():
-            for child in list(children())[:1]:
-                os.kill(child, signal.SIGKILL)
-                return
-            time.sleep(0.005)
+        wait_for(lambda: done.is_set() or children(), 60)
+        for child in list(children())[:1]:
+            os.kill(child, signal.SIGKILL)
+            killed.append(child)
 
     killer = threading.Thread(target=kill_one)
     killer.start()
@@ -55,6 +54,7 @@ def test_a_parser_that_is_killed_loses_nothing(tmp_path):
         _, report = index.snapshot(blobs, read)
     done.set()
     killer.join()
+    assert len(killed) == 1
     assert (report.entities, report.skipped) == (600, ())
 
 

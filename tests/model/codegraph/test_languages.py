@@ -128,7 +128,7 @@ CASES = {
         mod shop {
             pub struct Shelf<T> { items: Vec<T> }
             impl<T> Shelf<T> {
-                pub fn new() -> Self { todo!() }
+                pub fn new() -> Self { Shelf { items: vec![] } }
             }
             impl Display for Shelf<u8> {
                 fn fmt(&self) -> Result { fn inner() {} Ok(()) }

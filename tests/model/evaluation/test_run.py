@@ -1,6 +1,6 @@
 """Groups judged at the same time are kept in order, and what came before a failure stays."""
 
-import time
+import threading
 from dataclasses import replace
 
 import pytest
@@ -16,10 +16,12 @@ KEY = judged_group("any", (1, True)).key
 
 
 class Uneven:
-    """The earlier a group, the longer it takes; from `dies` on the engine is dead."""
+    """The first three begin together, every second one ends after the next; from `dies` on the engine is dead."""
 
     def __init__(self, dies=99):
         self.dies, self.running, self.most = dies, 0, 0
+        self.done = [threading.Event() for _ in NAMES]
+        self.three = threading.Barrier(3)
 
     def key(self, group):
         return replace(KEY, group=group.id)
@@ -29,9 +31,13 @@ class Uneven:
         if at >= self.dies:
             raise EngineDown("the engine is gone")
         self.running += 1
+        if at < 3 and self.dies > len(NAMES):
+            self.three.wait(30)
         self.most = max(self.most, self.running)
-        time.sleep(0.02 * (len(NAMES) - at))
+        if at % 2 == 0 and at + 1 < self.dies:
+            self.done[at + 1].wait(30)
         self.running -= 1
+        self.done[at].set()
         return replace(judged_group(group.instance_id, (1, True)), key=self.key(group))
 
 
