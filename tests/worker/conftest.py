@@ -2,8 +2,10 @@
 
 import pytest
 
+from app.demo.standin.client import StandIn
 from app.github.endpoints import endpoints
 from tests.worker.git_server import GitServer, Upstream
+from tests.worker.scenery import Scenery
 from worker.checkout import Checkouts
 from worker.export import Exports
 from worker.hardened_git import Caps, Git
@@ -34,3 +36,24 @@ def git(upstream):
 @pytest.fixture
 def exports(tmp_path):
     return Exports(tmp_path / "exports")
+
+
+@pytest.fixture
+def standin(tmp_path):
+    """One each: GitHub limits how many tokens an App may ask for in a minute."""
+    with StandIn.start(tmp_path / "github") as running:
+        running.hold_webhooks()
+        yield running
+
+
+@pytest.fixture
+def app(standin):
+    return standin.register_app(webhook_url="http://127.0.0.1:9/hook")
+
+
+@pytest.fixture
+def scene(standin, app, database, tmp_path):
+    made = Scenery(standin, app, database, tmp_path / "checkouts")
+    yield made
+    made.github.close()
+    assert standin.violations() == []

@@ -7,9 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import groups, outcomes
-from app.db.tables import evaluations, outcome_events, repositories
-from app.demo.standin.client import StandIn
+from app.db.store import groups
+from app.db.tables import evaluations, repositories
 from app.identifiers import PullNumber
 from app.jobs import (
     OF_THE_APP,
@@ -25,14 +24,12 @@ from app.jobs import (
     TidyCheckouts,
 )
 from tests.worker.attempts import carry_out, waiting
-from tests.worker.rivals import World
-from tests.worker.scenery import CONFIG, HOST, RESULTS, Scenery, area, verifying
+from tests.worker.scenery import CONFIG, HOST, RESULTS, area, verifying
 from worker.collect import EvaluateIssueHandler
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
 from worker.forget import ForgetCheckoutHandler, TidyCheckoutsHandler
 from worker.locate import LocateIssuesHandler
-from worker.outcomes import MeasureSurvivalHandler, PollReactionsHandler, ResolvePermissionHandler
 from worker.reconcile import ReconcileHandler
 from worker.report import PublishVerdictHandler
 from worker.verbs import Verbs
@@ -42,27 +39,6 @@ pytestmark = pytest.mark.services
 
 NUMBERS = count(1)
 IN_TEST_RECORD = {"record_event", "purge_data"}
-
-
-@pytest.fixture
-def standin(tmp_path):
-    """One each: GitHub limits how many tokens an App may ask for in a minute."""
-    with StandIn.start(tmp_path / "github") as running:
-        running.hold_webhooks()
-        yield running
-
-
-@pytest.fixture
-def app(standin):
-    return standin.register_app(webhook_url="http://127.0.0.1:9/hook")
-
-
-@pytest.fixture
-def scene(standin, app, database, tmp_path):
-    made = Scenery(standin, app, database, tmp_path / "checkouts")
-    yield made
-    made.github.close()
-    assert standin.violations() == []
 
 
 def collecting(scene):
@@ -310,57 +286,6 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
     handler = TidyCheckoutsHandler(scene.checkouts)
     left = twice(handler, arrange, lambda _: scene.checkouts.fetched() == (scene.id,))
     assert left is True
-
-
-@pytest.fixture
-def judged(standin, app, database):
-    """Makes worlds whose verdict is public, on which people then act."""
-    return lambda: World(standin, database, f"judged-{next(NUMBERS)}", app)
-
-
-def told(database):
-    """What became of the rivals, without their numbers."""
-    with transaction(database) as connection:
-        rows = outcomes.rows_for_group(connection, 1)
-    return [(row.kind.value, row.permission, row.value) for row in rows]
-
-
-def test_a_permission_is_written_on_what_waits_for_it(twice, scene, judged):
-    def arrange(_database):
-        world = judged()
-        world.repo.close(world.first.number, by="maintainer")
-        world.record()
-        return ResolvePermission(world.installation, world.id, "maintainer")
-
-    left = twice(ResolvePermissionHandler(scene.github), arrange, told)
-    assert left == [("closed", "maintain", None)]
-
-
-def test_a_thumb_is_recorded_once(twice, scene, judged):
-    def arrange(_database):
-        world = judged()
-        world.repo.react(world.comment, "+1", "maintainer")
-        return PollReactions(world.installation, world.id, world.issue)
-
-    def observe(database):
-        with transaction(database) as connection:
-            kinds = list(connection.scalars(select(outcome_events.c.kind)))
-        jobs = waiting(database)
-        return kinds, [job.actor for job in jobs if isinstance(job, ResolvePermission)]
-
-    left = twice(PollReactionsHandler(scene.github), arrange, observe)
-    assert left == (["reaction"], ["maintainer"])
-
-
-def test_survival_is_measured_once(twice, scene, judged):
-    def arrange(_database):
-        world = judged()
-        world.repo.merge(world.first.number, by="maintainer")
-        world.record()
-        return MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
-
-    left = twice(MeasureSurvivalHandler(scene.github, scene.checkouts), arrange, told)
-    assert left == [("merged", None, None), ("survival", None, 1.0)]
 
 
 def test_every_kind_of_job_is_run_every_way():

@@ -1,0 +1,74 @@
+"""What follows a verdict, run twice and again after dying at each commit, leaves what one run leaves."""
+
+from itertools import count
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store import outcomes
+from app.db.tables import outcome_events
+from app.identifiers import PullNumber
+from app.jobs import (
+    MeasureSurvival,
+    PollReactions,
+    ResolvePermission,
+)
+from tests.worker.attempts import waiting
+from tests.worker.rivals import World
+from worker.outcomes import MeasureSurvivalHandler, PollReactionsHandler, ResolvePermissionHandler
+
+pytestmark = pytest.mark.services
+
+NUMBERS = count(1)
+
+
+@pytest.fixture
+def judged(standin, app, database):
+    """Makes worlds whose verdict is public, on which people then act."""
+    return lambda: World(standin, database, f"judged-{next(NUMBERS)}", app)
+
+
+def told(database):
+    """What became of the rivals, without their numbers."""
+    with transaction(database) as connection:
+        rows = outcomes.rows_for_group(connection, 1)
+    return [(row.kind.value, row.permission, row.value) for row in rows]
+
+
+def test_a_permission_is_written_on_what_waits_for_it(twice, scene, judged):
+    def arrange(_database):
+        world = judged()
+        world.repo.close(world.first.number, by="maintainer")
+        world.record()
+        return ResolvePermission(world.installation, world.id, "maintainer")
+
+    left = twice(ResolvePermissionHandler(scene.github), arrange, told)
+    assert left == [("closed", "maintain", None)]
+
+
+def test_a_thumb_is_recorded_once(twice, scene, judged):
+    def arrange(_database):
+        world = judged()
+        world.repo.react(world.comment, "+1", "maintainer")
+        return PollReactions(world.installation, world.id, world.issue)
+
+    def observe(database):
+        with transaction(database) as connection:
+            kinds = list(connection.scalars(select(outcome_events.c.kind)))
+        jobs = waiting(database)
+        return kinds, [job.actor for job in jobs if isinstance(job, ResolvePermission)]
+
+    left = twice(PollReactionsHandler(scene.github), arrange, observe)
+    assert left == (["reaction"], ["maintainer"])
+
+
+def test_survival_is_measured_once(twice, scene, judged):
+    def arrange(_database):
+        world = judged()
+        world.repo.merge(world.first.number, by="maintainer")
+        world.record()
+        return MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
+
+    left = twice(MeasureSurvivalHandler(scene.github, scene.checkouts), arrange, told)
+    assert left == [("merged", None, None), ("survival", None, 1.0)]
