@@ -23,7 +23,7 @@ from tests.bench.figures import Figure, Pairs, at_least, at_most
 from tests.vllm_server import BLOCK_TOKENS, Server
 
 FILE = "distinct_eval_groups.jsonl.gz"
-TOGETHER = 4
+TOGETHER = 10
 """Groups handed to the engine at once."""
 VOTES = 4
 REPLY_TOKENS = 48
