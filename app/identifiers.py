@@ -7,6 +7,8 @@ InstallationId = NewType("InstallationId", int)
 RepositoryId = NewType("RepositoryId", int)
 IssueNumber = NewType("IssueNumber", int)
 PullNumber = NewType("PullNumber", int)
+AlternativeNumber = NewType("AlternativeNumber", int)
+"""Counts the alternatives of a group from 1, in the order they came; it stays when another text or base is judged."""
 CommentId = NewType("CommentId", int)
 AskedIn = NewType("AskedIn", str)
 """Where a command was written: a comment's id, or `review-` and a review's, which are counted apart."""

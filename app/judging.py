@@ -54,12 +54,18 @@ class Wait:
 
 
 def should_evaluate(
-    config: RepoConfig, candidates: Sequence[CandidateFacts], trigger: str, *, issue_is_open: bool
+    config: RepoConfig,
+    candidates: Sequence[CandidateFacts],
+    trigger: str,
+    *,
+    issue_is_open: bool,
+    alternatives: int = 0,
 ) -> Go | Wait:
     """Whether to judge an issue's pull requests now.
 
     `trigger` is that of the EvaluateIssue job. A command needs one candidate only; everything else
-    needs `min_candidates` of them.
+    needs `min_candidates` of them. `alternatives` are those that are there or will be written: beside
+    them one pull request is enough, and for a command none.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
@@ -70,10 +76,22 @@ def should_evaluate(
     reasons = {candidate.number: _why_left_out(config, candidate) for candidate in candidates}
     kept = tuple(number for number, reason in reasons.items() if reason is None)
     left_out = tuple(LeftOut(number, reason) for number, reason in reasons.items() if reason)
-    needed = 1 if commanded else config.min_candidates
+    needed = _needed(config, alternatives, commanded=commanded)
     if len(kept) < needed:
         return Wait(f"{_count(len(kept))} can be judged; {needed} needed", left_out)
     return Go(kept, left_out)
+
+
+def judgeable(config: RepoConfig, candidates: Sequence[CandidateFacts]) -> tuple[PullNumber, ...]:
+    """The pull requests that take part, in their order."""
+    return tuple(one.number for one in candidates if _why_left_out(config, one) is None)
+
+
+def _needed(config: RepoConfig, alternatives: int, *, commanded: bool) -> int:
+    """How many pull requests; a command's alternative can be judged alone."""
+    if commanded:
+        return 0 if alternatives else 1
+    return 1 if alternatives else config.min_candidates
 
 
 def _why_left_out(config: RepoConfig, candidate: CandidateFacts) -> str | None:

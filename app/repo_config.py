@@ -16,6 +16,9 @@ from app.yaml_document import Document
 
 FILE = ".github/r4p.yml"
 MAX_VOTES = 32
+MAX_ALTERNATIVES = 3
+_INSIDE = "alternatives_budget"
+"""The one key that holds keys."""
 
 
 class Mode(StrEnum):
@@ -49,8 +52,28 @@ class Comments(StrEnum):
     """Only when somebody asked by command; otherwise the check runs speak alone."""
 
 
+class Alternatives(StrEnum):
+    """Whether the bot's own agent writes patches beside the pull requests."""
+
+    OFF = "off"
+    """Only where `/r4p propose` asks for one."""
+    FILL = "fill"
+    """As many as a group of four has free seats."""
+
+
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+class AlternativesBudget(BaseModel):
+    """What alternatives may cost a repository in a day (UTC)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    tokens: Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)] = 200_000
+    """Read and written by the agent's model; what its server had in its cache is not counted."""
+    seconds: Annotated[int, Field(ge=0, le=86_400, strict=True)] = 3_600
+    """Of agents at work; of two side by side both count."""
 
 
 class RepoConfig(BaseModel):
@@ -86,6 +109,14 @@ class RepoConfig(BaseModel):
     """Only judge pull requests that touch one of these; `**` crosses folders. Empty: all."""
     ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()
     """Logins whose pull requests are never judged; a bot's login ends in `[bot]`."""
+    alternatives: Alternatives | Annotated[int, Field(ge=1, le=MAX_ALTERNATIVES, strict=True)] = (
+        Alternatives.OFF
+    )
+    """Patches that the bot's own agent writes, to be judged beside the pull requests. `off`: only
+    when `/r4p propose` asks for one. `fill`: one for each free seat in a group of four. 1 to 3:
+    that many. With any but `off` a single pull request is enough to start."""
+    alternatives_budget: AlternativesBudget = AlternativesBudget()
+    """What these may cost in a day (UTC), for the whole repository; holds for `/r4p propose` too."""
 
 
 WITHOUT_FILE = RepoConfig(version=1)
@@ -120,7 +151,8 @@ def parse(text: str) -> RepoConfig | ConfigError:
     try:
         return RepoConfig.model_validate(document.values)
     except ValidationError as error:
-        return ConfigError(tuple(_problem(detail, document) for detail in error.errors()))
+        found = (_problem(detail, document) for detail in error.errors())
+        return ConfigError(tuple(dict.fromkeys(found)))  # each way to read a value complains of it
 
 
 def json_schema() -> dict[str, Any]:
@@ -138,16 +170,22 @@ def _problem(detail: ErrorDetails, document: Document) -> Problem:
         return Problem(None, f"`{key}` is missing: add `{key}: 1`")
     line = document.line(*place)
     if detail["type"] == "extra_forbidden":
-        return Problem(line, f"unknown key `{key[:40]}`{_meant(key)}")
-    return Problem(line, f"`{key}` can't be {_shown(detail['input'])}: {_expected(key)}")
+        *around, name = map(str, place)
+        return Problem(line, f"unknown key `{name[:40]}`{_meant(name, _known(around))}")
+    inside = key == _INSIDE and len(place) > 1
+    named = f"{key}.{place[1]}" if inside else key
+    return Problem(line, f"`{named}` can't be {_shown(detail['input'])}: {_expected(place)}")
 
 
-def _meant(key: str) -> str:
-    near = process.extractOne(
-        key, list(RepoConfig.model_fields), scorer=fuzz.ratio, score_cutoff=60
-    )
+def _known(around: list[str]) -> list[str]:
+    """The keys that may stand there."""
+    return list((AlternativesBudget if around else RepoConfig).model_fields)
+
+
+def _meant(key: str, known: list[str]) -> str:
+    near = process.extractOne(key, known, scorer=fuzz.ratio, score_cutoff=60)
     if near is None:
-        return f": known are {', '.join(RepoConfig.model_fields)}"
+        return f": known are {', '.join(known)}"
     return f": did you mean `{near[0]}`?"
 
 
@@ -164,24 +202,34 @@ def _shown(value: object) -> str:
             return f"`{text[:40]}…`" if len(text) > 40 else f"`{text}`"
 
 
-def _expected(key: str) -> str:
+def _expected(place: tuple[int | str, ...]) -> str:
     schema = RepoConfig.model_json_schema()
-    field = schema["properties"][key]
-    if field.get("type") == "integer":
+    field = schema["properties"][place[0]]
+    if place[0] == _INSIDE and len(place) > 1:
+        field = _defined(field, schema)["properties"][place[1]]
+    return " or ".join(_form(one, schema) for one in field.get("anyOf", [field]))
+
+
+def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
+    """What one form of a value looks like."""
+    if "$ref" in field:
+        kind = _defined(field, schema)
+        if "enum" in kind:
+            return f"choose {_either(kind['enum'])}"
+        return f"give a mapping of {_either(list(kind['properties']), 'and')}"
+    if field["type"] == "integer":
         least, most = field["minimum"], field["maximum"]
         return f"give {least}" if least == most else f"give a whole number from {least} to {most}"
-    if field.get("type") != "array":
-        return f"choose {_either(schema['$defs'][_name(field)]['enum'])}"
     if "$ref" in field["items"]:
-        return f"give a list of {_either(schema['$defs'][_name(field['items'])]['enum'])}"
+        return f"give a list of {_either(_defined(field['items'], schema)['enum'])}"
     longest = field["items"]["maxLength"]
     return f"give a list of at most {field['maxItems']} texts, each up to {longest} characters"
 
 
-def _name(field: dict[str, Any]) -> str:
-    return str(field["$ref"]).rpartition("/")[2]
+def _defined(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    return dict(schema["$defs"][str(field["$ref"]).rpartition("/")[2]])
 
 
-def _either(choices: list[str]) -> str:
-    *most, last = (f"`{choice}`" for choice in choices)
-    return f"{', '.join(most)} or {last}" if most else last
+def _either(choices: list[str], last: str = "or") -> str:
+    *most, end = (f"`{choice}`" for choice in choices)
+    return f"{', '.join(most)} {last} {end}" if most else end

@@ -36,10 +36,12 @@ class Document:
     _root: yaml.MappingNode
 
     def line(self, key: str | int, item: str | int | None = None) -> int:
-        """The line of a key that is there or, when it holds a list, of one of its items."""
+        """The line of a key that is there or, when it holds a list or a mapping, of one of its items."""
         name, value = next(pair for pair in self._root.value if pair[0].value == key)
-        listed = isinstance(value, yaml.SequenceNode) and isinstance(item, int)
-        return _line(value.value[item] if listed else name)
+        if isinstance(value, yaml.SequenceNode) and isinstance(item, int):
+            return _line(value.value[item])
+        inner = value.value if isinstance(value, yaml.MappingNode) else []
+        return _line(next((inside for inside, _ in inner if inside.value == item), name))
 
 
 def read(text: str) -> Document:

@@ -9,15 +9,28 @@ from app.comments.replies import (
     forbidden_reply,
     group_reply,
     help_reply,
+    no_alternative_reply,
     no_verdict_reply,
+    not_proposing_reply,
+    proposing_reply,
     status_reply,
     together,
+    trying_again_reply,
     understood_reply,
     unknown_reply,
     waiting_reply,
 )
 from app.comments.verdict import LONGEST_BODY, headline, verdict_comment
-from app.comments.views import Finding, GroupView, Row, Stage, StatusView, VerdictView
+from app.comments.views import (
+    AlternativesStatus,
+    AlternativeView,
+    Finding,
+    GroupView,
+    Row,
+    Stage,
+    StatusView,
+    VerdictView,
+)
 from app.comments.words import CHECK_NAME
 
 __all__ = [
@@ -25,6 +38,8 @@ __all__ = [
     "CHECK_NAME",
     "CONFIG_CHECK_NAME",
     "LONGEST_BODY",
+    "AlternativeView",
+    "AlternativesStatus",
     "ButtonText",
     "CheckText",
     "Finding",
@@ -43,11 +58,15 @@ __all__ = [
     "group_reply",
     "headline",
     "help_reply",
+    "no_alternative_reply",
     "no_verdict_reply",
+    "not_proposing_reply",
+    "proposing_reply",
     "refusal_marker",
     "reply_marker",
     "status_reply",
     "together",
+    "trying_again_reply",
     "understood_reply",
     "unknown_reply",
     "verdict_comment",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC
 
+from app.alternatives import WhyNot, alternative_id
 from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
 from app.comments.hidden import refusal_marker, reply_marker
 from app.comments.notices import LINKS_NOTE, config_note
@@ -12,6 +13,7 @@ from app.comments.words import (
     LINKS,
     VERDICTS,
     WAITS,
+    WHY_NOT,
     agreement,
     coverage,
     listed,
@@ -21,7 +23,7 @@ from app.comments.words import (
     why_not_judged,
     why_unsure,
 )
-from app.identifiers import AskedIn, IssueNumber, PullNumber
+from app.identifiers import AlternativeNumber, AskedIn, IssueNumber, PullNumber
 from app.judging import LeftOut, Wait
 from app.links import Member
 from app.permissions import Permission
@@ -136,6 +138,32 @@ def waiting_reply(asked_in: AskedIn, wait: Wait, *, all_links_read: bool = True)
     )
 
 
+def proposing_reply(answers: AskedIn, agent: str, model: str) -> str:
+    """An alternative will be written and judged: `/r4p propose` was taken up."""
+    return _reply(
+        answers,
+        f"`{_named(agent)}` with `{_named(model)}` will write an alternative: it reads the code and edits a copy, and runs "
+        "nothing of it. What it hands in is judged beside the pull requests, and the verdict shows it.",
+        f"`{PREFIX} status` tells how far it is.",
+    )
+
+
+def not_proposing_reply(answers: AskedIn, reason: WhyNot) -> str:
+    """`/r4p propose` is refused at once."""
+    return _reply(answers, f"No alternative: {WHY_NOT[reason]}.")
+
+
+def no_alternative_reply(asked_in: AskedIn, reason: WhyNot) -> str:
+    """What was taken up came to nothing, and there is no verdict that could say so."""
+    return _blocks(refusal_marker(asked_in), f"No alternative: {WHY_NOT[reason]}.")
+
+
+def trying_again_reply(answers: AskedIn, alternatives: Sequence[AlternativeNumber]) -> str:
+    """A maintainer's words lead to a second attempt."""
+    named = listed(map(alternative_id, alternatives))
+    return _reply(answers, f"An agent will try {named} once more, with what you said as a hint.")
+
+
 def failed_reply(answers: AskedIn, what: str, fix: str | None = None) -> str:
     """A command could not be carried out; both texts come from us, not from strangers."""
     return _reply(answers, f"That didn't work: {_sentence(what)}", _sentence(fix) if fix else "")
@@ -175,6 +203,10 @@ def _who(needs: Permission) -> str:
 
 def _cell(usage: str) -> str:
     return usage.replace("|", "\\|")
+
+
+def _named(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())[:100]
 
 
 def _waits(waits: Waits) -> str:

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.alternatives import Spent, WhyNot
 from app.commands import GroupEdit
-from app.identifiers import CommitSha, PullNumber
+from app.identifiers import AlternativeNumber, CommitSha, PullNumber
 from app.jobs import Json
 from app.judging import LeftOut
 from app.links import LinkStrength, Member
-from app.repo_config import Mode
+from app.repo_config import AlternativesBudget, Mode
 from app.waits import Waits
 from model.domain import EngineInfo, PatchVerdict, Tokens
 
@@ -37,6 +38,26 @@ class Row:
     moved: bool = False
     """Commits were pushed since."""
     findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeView:
+    """A patch by our own agent and what was found about it."""
+
+    number: AlternativeNumber
+    """It is called `A1` on GitHub."""
+    agent: str
+    """Its name in the catalogue."""
+    model: str
+    steps: int
+    """Replies of the model until it handed in its patch."""
+    base: CommitSha
+    """The commit that its diff is against."""
+    diff: str
+    """Untrusted: a model wrote it."""
+    verdict: PatchVerdict
+    second_to: AlternativeNumber | None = None
+    """The alternative that it was to do better than, with a hint; None: no hint led to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +92,10 @@ class VerdictView:
     """The model is only there to show the pipeline."""
     config_problem: str | None = None
     """What is wrong with the configuration on the default branch; None: nothing."""
+    alternatives: tuple[AlternativeView, ...] = ()
+    """By number; judged in one group with `rows`."""
+    no_alternative: WhyNot | None = None
+    """Why one that was wanted is missing; None: none is."""
 
 
 class Stage(StrEnum):
@@ -82,6 +107,21 @@ class Stage(StrEnum):
     JUDGING = "judging"
     JUDGED = "judged"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativesStatus:
+    """What is to be said of alternatives where there are some, or the settings want some."""
+
+    there: tuple[AlternativeNumber, ...]
+    """Those of this issue."""
+    running: int
+    """Attempts at this issue that are planned or at work."""
+    spent: Spent
+    """Today, in the whole repository."""
+    budget: AlternativesBudget
+    last_failure: WhyNot | None = None
+    """Of this issue's last attempt; None: it went well, or there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +141,8 @@ class StatusView:
     """What is wrong with the configuration on the default branch; None: nothing."""
     waits: Waits | None = None
     """For whom the work waits; None: for nobody."""
+    alternatives: AlternativesStatus | None = None
+    """None: the settings want none, and nobody asked for one."""
 
 
 @dataclass(frozen=True, slots=True)

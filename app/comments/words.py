@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from app.alternatives import WhyNot
 from app.comments.views import Finding
 from app.links import LinkStrength
 from app.quoting import paragraph
@@ -31,6 +32,22 @@ WAITS = {
     WaitsFor.LIMIT: "GitHub's limits are used up",
     WaitsFor.KEY: "GitHub refuses the bot's key, which its operator has to mend",
     WaitsFor.ENGINE: "the language model can't be reached",
+}
+
+WHY_NOT = {
+    WhyNot.NO_AGENT: "there is no agent, because the bot has no language model",
+    WhyNot.NO_BASE: "the code that it would change could not be read",
+    WhyNot.BUDGET: "what this repository may spend on alternatives today is spent",
+    WhyNot.ENOUGH: "enough attempts were made at this text on this commit",
+    WhyNot.NO_TREE: "the copy of the code was gone before an agent came to it",
+    WhyNot.CRASHED: "the agent's process ended before its work did",
+    WhyNot.SAME: "the agent made the same edit as a rival",
+    WhyNot.ROUNDS: "the agent took more steps than it may",
+    WhyNot.TOKENS: "the agent ran out of room to think",
+    WhyNot.MALFORMED: "the agent's replies could not be read",
+    WhyNot.TIMEOUT: "the agent took longer than it may",
+    WhyNot.ENGINE: "the agent's language model failed",
+    WhyNot.NONE_KEPT: "none of the agent's patches could be kept",
 }
 
 FINDINGS = {

@@ -9,6 +9,8 @@ from pydantic import ValidationError
 import app.repo_config
 from app.repo_config import (
     WITHOUT_FILE,
+    Alternatives,
+    AlternativesBudget,
     Comments,
     ConfigError,
     Mode,
@@ -31,6 +33,9 @@ paths:
   - src/**
   - "*.py"
 ignore_authors: [renovate[bot]]
+alternatives: 2
+alternatives_budget:
+  tokens: 50000
 """
 
 
@@ -52,6 +57,13 @@ def test_what_is_not_said_is_careful():
     assert WITHOUT_FILE.votes == 4
     assert WITHOUT_FILE.comments is Comments.OUTCOMES
     assert WITHOUT_FILE.paths == WITHOUT_FILE.ignore_authors == ()
+    assert WITHOUT_FILE.alternatives is Alternatives.OFF
+    assert WITHOUT_FILE.alternatives_budget == AlternativesBudget(tokens=200_000, seconds=3_600)
+
+
+@pytest.mark.parametrize(("word", "means"), [("off", "off"), ("fill", "fill"), ("3", 3)])
+def test_alternatives_are_a_word_or_a_number(word, means):
+    assert parse(f"version: 1\nalternatives: {word}").alternatives == means
 
 
 def test_every_key_is_read():
@@ -65,6 +77,8 @@ def test_every_key_is_read():
         comments=Comments.ALL,
         paths=("src/**", "*.py"),
         ignore_authors=("renovate[bot]",),
+        alternatives=2,
+        alternatives_budget=AlternativesBudget(tokens=50_000, seconds=3_600),
     )
 
 
@@ -110,6 +124,30 @@ def test_a_configuration_does_not_change():
             "version: 1\nignore_authors: [" + "x" * 101 + "]",
             "line 2: `ignore_authors` can't be `" + "x" * 40 + "…`: "
             "give a list of at most 100 texts, each up to 100 characters",
+        ),
+        (
+            "version: 1\nalternatives: 4",
+            "line 2: `alternatives` can't be `4`: choose `off` or `fill` or give a whole number from 1 to 3",
+        ),
+        (
+            "version: 1\nalternatives: {off: 1}",
+            "line 2: `alternatives` can't be a mapping: choose `off` or `fill` or give a whole number from 1 to 3",
+        ),
+        (
+            "version: 1\nalternatives_budget: 5",
+            "line 2: `alternatives_budget` can't be `5`: give a mapping of `tokens` and `seconds`",
+        ),
+        (
+            "version: 1\nalternatives_budget:\n  tokens: 5\n  seconds: -1",
+            "line 4: `alternatives_budget.seconds` can't be `-1`: give a whole number from 0 to 86400",
+        ),
+        (
+            "version: 1\nalternatives_budget: {\n  token: 1}",
+            "line 3: unknown key `token`: did you mean `tokens`?",
+        ),
+        (
+            "version: 1\nalternatives_budget: {zzz: 1}",
+            "line 2: unknown key `zzz`: known are tokens, seconds",
         ),
         ("version: 1\nversion: 1", "line 2: `version` is set twice"),
         ("", "the file holds no settings: begin with `version: 1`"),

@@ -1,0 +1,208 @@
+"""Patches of our own beside the pull requests: how many are wanted, what they may cost, which are rivals (pure).
+
+An attempt is one run of an agent. An alternative is an attempt whose patch is judged: it makes an edit that no rival makes.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from app.identifiers import AlternativeNumber
+from app.repo_config import Alternatives, RepoConfig
+from model.agents.choice import same_edits
+from model.agents.guidance import Source
+from model.agents.trajectory import Limits, Stop
+from model.domain import PatchId, PatchVerdict, Tokens, Verdict
+from model.grouping import SEATS
+
+MOST_ATTEMPTS = 8
+"""Attempts at one text of an issue on one commit, whoever asks: more of the same hardly differ."""
+
+
+class WhyNot(StrEnum):
+    """Why there is no alternative, or no further one; `app/comments/words.py` has the sentences."""
+
+    NO_AGENT = "no_agent"
+    """No language model is configured, so there is no agent."""
+    NO_BASE = "no_base"
+    """There is no commit to work on, or its tree could not be read."""
+    BUDGET = "budget"
+    """What the repository may spend on alternatives today is spent."""
+    ENOUGH = "enough"
+    """MOST_ATTEMPTS were made."""
+    NO_TREE = "no_tree"
+    """The tree that was handed over is gone."""
+    CRASHED = "crashed"
+    """The agent's process died."""
+    SAME = "same"
+    """It makes the same edit as a rival."""
+    ROUNDS = "rounds"
+    TOKENS = "tokens"
+    MALFORMED = "malformed"
+    TIMEOUT = "timeout"
+    ENGINE = "engine"
+    NONE_KEPT = "none_kept"
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether it is no fault of the agent's: such an attempt is made again, and does not count as tried."""
+        return self in _PASSING
+
+
+_PASSING = frozenset({WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.ENGINE})
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No attempt is made."""
+
+    reason: WhyNot
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What attempts cost a repository so far, running ones included."""
+
+    tokens: int = 0
+    """As `counted`."""
+    seconds: float = 0.0
+    """Of agents at work; of two side by side both count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the decision rests on."""
+
+    pulls: int
+    """Pull requests that can be judged now (`app.judging.judgeable`)."""
+    tried: int
+    """Attempts at this issue's present text on this commit, running ones too. Failures that were not the agent's
+    (`WhyNot.is_passing`) don't count."""
+    spent: Spent
+    """Today, in the whole repository."""
+    has_agent: bool
+    """A language model is there to write with."""
+    asked: bool = False
+    """By `/r4p propose`."""
+
+
+def wanted(config: RepoConfig, now: Situation) -> int | Refused:
+    """How many new attempts to make; 0: nobody wants one, or they were made already."""
+    count = max(_configured(config, now), int(now.asked))
+    if not count:
+        return 0
+    if not now.has_agent:
+        return Refused(WhyNot.NO_AGENT)
+    if not has_budget(config, now.spent):
+        return Refused(WhyNot.BUDGET)
+    room = MOST_ATTEMPTS - now.tried
+    return min(count, room) if room > 0 else Refused(WhyNot.ENOUGH)
+
+
+def _configured(config: RepoConfig, now: Situation) -> int:
+    """Those that the settings want without being asked, and only beside a pull request."""
+    if not now.pulls or config.alternatives is Alternatives.OFF:
+        return 0
+    if config.alternatives is Alternatives.FILL:
+        return max(0, SEATS - now.pulls - now.tried)
+    return max(0, config.alternatives - now.tried)
+
+
+def has_budget(config: RepoConfig, spent: Spent) -> bool:
+    """Whether anything of today's budget is left."""
+    left = remaining(config, spent)
+    return left.tokens > 0 and left.seconds > 0
+
+
+def remaining(config: RepoConfig, spent: Spent) -> Spent:
+    """What is left of today's budget, never below nothing."""
+    budget = config.alternatives_budget
+    return Spent(
+        max(0, budget.tokens - spent.tokens), max(0.0, float(budget.seconds) - spent.seconds)
+    )
+
+
+def within(limits: Limits, left: Spent) -> Limits:
+    """An attempt's limits where only so much time is left; tokens are held by whoever hears its steps."""
+    return replace(limits, seconds=min(limits.seconds, left.seconds))
+
+
+def counted(tokens: Tokens) -> int:
+    """Tokens as the budget counts them: what the engine had in its cache costs next to nothing."""
+    return tokens.prompt - tokens.cached + tokens.completion
+
+
+def failure(stop: Stop) -> WhyNot | None:
+    """Why an attempt that ended so is no alternative; None: it handed in a patch."""
+    return None if stop is Stop.SUBMITTED else WhyNot(stop.value)
+
+
+def alternative_id(number: AlternativeNumber) -> PatchId:
+    """How an alternative is called among its rivals, and in commands: `A1`."""
+    return PatchId(f"A{number}")
+
+
+def new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None]) -> tuple[int, ...]:
+    """The places of those attempts whose edit no rival and no earlier attempt makes.
+
+    Both are diffs; None: there is none.
+    """
+    first = same_edits([*rivals, *attempts])
+    return tuple(at - len(rivals) for at, one in enumerate(first) if at == one >= len(rivals))
+
+
+def best(patches: Iterable[PatchVerdict]) -> PatchId | None:
+    """The alternative to offer: of those that were judged correct the likeliest, the first of equals."""
+    correct = [one for one in patches if one.verdict is Verdict.CORRECT]
+    return max(correct, key=_belief).id if correct else None
+
+
+def _belief(one: PatchVerdict) -> tuple[float, float]:
+    return (-1.0 if one.probability is None else one.probability, one.votes.share or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An alternative, as the decision on a second attempt sees it."""
+
+    number: AlternativeNumber
+    verdict: Verdict | None
+    """None: not judged yet."""
+    is_second: bool
+    """A hint led to it."""
+    has_second: bool
+    """A hint about it led to another attempt, whatever came of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What somebody, a check or our own verdict says against an alternative."""
+
+    source: Source
+    about: AlternativeNumber | None = None
+    """None: of a verdict all that it calls incorrect; in a command no alternative is named."""
+
+
+def second_attempts(
+    config: RepoConfig, alternatives: Sequence[Tried], remark: Remark, now: Situation
+) -> tuple[AlternativeNumber, ...] | Refused:
+    """Which alternatives get a second attempt with the remark as a hint; each gets one, a second attempt none.
+
+    Our own verdict leads to one only where the settings want alternatives. `now.asked` doesn't matter.
+    """
+    meant = tuple(one.number for one in alternatives if _gets_another(config, one, remark, now))
+    if remark.about is None and remark.source is not Source.VERDICT and len(alternatives) != 1:
+        return ()
+    if not meant:
+        return ()
+    allowed = wanted(config, replace(now, asked=True))
+    return allowed if isinstance(allowed, Refused) else meant[: MOST_ATTEMPTS - now.tried]
+
+
+def _gets_another(config: RepoConfig, one: Tried, remark: Remark, now: Situation) -> bool:
+    if one.is_second or one.has_second or remark.about not in {None, one.number}:
+        return False
+    if remark.source is Source.VERDICT:
+        return config.alternatives is not Alternatives.OFF and one.verdict is Verdict.INCORRECT
+    # Words that name no patch are about ours only where it is the only one.
+    return remark.about is not None or not now.pulls
