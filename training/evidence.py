@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from model.calibration import Evidence
 from model.domain import PatchId, Verdict
 from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
-from model.evaluation.judges import CONSENSUS, STRICT
+from model.evaluation.judges import CONSENSUS, STRICT, plain
 from model.evidence import of_votes
 from model.thresholds import Thresholds
 
@@ -35,9 +35,9 @@ def cases(runs: Sequence[JudgedGroup]) -> list[Case]:
 
     Raises ValueError for more than one verifier beside consensus, and when no group was judged by all.
     """
-    runs = [one for one in runs if one.key.verifier != CONSENSUS + STRICT]
+    runs = [one for one in runs if not one.key.verifier.endswith(STRICT)]
     judges = sorted({_judge(one.key) for one in runs})
-    voting = [judge for judge in judges if judge[0] != CONSENSUS]
+    voting = [judge for judge in judges if plain(judge[0]) != CONSENSUS]
     if len(judges) > 2 or len(voting) > 1:
         names = "; ".join(" ".join(map(str, judge)) for judge in judges)
         raise ValueError(
@@ -102,8 +102,8 @@ def _judge(key: Key) -> tuple[str, str, str, int]:
 
 
 def _case(judged: Sequence[JudgedGroup]) -> Case:
-    voted = next((one for one in judged if one.key.verifier != CONSENSUS), None)
-    consensus = next((one for one in judged if one.key.verifier == CONSENSUS), None)
+    voted = next((one for one in judged if plain(one.key.verifier) != CONSENSUS), None)
+    consensus = next((one for one in judged if plain(one.key.verifier) == CONSENSUS), None)
     beliefs = {one.id: one.belief for one in consensus.patches} if consensus else {}
     base = voted or judged[0]
     return Case(base, tuple(_evidence(one, voted, beliefs) for one in base.patches))

@@ -48,3 +48,11 @@ def test_a_probability_takes_the_place_of_the_score_and_decides():
     (group,) = with_probabilities(of, [0.9, 0.9], [Thresholds(0.8, 0.2)] * 2)
     assert [one.verdict for one in group.patches] == [Verdict.CORRECT, Verdict.NOT_JUDGED]
     assert [(one.score, one.belief) for one in group.patches] == [(None, 0.9)] * 2
+
+
+def test_consensus_that_judges_no_short_patch_is_consensus():
+    short = judged_group("a", (0.7, True), (None, False), verifier="consensus-min-lines-3")
+    strict = judged_group("a", (0.1, True), (0.1, False), verifier="consensus-min-lines-3-strict")
+    (case,) = cases([voted(), short, strict])
+    assert [one.consensus for one in case.evidence] == [0.7, None]
+    assert [one.score for one in case.evidence] == [0.5, None]
