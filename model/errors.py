@@ -4,7 +4,8 @@ ModelError
 ├── EngineError            one request failed; the vote is no vote
 │   ├── EngineDown         the engine can't be reached or refuses all; try again later
 │   │   └── BadEngine      what it was given can't be used: an address, a script, a key; nobody need try again
-│   └── NoTools            the engine has no way to offer tools; describe them in the text
+│   ├── NoTools            the engine has no way to offer tools; describe them in the text
+│   └── TimedOut           the answer was not there in the time that the request gives
 ├── UnreadableAnswer       a reply without a usable box; the vote is no vote
 ├── MalformedEdit          a reply whose SEARCH/REPLACE edits can't be read or applied
 ├── BadDiff                text that is not a unified diff, with the line
@@ -15,6 +16,7 @@ ModelError
 ├── BadRun                 a run file that can't be read or written
 ├── BadArtefact            something learnt, in a format that this version doesn't read
 ├── BadTrajectory          an agent's record that can't be read
+├── OtherTree              an agent's record was made on another tree than it shall be replayed on
 ├── UnknownAgent           nothing proposes patches by that name; the message lists what does
 ├── WorkspaceError         a tree of code that an agent works on doesn't allow what was asked
 │   ├── PathRefused        the path may not be read or written, with why
@@ -43,6 +45,10 @@ class BadEngine(EngineDown):
 
 class NoTools(EngineError):
     """The engine has no way to offer tools to its model. Worth asking again with the tools described in words."""
+
+
+class TimedOut(EngineError):
+    """The answer was not there in the time that its request gives. It may have been billed."""
 
 
 class UnreadableAnswer(ModelError):
@@ -87,6 +93,10 @@ class BadArtefact(ModelError):
 
 class BadTrajectory(ModelError):
     """Not the record of an attempt. The message names what is wrong with it."""
+
+
+class OtherTree(ModelError):
+    """A record belongs to another tree than the one at hand. The message names both by their digests."""
 
 
 class UnknownAgent(ModelError):

@@ -1,4 +1,4 @@
-"""How much of some prompts an engine's prefix cache can spare at the best (pure)."""
+"""What prompts begin with alike, and how much of them a prefix cache can spare at the best (pure)."""
 
 from collections.abc import Hashable, Sequence
 
@@ -20,3 +20,15 @@ def reusable_share(prompts: Sequence[Sequence[Hashable]], block: int = 1) -> flo
             known.add(path)
     total = sum(map(len, prompts))
     return reused / total if total else 0.0
+
+
+def common(rows: Sequence[Sequence[Hashable]]) -> int:
+    """How many leading tokens all rows share; one token is always left to be read per row."""
+    limit = min(map(len, rows)) - 1
+    return min(limit, *(alike(rows[0], row) for row in rows))
+
+
+def alike(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+    """How many tokens two rows begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))

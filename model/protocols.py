@@ -55,6 +55,11 @@ class Request:
     """What the model may call. An engine that has no way to offer tools answers NoTools."""
     token_ids: bool = False
     """Whether to tell the sampled token ids; an engine that can't tells none."""
+    seconds: float | None = field(default=None, compare=False)
+    """How long the answer is waited for, where not as long as the engine likes; TimedOut after that.
+
+    Requests that differ in it alone are equal: it says nothing about what is asked.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,10 @@ class Engine(Protocol):
         ...
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One answer per request, in order. A failed request is data; a dead engine raises EngineDown."""
+        """One answer per request, in order. A failed request is data; a dead engine raises EngineDown.
+
+        An engine that can stop gives up on a request after its `seconds`; who asks must not rely on it.
+        """
         ...
 
     def close(self) -> None:

@@ -7,7 +7,9 @@ the batch. Imports torch; `model.catalog` loads this module when it is asked for
 """
 
 import copy
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +18,9 @@ from typing import Any
 import torch
 import transformers
 
+from model import prefixes
 from model.engines import attention
-from model.errors import EngineDown, EngineError, NoTools
+from model.errors import EngineDown, EngineError, NoTools, TimedOut
 from model.protocols import Completion, Message, Request, Token
 
 BATCH_ROWS = 8
@@ -67,6 +70,9 @@ class _Row:
     told: list[Token] = field(default_factory=list)
     """The same with what stood beside them, where the request asks for it."""
     finished: bool = False
+    until: float = math.inf
+    """By the monotonic clock."""
+    late: bool = False
 
 
 class LocalTransformers:
@@ -115,14 +121,15 @@ class LocalTransformers:
         """One answer per request, in order; a request longer than the context comes back as an EngineError."""
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
+        began = time.monotonic()
         with self._lock, torch.inference_mode():
             answers: dict[int, Completion | EngineError] = {}
-            continued = self._continue(requests)
+            continued = self._continue(requests, began)
             rows = dict(continued)
             fresh: dict[int, _Row] = {}
             for at, request in enumerate(requests):
                 if at not in rows:
-                    row = self._row(request)
+                    row = self._row(request, began)
                     if row.prompt_tokens + request.max_tokens > self.context_tokens:
                         answers[at] = EngineError(
                             f"prompt of {row.prompt_tokens} tokens and reply of {request.max_tokens} exceed "
@@ -142,11 +149,11 @@ class LocalTransformers:
         """Let go of the weights and of the last call's keys and values."""
         self._weights = self._tokenizer = self._kept = self._head = None  # type: ignore[assignment]
 
-    def _row(self, request: Request) -> _Row:
+    def _row(self, request: Request, began: float) -> _Row:
         ids = self._tokenizer(
             self._chat(request.messages) + (request.prefill or ""), add_special_tokens=False
         )["input_ids"]
-        return _Row(request, ids, len(ids), 0)
+        return _Row(request, ids, len(ids), 0, until=_until(request, began))
 
     def _chat(self, messages: tuple[Message, ...]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
@@ -155,7 +162,9 @@ class LocalTransformers:
         )
         return text
 
-    def _completion(self, row: _Row) -> Completion:
+    def _completion(self, row: _Row) -> Completion | TimedOut:
+        if row.late:
+            return TimedOut(f"{self.name} had decoded {len(row.tokens)} tokens when time was up")
         return Completion(
             text=self._text(row),
             finished=row.finished,
@@ -172,7 +181,7 @@ class LocalTransformers:
 
     def _start(self, rows: list[_Row]) -> None:
         """Read the prompts, the common beginning once, and decode."""
-        shared = _common_prefix([row.feed for row in rows])
+        shared = prefixes.common([row.feed for row in rows])
         known = self._know(rows[0].feed[:shared])
         batch = _Batch(
             self._head.first(shared),
@@ -188,7 +197,7 @@ class LocalTransformers:
 
     def _know(self, tokens: list[int]) -> int:
         """Have a beginning read, and kept for the next batch; how much of it was known already."""
-        known = _alike(tokens, self._head.tokens)
+        known = prefixes.alike(tokens, self._head.tokens)
         if known < len(tokens):
             cache = self._head.first(known)
             ones = torch.ones(1, known, dtype=torch.long)
@@ -196,7 +205,7 @@ class LocalTransformers:
             self._head = _Head(tokens, cache)
         return known
 
-    def _continue(self, requests: Sequence[Request]) -> dict[int, _Row]:
+    def _continue(self, requests: Sequence[Request], began: float) -> dict[int, _Row]:
         """Requests that take up a reply of the last call, its keys and values still at hand."""
         if self._kept is None:
             return {}
@@ -219,7 +228,8 @@ class LocalTransformers:
             old = kept[index]
             seen = old.prompt_tokens + len(old.tokens) - len(old.feed)
             ids = old.feed + self._tokenizer(more, add_special_tokens=False)["input_ids"]
-            rows[at] = _Row(requests[at], ids, seen + len(ids), seen)
+            until = _until(requests[at], began)
+            rows[at] = _Row(requests[at], ids, seen + len(ids), seen, until=until)
         chosen = torch.tensor([index for index, _ in found.values()])
         batch.cache.batch_select_indices(chosen)
         batch.mask, batch.positions = batch.mask[chosen], batch.positions[chosen]
@@ -241,6 +251,7 @@ class LocalTransformers:
                 row.tokens.extend(row.feed)
                 if row.feed and row.request.alternatives:
                     row.told.append(self._told(scores, token, row.request.alternatives))
+                row.late = not row.finished and time.monotonic() > row.until
             step += 1
             self._on_token(step)
         self._kept = (rows, batch)
@@ -282,16 +293,8 @@ class LocalTransformers:
 
 
 def _is_open(row: _Row) -> bool:
-    return not row.finished and len(row.tokens) < row.request.max_tokens
+    return not (row.finished or row.late) and len(row.tokens) < row.request.max_tokens
 
 
-def _common_prefix(rows: Sequence[Sequence[int]]) -> int:
-    """How many leading tokens all rows share; one token is always left to be read per row."""
-    limit = min(map(len, rows)) - 1
-    return min(limit, *(_alike(rows[0], row) for row in rows))
-
-
-def _alike(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two rows begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _until(request: Request, began: float) -> float:
+    return math.inf if request.seconds is None else began + request.seconds

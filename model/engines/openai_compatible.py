@@ -4,7 +4,9 @@ A request is sent again only when the server cannot have billed it. What the bod
 server can do `examine`'s. Starting a server does not live here.
 """
 
+import math
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from typing import Any
 import httpx
 
 from model.engines import chat_api
-from model.errors import BadEngine, EngineDown, EngineError, NoTools
+from model.errors import BadEngine, EngineDown, EngineError, NoTools, TimedOut
 from model.protocols import Completion, Request
 
 DEFAULT_CONTEXT_TOKENS = 32_768
@@ -158,15 +160,16 @@ class OpenAICompatible:
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """One answer per request, in order; requests that differ only in the seed share one sending and its fate.
 
-        Raises EngineDown when the server took none of them.
+        Raises EngineDown when the server took none of them. A request's `seconds` count from now, waiting and all.
         """
         if not requests:
             return []
+        now = time.monotonic()
         alone = [[at] for at in range(len(requests))]
         companies = chat_api.companies(requests) if self._samples_several else alone
         with ThreadPoolExecutor(min(len(companies), self._endpoint.concurrency)) as pool:
             parts = list(
-                pool.map(lambda them: self._answers([requests[at] for at in them]), companies)
+                pool.map(lambda them: self._answers([requests[at] for at in them], now), companies)
             )
         pairs = (zip(them, part, strict=True) for them, part in zip(companies, parts, strict=True))
         found = dict(pair for one in pairs for pair in one)
@@ -176,51 +179,72 @@ class OpenAICompatible:
             raise down[0]
         return answers
 
-    def _answers(self, company: list[Request]) -> list[Completion | EngineError]:
+    def _answers(self, company: list[Request], asked: float) -> list[Completion | EngineError]:
         """Of requests that differ only in the seed; what a server leaves out of an `n` is asked for one by one."""
+        until = asked + (math.inf if company[0].seconds is None else company[0].seconds)
         try:
-            answer = self._sent(chat_api.body(self.model, company, token_ids=self._tells_ids))
+            answer = self._sent(
+                chat_api.body(self.model, company, token_ids=self._tells_ids), until
+            )
             found: list[Completion | EngineError] = [*_completions(answer)[: len(company)]]
         except _Unwanted as error:
             if len(company) == 1:
-                return self._refused(company[0], error)
+                return self._refused(company[0], error, asked)
             found = []
         except EngineError as error:
             return [error] * len(company)
-        left = [one for request in company[len(found) :] for one in self._answers([request])]
+        left = [one for request in company[len(found) :] for one in self._answers([request], asked)]
         if any(isinstance(one, Completion) for one in left):
             self._samples_several = False
         return found + left
 
-    def _refused(self, request: Request, error: _Unwanted) -> list[Completion | EngineError]:
+    def _refused(
+        self, request: Request, error: _Unwanted, asked: float
+    ) -> list[Completion | EngineError]:
         """What a refusal means: a server that can't tell ids is asked without, one may have no tools."""
         said = str(error).lower()
         if request.token_ids and self._tells_ids and "return_token_ids" in said:
             self._tells_ids = False
-            return self._answers([request])
+            return self._answers([request], asked)
         return [NoTools(str(error)) if request.tools and "tool" in said else error]
 
-    def _sent(self, body: dict[str, Any]) -> httpx.Response:
-        """The server's good answer. Raises EngineDown when it was not taken, EngineError when it failed."""
+    def _sent(self, body: dict[str, Any], until: float) -> httpx.Response:
+        """The server's good answer. Raises EngineDown when it was not taken, EngineError when it failed.
+
+        Raises TimedOut at `until`.
+        """
         place = f"the engine at {self._endpoint.url}"
         attempt = 0
         while True:
             attempt += 1
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimedOut(f"{place} was not ready in time")
             last = attempt >= self._endpoint.attempts
-            wait = self._endpoint.pause_seconds * 2 ** (attempt - 1)
+            wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
-                answer = self._client.post("chat/completions", json=body)
+                answer = self._client.post(
+                    "chat/completions", json=body, timeout=self._patience(left)
+                )
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 if last or self._stop.wait(wait):
                     raise EngineDown(f"{place} can't be reached: {_words(error)}") from error
                 continue
             except httpx.HTTPError as error:
-                raise EngineError(f"{place} broke off: {_words(error)}") from error
+                kind = TimedOut if time.monotonic() >= until else EngineError
+                raise kind(f"{place} broke off: {_words(error)}") from error
             if answer.is_success:
                 return answer
             asked = _retry_after(answer)
-            if answer.status_code not in _BUSY or asked is None or last or self._stop.wait(asked):
+            if answer.status_code not in _BUSY or asked is None or last:
                 raise _refusal(place, answer)
+            if self._stop.wait(min(left, asked)):
+                raise _refusal(place, answer)
+
+    def _patience(self, left: float) -> httpx.Timeout:
+        return httpx.Timeout(
+            min(left, self._endpoint.reply_seconds), connect=min(left, CONNECT_SECONDS)
+        )
 
 
 def http_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from model.errors import BadEngine, EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError, TimedOut
 from model.protocols import Completion, Request, ToolCall
 
 _PATCH = re.compile(r"<patch-(\d+)>\n(.*?)\n</patch-\1>", re.DOTALL)
@@ -33,7 +33,7 @@ class Line:
     down: str | None = None
     """The engine is dead, with this message."""
     stall_seconds: float = 0.0
-    """Waits before it answers."""
+    """Waits before it answers, at most for as long as the request gives it."""
     repeat: bool = False
 
 
@@ -71,6 +71,9 @@ class Scripted:
             request.prefill or ""
         )
         line = self._take(prompt)
+        if request.seconds is not None and line.stall_seconds > request.seconds:
+            threading.Event().wait(request.seconds)
+            return TimedOut(f"the script had no answer within {request.seconds:g} s")
         if line.stall_seconds:
             threading.Event().wait(line.stall_seconds)
         if line.down is not None:

@@ -1,6 +1,7 @@
 """The client of OpenAI-compatible servers, against a real one on loopback that behaves and misbehaves."""
 
 import threading
+import time
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from model.engines.openai_compatible import (
     Endpoint,
     OpenAICompatible,
 )
-from model.errors import EngineDown, EngineError
+from model.errors import EngineDown, EngineError, TimedOut
 from model.protocols import Completion, Message, Request, Token
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
@@ -190,6 +191,20 @@ def test_a_slow_reply_is_given_up_and_not_sent_twice():
         (answer,) = ask(server, reply_seconds=0.2)
         gate.set()
         assert "broke off" in str(answer)
+        assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "busy", [None, Reply({}, 503, {"Retry-After": "20"})], ids=["silent", "busy"]
+)
+def test_a_request_is_given_up_when_its_own_time_is_over(busy):
+    gate = threading.Event()
+    with serving(chat=[busy or Reply(completion("late").body, wait_for=gate)]) as server:
+        began = time.monotonic()
+        (answer,) = ask(server, replace(REQUEST, seconds=0.3))
+        gate.set()
+        assert isinstance(answer, TimedOut)
+        assert time.monotonic() - began < 5
         assert len(server.seen) == 1
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.prefixes import reusable_share
+from model.prefixes import alike, common, reusable_share
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,11 @@ def test_never_more_than_the_longest_common_beginning_with_an_earlier_one(prompt
         best += min(shared, max(len(prompt) - 1, 0)) // block * block
     total = sum(map(len, prompts))
     assert reusable_share(prompts, block) == pytest.approx(best / total if total else 0)
+
+
+def test_what_rows_begin_with_alike_leaves_each_a_token_to_read():
+    assert alike("abc", "abx") == 2
+    assert alike("ab", "abc") == alike("abc", "ab") == 2
+    assert common(["abc", "abd", "abcd"]) == 2
+    assert common(["ab", "abc"]) == 1
+    assert common(["ab"]) == 1

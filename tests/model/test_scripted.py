@@ -2,11 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from model.engines.scripted import Line, Scripted, load
-from model.errors import BadEngine, EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError, TimedOut
 from model.protocols import Message, Request
 
 PROMPT = "<patch-1>\nfoo\n</patch-1>\n\n<patch-2>\nbar foo\n</patch-2>\n\n<patch-3>\n\n</patch-3>"
@@ -20,6 +21,14 @@ def ask(engine, text=PROMPT, prefill=None):
 def test_lines_answer_in_order_and_are_used_up():
     engine = Scripted([Line(reply="one"), Line(reply="two", repeat=True)])
     assert [ask(engine) for _ in range(3)] == ["one", "two", "two"]
+
+
+def test_a_request_is_not_kept_waiting_for_longer_than_it_allows():
+    engine = Scripted([Line(reply="late", stall_seconds=60, repeat=True)])
+    hasty = Request((Message("user", "x"),), 10, 1.0, 0, seconds=0.01)
+    (answer,) = engine.complete([hasty])
+    assert isinstance(answer, TimedOut)
+    assert hasty == replace(hasty, seconds=None), "patience is no part of the question"
 
 
 def test_a_line_waits_for_a_prompt_that_contains_its_text():
