@@ -7,9 +7,11 @@ from enum import StrEnum
 
 from rapidfuzz import fuzz, process
 
-from app.identifiers import PullNumber
+from app.alternatives import alternative_id
+from app.identifiers import AlternativeNumber, PullNumber
 from app.permissions import Permission
 from app.prose import paragraph_lines
+from model.domain import PatchId
 
 PREFIX = "/r4p"
 MAX_COMMANDS = 5
@@ -19,6 +21,8 @@ _READ_LIMIT = 16_384  # characters: reading Markdown costs time a stranger could
 _LINE_LIMIT = 500
 _MAX_PULLS = 20
 _PULL = re.compile(r"(?:GH-|#)([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
+
+_ALTERNATIVE = re.compile(r"A([1-9][0-9]{0,2})", re.IGNORECASE | re.ASCII)
 
 
 class Verb(StrEnum):
@@ -30,6 +34,7 @@ class Verb(StrEnum):
     AGREE = "agree"
     DISAGREE = "disagree"
     GROUP = "group"
+    PROPOSE = "propose"
     HELP = "help"
 
 
@@ -78,21 +83,21 @@ REGISTRY: Mapping[Verb, Entry] = {
         where=_ANYWHERE,
     ),
     Verb.EXPLAIN: Entry(
-        usage="explain [#N]",
-        description="Give the reasons behind the verdict, of one pull request or of all.",
+        usage="explain [#N|A1]",
+        description="Give the reasons behind the verdict, of one patch or of all.",
         needs=Permission.NONE,
         example="/r4p explain #12",
         where=_ANYWHERE,
     ),
     Verb.AGREE: Entry(
-        usage="agree [#N]",
+        usage="agree [#N|A1]",
         description="Record that the verdict is right.",
         needs=Permission.WRITE,
         example="/r4p agree #12",
         where=_ANYWHERE,
     ),
     Verb.DISAGREE: Entry(
-        usage="disagree [#N] <why>",
+        usage="disagree [#N|A1] <why>",
         description="Record that the verdict is wrong, and why.",
         needs=Permission.WRITE,
         example="/r4p disagree #12 it breaks on an empty list",
@@ -104,6 +109,13 @@ REGISTRY: Mapping[Verb, Entry] = {
         needs=Permission.WRITE,
         example="/r4p group add #12 #15",
         where="issue",
+    ),
+    Verb.PROPOSE: Entry(
+        usage="propose",
+        description="Have an agent of the bot write a patch, to be judged beside the pull requests.",
+        needs=Permission.WRITE,
+        example="/r4p propose",
+        where=_ANYWHERE,
     ),
     Verb.HELP: Entry(
         usage="help",
@@ -124,10 +136,19 @@ class Command:
     """As it was written, cut to a sane length; untrusted text."""
     pulls: tuple[PullNumber, ...] = ()
     """The pull requests it names, in order; empty: none named."""
+    alternative: AlternativeNumber | None = None
+    """The patch of our own that it names, such as A1; None: none named."""
     edit: GroupEdit | None = None
     """For `group` only."""
     reason: str = ""
     """For `agree` and `disagree`; untrusted text."""
+
+    @property
+    def about(self) -> PatchId | None:
+        """The patch that `explain`, `agree` or `disagree` names; None: all."""
+        if self.alternative is not None:
+            return alternative_id(self.alternative)
+        return PatchId(f"#{self.pulls[0]}") if self.pulls else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +246,18 @@ def _group(line: str, words: list[str]) -> Command | Unknown:
 
 
 def _about(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
-    named = _pull(words[0]) if words else None
-    reason = " ".join(words[1:] if named else words)
+    pull, ours = (_pull(words[0]), _alternative(words[0])) if words else (None, None)
+    reason = " ".join(words[1:] if pull or ours else words)
     if verb is Verb.DISAGREE and not reason:
         return Unknown(line, "`disagree` needs a reason: it is what the bot learns from", None)
-    pulls = () if named is None else (named,)
-    return Command(verb, line, pulls, reason="" if verb is Verb.EXPLAIN else reason)
+    pulls = () if pull is None else (pull,)
+    said = "" if verb is Verb.EXPLAIN else reason
+    return Command(verb, line, pulls, alternative=ours, reason=said)
+
+
+def _alternative(word: str) -> AlternativeNumber | None:
+    match = _ALTERNATIVE.fullmatch(word.strip(",:"))
+    return AlternativeNumber(int(match[1])) if match else None
 
 
 def _pull(word: str) -> PullNumber | None:

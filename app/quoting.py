@@ -12,6 +12,8 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>&!|~$]")
 _LINE_START = re.compile(r"^([-+=:]|\d{1,9}[.)])")
 _CODE = re.compile(r"(?<!`)`(?!\s)([^`\n]{1,200}?)(?<!\s)`(?!`)")
 
+_BACKTICKS = re.compile(r"`+")
+
 _BREAK = "\u200b"
 """Ends a word for GitHub without showing. Unlike markup it survives a reply by e-mail."""
 
@@ -45,6 +47,18 @@ def paragraph(text: str, limit: int) -> str:
 def phrase(text: str, limit: int) -> str:
     """Untrusted text as one line of Markdown that fits into a table cell; no markup at all."""
     return _begin(_escape(" ".join(_readable(text, limit).split())))
+
+
+def is_copyable(text: str) -> bool:
+    """Whether the text can stand in a code block as it is: all of it can be seen, and comes out as it went in."""
+    return "\ufffd" not in text and visible(shown := text.replace("\t", "")) == shown
+
+
+def fenced(text: str, language: str) -> str:
+    """A code block that nothing in `text` can end. What isn't `is_copyable` is no text for it: nothing is escaped."""
+    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
+    end = "" if text.endswith("\n") else "\n"
+    return f"{fence}{language}\n{text}{end}{fence}"
 
 
 def _lines(text: str) -> str:

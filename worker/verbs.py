@@ -89,8 +89,8 @@ class Verbs:
             evaluation = _verdict(connection, subject)
         if evaluation is None:
             return Said(comments.no_verdict_reply(subject.asked_in), done=False)
-        pull = command.pulls[0] if command.pulls else None
-        return Said(comments.explain_reply(subject.asked_in, verdict_view(evaluation), pull))
+        view = verdict_view(evaluation)
+        return Said(comments.explain_reply(subject.asked_in, view, command.about))
 
     def _status(self, context: Context, subject: Subject) -> Said:
         with transaction(context.database) as connection:

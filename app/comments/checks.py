@@ -9,6 +9,7 @@ from app.comments.words import (
     VERDICTS,
     agreement,
     coverage,
+    listed,
     one_line,
     probability,
     probably,
@@ -125,10 +126,16 @@ def _summary(view: VerdictView, row: Row, comment_url: str | None) -> str:
             f"{quotation(verdict.reason, _REASON_LIMIT)}"
         )
     unsure = why_unsure([verdict], has_model=view.has_model, history=view.history)
-    rivals = len(view.rows) - 1
-    beside = f" beside {rivals} other pull request{'' if rivals == 1 else 's'}" if rivals else ""
-    judged = f"Judged by `{one_line(view.verifier, 100)}`{beside}."
+    judged = f"Judged by `{one_line(view.verifier, 100)}`{_beside(view)}."
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
     link = f"[The whole verdict]({comment_url})" if comment_url else ""
     blocks = [said, unsure, judged if is_judged else "", link]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _beside(view: VerdictView) -> str:
+    """The rivals."""
+    rivals, ours = len(view.rows) - 1, len(view.alternatives)
+    named = [f"{rivals} other pull request{'' if rivals == 1 else 's'}"] if rivals else []
+    named += [f"{ours} alternative{'' if ours == 1 else 's'} by the bot"] if ours else []
+    return f" beside {listed(named)}" if named else ""

@@ -1,14 +1,16 @@
 """Answers to commands: short, and only where a reaction can't say it (pure)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 
 from app.alternatives import WhyNot, alternative_id
 from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
+from app.comments.alternatives import author
 from app.comments.hidden import refusal_marker, reply_marker
 from app.comments.notices import LINKS_NOTE, config_note
 from app.comments.verdict import headline
-from app.comments.views import GroupView, Row, Stage, StatusView, VerdictView
+from app.comments.views import AlternativesStatus, GroupView, Stage, StatusView, VerdictView
 from app.comments.words import (
     LINKS,
     VERDICTS,
@@ -23,13 +25,13 @@ from app.comments.words import (
     why_not_judged,
     why_unsure,
 )
-from app.identifiers import AlternativeNumber, AskedIn, IssueNumber, PullNumber
+from app.identifiers import AlternativeNumber, AskedIn, IssueNumber
 from app.judging import LeftOut, Wait
 from app.links import Member
 from app.permissions import Permission
 from app.quoting import phrase
 from app.waits import Waits
-from model.domain import Verdict
+from model.domain import PatchId, PatchVerdict, Verdict
 
 _LINE_LIMIT = 200
 _REASON_LIMIT = 4_000
@@ -91,23 +93,25 @@ def status_reply(answers: AskedIn, issue: IssueNumber, status: StatusView) -> st
         f"**#{issue}:** {_STAGES[status.stage]}{detail}{where}",
         _waits(status.waits) if status.waits else "",
         _members(status.members),
+        _alternatives(status.alternatives) if status.alternatives else "",
         _left_out(status.left_out),
         "" if status.all_links_read else LINKS_NOTE,
         config_note(status.config_problem) if status.config_problem else "",
     )
 
 
-def explain_reply(answers: AskedIn, view: VerdictView, pull: PullNumber | None) -> str:
-    """The reasons at length, for one pull request or for all."""
-    rows = [row for row in view.rows if pull in {None, row.pull}]
-    if not rows:
-        known = listed(f"#{row.pull}" for row in view.rows)
-        return _reply(answers, f"#{pull} is not among the pull requests compared here: {known}.")
-    more = len(rows) - _EXPLAINED_AT_MOST
+def explain_reply(answers: AskedIn, view: VerdictView, about: PatchId | None) -> str:
+    """The reasons at length, for one patch or for all."""
+    patches = list(_patches(view))
+    named = [one for one in patches if about in {None, one.name}]
+    if not named:
+        known = listed(one.name for one in patches)
+        return _reply(answers, f"{about} is not among the patches compared here: {known}.")
+    more = len(named) - _EXPLAINED_AT_MOST
     rest = f"{more} more: `{PREFIX} explain #N` gives the reasons of one." if more > 0 else ""
-    shown = rows[:_EXPLAINED_AT_MOST]
+    shown = named[:_EXPLAINED_AT_MOST]
     return _reply(
-        answers, f"{headline(view).capitalize()}.", *(_explained(row, view) for row in shown), rest
+        answers, f"{headline(view).capitalize()}.", *(_explained(one, view) for one in shown), rest
     )
 
 
@@ -215,6 +219,20 @@ def _waits(waits: Waits) -> str:
     return f"It has waited since {since}, {times} so far: {WAITS[waits.who]}."
 
 
+def _alternatives(status: AlternativesStatus) -> str:
+    """What there is of ours, what is being written, what it cost, why there isn't more."""
+    there = listed(map(alternative_id, status.there)) if status.there else "none"
+    running = f", {status.running} being written or about to be" if status.running else ""
+    spent, budget = status.spent, status.budget
+    lines = [
+        f"Alternatives by the bot: {there}{running}.",
+        f"Spent on them today: {spent.tokens:,} of {budget.tokens:,} tokens, {spent.seconds:,.0f} of {budget.seconds:,} s.",
+    ]
+    if status.last_failure is not None:
+        lines.append(f"The last attempt came to nothing: {WHY_NOT[status.last_failure]}.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
 def _members(members: Sequence[Member]) -> str:
     if not members:
         return "No pull request is linked to this issue."
@@ -234,9 +252,24 @@ def _more(items: Sequence[object]) -> Iterable[str]:
     return [f"- and {rest} more"] if rest > 0 else []
 
 
-def _explained(row: Row, view: VerdictView) -> str:
-    verdict = row.verdict
-    said = [f"**#{row.pull}: {VERDICTS[verdict.verdict]}** at `{row.head[:7]}`"]
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    name: str
+    whence: str
+    verdict: PatchVerdict
+
+
+def _patches(view: VerdictView) -> Iterator[_Patch]:
+    """All that were judged together, ours last."""
+    for row in view.rows:
+        yield _Patch(f"#{row.pull}", f"at `{row.head[:7]}`", row.verdict)
+    for one in view.alternatives:
+        yield _Patch(alternative_id(one.number), f"on `{one.base[:7]}`, {author(one)}", one.verdict)
+
+
+def _explained(patch: _Patch, view: VerdictView) -> str:
+    verdict = patch.verdict
+    said = [f"**{patch.name}: {VERDICTS[verdict.verdict]}** {patch.whence}"]
     if verdict.verdict is not Verdict.NOT_JUDGED:
         said += [f"agreement {agreement(verdict)}"] if view.asked else []
         said += [probably(verdict, view.history)]

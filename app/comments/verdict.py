@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.alternatives import alternative_id
+from app.comments import alternatives
 from app.comments.hidden import group_marker, verdict_json
 from app.comments.notices import LINKS_NOTE, config_note
 from app.comments.views import Finding, Row, VerdictView
@@ -22,13 +24,14 @@ from app.comments.words import (
 )
 from app.quoting import phrase
 from app.repo_config import Mode
-from model.domain import Verdict
+from model.domain import PatchVerdict, Verdict
 
 LONGEST_BODY = 60_000
 """GitHub refuses 65,536 characters; what is counted there may be more than what is counted here."""
 
 _NAMED_AT_MOST = 20
 _REASON_LIMIT = 300
+_DIFF_LIMIT = 20_000
 _NOBODY_READ = "no language model read it"
 
 
@@ -40,6 +43,8 @@ class _Room:
     reason: int
     """Characters of each reason; 0: none."""
     document: bool
+    diff: int = 0
+    """Characters of an alternative's diff."""
     notice: str = ""
 
 
@@ -53,8 +58,8 @@ _ROWS_LEFT_OUT = (
     "the comment would be too long for GitHub."
 )
 _ROOMS = (
-    _Room(1_000, 2_000, document=True),
-    _Room(1_000, 600, document=True, notice=_REASONS_CUT),
+    _Room(1_000, 2_000, document=True, diff=_DIFF_LIMIT),
+    _Room(1_000, 600, document=True, diff=_DIFF_LIMIT, notice=_REASONS_CUT),
     _Room(1_000, 200, document=False, notice=_DOCUMENT_LEFT_OUT),
     _Room(30, 0, document=False, notice=_ROWS_LEFT_OUT),
 )
@@ -72,6 +77,11 @@ def verdict_comment(view: VerdictView) -> str:
 
 def headline(view: VerdictView) -> str:
     """The answer in one line. Several can be correct, or none."""
+    said = [_of_pulls(view)] if view.rows else []
+    return "; ".join([*said, *([alternatives.count(view)] if view.alternatives else [])])
+
+
+def _of_pulls(view: VerdictView) -> str:
     verdicts = [row.verdict.verdict for row in view.rows]
     correct, judged = verdicts.count(Verdict.CORRECT), len(verdicts)
     if judged == 1:
@@ -80,14 +90,14 @@ def headline(view: VerdictView) -> str:
         return f"{correct} of {pulls(judged)} judged correct"
     if all(verdict is Verdict.INCORRECT for verdict in verdicts):
         return f"none of {pulls(judged)} judged correct"
-    if not _is_judged(view):
+    if set(verdicts) == {Verdict.NOT_JUDGED}:
         return f"none of {pulls(judged)} could be judged"
     return f"no clear answer for {pulls(judged)}"
 
 
 def _is_judged(view: VerdictView) -> bool:
     """Whether there is an opinion of any patch."""
-    return any(row.verdict.verdict is not Verdict.NOT_JUDGED for row in view.rows)
+    return any(one.verdict is not Verdict.NOT_JUDGED for one in view.verdicts)
 
 
 def _body(view: VerdictView, room: _Room) -> str:
@@ -95,11 +105,12 @@ def _body(view: VerdictView, room: _Room) -> str:
     blocks = [
         f"{group_marker(view.group)}\n### R4P verdict{_mode(view.mode)}: {headline(view)}",
         _demonstration() if view.is_demonstration else "",
-        _table(shown, has_votes=view.asked > 0),
+        _table(shown, view),
         _how(view) if _is_judged(view) else "",
         "\n".join(f"- {note}" for note in _notes(view, shown)),
         room.notice.format(shown=len(shown), all=len(view.rows)),
-        _reasons(shown, room.reason, has_model=view.has_model) if room.reason else "",
+        alternatives.offer(view, room.diff),
+        _reasons(view, shown, room.reason) if room.reason else "",
         _footer(view),
         verdict_json(view.document) if room.document else "",
     ]
@@ -123,21 +134,30 @@ def _demonstration() -> str:
     )
 
 
-def _table(rows: Sequence[Row], *, has_votes: bool) -> str:
-    with_probability = any(row.verdict.probability is not None for row in rows)
-    head = ["PR", "Verdict"] + ["Agreement"] * has_votes
+def _table(rows: Sequence[Row], view: VerdictView) -> str:
+    verdicts = [one.verdict for one in (*rows, *view.alternatives)]
+    with_probability = any(one.probability is not None for one in verdicts)
+    head = ["Patch" if view.alternatives else "PR", "Verdict"] + ["Agreement"] * (view.asked > 0)
     head += ["P(correct)"] * with_probability + ["Commit", "Link"]
     lines = [head, ["---"] * len(head)]
-    for row in rows:
-        cells = [f"#{row.pull}", _verdict(row)] + [agreement(row.verdict)] * has_votes
-        cells += [probability(row.verdict.probability)] * with_probability
-        cells += [_commit(row), LINKS[row.strength]]
-        lines.append(cells)
+    for name, verdict, *whence in _lines(rows, view):
+        cells = [name, _verdict(verdict)] + [agreement(verdict)] * (view.asked > 0)
+        cells += [probability(verdict.probability)] * with_probability
+        lines.append([*cells, *whence])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _verdict(row: Row) -> str:
-    return f"**{VERDICTS[row.verdict.verdict]}**".replace(" ", "\N{NO-BREAK SPACE}")
+def _lines(rows: Sequence[Row], view: VerdictView) -> Iterator[tuple[str, PatchVerdict, str, str]]:
+    """Name, verdict, commit and where it comes from; ours last."""
+    for row in rows:
+        yield f"#{row.pull}", row.verdict, _commit(row), LINKS[row.strength]
+    for one in view.alternatives:
+        base = f"on `{one.base[:7]}`"
+        yield alternative_id(one.number), one.verdict, base, alternatives.author(one)
+
+
+def _verdict(verdict: PatchVerdict) -> str:
+    return f"**{VERDICTS[verdict.verdict]}**".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _commit(row: Row) -> str:
@@ -150,7 +170,7 @@ def _how(view: VerdictView) -> str:
         said = [f"{_comparison(view)}.", _history(view), _why_unsure(view)]
         return " ".join(one for one in said if one)
     together = "side by side" if view.parts == 1 else f"in {view.parts} overlapping groups"
-    if len(view.rows) == 1:
+    if len(view.verdicts) == 1:
         together = "alone, without a rival to compare it with"
     judged = f"Judged by `{_code(view.verifier)}` {together}{_votes(view)}"
     return f"{judged}. {_who(view)}. {_history(view)}"
@@ -175,8 +195,7 @@ def _comparison(view: VerdictView) -> str:
 
 
 def _why_unsure(view: VerdictView) -> str | None:
-    verdicts = [row.verdict for row in view.rows]
-    return why_unsure(verdicts, has_model=view.has_model, history=view.history)
+    return why_unsure(view.verdicts, has_model=view.has_model, history=view.history)
 
 
 def _who(view: VerdictView) -> str:
@@ -193,7 +212,7 @@ def _fingerprint(view: VerdictView) -> str:
 def _history(view: VerdictView) -> str:
     if view.history is None:
         return "No probabilities yet: not enough history."
-    if all(row.verdict.probability is None for row in view.rows):
+    if all(one.probability is None for one in view.verdicts):
         return "No probabilities: there is no opinion to weigh."
     return f"Probabilities rest on what became of {view.history} earlier issues."
 
@@ -206,6 +225,7 @@ def _notes(view: VerdictView, rows: Sequence[Row]) -> Iterator[str]:
     """What a reader should know before relying on the table."""
     for row in rows:
         yield from _row_notes(row, has_model=view.has_model)
+    yield from alternatives.notes(view)
     if view.issue_findings:
         how = "the model read it without" if view.has_model else _NOBODY_READ
         yield f"The issue's text held {_found(view.issue_findings)}; {how}."
@@ -239,17 +259,17 @@ def _found(findings: Sequence[Finding]) -> str:
     return listed(FINDINGS[finding] for finding in dict.fromkeys(findings))
 
 
-def _reasons(rows: Sequence[Row], limit: int, *, has_model: bool) -> str:
-    judged = [row for row in rows if row.verdict.verdict is not Verdict.NOT_JUDGED]
-    if not judged:
-        return ""
+def _reasons(view: VerdictView, rows: Sequence[Row], limit: int) -> str:
     parts = [
-        f"**#{row.pull}: {VERDICTS[row.verdict.verdict]}** "
-        f"({coverage(row.verdict.coverage, has_model=has_model)})\n\n"
-        f"{quotation(row.verdict.reason, limit)}"
-        for row in judged
+        f"**{name}: {VERDICTS[verdict.verdict]}** "
+        f"({coverage(verdict.coverage, has_model=view.has_model)})\n\n"
+        f"{quotation(verdict.reason, limit)}"
+        for name, verdict, *_ in _lines(rows, view)
+        if verdict.verdict is not Verdict.NOT_JUDGED
     ]
-    whose = ", from the model's own words" if has_model else ""
+    if not parts:
+        return ""
+    whose = ", from the model's own words" if view.has_model else ""
     return "\n\n".join([f"<details>\n<summary>Reasons{whose}</summary>", *parts, "</details>"])
 
 

@@ -97,6 +97,11 @@ class VerdictView:
     no_alternative: WhyNot | None = None
     """Why one that was wanted is missing; None: none is."""
 
+    @property
+    def verdicts(self) -> tuple[PatchVerdict, ...]:
+        """Of all patches that were judged together."""
+        return tuple(one.verdict for one in (*self.rows, *self.alternatives))
+
 
 class Stage(StrEnum):
     """How far the work on a group is."""

@@ -40,11 +40,13 @@ def test_help_lists_every_command():
 | --- | --- | --- | --- |
 | `/r4p verify` | Judge the open pull requests for this issue now. | write access | issue or pull request |
 | `/r4p status` | Say which pull requests are compared and how far the work is. | anyone | issue or pull request |
-| `/r4p explain [#N]` | Give the reasons behind the verdict, of one pull request or of all. | anyone | issue or pull request |
-| `/r4p agree [#N]` | Record that the verdict is right. | write access | issue or pull request |
-| `/r4p disagree [#N] <why>` | Record that the verdict is wrong, and why. | write access | issue or pull request |
+| `/r4p explain [#N\\|A1]` | Give the reasons behind the verdict, of one patch or of all. | anyone | issue or pull request |
+| `/r4p agree [#N\\|A1]` | Record that the verdict is right. | write access | issue or pull request |
+| `/r4p disagree [#N\\|A1] <why>` | Record that the verdict is wrong, and why. | write access | issue or pull request |
 | `/r4p group [add\\|remove #N …]` | Show the pull requests that are compared, \
 add some or leave some out. | write access | issue |
+| `/r4p propose` | Have an agent of the bot write a patch, to be judged beside the pull requests. \
+| write access | issue or pull request |
 | `/r4p help` | List these commands. | anyone | issue or pull request |
 
 Write a command at the beginning of a line of a new comment or review, for example `/r4p explain #12`.
@@ -182,7 +184,7 @@ def test_a_crowd_is_listed_up_to_a_limit():
 
 def test_an_explanation_gives_the_reasons_of_one():
     assert (
-        explain_reply(900, view(), 12)
+        explain_reply(900, view(), "#12")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -205,11 +207,11 @@ def test_an_explanation_of_all_stays_readable():
 
 def test_a_stranger_to_the_group_is_not_explained():
     assert (
-        explain_reply(900, view(), 99)
+        explain_reply(900, view(), "#99")
         == """\
 <!-- r4p:reply=900 -->
 
-#99 is not among the pull requests compared here: #12 and #15.
+#99 is not among the patches compared here: #12 and #15.
 """
     )
 

@@ -76,7 +76,7 @@ def test_where_nothing_was_judged_nobody_is_said_to_have_judged():
 
 def test_a_patch_that_was_not_judged_is_explained_by_why_alone():
     assert (
-        explain_reply(900, view(NOT_JUDGED), 18)
+        explain_reply(900, view(NOT_JUDGED), "#18")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -94,7 +94,7 @@ def test_where_nobody_voted_no_agreement_is_explained():
     assert (
         "**#12: Correct** at `ccccccc`, not enough history for a probability, 2 of 2 files were compared\n\n"
         "> No model read this patch."
-    ) in explain_reply(900, view(row, asked=0, has_model=False), 12)
+    ) in explain_reply(900, view(row, asked=0, has_model=False), "#12")
 
 
 def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
@@ -111,7 +111,7 @@ def test_who_compares_says_why_nothing_is_claimed_until_there_is_history():
     told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)
     assert f"No probabilities yet: not enough history. {why}\n" in verdict_comment(told)
     assert check_run(told, unsure, None).summary.splitlines()[-3] == why
-    assert explain_reply(900, told, 15).endswith(f"> No model read this patch.\n\n{why}\n")
+    assert explain_reply(900, told, "#15").endswith(f"> No model read this patch.\n\n{why}\n")
     assert why not in check_run(told, wrong, None).summary
     for other in (replace(told, rows=(wrong,)), replace(told, history=57), view(unsure)):
         assert why not in verdict_comment(other)
