@@ -180,29 +180,33 @@ class Remark:
 
     source: Source
     about: AlternativeNumber | None = None
-    """None: of a verdict all that it calls incorrect; in a command no alternative is named."""
+    """None: of a verdict all that it calls incorrect; of others, that they name no patch."""
 
 
 def second_attempts(
     config: RepoConfig, alternatives: Sequence[Tried], remark: Remark, now: Situation
 ) -> tuple[AlternativeNumber, ...] | Refused:
-    """Which alternatives get a second attempt with the remark as a hint; each gets one, a second attempt none.
+    """Which alternatives get a second attempt with the remark as a hint: each one at most, a second attempt none.
 
-    Our own verdict leads to one only where the settings want alternatives. `now.asked` doesn't matter.
+    Our own verdict leads to one only where the settings want alternatives; whoever else speaks has asked for it.
     """
-    meant = tuple(one.number for one in alternatives if _gets_another(config, one, remark, now))
-    if remark.about is None and remark.source is not Source.VERDICT and len(alternatives) != 1:
-        return ()
+    open_ = tuple(one for one in alternatives if not one.is_second and not one.has_second)
+    meant = _meant(config, open_, remark, now)
     if not meant:
         return ()
-    allowed = wanted(config, replace(now, asked=True))
-    return allowed if isinstance(allowed, Refused) else meant[: MOST_ATTEMPTS - now.tried]
+    most = wanted(config, replace(now, asked=True))
+    return most if isinstance(most, Refused) else meant[: MOST_ATTEMPTS - now.tried]
 
 
-def _gets_another(config: RepoConfig, one: Tried, remark: Remark, now: Situation) -> bool:
-    if one.is_second or one.has_second or remark.about not in {None, one.number}:
-        return False
-    if remark.source is Source.VERDICT:
-        return config.alternatives is not Alternatives.OFF and one.verdict is Verdict.INCORRECT
-    # Words that name no patch are about ours only where it is the only one.
-    return remark.about is not None or not now.pulls
+def _meant(
+    config: RepoConfig, open_: Sequence[Tried], remark: Remark, now: Situation
+) -> tuple[AlternativeNumber, ...]:
+    """Those that the remark is about."""
+    if remark.about is not None:
+        return tuple(one.number for one in open_ if one.number == remark.about)
+    if remark.source is not Source.VERDICT:
+        # Words that name no patch are about ours only where there is no other.
+        return tuple(one.number for one in open_) if len(open_) == 1 and not now.pulls else ()
+    if config.alternatives is Alternatives.OFF:
+        return ()
+    return tuple(one.number for one in open_ if one.verdict is Verdict.INCORRECT)

@@ -25,6 +25,8 @@ NEED_PERMISSION = frozenset(
         EventKind.REVIEW_SUBMITTED,
         EventKind.AGREED,
         EventKind.DISAGREED,
+        EventKind.ALTERNATIVE_AGREED,
+        EventKind.ALTERNATIVE_DISAGREED,
         EventKind.REACTION,
         EventKind.REVERTED,
         EventKind.ISSUE_REOPENED,

@@ -11,7 +11,7 @@ from app.judging import LeftOut
 from app.links import LinkStrength, Member
 from app.repo_config import AlternativesBudget, Mode
 from app.waits import Waits
-from model.domain import EngineInfo, PatchVerdict, Tokens
+from model.domain import EngineInfo, PatchVerdict, Tokens, Verdict
 
 
 class Finding(StrEnum):
@@ -101,6 +101,13 @@ class VerdictView:
     def verdicts(self) -> tuple[PatchVerdict, ...]:
         """Of all patches that were judged together."""
         return tuple(one.verdict for one in (*self.rows, *self.alternatives))
+
+    @property
+    def news(self) -> tuple[Verdict, ...]:
+        """What decides whether to comment: that a patch of our own is wrong is no news for anybody."""
+        ours = [one.verdict.verdict for one in self.alternatives]
+        found = [verdict for verdict in ours if verdict is Verdict.CORRECT]
+        return (*(row.verdict.verdict for row in self.rows), *found)
 
 
 class Stage(StrEnum):

@@ -25,6 +25,9 @@ class EventKind(StrEnum):
     CI_CONCLUDED = "ci_concluded"
     AGREED = "agreed"
     DISAGREED = "disagreed"
+    ALTERNATIVE_AGREED = "alternative_agreed"
+    """About a patch of our own, which `about` names: it says nothing of any pull request."""
+    ALTERNATIVE_DISAGREED = "alternative_disagreed"
     REACTION = "reaction"
     ISSUE_CLOSED = "issue_closed"
     ISSUE_REOPENED = "issue_reopened"
@@ -61,7 +64,7 @@ class Details:
     """GitHub's word: a review's state, a CI conclusion, why an issue was closed, `+1` or `-1`.
     For an opinion given by command, the words that came with it."""
     about: str | None = None
-    """Which review, CI or reaction; of several events about one, the last one holds."""
+    """Which review, CI, reaction or alternative; of several events about one, the last one holds."""
     base: CommitSha | None = None
     commit: str | None = None
     """The merge commit; of a revert the commit it names, which may be abbreviated."""

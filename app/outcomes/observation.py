@@ -43,6 +43,10 @@ _NAMED_AT_MOST = 20  # of one message; a hostile one could name thousands
 _OUR_CHECK = re.compile(r"check:group:\d+:pull:(\d{1,9}):", re.ASCII)
 _BUTTONS = {Button.AGREE.value: EventKind.AGREED, Button.DISAGREE.value: EventKind.DISAGREED}
 _OPINIONS = {Verb.AGREE: EventKind.AGREED, Verb.DISAGREE: EventKind.DISAGREED}
+_OF_ALTERNATIVES = {
+    Verb.AGREE: EventKind.ALTERNATIVE_AGREED,
+    Verb.DISAGREE: EventKind.ALTERNATIVE_DISAGREED,
+}
 
 
 def observe(
@@ -146,16 +150,18 @@ def _opinions(
     for place, command in enumerate(parse(event.body, mention)):
         if not isinstance(command, Command) or command.verb not in _OPINIONS:
             continue
-        kind = _OPINIONS[command.verb]
+        ours = command.alternative is not None
+        kind = (_OF_ALTERNATIVES if ours else _OPINIONS)[command.verb]
+        about = command.about if ours else None
         said = replace(
             _observed(event, kind, event.author, event.at or received_at),
-            details=Details(state=command.reason or None),
+            details=Details(state=command.reason or None, about=about),
         )
         here = PullNumber(event.number) if event.on_pull_request else None
         for pull in command.pulls or (here,):
             yield replace(
                 said,
-                source=f"{said.source}:{place}:{pull or ''}",
+                source=f"{said.source}:{place}:{about or pull or ''}",
                 pull=pull,
                 issue=None if event.on_pull_request else IssueNumber(event.number),
             )
