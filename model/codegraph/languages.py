@@ -11,7 +11,7 @@ from tree_sitter import Language, Parser, Query
 
 from model.codegraph import tags
 
-_RULES: Final = 1
+_RULES: Final = 2
 """Raise it when tags, ranges or signatures change: what was read by older rules is read again."""
 
 
@@ -32,8 +32,8 @@ class Grammar:
 
 _JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tags.JAVASCRIPT)
 _TYPESCRIPT = "tree-sitter-typescript"
-_C = Grammar("c", "tree-sitter-c", tags.C)
 _CPP = Grammar("cpp", "tree-sitter-cpp", tags.CPP)
+"""Reads C as well, but for C that takes a word of C++ for a name: so it reads headers, which don't say what they are."""
 
 _BY_SUFFIX: Final = (
     {
@@ -46,10 +46,10 @@ _BY_SUFFIX: Final = (
         ".java": Grammar("java", "tree-sitter-java", tags.JAVA),
         ".go": Grammar("go", "tree-sitter-go", tags.GO),
         ".rs": Grammar("rust", "tree-sitter-rust", tags.RUST),
+        ".c": Grammar("c", "tree-sitter-c", tags.C),
     }
     | dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), _JAVASCRIPT)
-    | dict.fromkeys((".c", ".h"), _C)
-    | dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), _CPP)
+    | dict.fromkeys((".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp", ".inl"), _CPP)
 )
 _BY_NAME: Final = {grammar.language: grammar for grammar in _BY_SUFFIX.values()}
 

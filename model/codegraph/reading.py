@@ -17,7 +17,12 @@ from model.codegraph.languages import definitions, parser
 FILE_BYTES: Final = 512 * 1024
 """Larger files are left out: a parser needs up to 300 times a file's size for what only a machine writes."""
 _SIGNATURE: Final = 400
-_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
+_OPERATOR: Final = re.compile(r"(?:(.*?)::)??\s*(operator\b.*)", re.DOTALL)
+_CONVERSION: Final = re.compile(r"operator\s+\w")
+_KINDS: Final = {
+    *("class", "function", "method", "declaration", "alias"),
+    *("impl", "namespace", "outer"),
+}
 
 
 class Row(NamedTuple):
@@ -60,7 +65,10 @@ class _Around:
 
     end: int
     scope: str
-    makes_methods: bool
+    kind: str
+
+
+_NOWHERE: Final = _Around(0, "", "")
 
 
 def refusal(content: bytes) -> str | None:
@@ -88,22 +96,39 @@ def read(language: str, content: bytes) -> Reading:
 
 
 def _mark(captures: dict[str, list[Node]], content: bytes) -> _Mark:
-    name = captures.pop("name", None)
-    scope = captures.pop("scope", None)
-    ((kind, nodes),) = captures.items()
+    name = captures.get("name")
+    scope = captures.get("scope")
+    kind = next(capture for capture in captures if capture in _KINDS)
     own = _text(name[0], content) if name else ""
     before = _text(scope[0], content) if scope else ""
-    if "::" in own:
+    if "::" in own or own.startswith("operator"):
         before, own = _split(own)
-    return _Mark(kind, nodes[0], own, before)
+    return _Mark(kind, captures[kind][0], own, before)
 
 
 def _split(qualified: str) -> tuple[str, str]:
-    """The dotted scope and the name of a C++ name, without the arguments of templates."""
-    scope, _, name = qualified.rpartition("::")
-    while (plain := _ARGUMENTS.sub("", scope)) != scope:
-        scope = plain
-    return scope.replace("::", "."), name
+    """The dotted scope and the name of a C++ name, without the arguments of templates or of a conversion."""
+    if found := _OPERATOR.match(qualified):
+        scope, name = found[1] or "", found[2]
+        if _CONVERSION.match(name):
+            name = name.partition("(")[0]
+    else:
+        scope, _, name = _plain(qualified).rpartition("::")
+    parts = (part.strip() for part in _plain(scope).split("::"))
+    return ".".join(filter(None, parts)), " ".join(name.split())
+
+
+def _plain(qualified: str) -> str:
+    """Without what stands in angle brackets, however deep."""
+    kept, depth = [], 0
+    for letter in qualified:
+        if letter == "<":
+            depth += 1
+        elif letter == ">" and depth:
+            depth -= 1
+        elif not depth:
+            kept.append(letter)
+    return "".join(kept)
 
 
 def _place(mark: _Mark) -> tuple[int, int, bool, bool]:
@@ -133,31 +158,40 @@ def _nested(marks: Iterable[_Mark], content: bytes) -> Iterator[Row]:
         start, end = node.start_byte, node.end_byte
         while around and around[-1].end <= start:
             around.pop()
-        scope = _joined(around[-1].scope if around else "", mark.scope)
-        is_member = bool(around) and around[-1].makes_methods
-        around.append(_Around(end, _joined(scope, mark.name), mark.kind in {"class", "impl"}))
+        inside = around[-1] if around else _NOWHERE
+        scope = _joined(inside.scope, mark.scope)
+        if mark.kind == "declaration" and inside.kind in {"function", "method"}:
+            continue
+        if mark.kind not in {"declaration", "alias"}:
+            around.append(_Around(end, _joined(scope, mark.name), mark.kind))
         if mark.kind in {"impl", "namespace"}:
             continue
         first = outer if outer and outer.end_byte >= end else node
         outer = None
         yield Row(
-            _construct(mark.kind, is_member=is_member),
+            _construct(mark.kind, inside.kind),
             scope,
             mark.name,
             first.start_point[0] + 1,
-            node.end_point[0] + 1,
+            _last_line(node),
             first.start_byte,
             end,
             _signature(node, content),
         )
 
 
-def _construct(kind: str, *, is_member: bool) -> str:
-    if kind == "class":
+def _construct(kind: str, inside: str) -> str:
+    if kind in {"class", "alias"}:
         return Construct.CLASS.value
-    if kind == "method" or is_member:
+    if kind == "method" or inside in {"class", "impl"}:
         return Construct.CLASS_METHOD.value
     return Construct.FUNCTION.value
+
+
+def _last_line(node: Node) -> int:
+    """Some end after their line, at the beginning of the next one."""
+    row, column = node.end_point
+    return row + 1 if column else row
 
 
 def _joined(scope: str, name: str) -> str:

@@ -20,7 +20,12 @@ CASES = {
         const twice = (x) => 2 * x, once = function () {};
         Shelf.prototype.take = function () {};
         module.exports = { drop: () => 1 };
-        const Anonymous = class Named { go() {} };
+        const Other = class Named { go() {} };
+        const Same = class Same {}, Anonymous = class { go() {} };
+        shelf.sort = async () => {};
+        shelf.Kind = class { static Deep = class { 'in quotes'() {} } };
+        later = function* () {};
+        ({ brief() {}, "quoted": () => 1, [computed]() {}, Pair: class {} });
         """,
         [
             ("class", "Shelf", 1, 6),
@@ -32,10 +37,23 @@ CASES = {
             ("function", "load.inner", 7, 7),
             ("function", "twice", 8, 8),
             ("function", "once", 8, 8),
-            ("function", "take", 9, 9),
+            ("class_method", "Shelf.take", 9, 9),
             ("function", "drop", 10, 10),
+            ("class", "Other", 11, 11),
             ("class", "Named", 11, 11),
             ("class_method", "Named.go", 11, 11),
+            ("class", "Same", 12, 12),
+            ("class", "Anonymous", 12, 12),
+            ("class_method", "Anonymous.go", 12, 12),
+            ("function", "sort", 13, 13),
+            ("class", "Kind", 14, 14),
+            ("class", "Kind.Deep", 14, 14),
+            ("class_method", "Kind.Deep.in quotes", 14, 14),
+            ("function", "later", 15, 15),
+            ("function", "brief", 16, 16),
+            ("function", "quoted", 16, 16),
+            ("function", "[computed]", 16, 16),
+            ("class", "Pair", 16, 16),
         ],
     ),
     "typescript": (
@@ -52,6 +70,11 @@ CASES = {
         function over(x: string): void;
         function over(x: any): void {}
         export const make = <T,>(x: T): T => x;
+        export type Sizes<T> = { of(x: T): number };
+        const Box = class { open() {} };
+        shelf.sort = async () => {};
+        declare module "shop" { export function sell(): void; }
+        declare abstract class Till { static Coin = class {}; }
         """,
         [
             ("class", "Store.Item", 2, 2),
@@ -64,6 +87,14 @@ CASES = {
             ("function", "over", 10, 10),
             ("function", "over", 11, 11),
             ("function", "make", 12, 12),
+            ("class", "Sizes", 13, 13),
+            ("class_method", "Sizes.of", 13, 13),
+            ("class", "Box", 14, 14),
+            ("class_method", "Box.open", 14, 14),
+            ("function", "sort", 15, 15),
+            ("function", "shop.sell", 16, 16),
+            ("class", "Till", 17, 17),
+            ("class", "Till.Coin", 17, 17),
         ],
     ),
     "tsx": (
@@ -86,7 +117,7 @@ CASES = {
             interface Put { void put(int x); }
             record Pair(int a, int b) { Pair { } }
         }
-        @interface Marked {}
+        @interface Marked { int value() default 1; }
         """,
         [
             ("class", "Shelf", 2, 10),
@@ -99,6 +130,7 @@ CASES = {
             ("class", "Shelf.Pair", 9, 9),
             ("class_method", "Shelf.Pair.Pair", 9, 9),
             ("class", "Marked", 11, 11),
+            ("class_method", "Marked.value", 11, 11),
         ],
     ),
     "go": (
@@ -113,14 +145,30 @@ CASES = {
         func (s Shelf) Len() int { return 0 }
         func (m Map[K, V]) Get(k K) V { return m.v }
         func New() *Shelf { return nil }
+        type (
+            Kind int
+            // Pair says which.
+            Pair[K, V any] struct {
+                key K
+            }
+            Same = Shelf
+        )
+        type Other = Shelf
+        var Sort = func(s Shelf) {}
         """,
         [
             ("class", "Shelf", 3, 5),
             ("class", "Putter", 6, 6),
+            ("class_method", "Putter.Put", 6, 6),
             ("class_method", "Shelf.Put", 7, 7),
             ("class_method", "Shelf.Len", 8, 8),
             ("class_method", "Map.Get", 9, 9),
             ("function", "New", 10, 10),
+            ("class", "Kind", 12, 12),
+            ("class", "Pair", 14, 16),
+            ("class", "Same", 17, 17),
+            ("class", "Other", 19, 19),
+            ("function", "Sort", 20, 20),
         ],
     ),
     "rust": (
@@ -138,6 +186,14 @@ CASES = {
         enum Kind { A, B }
         pub async fn load() {}
         macro_rules! shout { () => {}; }
+        impl fmt::Display for shop::Shelf<u8> { fn show(&self) {} }
+        impl<'a> Put for &'a mut shop::Shelf<T> { fn put(&mut self) {} }
+        impl Put for Box<dyn Kind> { fn boxed(&self) {} }
+        impl dyn Kind { fn is(&self) {} }
+        impl Put for u32 { fn small(&self) {} }
+        impl Put for [u8; 4] { fn four(&self) {} }
+        type Shelves = Vec<Shelf>;
+        extern "C" { fn outside(n: i32); }
         """,
         [
             ("class", "shop.Shelf", 2, 2),
@@ -149,6 +205,14 @@ CASES = {
             ("class", "Kind", 11, 11),
             ("function", "load", 12, 12),
             ("function", "shout", 13, 13),
+            ("class_method", "Shelf.show", 14, 14),
+            ("class_method", "Shelf.put", 15, 15),
+            ("class_method", "Box.boxed", 16, 16),
+            ("class_method", "Kind.is", 17, 17),
+            ("class_method", "u32.small", 18, 18),
+            ("class_method", "four", 19, 19),
+            ("class", "Shelves", 20, 20),
+            ("function", "outside", 21, 21),
         ],
     ),
     "c": (
@@ -162,12 +226,32 @@ CASES = {
         }
         char **names(void) { return 0; }
         int only_declared(int x);
+        #ifdef MORE
+        extern char *also_declared(void), second(int);
+        #endif
+        typedef struct { int n; } unnamed;
+        typedef struct node { struct node *next; } node_t, *node_p;
+        int (guarded)(int x) { int local(int); return local(x); }
+        char ***far(void) { return 0; }
+        int (*pointer)(int);
+        #define TWICE(x) \\
+            (2 * (x))
         """,
         [
             ("class", "shelf", 1, 1),
             ("class", "kind", 2, 2),
             ("function", "put", 4, 7),
             ("function", "names", 8, 8),
+            ("function", "only_declared", 9, 9),
+            ("function", "also_declared", 11, 11),
+            ("function", "second", 11, 11),
+            ("class", "unnamed", 13, 13),
+            ("class", "node_t", 14, 14),
+            ("class", "node_p", 14, 14),
+            ("class", "node", 14, 14),
+            ("function", "guarded", 15, 15),
+            ("function", "far", 16, 16),
+            ("function", "TWICE", 18, 19),
         ],
     ),
     "cpp": (
@@ -185,6 +269,23 @@ CASES = {
         template <typename T>
         void shop::Shelf<T>::put(T x) {}
         int *find(int n) { return 0; }
+        struct Size {
+          Size();
+          virtual int of(int n) const = 0;
+          static Size &largest();
+          operator bool() const { return true; }
+          explicit operator const char *() const;
+          void operator()(int n);
+          template <typename T> T as() const;
+          int (*pointer)(int);
+        };
+        shop::Size::operator std::string() const { return ""; }
+        shop::Size &shop::Size::operator=(const Size &o) { return *this; }
+        template <> void as<int>() {}
+        template <> struct std::hash<Size> { int operator()(Size s) const; };
+        template <typename T> struct Size<T *> {};
+        using Sizes = Shelf<Size>;
+        extern "C" { int plain(void); }
         """,
         [
             ("class", "shop.Shelf", 2, 9),
@@ -194,6 +295,22 @@ CASES = {
             ("class_method", "shop.Shelf.operator==", 8, 8),
             ("class_method", "shop.Shelf.put", 11, 12),
             ("function", "find", 13, 13),
+            ("class", "Size", 14, 23),
+            ("class_method", "Size.Size", 15, 15),
+            ("class_method", "Size.of", 16, 16),
+            ("class_method", "Size.largest", 17, 17),
+            ("class_method", "Size.operator bool", 18, 18),
+            ("class_method", "Size.operator const char *", 19, 19),
+            ("class_method", "Size.operator()", 20, 20),
+            ("class_method", "Size.as", 21, 21),
+            ("class_method", "shop.Size.operator std::string", 24, 24),
+            ("class_method", "shop.Size.operator=", 25, 25),
+            ("function", "as", 26, 26),
+            ("class", "std.hash", 27, 27),
+            ("class_method", "std.hash.operator()", 27, 27),
+            ("class", "Size", 28, 28),
+            ("class", "Sizes", 29, 29),
+            ("function", "plain", 30, 30),
         ],
     ),
 }
@@ -212,7 +329,8 @@ def test_definitions_of(language):
         ("b.PYI", "python"),
         ("x.tsx", "tsx"),
         ("x.d.ts", "typescript"),
-        ("x.h", "c"),
+        ("x.c", "c"),
+        ("x.h", "cpp"),
         ("x.hpp", "cpp"),
         ("Makefile", None),
         ("py", None),

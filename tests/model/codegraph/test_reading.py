@@ -145,3 +145,9 @@ def test_a_file_of_definitions_only_keeps_all():
     rows = read("python", b"def f(): pass\n" * 30_000).rows
     assert len(rows) == 30_000
     assert rows[-1].start_line == 30_000
+
+
+def test_arguments_of_templates_are_no_part_of_a_name():
+    text = b"void shop::Shelf<" + b"Map<" * 5_000 + b"A::B" + b">" * 5_000 + b">::put<C::D>() {}"
+    (row,) = read("cpp", text).rows
+    assert (row.scope, row.name) == ("shop.Shelf", "put")
