@@ -102,6 +102,22 @@ def test_what_is_quoted_shown_or_hidden_does_not_command(body):
             "/r4p agree #12 nice",
             Command(Verb.AGREE, "/r4p agree #12 nice", (12,), reason="nice"),
         ),
+        ("/r4p explain A1", Command(Verb.EXPLAIN, "/r4p explain A1", alternative=1)),
+        (
+            "/r4p agree a12: nice",
+            Command(Verb.AGREE, "/r4p agree a12: nice", alternative=12, reason="nice"),
+        ),
+        (
+            "/r4p disagree A2 it drops `None`",
+            Command(
+                Verb.DISAGREE,
+                "/r4p disagree A2 it drops None",
+                alternative=2,
+                reason="it drops None",
+            ),
+        ),
+        ("/r4p explain A0", Command(Verb.EXPLAIN, "/r4p explain A0")),
+        ("/r4p propose", Command(Verb.PROPOSE, "/r4p propose")),
         ("/r4p verify please", Command(Verb.VERIFY, "/r4p verify please")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -155,6 +171,15 @@ def test_a_long_line_is_cut():
     (command,) = parse("/r4p disagree " + "x" * 5000)
     assert len(command.line) == 500
     assert len(command.reason) < 500
+
+
+@pytest.mark.parametrize(
+    ("body", "about"),
+    [("/r4p explain #12", "#12"), ("/r4p explain A1", "A1"), ("/r4p explain", None)],
+)
+def test_a_command_knows_which_patch_it_is_about(body, about):
+    (command,) = parse(body)
+    assert command.about == about
 
 
 PEOPLE = {

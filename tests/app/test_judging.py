@@ -8,6 +8,7 @@ from app.judging import (
     LeftOut,
     Publication,
     Wait,
+    judgeable,
     publication,
     should_evaluate,
 )
@@ -19,9 +20,13 @@ TWELVE = CandidateFacts(12, "mona", is_open=True, is_draft=False, paths=("src/a.
 THIRTEEN = replace(TWELVE, number=13, author="hubot")
 
 
-def decide(candidates=(TWELVE, THIRTEEN), trigger="pull_request", *, issue_is_open=True, **config):
+def decide(
+    candidates=(TWELVE, THIRTEEN), trigger="pull_request", *, issue_is_open=True, ours=0, **config
+):
     chosen = CONFIG.model_copy(update=config)
-    return should_evaluate(chosen, candidates, trigger, issue_is_open=issue_is_open)
+    return should_evaluate(
+        chosen, candidates, trigger, issue_is_open=issue_is_open, alternatives=ours
+    )
 
 
 def test_two_open_pull_requests_are_judged():
@@ -62,6 +67,17 @@ def test_too_few_candidates_wait(candidates, least, reason):
 def test_a_command_needs_one_candidate_only():
     assert decide((TWELVE,), trigger="command") == Go((12,), ())
     assert decide((), trigger="command") == Wait("no pull request can be judged; 1 needed")
+
+
+def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none():
+    assert decide((TWELVE,), ours=1, min_candidates=3) == Go((12,), ())
+    assert decide((), ours=3) == Wait("no pull request can be judged; 1 needed")
+    assert decide((), trigger="command", ours=1) == Go((), ())
+
+
+def test_who_takes_part_is_known_before_it_is_decided():
+    draft = replace(TWELVE, number=14, is_draft=True)
+    assert judgeable(CONFIG, (TWELVE, draft, THIRTEEN)) == (12, 13)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.quoting import paragraph, phrase, visible
+from app.quoting import fenced, is_copyable, paragraph, phrase, visible
 
 OUR_TAGS = re.compile(r"</?(?:p|code|br)(?: /)?>")
 LIVE = re.compile(
@@ -185,3 +185,35 @@ def test_code_stays_readable_as_code():
 def test_long_text_is_cut_with_an_ellipsis():
     assert paragraph("abc def", 5) == "abc…"
     assert phrase("abc", 3) == "abc"
+
+
+@pytest.mark.parametrize("text", ["", "a\tb\n", "naïve – “x” 日本 🙂\n", "`" * 9, " \n  \n"])
+def test_what_can_be_seen_whole_can_be_copied(text):
+    assert is_copyable(text)
+
+
+@pytest.mark.parametrize(
+    "odd", ["\r\n", "\0", "\u200b", "\u202e", chr(0xD800), "\ufeff", "\ufffd", "\x85", "\u3164"]
+)
+def test_what_is_unseen_or_would_change_cannot(odd):
+    assert not is_copyable(f"a{odd}b")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["`", "```", "~~~", "\n", " ", "\t", "<b>", "@mona", "</details>", "x", "- "]
+        )
+    ).map("".join)
+)
+@example("```\n")
+@example(" ````\n@mona")
+def test_nothing_ends_a_code_block_from_within(text):
+    rendered = render(f"before\n\n{fenced(text, 'diff')}\n\nafter")
+    whole = re.fullmatch(
+        r"<p>before</p>\n<pre[^>]*><code[^>]*>(.*)</code></pre>\n<p>after</p>\n",
+        rendered,
+        re.DOTALL,
+    )
+    assert unescape(whole[1]) == text + ("" if text.endswith("\n") else "\n")

@@ -245,6 +245,18 @@ def test_opinions_are_of_the_issues_verdict_or_of_one_pull_request(body, on, exp
     assert all(event.permission is None for event in found)
 
 
+def test_an_opinion_about_ours_says_nothing_of_a_pull_request():
+    found = observed_opinions("/r4p agree A1\n\n/r4p disagree A2 it drops None", {})
+    assert [(str(e.kind), e.pull, e.details) for e in found] == [
+        ("alternative_agreed", None, Details(about="A1")),
+        ("alternative_disagreed", None, Details(state="it drops None", about="A2")),
+    ]
+    assert [event.source for event in found] == [
+        "guid:alternative_agreed:0:A1",
+        "guid:alternative_disagreed:1:A2",
+    ]
+
+
 def observed_opinions(body, on):
     payload = payloads.envelope(
         action="created", issue={"number": 3, **on}, comment=payloads.comment(body=body)
