@@ -1,5 +1,5 @@
 """A tree of code that an agent reads and edits: nothing outside it can be reached, nothing on disk is written."""
 
-from model.workspace.tree import Limits, Workspace
+from model.workspace.tree import TreeLimits, Workspace
 
-__all__ = ["Limits", "Workspace"]
+__all__ = ["TreeLimits", "Workspace"]

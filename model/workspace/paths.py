@@ -18,6 +18,44 @@ _MOST_NAME_BYTES: Final = 255
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's controls, format characters, lone surrogates, line and paragraph separators."""
 _SHORT_NAME: Final = re.compile(r"git~\d+")
+_AUTOMATION: Final = frozenset(
+    [
+        ".github",
+        ".gitlab",
+        ".gitea",
+        ".forgejo",
+        ".circleci",
+        ".buildkite",
+        ".semaphore",
+        ".woodpecker",
+        ".husky",
+        ".devcontainer",
+    ]
+)
+"""Folders at the root: workflows, actions, hooks, our own settings."""
+_STEERING: Final = frozenset(
+    [
+        ".gitmodules",
+        ".gitattributes",
+        "codeowners",
+        ".gitlab-ci.yml",
+        ".gitlab-ci.yaml",
+        ".travis.yml",
+        ".drone.yml",
+        ".woodpecker.yml",
+        ".appveyor.yml",
+        "appveyor.yml",
+        "azure-pipelines.yml",
+        "bitbucket-pipelines.yml",
+        ".cirrus.yml",
+        "jenkinsfile",
+        ".pre-commit-config.yaml",
+        "cloudbuild.yaml",
+        ".readthedocs.yaml",
+        ".readthedocs.yml",
+    ]
+)
+"""Files, wherever they are."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
@@ -44,6 +82,17 @@ def refusal(path: str) -> str | None:
     return next(filter(None, map(name_refusal, path.split("/"))), None)
 
 
+def write_refusal(path: str) -> str | None:
+    """Why nobody who was not asked to may change this file of a tree, whose path was checked; None: it may be changed.
+
+    What runs with a repository's secrets, decides whose code comes along, who reviews, or what we do.
+    """
+    first, *_ = names = [_plain(name) for name in path.split("/")]
+    if first in _AUTOMATION or names[-1] in _STEERING:
+        return "it says what runs with the repository's secrets or who reviews, which no fix may change; mend the code"
+    return None
+
+
 @lru_cache(maxsize=65_536)
 def name_refusal(name: str) -> str | None:
     """Why this may be no name between two slashes; None: it may."""
@@ -67,12 +116,17 @@ def shown(path: str) -> str:
 
 
 def _is_gits_own(name: str) -> bool:
-    """Whether a filesystem may take this name for `.git`.
+    """Whether a filesystem may take this name for `.git`, by its short name too (`GIT~1`)."""
+    plain = _plain(name)
+    return plain == ".git" or _SHORT_NAME.fullmatch(plain) is not None
 
-    Some fold case and width, Windows drops dots and spaces at the end, has short names such as `GIT~1`, and what
-    follows a colon is a stream of the same file.
+
+def _plain(name: str) -> str:
+    """What the most forgiving filesystem takes a name for.
+
+    Some fold case and width, Windows drops dots and spaces at the end, and what follows a colon is a stream of the same
+    file.
     """
     folded = unicodedata.normalize("NFKC", name).upper().casefold()
     seen = "".join(one for one in folded if unicodedata.category(one) not in {"Cf", "Mn"})
-    plain = seen.partition(":")[0].lstrip(" ").rstrip(" .")
-    return plain == ".git" or _SHORT_NAME.fullmatch(plain) is not None
+    return seen.partition(":")[0].lstrip(" ").rstrip(" .")

@@ -11,7 +11,7 @@ from typing import Final, Self
 from model.errors import PathRefused, TooBig, WorkspaceError
 from model.workspace import beneath, git_diff
 from model.workspace.git_diff import Change
-from model.workspace.paths import checked, refusal, shown
+from model.workspace.paths import checked, refusal, shown, write_refusal
 
 _WAYS_OUT: Final = {
     errno.ELOOP: "a symbolic link is on the way, and links are not followed",
@@ -26,7 +26,7 @@ _WAYS_OUT: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TreeLimits:
     """How much of a tree is taken in, and how much may be changed."""
 
     file_bytes: int = 5_000_000
@@ -47,13 +47,13 @@ class Workspace:
     hard links is a file like any other: none can come with a repository, and nothing is ever written through one.
     """
 
-    def __init__(self, root: int, limits: Limits) -> None:
+    def __init__(self, root: int, limits: TreeLimits) -> None:
         self._root = root
         self._limits = limits
         self._edits: dict[str, Change] = {}
 
     @classmethod
-    def open(cls, root: Path, limits: Limits | None = None) -> Self:
+    def open(cls, root: Path, limits: TreeLimits | None = None) -> Self:
         """A view of that directory. Raises WorkspaceError when it is none."""
         try:
             handle = os.open(root, beneath.FOLDER | os.O_CLOEXEC)
@@ -61,7 +61,7 @@ class Workspace:
             raise WorkspaceError(
                 f"no tree at {root}: {error.strerror}; name a directory that may be read"
             ) from error
-        return cls(handle, limits or Limits())
+        return cls(handle, limits or TreeLimits())
 
     def close(self) -> None:
         """Give back the directory's handle; the workspace is not used afterwards. Closing twice does no harm."""
@@ -82,10 +82,7 @@ class Workspace:
 
     def paths(self) -> tuple[str, ...]:
         """Every file that can be read now, sorted; links and what else is no plain file are left out."""
-        found = set(self._on_disk())
-        for path, edit in self._edits.items():
-            (found.discard if edit.after is None else found.add)(path)
-        return tuple(sorted(found))
+        return tuple(sorted({*self._on_disk(), *self._edits}))
 
     def read(self, path: str) -> bytes:
         """A file with the edits so far. Raises PathRefused, NoSuchFile, TooBig."""
@@ -101,6 +98,8 @@ class Workspace:
     def write(self, path: str, content: bytes) -> None:
         """Change a file or make one. Raises PathRefused, TooBig."""
         path = checked(path)
+        if reason := write_refusal(path):
+            raise PathRefused(f"path {shown(path)} is refused: {reason}")
         if len(content) > self._limits.file_bytes:
             raise TooBig(
                 f"{shown(path)} would have {len(content):,} bytes; at most {self._limits.file_bytes:,} may be written"
@@ -111,13 +110,8 @@ class Workspace:
             )
         self._change(path, content)
 
-    def remove(self, path: str) -> None:
-        """Delete a file. Raises PathRefused, NoSuchFile, TooBig."""
-        self.read(path)
-        self._change(checked(path), None)
-
     def changed(self) -> tuple[str, ...]:
-        """Files that differ from what they were, or are new, or gone; sorted."""
+        """Files that differ from what they were, or are new; sorted."""
         return tuple(change.path for change in self._changes())
 
     def diff(self) -> str:
@@ -131,7 +125,7 @@ class Workspace:
         edits = sorted(self._edits.items())
         return tuple(edit for _, edit in edits if edit.before != edit.after)
 
-    def _change(self, path: str, content: bytes | None) -> None:
+    def _change(self, path: str, content: bytes) -> None:
         edit = replace(self._edits.get(path) or self._stored(path), after=content)
         edits = self._edits | {path: edit}
         changed = [one for one in edits.values() if one.before != one.after]
@@ -149,8 +143,7 @@ class Workspace:
 
     def _clashes(self, path: str) -> Iterator[str]:
         """New files that would have to be folders for `path` to exist, or the other way round."""
-        there = (other for other, edit in self._edits.items() if edit.after is not None)
-        return (o for o in there if o.startswith(f"{path}/") or path.startswith(f"{o}/"))
+        return (o for o in self._edits if o.startswith(f"{path}/") or path.startswith(f"{o}/"))
 
     def _stored(self, path: str) -> Change:
         """What lies on disk at this path, which was checked, or that nothing does."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from model.agents.tools import edit_tool, patch_submission, search_tool
-from model.agents.tools.arguments import Malformed, arguments_of
+from model.agents.tools import edit_tool, line_ends, patch_submission, search_tool
+from model.agents.tools.arguments import BadCall, arguments_of
 from model.agents.tools.desk import Desk, Observation, Submission
 from model.errors import WorkspaceError
 from model.prompts.untrusted import safe_patch
@@ -30,10 +30,10 @@ def run(call: ToolCall, desk: Desk) -> Observation | Submission:
     try:
         arguments = arguments_of(call, TOOLS)
         answer = _DOES[call.name](desk, **arguments)
-    except Malformed as error:
+    except BadCall as error:
         answer = Observation(str(error), ok=False, malformed=True)
     except WorkspaceError as error:
         answer = Observation(str(error), ok=False)
     if isinstance(answer, Submission):
         return answer
-    return replace(answer, text=safe_patch(answer.text).text)
+    return replace(answer, text=line_ends.shown(safe_patch(answer.text).text))

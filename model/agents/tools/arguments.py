@@ -11,16 +11,16 @@ _TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
 _MOST_SHOWN: Final = 80
 
 
-class Malformed(Exception):
+class BadCall(Exception):
     """A call that asks for nothing that can be done. The message tells the model what to write."""
 
 
 def arguments_of(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
-    """The arguments, each of the type the tool asks for, our escapes in them turned back. Raises Malformed."""
+    """The arguments, each of the type the tool asks for, our escapes in them turned back. Raises BadCall."""
     tool = next((one for one in tools if one.name == call.name), None)
     if tool is None:
         names = ", ".join(one.name for one in tools)
-        raise Malformed(f"There is no tool {_shown(call.name)}; there are {names}.")
+        raise BadCall(f"There is no tool {_shown(call.name)}; there are {names}.")
     given = _object(call, tool)
     properties: Mapping[str, Mapping[str, Any]] = tool.parameters["properties"]
     missing = [name for name in tool.parameters["required"] if name not in given]
@@ -31,7 +31,7 @@ def arguments_of(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
             for what, names in (("missing", missing), ("not known", unknown))
             if names
         )
-        raise Malformed(f"{tool.name} takes {', '.join(properties) or 'no arguments'}; {wrong}.")
+        raise BadCall(f"{tool.name} takes {', '.join(properties) or 'no arguments'}; {wrong}.")
     return {name: _value(tool, name, value, properties[name]) for name, value in given.items()}
 
 
@@ -39,11 +39,11 @@ def _object(call: ToolCall, tool: Tool) -> dict[str, Any]:
     try:
         given = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError) as error:
-        raise Malformed(
+        raise BadCall(
             f"The arguments of {tool.name} are no JSON ({error}); write one JSON object."
         ) from error
     if not isinstance(given, dict):
-        raise Malformed(f"The arguments of {tool.name} are no JSON object; write one.")
+        raise BadCall(f"The arguments of {tool.name} are no JSON object; write one.")
     return given
 
 
@@ -51,9 +51,9 @@ def _value(tool: Tool, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     where = f"{name} of {tool.name}"
     wanted = schema["type"]
     if type(value) is not _TYPES[wanted]:
-        raise Malformed(f"{where} is {_shown(value)}; it has to be of type {wanted}.")
+        raise BadCall(f"{where} is {_shown(value)}; it has to be of type {wanted}.")
     if "enum" in schema and value not in schema["enum"]:
-        raise Malformed(
+        raise BadCall(
             f"{where} is {_shown(value)}; it has to be one of {', '.join(schema['enum'])}."
         )
     return _text(where, value) if isinstance(value, str) else value
@@ -64,11 +64,11 @@ def _text(where: str, value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise Malformed(
+        raise BadCall(
             f"{where} holds half a character at {error.start}; write it whole."
         ) from error
     if "\0" in (meant := as_written(value)):
-        raise Malformed(f"{where} holds a NUL character; text has none.")
+        raise BadCall(f"{where} holds a NUL character; text has none.")
     return meant
 
 

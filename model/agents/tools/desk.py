@@ -12,6 +12,8 @@ class Desk:
 
     workspace: Workspace
     snapshot: Snapshot
+    tree: str
+    """Digest of the tree as it was at first (`desks.digest`)."""
     page_characters: int = 9_000
     """The longest page of an answer: about a tenth of what an attempt may read in all."""
 

@@ -6,7 +6,7 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from model.agents.tools import indentation
+from model.agents.tools import indentation, line_ends
 from model.agents.tools.desk import Desk, Observation
 from model.agents.tools.nearest import Excerpt, excerpt, lines_of, nearest
 from model.codegraph import syntax
@@ -109,6 +109,8 @@ def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
             f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
             "The file is as it was before; send an edit that leaves it whole."
         )
+    if complaint := line_ends.complaint(path, given, after):
+        raise _Impossible(f"The edit was discarded: {complaint}.")
 
 
 def _places(content: bytes, wanted: bytes) -> list[int]:

@@ -1,7 +1,7 @@
 """Whole files for a prompt: as many as fit, and a reason for every other."""
 
 from model.agents.full_files import fitting
-from model.workspace import Limits, Workspace
+from model.workspace import TreeLimits, Workspace
 from tests.model.agents.builders import written
 
 
@@ -28,7 +28,7 @@ def test_what_can_not_be_read_says_why(tmp_path):
     (tmp_path / "latin.py").write_bytes(b"# caf\xe9\n")
     (tmp_path / "link.py").symlink_to("fine.py")
     asked = ["data.py", "large.py", "gone.py", "link.py", "../x.py", "latin.py", "fine.py"]
-    with Workspace.open(tmp_path, Limits(file_bytes=100)) as workspace:
+    with Workspace.open(tmp_path, TreeLimits(file_bytes=100)) as workspace:
         shown = fitting(workspace, asked, 10_000, in_characters)
     assert shown.texts == {"latin.py": "# caf\udce9\n", "fine.py": "x = 1\r\n"}
     assert list(shown.left_out) == asked[:5]

@@ -10,7 +10,7 @@ from model import diff
 from model.agents.tools import TOOLS, Observation, Submission, run
 from model.agents.tools.desk import Desk
 from model.protocols import ToolCall
-from model.workspace import Limits, Workspace
+from model.workspace import TreeLimits, Workspace
 from tests.model.agents.builders import desk_on
 
 PIE = '''"""Pies."""
@@ -134,11 +134,19 @@ def test_a_long_answer_is_paged_and_says_how_to_go_on(tmp_path):
 
 
 def test_a_source_that_cannot_be_read_is_said_beside_the_others(desk, tmp_path):
-    with Workspace.open(tmp_path / "tree", Limits(file_bytes=len(CAKE))) as small:
-        poor = Desk(small, desk.snapshot)
+    with Workspace.open(tmp_path / "tree", TreeLimits(file_bytes=len(CAKE))) as small:
+        poor = Desk(small, desk.snapshot, desk.tree)
         answer = call(poor, "search_tool", construct="class_method", entity="cut")
     assert "return 12" in answer.text
     assert "(its source can't be shown: 'pie/maths.py' has more than" in answer.text
+
+
+def test_a_carriage_return_alone_is_shown_and_found_when_copied(tmp_path):
+    with desk_on(tmp_path / "tree", {"a.py": 'def f():\n    return """a\rb"""\n'}) as desk:
+        answer = call(desk, "search_tool", construct="function", entity="f")
+        assert "a⟦U+000D⟧b" in answer.text
+        assert call(desk, "edit_tool", path="a.py", old_str="a⟦U+000D⟧b", new_str="c").ok
+        assert desk.workspace.read("a.py").endswith(b'"""c"""\n')
 
 
 def test_what_strangers_wrote_is_shown_escaped_and_found_when_copied(tmp_path):

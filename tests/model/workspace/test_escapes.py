@@ -122,7 +122,6 @@ VERBS = {
     "read": lambda workspace, path: workspace.read(path),
     "original": lambda workspace, path: workspace.original(path),
     "write": lambda workspace, path: workspace.write(path, b"theirs"),
-    "remove": lambda workspace, path: workspace.remove(path),
 }
 
 
@@ -151,7 +150,7 @@ def test_there_are_as_many_probes_as_we_say():
         "$HOME/secret",
         "..a/secret",
         ".gitignore",
-        ".github/workflows/x.yml",
+        ".githooks/workflows/x.yml",
         ".gitx/config",
         "git/config",
         "ab:c",

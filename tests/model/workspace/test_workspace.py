@@ -3,7 +3,7 @@
 import pytest
 
 from model.errors import NoSuchFile, PathRefused, TooBig, WorkspaceError
-from model.workspace import Limits, Workspace
+from model.workspace import TreeLimits, Workspace
 
 
 @pytest.fixture
@@ -24,28 +24,22 @@ def workspace(root):
 def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
     workspace.write("package/module.py", b"one = 2\n")
     workspace.write("package/new.py", b"two = 2\n")
-    workspace.remove("run")
     assert workspace.read("package/module.py") == b"one = 2\n"
     assert workspace.original("package/module.py") == b"one = 1\n"
-    assert workspace.paths() == ("package/module.py", "package/new.py")
-    assert workspace.changed() == ("package/module.py", "package/new.py", "run")
+    assert workspace.paths() == ("package/module.py", "package/new.py", "run")
+    assert workspace.changed() == ("package/module.py", "package/new.py")
     assert (root / "package" / "module.py").read_bytes() == b"one = 1\n"
     assert sorted(p.name for p in root.rglob("*")) == ["module.py", "package", "run"]
 
 
-@pytest.mark.parametrize("verb", ["read", "original", "remove"])
+@pytest.mark.parametrize("verb", ["read", "original"])
 def test_what_is_not_there_is_said(workspace, verb):
     with pytest.raises(NoSuchFile, match=r"no file 'package/none\.py' in the tree"):
         getattr(workspace, verb)("package/none.py")
 
 
-def test_a_removed_file_is_gone_for_reading_and_can_be_made_again(workspace):
-    workspace.remove("run")
-    with pytest.raises(NoSuchFile):
-        workspace.read("run")
-    with pytest.raises(NoSuchFile):
-        workspace.remove("run")
-    assert workspace.original("run") == b"#!/bin/sh\n"
+def test_what_is_as_it_was_again_is_no_change(workspace):
+    workspace.write("run", b"x")
     workspace.write("run", b"#!/bin/sh\n")
     assert workspace.changed() == ()
     assert workspace.diff() == ""
@@ -55,8 +49,7 @@ def test_a_new_file_has_no_original(workspace):
     workspace.write("new", b"x")
     with pytest.raises(NoSuchFile):
         workspace.original("new")
-    workspace.remove("new")
-    assert workspace.changed() == ()
+    assert workspace.changed() == ("new",)
 
 
 def test_a_leading_dot_and_slash_are_the_same_file(workspace):
@@ -79,8 +72,7 @@ def test_a_name_is_a_file_or_a_folder(workspace, first, second):
     workspace.write(first, b"x")
     with pytest.raises(PathRefused, match="either a file or a folder"):
         workspace.write(second, b"x")
-    workspace.remove(first)
-    workspace.write(second, b"x")
+    assert workspace.changed() == (first,)
 
 
 def test_two_workspaces_on_one_tree_do_not_meet(workspace, root):
@@ -91,10 +83,10 @@ def test_two_workspaces_on_one_tree_do_not_meet(workspace, root):
 
 
 def test_limits_hold_and_a_refused_change_leaves_nothing(root):
-    limits = Limits(file_bytes=20, changed_files=2, changed_bytes=30)
+    limits = TreeLimits(file_bytes=20, changed_files=2, changed_bytes=30)
     (root / "big").write_bytes(b"x" * 21)
     with Workspace.open(root, limits) as workspace:
-        for verb in (workspace.read, workspace.original, workspace.remove):
+        for verb in (workspace.read, workspace.original):
             with pytest.raises(TooBig, match="'big' has more than 20 bytes"):
                 verb("big")
         with pytest.raises(TooBig, match="would have 21 bytes"):
@@ -106,14 +98,12 @@ def test_limits_hold_and_a_refused_change_leaves_nothing(root):
         with pytest.raises(TooBig, match="2 files were already"):
             workspace.write("c", b"")
         assert workspace.changed() == ("a", "b")
-        workspace.remove("a")
-        workspace.write("c", b"")
 
 
 def test_a_listing_ends_at_its_limit(root):
     for number in range(20):
         (root / f"f{number}").touch()
-    with Workspace.open(root, Limits(files=5)) as workspace:
+    with Workspace.open(root, TreeLimits(files=5)) as workspace:
         assert len(workspace.paths()) == 5
 
 
@@ -145,3 +135,32 @@ def test_closing_twice_does_no_harm_and_a_closed_one_reads_nothing(root):
     workspace.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         workspace.read("run")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".github/workflows/test.yml",
+        ".github/r4p.yml",
+        ".GitHub./actions/mine/action.yml",
+        "CODEOWNERS",
+        "docs/CODEOWNERS",
+        ".gitmodules",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+    ],
+)
+def test_what_runs_with_secrets_is_read_and_not_written(workspace, root, path):
+    place = root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(b"theirs\n")
+    assert workspace.read(path) == b"theirs\n"
+    with pytest.raises(PathRefused, match="runs with the repository's secrets"):
+        workspace.write(path, b"mine\n")
+    assert workspace.changed() == ()
+
+
+@pytest.mark.parametrize("path", ["package/github.py", "docs/github/workflows/a.yml", "owners"])
+def test_what_only_sounds_like_it_is_written(workspace, path):
+    workspace.write(path, b"mine\n")
+    assert workspace.changed() == (path,)
