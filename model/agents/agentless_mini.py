@@ -1,30 +1,32 @@
 """Agentless Mini: locate, repair, vote; no loop and no tool (SWE-RL, appendix B; the prompts are ours).
 
-Samples of suspicious files are united into different sets; edits of whole files are sampled from the sets in turns;
-of the patches that come of it the most frequent wins, equal ones told by `model.diff`. Of equally frequent ones the
-first sampled wins: it comes from the set that more samples located. Tests that a patch has to pass would stand
-before the vote: that is `keep`.
+Each sample of suspicious files is a set; equal ones count once, and none is mixed with another, as in the paper. Edits
+of whole files are sampled from the sets in turns; of the patches that come of it the most frequent wins, equal ones
+told by `choice`. Of equally frequent ones the first sampled wins: it comes from the set that more samples located.
+Tests that a patch has to pass would stand before the vote: that is `keep`.
 """
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from model import prompts
 from model.agents import guidance as hints
+from model.agents import record
+from model.agents.choice import choice
 from model.agents.full_files import FullFiles, fitting
 from model.agents.guidance import Guidance
-from model.agents.localisation import Located, LocationSet, dealt, outline, read_paths, united
+from model.agents.localisation import Located, LocationSet, dealt, distinct, outline, read_paths
+from model.agents.record import Brief, Course, Ended
 from model.agents.repair import Repairs
-from model.agents.sampling import Ended, Read, Sample, Sampler, dropped
+from model.agents.sampling import Read, Sample, Sampler, dropped
 from model.agents.search_replace import shown
 from model.agents.tools import Desk
-from model.agents.trajectory import Attempt, Limits, Step, Stop, Trajectory
+from model.agents.trajectory import Attempt, Limits, Step, Stop
 from model.domain import EngineInfo, Issue, Patch, PatchId
 from model.prompts.untrusted import safe_issue, safe_patch
 from model.protocols import Engine, Message
-from model.selection import best, by_majority, edit_of
 from model.verifiers.group import mixed_fingerprint
 
 Keep = Callable[[Sequence[Patch]], Sequence[Patch]]
@@ -42,7 +44,7 @@ class Plan:
     files: int = 4
     """That one localisation may name."""
     batch: int = 16
-    """Requests handed to the engine at once; the time limit is asked between batches."""
+    """Requests handed to the engine at once; each is told what is left of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,13 @@ class AgentlessMini:
         *,
         limits: Limits | None = None,
         plan: Plan | None = None,
-        keep: Keep = lambda candidates: candidates,
+        keep: Keep | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`keep` is given all candidates, equal ones too, and returns those that may win, in any order of its own."""
+        """`keep` is given all candidates, equal ones too, and returns those that may win, in any order of its own.
+
+        Whom it kept is recorded. None: no filter, all may win.
+        """
         self._engine = engine
         self._plan = plan or Plan()
         self._limits = replace(
@@ -80,10 +85,10 @@ class AgentlessMini:
         )
         self._keep = keep
         self._clock = clock
-        self._locate, self._repair = (
-            prompts.load("agentless_locate"),
-            prompts.load("agentless_repair"),
-        )
+        self._locate = prompts.load("agentless_locate")
+        self._repair = prompts.load("agentless_repair")
+        spoken = mixed_fingerprint(self._locate.fingerprint, self._repair.fingerprint)
+        self._speaker = EngineInfo(engine.name, engine.model, spoken)
 
     def propose(
         self,
@@ -98,38 +103,25 @@ class AgentlessMini:
 
         Out of time, those that there are are voted on.
         """
+        brief = Brief(self.name, self._speaker, issue, desk.tree, seed, guidance)
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
         hint = hints.shown(guidance) if guidance else ""
         task = _Task(
             issue, desk, {"issue": safe_issue(issue.text).text, "hint": hint}, sampler.count
         )
+        kept: list[PatchId] | None = None
         try:
-            sets = united(sampler.values(self._localisations(task)))
+            sets = distinct(sampler.values(self._localisations(task)))
             candidates = sampler.values(self._repairs(task, sets))
-            end = Ended(Stop.SUBMITTED, patch=self._winner(candidates))
+            kept = self._kept(candidates)
+            end = Ended(Stop.SUBMITTED, patch=_winner(candidates, kept))
         except Ended as ended:
             end = ended
-        trajectory = Trajectory(
-            agent=self.name,
-            engine=EngineInfo(
-                self._engine.name,
-                self._engine.model,
-                mixed_fingerprint(self._locate.fingerprint, self._repair.fingerprint),
-            ),
-            issue=issue,
-            seed=seed,
-            limits=self._limits,
-            tools=(),
-            opening=(),
-            opening_tokens=0,
-            steps=tuple(sampler.steps),
-            stop=end.stop,
-            patch=end.patch,
-            failure=end.failure,
-            guidance=guidance,
-            setting=json.dumps({"plan": asdict(self._plan), "counts": sampler.counts}),
+        setting = {"plan": asdict(self._plan), "counts": sampler.counts, "kept": kept}
+        course = Course(
+            self._limits, tuple(sampler.steps), sampler.since, setting=json.dumps(setting)
         )
-        return Attempt(trajectory, sampler.since)
+        return record.attempt(brief, course, end)
 
     def _localisations(self, task: _Task) -> list[Sample[Located]]:
         """What to ask for suspicious files. Raises Ended where nothing of the tree fits beside the issue."""
@@ -147,7 +139,7 @@ class AgentlessMini:
             found = read_paths(reply, known, self._plan.files)
             if found.paths:
                 return found, asdict(found)
-            return None, asdict(found) | dropped("no_path", "no file of the tree is named")
+            return None, asdict(found) | dropped("no_file", "no file of the tree is named")
 
         return [Sample("locate", prompt, read)] * self._plan.localisations
 
@@ -187,17 +179,22 @@ class AgentlessMini:
 
         return Sample("repair", prompt, read)
 
-    def _winner(self, candidates: Sequence[Patch]) -> str:
-        """The most frequent patch. Raises Ended where none is kept."""
-        kept = {patch.id for patch in self._keep(candidates)}
-        in_order = {patch.id: patch for patch in candidates if patch.id in kept}
-        if not in_order:
-            raise Ended(Stop.NONE_KEPT)
-        shares = by_majority([edit_of(patch.diff) for patch in in_order.values()])
-        first = next(iter(best(dict(zip(in_order, shares, strict=True)))))
-        return in_order[first].diff
+    def _kept(self, candidates: Sequence[Patch]) -> list[PatchId] | None:
+        """Whom the filter let pass; None where there is no filter."""
+        if self._keep is None:
+            return None
+        passed = {patch.id for patch in self._keep(candidates)}
+        return [patch.id for patch in candidates if patch.id in passed]
 
     def _room(self, skeleton: Iterable[Message], count: Callable[[str], int]) -> int:
         """Tokens left beside a prompt that lacks what is to be shown."""
         fixed = sum(count(message.content) for message in skeleton)
         return self._engine.context_tokens - self._limits.reply_tokens - _SPARE_TOKENS - fixed
+
+
+def _winner(candidates: Sequence[Patch], kept: Collection[PatchId] | None) -> str:
+    """The most frequent patch of those that were kept; None: of all. Raises Ended where none was."""
+    diffs = [one.diff for one in candidates if kept is None or one.id in kept]
+    if not diffs:
+        raise Ended(Stop.NONE_KEPT)
+    return diffs[choice(diffs).chosen or 0]

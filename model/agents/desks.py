@@ -1,6 +1,7 @@
 """Desks for attempts on one directory: the code graph is made once, edits are each attempt's own."""
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from model.codegraph.readers import Refused
 from model.codegraph.sources import blob_hash, survey
 from model.errors import WorkspaceError
 from model.workspace import Workspace
+from model.workspace.paths import refusal
 
 
 @contextmanager
@@ -27,22 +29,34 @@ def opened(root: Path, database: Path) -> Iterator[Callable[[], AbstractContextM
             except WorkspaceError as error:
                 raise Refused(str(error)) from error
 
-        snapshot, _ = index.snapshot(_as_it_is(survey(root, may_be_bare=False).blobs, read), read)
+        blobs = _blobs(root, read)
+        snapshot, _ = index.snapshot(blobs, read)
+        known = digest(blobs)
 
         @contextmanager
         def desk() -> Iterator[Desk]:
             with Workspace.open(root) as own:
-                yield Desk(own, snapshot)
+                yield Desk(own, snapshot, known)
 
         yield desk
 
 
-def _as_it_is(blobs: dict[str, str], read: Callable[[str], bytes]) -> dict[str, str]:
-    """Hashes of what is on disk, which may be newer than the last commit; gone files are left out."""
+def digest(blobs: Mapping[str, str]) -> str:
+    """64 hex digits for the paths of a tree and git's hashes of what is there; of files that no parser reads, the paths."""
+    lines = "".join(f"{path}\0{blob}\0" for path, blob in sorted(blobs.items()))
+    return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
+
+
+def _blobs(root: Path, read: Callable[[str], bytes]) -> dict[str, str]:
+    """Paths that a tool can show, with the hashes of what is on disk: newer than the last commit, perhaps, or gone."""
+    surveyed = survey(root, may_be_bare=False).blobs
+    named = {path: blob for path, blob in surveyed.items() if refusal(path) is None}
+    if not (root / ".git").exists():  # then the survey read the disk itself, just now
+        return named
     found = {}
-    for path, known in blobs.items():
+    for path, known in named.items():
         try:
             found[path] = known and blob_hash(read(path))
-        except (OSError, Refused):  # no tool could show it either
+        except (OSError, Refused):
             continue
     return found

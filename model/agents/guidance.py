@@ -1,7 +1,8 @@
 """A hint for a second attempt: made of strangers' words, shown marked, taken out again (Agent-RLVR; the wording is ours) (pure).
 
 Training may use an attempt with its hint and one without; evaluation never sees a hint. So whatever is shown of one
-stands in a block of its own, whose tags no stranger can write, and `without` removes exactly that.
+stands in a block of its own, whose tags no stranger can write, and `without` removes exactly that. What the model made
+of it in its own words is looked at by `quoting`: `Trajectory.without_guidance` has the rule.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from model.agents.clipping import without_middle
 from model.prompts.untrusted import COMMENT_MARK, safe_patch, without_comments
 
 MAX_FEEDBACK = 4_000
@@ -61,17 +63,24 @@ class Guidance:
     source: Source = Source.MAINTAINER
     said_by: str = ""
     """The login, the check's name or the verifier; kept with the attempt, not shown to the model."""
+    parent: str = ""
+    """The attempt it is about, by the `trajectory_json.identity` of its record; "" where that is not known."""
 
 
 def guided(
-    source: Source, words: str, *, said_by: str = "", paths: Collection[str] = ()
+    source: Source,
+    words: str,
+    *,
+    said_by: str = "",
+    paths: Collection[str] = (),
+    parent: str = "",
 ) -> Guidance | None:
     """The hint in somebody's words, a check's output or a verdict's reason; None where nothing is said.
 
     A maintainer's list is the plan. Locations are those of `paths`, the files of the tree, that the words name. Of
     long words the beginning and, twice as much of, the end is kept: an error stands last.
     """
-    said = _COLOUR.sub("", words)
+    said = _COLOUR.sub("", words).replace("\r\n", "\n").replace("\r", "\n")
     if (
         source is Source.MAINTAINER
     ):  # who reads the comment on its page doesn't see its HTML comments
@@ -83,10 +92,11 @@ def guided(
     feedback = _BLANK_LINES.sub("\n\n", _ITEM.sub("", said)).strip() if plan else said
     return Guidance(
         feedback=_safe(feedback, MAX_FEEDBACK),
-        plan="\n".join(_safe(step, MAX_STEP) for step in plan),
+        plan="\n".join(_safe(step, MAX_STEP, ends=" ") for step in plan),
         locations=tuple(safe_patch(place).text for place in _places(said, paths)),
         source=source,
         said_by=said_by,
+        parent=parent,
     )
 
 
@@ -101,6 +111,11 @@ def shown(guidance: Guidance) -> str:
     if guidance.locations:
         parts.append("\n".join(["Worth a look:", *(f"- {one}" for one in guidance.locations)]))
     return "\n\n".join([f"{_OPENS}\n{parts[0]}", *parts[1:]]) + f"\n{_CLOSES}"
+
+
+def is_in(text: str) -> bool:
+    """Whether a hint is shown in a text, as it is or as JSON writes it."""
+    return _OPENS in text
 
 
 def without(text: str) -> str:
@@ -130,9 +145,7 @@ def _ends(name: str) -> Iterator[str]:
         yield name
 
 
-def _safe(text: str, most: int) -> str:
-    """A text to show, its middle left out where it is too long."""
-    if len(text) > most:
-        head, tail = most // 3, most - most // 3
-        text = f"{text[:head]}\n… {len(text) - most:,} characters left out …\n{text[-tail:]}"
-    return safe_patch(text).text
+def _safe(text: str, most: int, ends: str = "\n") -> str:
+    """A text to show, its middle left out where it is too long: an error stands last."""
+    head = most // 3
+    return safe_patch(without_middle(text, head, most - head, ends=ends)).text

@@ -109,7 +109,7 @@ def read_paths(reply: str, known: Collection[str], most: int) -> Located:
     return Located(tuple(paths)[:most], tuple(unknown))
 
 
-def united(samples: Iterable[Located]) -> tuple[LocationSet, ...]:
+def distinct(samples: Iterable[Located]) -> tuple[LocationSet, ...]:
     """The different sets of files among the samples, in whatever order those name them; the most frequent first.
 
     Of equally frequent ones the first sampled comes first, with its order of files. Samples without a file are none.

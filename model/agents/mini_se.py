@@ -1,24 +1,29 @@
 """Mini-SE: read by name, edit, submit; nothing is run (R4P, section 4 and appendix B.2). The whole loop is below.
 
 The conversation is linear: each reply and what it was told is appended, so the record is the prompt. Every way out
-is an `_Ended` with its reason.
+is a `record.Ended` with its reason.
 """
 
+import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from model import prompts
 from model.agents import guidance as hints
+from model.agents import patience, record, tool_text
+from model.agents.clipping import without_middle
 from model.agents.guidance import Guidance
+from model.agents.record import Brief, Course, Ended
 from model.agents.tools import TOOLS, Desk, Observation, Submission, run
-from model.agents.trajectory import Attempt, Limits, Step, Stop, Trajectory, conversation
+from model.agents.trajectory import Attempt, Limits, Step, Stop, conversation
 from model.agents.with_tools import WithTools
 from model.domain import EngineInfo, Issue, Tokens
-from model.errors import EngineError
+from model.errors import EngineError, TimedOut
 from model.prompts.untrusted import safe_issue
-from model.protocols import Completion, Engine, Message, Request, ToolCall
+from model.protocols import Completion, Engine, Message, Request, Tool, ToolCall
+from model.verifiers.group import mixed_fingerprint
 
 SPARE_TOKENS = 256
 """Of the context, for what a chat template adds to messages and tools."""
@@ -31,14 +36,6 @@ _CUT_OFF = "Nothing was done: this reply was cut off before it called a tool. Th
 _NAMES = f"{', '.join(one.name for one in TOOLS)}."
 _TOO_MANY = Observation(f"Not done: one reply may hold {_MOST_CALLS} calls.", ok=False)
 _HANDED_IN = Observation("The patch was handed in.")
-
-
-class _Ended(Exception):
-    """The attempt is over, and why."""
-
-    def __init__(self, stop: Stop, *, patch: str | None = None, failure: str | None = None) -> None:
-        super().__init__(stop)
-        self.stop, self.patch, self.failure = stop, patch, failure
 
 
 @dataclass(slots=True)
@@ -58,6 +55,11 @@ class _Talk:
             used = (step.tokens.prompt or used) + step.tokens.completion + step.answer_tokens
         return self.limits.tokens - used
 
+    @property
+    def seconds_left(self) -> float:
+        """From the last answer on."""
+        return self.limits.seconds - (self.steps[-1].seconds if self.steps else 0.0)
+
 
 class MiniSE:
     """Proposes patches through an engine, its model using the three tools of `model.agents.tools`."""
@@ -75,6 +77,8 @@ class MiniSE:
         tokens = engine.context_tokens - SPARE_TOKENS
         self._limits = replace(limits or Limits(), tokens=min((limits or Limits()).tokens, tokens))
         self._template = prompts.load("mini_se")
+        spoken = mixed_fingerprint(self._template.fingerprint, wording(TOOLS))
+        self._speaker = EngineInfo(self._engine.name, self._engine.model, spoken)
         self._clock = clock
 
     def propose(
@@ -88,6 +92,7 @@ class MiniSE:
     ) -> Attempt:
         """One attempt; a failing engine is a stop. What `on_step` raises ends it without a record."""
         began = self._clock()
+        brief = Brief(self.name, self._speaker, issue, desk.tree, seed, guidance)
         talk = self._opened(issue, guidance)
         desk = replace(desk, page_characters=_longest_answer(talk.limits) * 3 // 4)
         try:
@@ -99,35 +104,26 @@ class MiniSE:
                 talk.steps.append(step)
                 on_step(step)
                 _require_more(done)
-        except _Ended as end:
-            trajectory = Trajectory(
-                agent=self.name,
-                engine=EngineInfo(
-                    self._engine.name, self._engine.model, self._template.fingerprint
-                ),
-                issue=issue,
-                seed=seed,
+        except Ended as end:
+            course = Course(
                 limits=talk.limits,
+                steps=tuple(talk.steps),
+                seconds=self._since(began),
                 tools=TOOLS,
                 opening=talk.opening,
                 opening_tokens=talk.opening_tokens,
-                steps=tuple(talk.steps),
-                stop=end.stop,
-                patch=end.patch,
-                failure=end.failure,
-                guidance=guidance,
             )
-            return Attempt(trajectory, self._since(began))
+            return record.attempt(brief, course, end)
 
     def _opened(self, issue: Issue, guidance: Guidance | None) -> _Talk:
         hint = hints.shown(guidance) if guidance else ""
         opening = self._template.render(issue=safe_issue(issue.text).text, hint=hint)
-        offered = json.dumps([asdict(tool) for tool in TOOLS])
-        tokens = self._engine.count_tokens("\n".join([*(one.content for one in opening), offered]))
+        shown = [*(one.content for one in opening), _offered(TOOLS)]
+        tokens = self._engine.count_tokens("\n".join(shown))
         return _Talk(opening, tokens, self._limits)
 
     def _reply(self, talk: _Talk, seed: int) -> Completion:
-        """What the model says next. Raises _Ended when the engine fails."""
+        """What the model says next. Raises Ended when the engine fails, or has no answer before time is up."""
         request = Request(
             conversation(talk.opening, talk.steps),
             max_tokens=min(talk.limits.reply_tokens, talk.room),
@@ -137,11 +133,13 @@ class MiniSE:
             token_ids=True,
         )
         try:
-            (answer,) = self._engine.complete([request])
+            (answer,) = patience.answers(self._engine, [request], talk.seconds_left)
         except EngineError as error:
             answer = error
+        if isinstance(answer, TimedOut):
+            raise Ended(Stop.TIMEOUT, failure=str(answer))
         if isinstance(answer, EngineError):
-            raise _Ended(Stop.ENGINE, failure=str(answer))
+            raise Ended(Stop.ENGINE, failure=str(answer))
         return answer
 
     def _step(
@@ -174,17 +172,17 @@ class MiniSE:
 
 
 def _require_leave(talk: _Talk) -> None:
-    """Raises _Ended where a limit is reached."""
+    """Raises Ended where a limit is reached."""
     steps, limits = talk.steps, talk.limits
     last = steps[-limits.malformed :]
     if len(last) == limits.malformed and all(step.malformed for step in last):
-        raise _Ended(Stop.MALFORMED)
+        raise Ended(Stop.MALFORMED)
     if len(steps) >= limits.rounds:
-        raise _Ended(Stop.ROUNDS)
+        raise Ended(Stop.ROUNDS)
     if talk.room < _LEAST_REPLY:
-        raise _Ended(Stop.TOKENS)
-    if steps and steps[-1].seconds >= limits.seconds:
-        raise _Ended(Stop.TIMEOUT)
+        raise Ended(Stop.TOKENS)
+    if talk.seconds_left <= 0:
+        raise Ended(Stop.TIMEOUT)
 
 
 def _carried_out(said: Completion, desk: Desk) -> list[tuple[ToolCall, Observation | Submission]]:
@@ -198,10 +196,10 @@ def _carried_out(said: Completion, desk: Desk) -> list[tuple[ToolCall, Observati
 
 
 def _require_more(done: list[tuple[ToolCall, Observation | Submission]]) -> None:
-    """Raises _Ended when a patch was handed in."""
+    """Raises Ended when a patch was handed in."""
     for _, result in done:
         if isinstance(result, Submission):
-            raise _Ended(Stop.SUBMITTED, patch=result.diff)
+            raise Ended(Stop.SUBMITTED, patch=result.diff)
 
 
 def _longest_answer(limits: Limits) -> int:
@@ -210,9 +208,15 @@ def _longest_answer(limits: Limits) -> int:
 
 
 def _capped(text: str, most: int) -> str:
-    """The beginning and the end of a text that is longer than anyone should read."""
-    if len(text) <= most:
-        return text
-    head, tail = 2 * most // 3, most // 3
-    left_out = f"\n… {len(text) - head - tail:,} characters left out …\n"
-    return text[:head] + left_out + text[-tail:]
+    head = 2 * most // 3
+    return without_middle(text, head, most - head)
+
+
+def wording(tools: Sequence[Tool]) -> str:
+    """A fingerprint of all that the model is told of its tools before it uses one: 12 hex digits."""
+    told = [_offered(tools), tool_text.described(tools), _NO_CALL, _CUT_OFF]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+
+
+def _offered(tools: Sequence[Tool]) -> str:
+    return json.dumps([asdict(tool) for tool in tools])

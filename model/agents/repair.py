@@ -5,7 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from model.agents.sampling import dropped
-from model.agents.search_replace import Malformed, apply, parse
+from model.agents.search_replace import Flaw, apply, parse
+from model.agents.tools import indentation, line_ends
 from model.codegraph import syntax
 from model.errors import MalformedEdit, WorkspaceError
 from model.workspace import Workspace
@@ -24,7 +25,7 @@ class Repairs:
             edits = parse(reply)
             after = apply(edits, files)
             for path, text in after.items():
-                _require_syntax(path, _raw(files[path]), _raw(text))
+                _require_whole(path, _raw(files[path]), _raw(text))
             diff = self._diff(after)
         except MalformedEdit as error:
             return None, dropped(error.kind, str(error))
@@ -38,7 +39,7 @@ class Repairs:
         if key not in self._diffs:
             self._diffs[key] = self._diffed({path: _raw(text) for path, text in key})
         if not self._diffs[key]:
-            raise MalformedEdit(Malformed.NO_CHANGE, "git sees no change in the edited files")
+            raise MalformedEdit(Flaw.NO_CHANGE, "git sees no change in the edited files")
         return self._diffs[key]
 
     def _diffed(self, contents: Mapping[str, bytes]) -> str:
@@ -52,10 +53,12 @@ class Repairs:
                 self._workspace.write(path, content)
 
 
-def _require_syntax(path: str, before: bytes, after: bytes) -> None:
-    """Raises MalformedEdit where the edit breaks the file in its language."""
-    if message := syntax.check(path, before, after):
+def _require_whole(path: str, before: bytes, after: bytes) -> None:
+    """Raises MalformedEdit where the edit breaks the file in its language, or hides lines of it."""
+    if message := syntax.check(path, before, after) or indentation.complaint(path, before, after):
         raise MalformedEdit("syntax", message)
+    if message := line_ends.complaint(path, before, after):
+        raise MalformedEdit("line_end", message)
 
 
 def _raw(text: str) -> bytes:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
 
 from model.agents.agent import Agent
-from model.agents.agentless_mini import AgentlessMini, Plan
+from model.agents.agentless_mini import AgentlessMini, Keep, Plan
 from model.agents.mini_se import SPARE_TOKENS, MiniSE
 from model.agents.tools import Desk
-from model.agents.trajectory import Step, Trajectory
-from model.errors import EngineDown, EngineError, UnknownAgent
+from model.agents.trajectory import Step, Stop, Trajectory
+from model.errors import EngineDown, EngineError, OtherTree, TimedOut, UnknownAgent
 from model.protocols import Completion, Request
 
 
@@ -21,6 +21,7 @@ class Recorded:
         self.name, self.model = trajectory.engine.name, trajectory.engine.model
         self.context_tokens = trajectory.limits.tokens + SPARE_TOKENS
         self._failure = trajectory.failure
+        self._was_late = trajectory.stop is Stop.TIMEOUT
         self._counts = iter([trajectory.opening_tokens, *(one.answer_tokens for one in steps)])
         self._said = iter([_said(step) for step in steps])
 
@@ -41,7 +42,7 @@ class Recorded:
             return said
         if self._failure is None:
             raise EngineDown("the loop asks for more than was recorded; was it recorded here?")
-        return EngineError(self._failure)
+        return (TimedOut if self._was_late else EngineError)(self._failure)
 
 
 class RecordedSamples:
@@ -72,9 +73,13 @@ class RecordedSamples:
 def replayed(trajectory: Trajectory, desk: Desk) -> Trajectory:
     """The attempt anew on a desk with the tree it was made on; equal to the recorded one as long as the code is.
 
-    A pipeline's votes are counted without the filter that stood before them. Raises UnknownAgent for what was recorded
-    by none of ours.
+    Raises OtherTree, and UnknownAgent for what was recorded by none of ours.
     """
+    if desk.tree != trajectory.tree:
+        raise OtherTree(
+            f"the attempt was made on a tree with digest {trajectory.tree!r}, this one has {desk.tree!r}; "
+            "replay it on the commit it was made on"
+        )
     agent = _agent(trajectory)
     again = agent.propose(
         trajectory.issue, desk, seed=trajectory.seed, guidance=trajectory.guidance
@@ -90,16 +95,30 @@ def _agent(trajectory: Trajectory) -> Agent:
     if trajectory.agent == AgentlessMini.name:
         setting = json.loads(trajectory.setting)
         engine = RecordedSamples(trajectory, setting["counts"])
-        return AgentlessMini(engine, limits=limits, plan=Plan(**setting["plan"]), clock=clock)
+        return AgentlessMini(
+            engine,
+            limits=limits,
+            plan=Plan(**setting["plan"]),
+            keep=_keep(setting["kept"]),
+            clock=clock,
+        )
     raise UnknownAgent(
         f"only {MiniSE.name} and {AgentlessMini.name} can be replayed, this is by {trajectory.agent!r}"
     )
 
 
+def _keep(kept: list[str] | None) -> Keep | None:
+    """The filter that stood before the vote, as what it let pass then."""
+    if kept is None:
+        return None
+    return lambda candidates: [one for one in candidates if one.id in kept]
+
+
 def _answer(step: Step) -> Completion | EngineError:
     """What the engine answered, when a pipeline recorded it."""
     outcome = json.loads(step.outcome)
-    return EngineError(outcome["why"]) if outcome.get("dropped") == "engine" else _said(step)
+    failed = {"engine": EngineError, "late": TimedOut}.get(outcome.get("dropped"))
+    return failed(outcome["why"]) if failed else _said(step)
 
 
 def _said(step: Step) -> Completion:

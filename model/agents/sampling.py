@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from model.agents import patience
+from model.agents.record import Ended
 from model.agents.trajectory import Limits, Step, Stop
 from model.domain import Tokens
-from model.errors import EngineError
+from model.errors import EngineError, TimedOut
 from model.protocols import Completion, Engine, Message, Request
 
 T = TypeVar("T")
@@ -16,14 +18,6 @@ Read = tuple[T | None, Mapping[str, Any]]
 
 _MOST_SAMPLES = 1_000
 """Of one attempt; seeds of different attempts don't meet."""
-
-
-class Ended(Exception):
-    """The attempt is over, and why."""
-
-    def __init__(self, stop: Stop, *, patch: str | None = None, failure: str | None = None) -> None:
-        super().__init__(stop)
-        self.stop, self.patch, self.failure = stop, patch, failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +61,13 @@ class Sampler:
         """What the replies are worth that are worth something, at least one.
 
         Raises Ended where none is: for the engine when it failed each time, or is down; for time when that ran out;
-        else for what the replies were.
+        else for what the replies were. What there is when time runs out is handed back.
         """
         found: list[T] = []
         failures: list[str] = []
         stop = Stop.MALFORMED
         for start in range(0, len(samples), self.batch):
-            if self.steps and self.steps[-1].seconds >= self.limits.seconds:
+            if stop is Stop.TIMEOUT or self._seconds_left <= 0:
                 stop = Stop.TIMEOUT
                 break
             some = samples[start : start + self.batch]
@@ -81,12 +75,18 @@ class Sampler:
                 if isinstance(answer, EngineError):
                     failures.append(str(answer))
                     self._keep(_failed(sample, answer, self.since))
+                    stop = Stop.TIMEOUT if isinstance(answer, TimedOut) else stop
                 else:
                     found += self._read(sample, answer)
         if not found:
-            failed = len(failures) == len(samples)
+            failed = len(failures) == len(samples) and stop is not Stop.TIMEOUT
             raise Ended(Stop.ENGINE, failure=failures[0]) if failed else Ended(stop)
         return found
+
+    @property
+    def _seconds_left(self) -> float:
+        """From the last answer on."""
+        return self.limits.seconds - (self.steps[-1].seconds if self.steps else 0.0)
 
     def _answers(self, samples: Sequence[Sample[T]]) -> list[Completion | EngineError]:
         """One per sample. Raises Ended when the engine is down."""
@@ -101,7 +101,7 @@ class Sampler:
             for at, sample in enumerate(samples)
         ]
         try:
-            return self.engine.complete(requests)
+            return patience.answers(self.engine, requests, self._seconds_left)
         except EngineError as error:
             raise Ended(Stop.ENGINE, failure=str(error)) from error
 
@@ -145,5 +145,7 @@ def _failed(sample: Sample[T], error: EngineError, seconds: float) -> Step:
         finished=False,
         prompt=sample.prompt,
         stage=sample.stage,
-        outcome=json.dumps(dropped("engine", str(error))),
+        outcome=json.dumps(
+            dropped("late" if isinstance(error, TimedOut) else "engine", str(error))
+        ),
     )

@@ -32,7 +32,7 @@ _MARKERS = frozenset({_SEARCH, _DIVIDER, _REPLACE})
 _LIKE_MARKER = re.compile(rf"^(?=(?:{_SEARCH}|{_DIVIDER}|{_REPLACE})$).|\r", re.MULTILINE)
 
 
-class Malformed(StrEnum):
+class Flaw(StrEnum):
     """Why a reply makes no patch."""
 
     NO_EDIT = "no_edit"
@@ -110,11 +110,11 @@ def parse(reply: str) -> tuple[Edit, ...]:
             edits.append(_checked(Edit(path, search, _until(_REPLACE, lines, path))))
         elif line == _REPLACE:
             raise MalformedEdit(
-                Malformed.STRAY_MARKER, f"{_REPLACE!r} closes no block; open it with {_SEARCH!r}"
+                Flaw.STRAY_MARKER, f"{_REPLACE!r} closes no block; open it with {_SEARCH!r}"
             )
     if not edits:
         raise MalformedEdit(
-            Malformed.NO_EDIT, f"the reply holds no block; write one from {_SEARCH!r} on"
+            Flaw.NO_EDIT, f"the reply holds no block; write one from {_SEARCH!r} on"
         )
     return tuple(edits)
 
@@ -127,7 +127,7 @@ def apply(edits: Sequence[Edit], files: Mapping[str, str]) -> dict[str, str]:
     """
     if strangers := [edit.path for edit in edits if edit.path not in files]:
         raise MalformedEdit(
-            Malformed.UNKNOWN_FILE,
+            Flaw.UNKNOWN_FILE,
             f"{strangers[0]!r} was not shown; edit one of {', '.join(files)}",
         )
     by_path = sorted(edits, key=lambda edit: edit.path)
@@ -137,7 +137,7 @@ def apply(edits: Sequence[Edit], files: Mapping[str, str]) -> dict[str, str]:
     }
     changed = {path: text for path, text in after.items() if text != files[path]}
     if not changed:
-        raise MalformedEdit(Malformed.NO_CHANGE, "all edits together change nothing")
+        raise MalformedEdit(Flaw.NO_CHANGE, "all edits together change nothing")
     return changed
 
 
@@ -146,7 +146,7 @@ def _answer(reply: str) -> str:
     answer = thoughts.answer(reply)
     if answer is None:
         raise MalformedEdit(
-            Malformed.UNFINISHED, "the reply ends within its thought; allow it more tokens"
+            Flaw.UNFINISHED, "the reply ends within its thought; allow it more tokens"
         )
     return answer
 
@@ -160,28 +160,28 @@ def _until(marker: str, lines: Iterable[str], path: str) -> tuple[str, ...]:
             return tuple(taken)
         if line in _MARKERS:
             raise MalformedEdit(
-                Malformed.STRAY_MARKER,
+                Flaw.STRAY_MARKER,
                 f"{line!r} stands where {marker!r} belongs, in an edit of {path!r}",
             )
         taken.append(as_written(line))
-    raise MalformedEdit(Malformed.UNFINISHED, f"the edit of {path!r} ends before {marker!r}")
+    raise MalformedEdit(Flaw.UNFINISHED, f"the edit of {path!r} ends before {marker!r}")
 
 
 def _checked(edit: Edit) -> Edit:
     """The edit, when it could be one whatever the files are. Raises MalformedEdit."""
     if not edit.path:
         raise MalformedEdit(
-            Malformed.NO_PATH,
+            Flaw.NO_PATH,
             f"a block stands before any path; write {_HEADER + 'its/path'!r} above it",
         )
     if not edit.search:
         raise MalformedEdit(
-            Malformed.EMPTY_SEARCH,
+            Flaw.EMPTY_SEARCH,
             f"an edit of {edit.path!r} searches nothing; to add lines, repeat one that stands beside them",
         )
     if edit.search == edit.replace:
         raise MalformedEdit(
-            Malformed.NO_CHANGE, f"an edit of {edit.path!r} replaces lines by themselves"
+            Flaw.NO_CHANGE, f"an edit of {edit.path!r} replaces lines by themselves"
         )
     return edit
 
@@ -194,7 +194,7 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
     for one, two in pairwise(spans):
         if two.start < one.stop:
             raise MalformedEdit(
-                Malformed.OVERLAP, f"two edits of {one.edit.path!r} change line {two.start + 1}"
+                Flaw.OVERLAP, f"two edits of {one.edit.path!r} change line {two.start + 1}"
             )
     for span in reversed(spans):
         lines[span.start : span.stop] = _ended(span, lines)
@@ -211,12 +211,12 @@ def _place(edit: Edit, bodies: Sequence[str]) -> _Span:
     ]
     if not starts:
         raise MalformedEdit(
-            Malformed.NOT_FOUND,
+            Flaw.NOT_FOUND,
             f"{edit.path!r} has no lines that are exactly those of a SEARCH, from {edit.search[0]!r} on",
         )
     if len(starts) > 1:
         raise MalformedEdit(
-            Malformed.AMBIGUOUS,
+            Flaw.AMBIGUOUS,
             f"a SEARCH fits {len(starts)} places of {edit.path!r}, at lines {starts[0] + 1} and "
             f"{starts[1] + 1}; repeat more lines around the one that is meant",
         )

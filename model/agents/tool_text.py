@@ -42,12 +42,16 @@ The tools:
 
 def in_words(request: Request) -> Request:
     """The same request for an engine without tools: they are described, and calls and answers are plain turns."""
-    described = _HOW % _example(request.tools[0]) + "".join(map(_described, request.tools))
     first, *rest = request.messages
     if first.role != "system":
         first, rest = Message("system", ""), [first, *rest]
-    opening = replace(first, content=(first.content + described).strip())
+    opening = replace(first, content=(first.content + described(request.tools)).strip())
     return replace(request, messages=(opening, *_plain(rest)), tools=())
+
+
+def described(tools: Sequence[Tool]) -> str:
+    """What a model is told of the tools, at least one, and of how to call them."""
+    return _HOW % _example(tools[0]) + "".join(map(_described, tools))
 
 
 def calls_in(text: str, first: int = 0) -> tuple[ToolCall, ...]:

@@ -4,10 +4,12 @@ A conversation is linear: its opening, then in each step what the model said and
 the prompt as well. How it is stored: `trajectory_json`; how it is carried out once more: `replay`.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from model.agents import quoting
 from model.agents.guidance import Guidance, without
 from model.domain import EngineInfo, Issue, Tokens
 from model.protocols import Message, Tool
@@ -39,7 +41,7 @@ class Limits:
     """Of the whole conversation, the last reply with it."""
     reply_tokens: int = 4_096
     seconds: float = 1_800.0
-    """Asked between rounds: one reply or tool may overrun it."""
+    """No reply is waited for any longer; a tool, which has limits of its own, may overrun it."""
     temperature: float = 1.0
     answer_characters: int = 12_000
     """The longest answer of a tool; of a longer one the middle is left out."""
@@ -85,6 +87,8 @@ class Trajectory:
     agent: str
     engine: EngineInfo
     issue: Issue
+    tree: str
+    """Digest of the tree it was made on: replayed on another one it would be another attempt."""
     seed: int
     limits: Limits
     tools: tuple[Tool, ...]
@@ -96,19 +100,58 @@ class Trajectory:
     patch: str | None = None
     """A unified diff; None when there is none."""
     failure: str | None = None
-    """What the engine said, when it failed; what a pipeline lacks, when it has no room."""
+    """What the engine said, when it failed or was late; what a pipeline lacks, when it has no room."""
     guidance: Guidance | None = None
     setting: str = ""
     """Of a pipeline: what it takes to carry it out once more, as one JSON object; "" of a conversation."""
 
-    def without_guidance(self) -> "Trajectory":
-        """The same replies to prompts without the hint: as evaluation, or the pair for training, may see it."""
+    @property
+    def quotes_hint(self) -> bool:
+        """Whether the model's own words, its patch with them, hold words of the hint that it had from nowhere else."""
+        if self.guidance is None:
+            return False
+        clean = self._with_clean_prompts()
+        left = quoting.unknown(
+            quoting.runs(self.guidance), [self.issue.text, *_contents(clean.opening)]
+        )
+        for step in clean.steps:
+            left = quoting.unknown(left, _contents(step.prompt))
+            if quoting.unknown(left, _said(step)) != left:
+                return True
+            left = quoting.unknown(left, _contents(step.answers))
+        return quoting.unknown(left, [self.patch or ""]) != left
+
+    def without_guidance(self) -> "Trajectory | None":
+        """The attempt as training pairs it with one that had no hint: the same replies to prompts without it.
+
+        None where it `quotes_hint`: who learned from that would learn to cite what was never shown. Evaluation sees
+        of a guided attempt its patch alone, and not even that where it quotes.
+        """
+        return None if self.quotes_hint else self._with_clean_prompts()
+
+    def _with_clean_prompts(self) -> "Trajectory":
         return replace(
             self,
             guidance=None,
             opening=_unguided(self.opening),
             steps=tuple(replace(step, prompt=_unguided(step.prompt)) for step in self.steps),
         )
+
+
+def _contents(messages: Iterable[Message]) -> list[str]:
+    return [message.content for message in messages]
+
+
+def _said(step: Step) -> list[str]:
+    """All that the model wrote, its calls as they are read."""
+    return [step.reply.content, *(_read(call.arguments) for call in step.reply.tool_calls)]
+
+
+def _read(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def _unguided(messages: Iterable[Message]) -> tuple[Message, ...]:

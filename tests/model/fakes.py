@@ -1,6 +1,7 @@
 """Engines for tests: a script that remembers what it was asked, and one that weighs its words."""
 
 import math
+import threading
 
 from model.engines.scripted import Scripted
 from model.errors import EngineError
@@ -20,6 +21,17 @@ class Recording(Scripted):
 
     def complete(self, requests):
         self.batches.append(list(requests))
+        return super().complete(requests)
+
+
+class Hanging(Scripted):
+    """An engine that takes a minute to answer, whatever time it is given."""
+
+    def __init__(self):
+        super().__init__([])
+
+    def complete(self, requests):
+        threading.Event().wait(60)
         return super().complete(requests)
 
 

@@ -32,6 +32,7 @@ def make_trajectory(**values):
             "agent": "mini-se",
             "engine": EngineInfo("scripted", "script", "0" * 12),
             "issue": ISSUE,
+            "tree": "0" * 64,
             "seed": 7,
             "limits": Limits(),
             "tools": (Tool("look", "Shows code.", {"type": "object", "properties": {}}),),

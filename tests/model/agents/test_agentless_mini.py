@@ -7,7 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from model.agents.agentless_mini import Plan
+from model.agents import patience
+from model.agents.agentless_mini import AgentlessMini, Plan
+from model.agents.replay import replayed
 from model.agents.trajectory import Limits, Stop
 from model.diff import fingerprint
 from model.engines.scripted import Line
@@ -22,7 +24,8 @@ from tests.model.agents.agentless import (
     outcomes,
     repaired,
 )
-from tests.model.agents.builders import written
+from tests.model.agents.builders import ISSUE, desk_on, written
+from tests.model.fakes import Hanging
 
 
 def test_from_several_places_to_the_most_frequent_patch(pipeline):
@@ -94,6 +97,8 @@ def test_patches_that_make_the_same_edit_count_together_however_they_were_writte
         (repaired("x", ""), "ambiguous"),
         (repaired("    return n // 2"), "no_change"),
         (repaired("    return (n / 2"), "syntax"),
+        (repaired("    n = n / 2\n  return n"), "syntax"),
+        (repaired("    return n / 2  # half\rimport os"), "line_end"),
         (repaired("", fail="too busy"), "engine"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -138,7 +143,7 @@ def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
             {
                 "paths": [],
                 "unknown": ["pie/math.py", "maths.py"],
-                "dropped": "no_path",
+                "dropped": "no_file",
                 "why": "no file of the tree is named",
             }
         ]
@@ -175,6 +180,31 @@ def test_out_of_time_before_any_patch_is_a_timeout(pipeline):
     assert (done.stop, done.patch) == (Stop.TIMEOUT, None)
 
 
+def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
+    done, _ = pipeline(
+        MATHS,
+        MEND,
+        repaired("    return n / 2", stall_seconds=30),
+        plan=Plan(1, 3, batch=1),
+        limits=Limits(seconds=1.5),
+    )
+    assert done.stop is Stop.SUBMITTED
+    good, late = outcomes(done)
+    assert (late["dropped"], "dropped" in good) == ("late", False)
+    assert done.seconds < 10
+
+
+def test_a_batch_that_never_comes_back_is_a_timeout(tmp_path, monkeypatch):
+    monkeypatch.setattr(patience, "GRACE_SECONDS", 0.1)
+    with desk_on(tmp_path / "tree", TREE) as desk:
+        agent = AgentlessMini(Hanging(), limits=Limits(seconds=0.2))
+        done = agent.propose(ISSUE, desk, seed=0)
+    assert (done.stop, done.patch) == (Stop.TIMEOUT, None)
+    assert {one["dropped"] for one in outcomes(done, "locate")} == {"late"}
+    assert done.seconds < 5
+    assert replayed(done.trajectory, desk) == done.trajectory
+
+
 def test_a_filter_stands_before_the_vote(pipeline):
     seen = []
 
@@ -185,6 +215,7 @@ def test_a_filter_stands_before_the_vote(pipeline):
     script = [MATHS, ROUND, MEND, ROUND, repaired("    return n * 0.5")]
     done, _ = pipeline(*script, plan=Plan(1, 4), keep=keep)
     assert "return n / 2" in done.patch
+    assert json.loads(done.trajectory.setting)["kept"] == ["sample-2", "sample-4"]
     assert len(seen) == 4
     done, _ = pipeline(*script, plan=Plan(1, 4), keep=lambda _: ())
     assert (done.stop, done.patch) == (Stop.NONE_KEPT, None)

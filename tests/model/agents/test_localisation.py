@@ -1,10 +1,10 @@
-"""Locating: a tree in few tokens, paths read without guessing, samples united, repairs dealt in turns."""
+"""Locating: a tree in few tokens, paths read without guessing, samples told apart, repairs dealt in turns."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.agents.localisation import Located, LocationSet, dealt, outline, read_paths, united
+from model.agents.localisation import Located, LocationSet, dealt, distinct, outline, read_paths
 
 
 def tokens(text):
@@ -117,7 +117,7 @@ def test_no_more_paths_than_asked_for_count():
 
 def test_samples_become_different_sets_the_most_frequent_first():
     samples = [("b",), ("a", "b"), (), ("c",), ("b", "a"), ("c",), ("c",)]
-    assert united(Located(paths) for paths in samples) == (
+    assert distinct(Located(paths) for paths in samples) == (
         LocationSet(("c",), 3),
         LocationSet(("a", "b"), 2),
         LocationSet(("b",), 1),

@@ -5,13 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from model import prompts
+from model.agents import patience
 from model.agents.guidance import Source, guided, shown
-from model.agents.mini_se import MiniSE
+from model.agents.mini_se import MiniSE, wording
 from model.agents.tools import TOOLS
 from model.agents.trajectory import Limits, Stop, conversation
 from model.engines.scripted import Line, Scripted
 from model.errors import Superseded
 from model.protocols import Completion
+from model.verifiers.group import mixed_fingerprint
 from tests.model.agents.builders import (
     CODE,
     ISSUE,
@@ -23,6 +26,7 @@ from tests.model.agents.builders import (
     calling,
     desk_on,
 )
+from tests.model.fakes import Hanging
 
 
 def told(attempt):
@@ -222,12 +226,58 @@ def test_a_request_that_fails_ends_it_as_well(attempt):
     assert (done.stop, done.trajectory.failure, done.rounds) == (Stop.ENGINE, "boom", 0)
 
 
-def test_time_runs_out_between_rounds(attempt):
-    slow = replace(LOOK, stall_seconds=0.15, repeat=True)
-    done, _ = attempt(slow, limits=Limits(seconds=0.2))
+def test_time_runs_out_between_rounds(tmp_path):
+    readings = iter([0.0, 40.0, 80.0, 120.0])
+    with desk_on(tmp_path / "tree", TREE) as desk:
+        agent = MiniSE(
+            Scripted([replace(LOOK, repeat=True)]),
+            limits=Limits(seconds=70),
+            clock=readings.__next__,
+        )
+        done = agent.propose(ISSUE, desk, seed=0)
+    assert (done.stop, done.rounds) == (Stop.TIMEOUT, 2)
+    assert done.trajectory.failure is None
+
+
+def test_each_reply_has_what_is_left_of_the_time(attempt):
+    _, engine = attempt(LOOK, MEND, SUBMIT, limits=Limits(seconds=90))
+    first, *_, last = [request.seconds for request in engine.requests]
+    assert first == 90
+    assert 0 < last < 90
+
+
+def test_a_reply_that_is_late_ends_it(attempt):
+    done, _ = attempt(LOOK, replace(MEND, stall_seconds=30), SUBMIT, limits=Limits(seconds=1))
+    assert (done.stop, done.rounds, done.patch) == (Stop.TIMEOUT, 1, None)
+    assert "no answer within" in done.trajectory.failure
+    assert done.seconds < 10
+
+
+def test_an_engine_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(patience, "GRACE_SECONDS", 0.1)
+    with desk_on(tmp_path / "tree", TREE) as desk:
+        done = MiniSE(Hanging(), limits=Limits(seconds=0.2)).propose(ISSUE, desk, seed=0)
     assert done.stop is Stop.TIMEOUT
-    assert done.rounds == 2
-    assert done.seconds >= 0.2
+    assert "no answer within 0.2 s" in done.trajectory.failure
+    assert done.seconds < 5
+
+
+def test_whatever_an_engine_raises_reaches_who_asked(tmp_path):
+    class Broken(Scripted):
+        def complete(self, requests):
+            raise ZeroDivisionError(len(requests))
+
+    with desk_on(tmp_path / "tree", TREE) as desk, pytest.raises(ZeroDivisionError):
+        MiniSE(Broken([])).propose(ISSUE, desk, seed=0)
+
+
+def test_the_tools_words_are_part_of_the_prompts_fingerprint(attempt):
+    done, _ = attempt(MEND, SUBMIT)
+    search, edit, submit = TOOLS
+    other = (search, edit, replace(submit, description="Hand it in."))
+    assert wording(other) != wording(TOOLS)
+    template = prompts.load("mini_se").fingerprint
+    assert done.trajectory.engine.prompt_fingerprint == mixed_fingerprint(template, wording(TOOLS))
 
 
 def test_a_reply_that_was_cut_off_is_told_so(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from model.agents.search_replace import Edit, Malformed, apply, parse, render, shown
+from model.agents.search_replace import Edit, Flaw, apply, parse, render, shown
 from model.errors import MalformedEdit
 
 FILE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
@@ -74,13 +74,13 @@ def test_one_path_stands_for_all_blocks_below_it():
 def test_a_reply_that_makes_no_patch_says_why(reply, kind, message):
     with pytest.raises(MalformedEdit, match=message) as caught:
         edited(reply)
-    assert caught.value.kind == Malformed(kind)
+    assert caught.value.kind == Flaw(kind)
 
 
 def test_edits_that_undo_each_other_change_nothing():
     with pytest.raises(MalformedEdit, match="together change nothing") as caught:
         edited(block("a\n", "") + block("b\n", "a\nb\n"), {"a.py": "a\nb\n"})
-    assert caught.value.kind == Malformed.NO_CHANGE
+    assert caught.value.kind == Flaw.NO_CHANGE
 
 
 def test_one_bad_edit_spoils_the_reply():
