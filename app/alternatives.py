@@ -11,8 +11,8 @@ from app.identifiers import AlternativeNumber
 from app.repo_config import Alternatives, RepoConfig
 from model.agents.choice import same_edits
 from model.agents.guidance import Source
-from model.agents.trajectory import Limits, Stop
-from model.domain import PatchId, PatchVerdict, Tokens, Verdict
+from model.agents.trajectory import Stop
+from model.domain import PatchId, PatchVerdict, Verdict
 from model.grouping import SEATS
 
 MOST_ATTEMPTS = 8
@@ -64,7 +64,7 @@ class Spent:
     """What attempts cost a repository so far, running ones included."""
 
     tokens: int = 0
-    """As `counted`."""
+    """Without those that the engine had in its cache: they cost next to nothing."""
     seconds: float = 0.0
     """Of agents at work; of two side by side both count."""
 
@@ -84,16 +84,19 @@ class Situation:
     """A language model is there to write with."""
     asked: bool = False
     """By `/r4p propose`."""
+    due: int = 0
+    """Second attempts for which there is a hint."""
 
 
 def wanted(config: RepoConfig, now: Situation) -> int | Refused:
     """How many new attempts to make; 0: nobody wants one, or they were made already."""
-    count = max(_configured(config, now), int(now.asked))
+    count = max(_configured(config, now), int(now.asked)) + now.due
     if not count:
         return 0
     if not now.has_agent:
         return Refused(WhyNot.NO_AGENT)
-    if not has_budget(config, now.spent):
+    left = remaining(config, now.spent)
+    if not left.tokens or not left.seconds:
         return Refused(WhyNot.BUDGET)
     room = MOST_ATTEMPTS - now.tried
     return min(count, room) if room > 0 else Refused(WhyNot.ENOUGH)
@@ -108,28 +111,12 @@ def _configured(config: RepoConfig, now: Situation) -> int:
     return max(0, config.alternatives - now.tried)
 
 
-def has_budget(config: RepoConfig, spent: Spent) -> bool:
-    """Whether anything of today's budget is left."""
-    left = remaining(config, spent)
-    return left.tokens > 0 and left.seconds > 0
-
-
 def remaining(config: RepoConfig, spent: Spent) -> Spent:
     """What is left of today's budget, never below nothing."""
     budget = config.alternatives_budget
     return Spent(
         max(0, budget.tokens - spent.tokens), max(0.0, float(budget.seconds) - spent.seconds)
     )
-
-
-def within(limits: Limits, left: Spent) -> Limits:
-    """An attempt's limits where only so much time is left; tokens are held by whoever hears its steps."""
-    return replace(limits, seconds=min(limits.seconds, left.seconds))
-
-
-def counted(tokens: Tokens) -> int:
-    """Tokens as the budget counts them: what the engine had in its cache costs next to nothing."""
-    return tokens.prompt - tokens.cached + tokens.completion
 
 
 def failure(stop: Stop) -> WhyNot | None:
@@ -194,8 +181,8 @@ def second_attempts(
     meant = _meant(config, open_, remark, now)
     if not meant:
         return ()
-    most = wanted(config, replace(now, asked=True))
-    return most if isinstance(most, Refused) else meant[: MOST_ATTEMPTS - now.tried]
+    most = wanted(config, replace(now, due=len(meant)))
+    return most if isinstance(most, Refused) else meant[:most]
 
 
 def _meant(

@@ -168,6 +168,11 @@ def trying_again_reply(answers: AskedIn, alternatives: Sequence[AlternativeNumbe
     return _reply(answers, f"An agent will try {named} once more, with what you said as a hint.")
 
 
+def not_trying_again_reply(answers: AskedIn, reason: WhyNot) -> str:
+    """A maintainer's words are recorded, and no second attempt follows."""
+    return _reply(answers, f"Recorded, and no second attempt: {WHY_NOT[reason]}.")
+
+
 def failed_reply(answers: AskedIn, what: str, fix: str | None = None) -> str:
     """A command could not be carried out; both texts come from us, not from strangers."""
     return _reply(answers, f"That didn't work: {_sentence(what)}", _sentence(fix) if fix else "")

@@ -12,19 +12,16 @@ from app.alternatives import (
     WhyNot,
     alternative_id,
     best,
-    counted,
     failure,
-    has_budget,
     new_edits,
     remaining,
     second_attempts,
     wanted,
-    within,
 )
 from app.repo_config import Alternatives, AlternativesBudget, RepoConfig
 from model.agents.guidance import Source
-from model.agents.trajectory import Limits, Stop
-from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
+from model.agents.trajectory import Stop
+from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 
 NOW = Situation(pulls=1, tried=0, spent=Spent(), has_agent=True)
 
@@ -84,6 +81,13 @@ def test_a_budget_of_nothing_forbids_all():
     assert wanted(config("fill", seconds=0), NOW) == Refused(WhyNot.BUDGET)
 
 
+@pytest.mark.parametrize(
+    ("setting", "asked", "count"), [("off", False, 2), ("off", True, 3), (3, False, 5)]
+)
+def test_second_attempts_that_are_due_come_on_top(setting, asked, count):
+    assert wanted(config(setting), replace(NOW, asked=asked, due=2)) == count
+
+
 def test_no_more_attempts_are_made_than_there_is_room_for():
     late = replace(NOW, tried=MOST_ATTEMPTS - 1, asked=True)
     assert wanted(config("fill"), late) == 1
@@ -93,17 +97,6 @@ def test_what_is_left_of_a_budget_is_never_below_nothing():
     small = config(tokens=100, seconds=60)
     assert remaining(small, Spent(30, 12.5)) == Spent(70, 47.5)
     assert remaining(small, Spent(130, 99.0)) == Spent(0, 0.0)
-    assert has_budget(small, Spent(99, 59.9))
-    assert not has_budget(small, Spent(100, 0.0))
-
-
-def test_an_attempt_takes_no_longer_than_the_budget_lasts():
-    assert within(Limits(), Spent(1, 60.0)).seconds == 60.0
-    assert within(Limits(), Spent(1, 9_000.0)) == Limits()
-
-
-def test_what_the_engine_had_cached_is_not_counted():
-    assert counted(Tokens(prompt=1_000, cached=900, completion=50)) == 150
 
 
 def test_every_end_without_a_patch_has_its_reason():

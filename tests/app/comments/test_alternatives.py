@@ -20,6 +20,7 @@ from app.comments import (
     headline,
     no_alternative_reply,
     not_proposing_reply,
+    not_trying_again_reply,
     proposing_reply,
     status_reply,
     trying_again_reply,
@@ -304,6 +305,13 @@ def test_a_refusal_says_why_at_once_or_later():
 def test_whoever_says_what_is_wrong_is_told_that_it_helps():
     assert trying_again_reply("900", [1, 2]) == (
         "<!-- r4p:reply=900 -->\n\nAn agent will try A1 and A2 once more, with what you said as a hint.\n"
+    )
+
+
+def test_words_that_lead_to_nothing_are_recorded_all_the_same():
+    assert not_trying_again_reply("900", WhyNot.BUDGET) == (
+        "<!-- r4p:reply=900 -->\n\nRecorded, and no second attempt: "
+        "what this repository may spend on alternatives today is spent.\n"
     )
 
 
