@@ -7,6 +7,7 @@ from model.protocols import Engine
 
 if TYPE_CHECKING:  # the tools come along, with every parser
     from model.agents.agent import Agent
+    from model.agents.trajectory import Limits
 
 AGENTS = {
     "mini-se": "searches, edits and submits in a loop (the R4P paper's)",
@@ -21,13 +22,13 @@ def require(name: str) -> None:
         raise UnknownAgent(f"no agent is called {name!r}; there are {', '.join(AGENTS)}")
 
 
-def agent(name: str, engine: Engine) -> "Agent":
+def agent(name: str, engine: Engine, limits: "Limits | None" = None) -> "Agent":
     """An agent by its name in AGENTS that speaks through `engine`. Raises UnknownAgent."""
     require(name)
     if name == "agentless-mini":
         from model.agents.agentless_mini import AgentlessMini
 
-        return AgentlessMini(engine)
+        return AgentlessMini(engine, limits=limits)
     from model.agents.mini_se import MiniSE
 
-    return MiniSE(engine)
+    return MiniSE(engine, limits=limits)

@@ -4,11 +4,20 @@ import pytest
 
 from app.demo.standin.client import StandIn
 from app.github.endpoints import endpoints
+from app.sandbox import Sandbox
+from app.walls import trouble
 from tests.worker.git_server import GitServer, Upstream
 from tests.worker.scenery import Scenery
 from worker.checkout import Checkouts
 from worker.export import Exports
 from worker.hardened_git import Caps, Git
+
+
+@pytest.fixture(scope="session")
+def bubblewrap():
+    """Real walls, or a skipped test where there are none."""
+    if why := trouble(Sandbox.BUBBLEWRAP):
+        pytest.skip(why)
 
 
 @pytest.fixture

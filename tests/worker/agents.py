@@ -1,0 +1,32 @@
+"""What tests of agents in processes of their own are made of: agents that do as a program says, behind real walls."""
+
+from app.walls import command
+
+SAYS = """
+import json, os, sys, time
+from model.agents import messages
+from model.engines.piped import Complete, Count
+from model.protocols import Message, Request
+
+def say(*said):
+    for one in said:
+        sys.stdout.buffer.write(one if isinstance(one, bytes) else messages.line(one))
+        sys.stdout.buffer.flush()
+
+def task():
+    return messages.to_agent(sys.stdin.buffer.readline())
+
+def asked(id, most=64, **values):
+    return Complete(id, (Request((Message("user", "more"),), most, 1.0, 1, **values),))
+
+say(messages.Ready())
+"""
+
+
+def program(code):
+    """Stands for `walls.command`: an agent's process that runs this code instead, after it said that it is ready."""
+
+    def started(sandbox, tree):
+        return command(sandbox, tree, ("-c", SAYS + code))
+
+    return started
