@@ -242,7 +242,7 @@ def _group(line: str, words: list[str]) -> Command | Unknown:
         return Unknown(line, f"`group {edit}` needs pull requests written as #N", suggestion)
     if len(pulls) > _MAX_PULLS:
         return Unknown(line, f"`group {edit}` takes {_MAX_PULLS} pull requests at most", None)
-    return Command(Verb.GROUP, line, pulls, edit)
+    return Command(Verb.GROUP, line, pulls, edit=edit)
 
 
 def _about(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
