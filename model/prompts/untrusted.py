@@ -48,9 +48,8 @@ _UNSEEN = (
 )
 # One variation selector after a symbol is how emoji are written; anywhere else it is hidden data.
 _STRAY_SELECTOR = r"(?<![\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f"
-_INVISIBLE = re.compile(rf"{_STRAY_SELECTOR}|[{_UNSEEN}]")
 # A carriage return alone has a terminal write over the line that was just read.
-_STEERING = re.compile(rf"{_INVISIBLE.pattern}|\r(?!\n)")
+_INVISIBLE = re.compile(rf"{_STRAY_SELECTOR}|[{_UNSEEN}]|\r(?!\n)")
 # What Unicode folds into our signs (NFKC), and what looks like them.
 _LIKE_LESS = "\uff1c\ufe64\u2039\u3008\u27e8\u2329"
 _LIKE_GREATER = "\uff1e\ufe65\u203a\u3009\u27e9\u232a"
@@ -138,4 +137,4 @@ def _latin_only(text: str) -> tuple[str, int]:
 
 def visible(text: str) -> str:
     """A text for a person's screen: characters that can't be seen, or that steer a terminal, as escapes."""
-    return _STEERING.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
+    return _INVISIBLE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)

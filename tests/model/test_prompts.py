@@ -206,6 +206,12 @@ def test_safe_text_closes_no_tag_opens_no_turn_and_boxes_nothing(text):
         assert visible(safe) == safe
 
 
+def test_a_carriage_return_alone_writes_over_nothing():
+    assert visible("harmless\rrm -rf") == "harmless⟦U+000D⟧rm -rf"
+    assert visible("one\r\ntwo\r\n") == "one\r\ntwo\r\n"
+    assert as_written(safe_patch("a\rb").text) == "a\rb"
+
+
 @given(tricky)
 def test_an_issue_shows_no_comment(text):
     assert "<!--" not in safe_issue(text).text

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from model.agents.tools import edit_tool, line_ends, patch_submission, search_tool
+from model.agents.tools import edit_tool, patch_submission, search_tool
 from model.agents.tools.arguments import BadCall, arguments_of
 from model.agents.tools.desk import Desk, Observation, Submission
 from model.errors import WorkspaceError
@@ -36,4 +36,4 @@ def run(call: ToolCall, desk: Desk) -> Observation | Submission:
         answer = Observation(str(error), ok=False)
     if isinstance(answer, Submission):
         return answer
-    return replace(answer, text=line_ends.shown(safe_patch(answer.text).text))
+    return replace(answer, text=safe_patch(answer.text).text)
