@@ -24,6 +24,8 @@ OF_THE_APP = InstallationId(0)
 DEBOUNCES = 6
 """A job that is wanted again and again still runs, this many delays after it was first wanted."""
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+KINDS: dict[str, type["Job"]] = {}
+"""Every kind of job by its name."""
 
 
 class Queue(StrEnum):
@@ -36,6 +38,7 @@ class Queue(StrEnum):
     VERIFY = "verify"
     """Holds no secret: reads patches, talks to the engine."""
     AGENTS = "agents"
+    """Holds no secret of GitHub's: has agents read a tree that was handed over, talks to the engine."""
     TRAIN = "train"
 
 
@@ -47,6 +50,11 @@ class Job:
     kind: ClassVar[str]
 
     installation: InstallationId
+
+    def __init_subclass__(cls) -> None:
+        """A kind of job is known by being there."""
+        if "kind" in vars(cls):
+            KINDS[cls.kind] = cls
 
     @property
     def key(self) -> str:
@@ -105,6 +113,8 @@ class EvaluateIssue(Job):
     """The comment or review that asked for it, to be answered if nothing can be judged."""
     asked_under: int | None = None
     """Under which issue or pull request it was written; None: the issue itself."""
+    propose: bool = False
+    """One more alternative is asked for, whatever the repository's settings say."""
 
     @property
     def key(self) -> str:
@@ -112,11 +122,8 @@ class EvaluateIssue(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyGroup(Job):
-    """Have the verifier judge one evaluation's snapshot of candidates."""
-
-    queue = Queue.VERIFY
-    kind = "verify_group"
+class _OfEvaluation(Job):
+    """Work on one evaluation."""
 
     repository: RepositoryId
     issue: IssueNumber
@@ -126,21 +133,33 @@ class VerifyGroup(Job):
     def key(self) -> str:
         return self.key_of(self.evaluation)
 
-    @staticmethod
-    def key_of(evaluation: EvaluationId) -> str:
-        return f"verify_group:{evaluation}"
+    @classmethod
+    def key_of(cls, evaluation: EvaluationId) -> str:
+        return f"{cls.kind}:{evaluation}"
 
 
 @dataclass(frozen=True, slots=True)
-class PublishVerdict(Job):
+class ProposePatches(_OfEvaluation):
+    """Have an agent write rivals, on the tree that was handed over for it."""
+
+    queue = Queue.AGENTS
+    kind = "propose_patches"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyGroup(_OfEvaluation):
+    """Have the verifier judge one evaluation's snapshot of candidates."""
+
+    queue = Queue.VERIFY
+    kind = "verify_group"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishVerdict(_OfEvaluation):
     """Re-read every head, then bring the canonical comment and the check runs up to date."""
 
     queue = Queue.GITHUB
     kind = "publish_verdict"
-
-    repository: RepositoryId
-    issue: IssueNumber
-    evaluation: EvaluationId
 
     @property
     def key(self) -> str:
@@ -265,29 +284,6 @@ class RefitCalibrators(Job):
 
     queue = Queue.TRAIN
     kind = "refit_calibrators"
-
-
-KINDS: Mapping[str, type[Job]] = {
-    job.kind: job
-    for job in (
-        RecordEvent,
-        LocateIssues,
-        EvaluateIssue,
-        VerifyGroup,
-        PublishVerdict,
-        RunCommand,
-        RefreshConfig,
-        ResolvePermission,
-        PollReactions,
-        MeasureSurvival,
-        Reconcile,
-        PurgeData,
-        ForgetCheckout,
-        TidyCheckouts,
-        Redeliver,
-        RefitCalibrators,
-    )
-}
 
 
 def from_payload(kind: str, payload: Mapping[str, Json]) -> Job:

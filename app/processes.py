@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 from app.jobs import Queue
 from app.settings import (
+    AgentSettings,
     ChildSettings,
     DatabaseSettings,
     EngineSettings,
@@ -21,8 +22,9 @@ from app.settings import (
     python,
 )
 from model import catalog
+from model.agents import catalog as agents
 from model.catalog import VotingChoice
-from model.errors import BadChoice, UnknownVerifier
+from model.errors import BadChoice, UnknownAgent, UnknownVerifier
 
 SECRETS = frozenset(
     {"R4P_WEBHOOK_SECRET", "R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH", "R4P_ENGINE_API_KEY"}
@@ -66,6 +68,11 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
             ("worker", "--queues", "verify,train", "--concurrency", "1"),
             frozenset({"R4P_ENGINE_API_KEY"}),
         ),
+        Process(
+            "agents",
+            ("worker", "--queues", "agents", "--concurrency", "1"),
+            frozenset({"R4P_ENGINE_API_KEY"}),
+        ),
         Process("beat", ("beat",)),
     )
 
@@ -91,6 +98,7 @@ def end_with_parent() -> None:
 NEEDED: Mapping[str, type[GitHubSettings] | type[EngineSettings]] = {
     Queue.GITHUB.value: GitHubSettings,
     Queue.VERIFY.value: EngineSettings,
+    Queue.AGENTS.value: EngineSettings,
 }
 """The settings without which a queue's jobs can't be done."""
 
@@ -108,6 +116,8 @@ def become_worker(queues: str, concurrency: int | None) -> None:
             load(NEEDED[queue])
         if queue == Queue.VERIFY.value:
             _check_verifier(load(EngineSettings))
+        if queue == Queue.AGENTS.value:
+            _check_agent(load(AgentSettings))
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
@@ -122,6 +132,13 @@ def _check_verifier(settings: EngineSettings) -> None:
         raise SettingsError(f"r4p: cannot start:\n  R4P_VERIFIER: {error}") from None
     except BadChoice as error:
         raise SettingsError(f"r4p: cannot start:\n  R4P_LEAVE_ONE_OUT: {error}") from None
+
+
+def _check_agent(settings: AgentSettings) -> None:
+    try:
+        agents.require(settings.agent)
+    except UnknownAgent as error:
+        raise SettingsError(f"r4p: cannot start:\n  R4P_AGENT: {error}") from None
 
 
 def become_fit() -> None:

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.sandbox import Sandbox
+
 
 class SettingsError(SystemExit):
     """Settings that can't be used; the message names each variable, what is wrong and the fix."""
@@ -177,6 +179,21 @@ class EngineSettings(_Settings):
         if self.engine != "auto":
             return self.engine
         return "openai_compatible" if self.engine_url else "local_transformers"
+
+
+class AgentSettings(_Settings):
+    """Who writes alternatives, and where. Whoever plans such work, and whoever does it, knows this; no secret is in it."""
+
+    agent: str = "mini-se"
+    """A name of the agents' catalogue."""
+    agent_sandbox: Sandbox = Sandbox.BUBBLEWRAP
+    """What an agent's process is shut in; `container` where it has one of its own."""
+    trees: Path = Path.home() / ".cache" / "r4p" / "trees"
+    """Where source trees are handed over; both processes must have it."""
+    verifier: str = "r4p"
+    """As in EngineSettings: where no language model judges, there is none to write with."""
+    model: str | None = None
+    """As in EngineSettings, to be named to people."""
 
 
 class QueueSettings(_Settings):

@@ -128,6 +128,7 @@ class Bot:
     def _spawn(self, process: Process, log: Path) -> subprocess.Popen[bytes]:
         settings = {
             "R4P_CHECKOUT_DIR": str(self.data.resolve() / "checkouts"),
+            "R4P_TREES": str(self.data.resolve() / "trees"),
             **self.environment,
             "R4P_DATABASE_URL": self.services.database_url,
             "R4P_REDIS_URL": self.services.redis_url,

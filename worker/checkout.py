@@ -46,6 +46,10 @@ _OBJECT: Final = re.compile(r"[0-9a-f]{40}")
 Read = TypeVar("Read")
 
 
+BUSY_SECONDS: Final = 15.0
+"""After a while it may be free."""
+
+
 class CheckoutBusy(GitError):
     """Another process works in this repository; try again later."""
 

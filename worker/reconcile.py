@@ -21,6 +21,7 @@ from app.jobs import (
     PublishVerdict,
     Reconcile,
 )
+from model import diff
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -30,6 +31,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
+from model.errors import BadDiff
 from worker.config import quiet_seconds
 from worker.context import Context
 from worker.verify import document
@@ -120,16 +122,18 @@ def _publish(connection: Connection) -> Iterator[Planned]:
 
 def no_verdict(evaluation: Evaluation) -> GroupVerdict:
     """Nothing could be judged; never mistaken for an incorrect patch (pure)."""
+    files = {patch_id(one.candidate.pull): one.candidate.files for one in evaluation.judged}
+    files |= {one.id: _files(one.diff) for one in evaluation.alternatives}
     return GroupVerdict(
         patches=tuple(
             PatchVerdict(
-                id=patch_id(judged.candidate.pull),
+                id=patch,
                 verdict=Verdict.NOT_JUDGED,
                 votes=VoteCount(none=evaluation.votes),
                 reason=NOT_FINISHED,
-                coverage=Coverage(judged.candidate.files, 0),
+                coverage=Coverage(count, 0),
             )
-            for judged in evaluation.judged
+            for patch, count in files.items()
         ),
         engine=EngineInfo("none", "none", "none"),
         votes=(),
@@ -139,3 +143,10 @@ def no_verdict(evaluation: Evaluation) -> GroupVerdict:
         engine_seconds=0.0,
         total_seconds=0.0,
     )
+
+
+def _files(patch: str) -> int:
+    try:
+        return len(diff.touched_files(patch))
+    except BadDiff:
+        return 0

@@ -63,8 +63,7 @@ class PublishVerdictHandler:
         """Write what the settings want to be seen. Returns whether a head has moved."""
         moved = moved_heads(evaluation, heads)
         view = verdict_view(evaluation, moved, stored.config_error)
-        verdicts = [row.verdict.verdict for row in view.rows]
-        wanted = publication(last_good(stored.config_text), evaluation.trigger, verdicts)
+        wanted = publication(last_good(stored.config_text), evaluation.trigger, view.news)
         says = wanted.comment and not heads.is_locked
         url = self._comment(stored.ref, evaluation, view) if says else None
         for row in view.rows if wanted.checks else ():

@@ -66,12 +66,15 @@ class VerifyGroupHandler:
             evaluation = evaluations.load(connection, job.evaluation)
             if evaluation is None or evaluation.state != "collected":
                 return
+            if evaluation.alternatives_wanted:
+                return  # not yet: agents are at work for it
             earlier = votes.earlier(
                 connection, evaluation.group, evaluation.fingerprint, verifier.engine
             )
         candidates = [judged.candidate for judged in evaluation.judged]
         issue = Issue(evaluation.title, evaluation.body)
         patches = [Patch(patch_id(c.pull), c.diff) for c in candidates if c.diff is not None]
+        patches += [Patch(one.id, one.diff) for one in evaluation.alternatives]
         verdict = verifier.verify(
             issue,
             patches,
@@ -156,15 +159,15 @@ def _calibration(stored: StoredCalibrator) -> Calibration:
 
 
 def with_unreadable(verdict: GroupVerdict, candidates: Sequence[Candidate]) -> GroupVerdict:
-    """The verdict with those candidates in their places whose patch could not be read (pure)."""
+    """The verdict with those candidates in their places whose patch could not be read (pure).
+
+    What is none of the candidates' is our own, and comes last.
+    """
     judged = {one.id: one for one in verdict.patches}
-    return replace(
-        verdict,
-        patches=tuple(
-            judged.get(patch_id(candidate.pull)) or _unreadable(candidate)
-            for candidate in candidates
-        ),
-    )
+    pulls = {candidate.pull: patch_id(candidate.pull) for candidate in candidates}
+    theirs = [judged.get(pulls[one.pull]) or _unreadable(one) for one in candidates]
+    ours = [one for one in verdict.patches if one.id not in pulls.values()]
+    return replace(verdict, patches=(*theirs, *ours))
 
 
 def _unreadable(candidate: Candidate) -> PatchVerdict:

@@ -1,15 +1,15 @@
 """What is stored of a group becomes what the bot tells about it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from app.comments import Finding, Row, VerdictView
+from app.comments import AlternativeView, Finding, Row, VerdictView
 from app.db.store.evaluations import Evaluation, patch_id
 from app.db.store.groups import MemberRow
 from app.identifiers import PullNumber
 from app.links import LinkStrength, Member
 from app.repo_config import Mode
-from model.domain import EngineInfo, Tokens
+from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.evidence import CONSENSUS
 from model.prompts.untrusted import Trick, safe_issue, safe_patch
 from model.verdict_json import patches_from_json
@@ -59,8 +59,27 @@ def verdict_view(
         all_links_read=evaluation.all_links_read,
         issue_findings=_findings(safe_issue(f"{evaluation.title}\n\n{evaluation.body}").tricks),
         config_problem=config_problem,
+        alternatives=tuple(_alternatives(evaluation, verdicts)),
+        no_alternative=evaluation.alternatives_lack,
         is_demonstration=DEMONSTRATION_ENGINE in engine.name.split(" + "),
     )
+
+
+def _alternatives(
+    evaluation: Evaluation, verdicts: Mapping[PatchId, PatchVerdict]
+) -> Iterator[AlternativeView]:
+    numbers = {one.attempt: one.number for one in evaluation.alternatives}
+    for one in evaluation.alternatives:
+        yield AlternativeView(
+            number=one.number,
+            agent=one.agent,
+            model=one.model,
+            steps=one.steps,
+            base=one.base_sha,
+            diff=one.diff,
+            verdict=verdicts[one.id],
+            second_to=None if one.guided_by is None else numbers.get(one.guided_by),
+        )
 
 
 def members_of(rows: Iterable[MemberRow]) -> tuple[Member, ...]:

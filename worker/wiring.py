@@ -28,6 +28,7 @@ from app.jobs import (
     LocateIssues,
     MeasureSurvival,
     PollReactions,
+    ProposePatches,
     PublishVerdict,
     PurgeData,
     Reconcile,
@@ -41,6 +42,7 @@ from app.jobs import (
     VerifyGroup,
 )
 from app.settings import (
+    AgentSettings,
     BrokerSettings,
     DatabaseSettings,
     EngineSettings,
@@ -52,17 +54,20 @@ from app.settings import (
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
 from model.protocols import Verifier
+from worker import agent_process
 from worker.checkout import Checkouts
 from worker.collect import EvaluateIssueHandler
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
 from worker.context import Context, Handler
+from worker.export import Exports
 from worker.forget import (
     ForgetCheckoutHandler,
     PurgeDataHandler,
     TidyCheckoutsHandler,
     due_checkouts,
 )
+from worker.handover import HandOver
 from worker.locate import LocateIssuesHandler
 from worker.outcomes import (
     MeasureSurvivalHandler,
@@ -70,14 +75,17 @@ from worker.outcomes import (
     ResolvePermissionHandler,
     due_reactions,
 )
+from worker.propose import ProposePatchesHandler, Workshop
 from worker.reconcile import ReconcileHandler, due_repositories
 from worker.record import RecordEventHandler
 from worker.redeliver import RedeliverHandler, due_redeliveries
 from worker.replies import Replies
 from worker.report import PublishVerdictHandler
 from worker.retrain import RefitCalibratorsHandler, due_calibrators
+from worker.rivals import Collector
 from worker.runner import Runner
 from worker.tasks import Runtime
+from worker.trees import Trees
 from worker.upkeep import Tick, Upkeep
 from worker.verbs import Verbs
 from worker.verify import Bench, VerifyGroupHandler
@@ -123,23 +131,42 @@ class Parts:
             return Bench(name, catalog.consensus(settings.min_lines))
         return Bench(name, self._asking(settings), catalog.consensus(settings.min_lines))
 
+    @cached_property
+    def agents(self) -> AgentSettings:
+        """Who writes alternatives, and where."""
+        return load(AgentSettings)
+
+    @cached_property
+    def workshop(self) -> Workshop:
+        """The agent that the settings name, with a language model; an embedded one is loaded now."""
+        engine = catalog.engine(_engine_choice(load(EngineSettings)))
+        return Workshop(self.agents.agent, engine, self.agents.agent_sandbox)
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether there is a language model to write with."""
+        return self.agents.verifier not in catalog.WITHOUT_ENGINE
+
     def _asking(self, settings: EngineSettings) -> Verifier:
-        key = settings.engine_api_key
-        remember(key.get_secret_value() if key else "")
-        choice = EngineChoice(
-            name=settings.chosen,
-            model=settings.model,
-            url=settings.engine_url,
-            api_key=key.get_secret_value() if key else None,
-            cache=settings.model_dir,
-            script=settings.engine_script,
-        )
         return catalog.verifier(
             settings.verifier,
-            catalog.engine(choice),
+            catalog.engine(_engine_choice(settings)),
             prompt=settings.prompt,
             voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
         )
+
+
+def _engine_choice(settings: EngineSettings) -> EngineChoice:
+    key = settings.engine_api_key
+    remember(key.get_secret_value() if key else "")
+    return EngineChoice(
+        name=settings.chosen,
+        model=settings.model,
+        url=settings.engine_url,
+        api_key=key.get_secret_value() if key else None,
+        cache=settings.model_dir,
+        script=settings.engine_script,
+    )
 
 
 @dataclass(slots=True)
@@ -167,8 +194,14 @@ def _record_event(parts: Parts) -> Handler:
 
 
 def _evaluate_issue(parts: Parts) -> Handler:
-    replies = Replies(parts.publisher)
-    return EvaluateIssueHandler(parts.github, parts.checkouts, replies, parts.identity.host)
+    collector = Collector(parts.github, parts.checkouts, parts.identity.host)
+    handover = HandOver(parts.github, parts.checkouts, Exports(parts.agents.trees))
+    return EvaluateIssueHandler(collector, handover, Replies(parts.publisher), parts.has_agent)
+
+
+def _propose_patches(parts: Parts) -> Handler:
+    trees = Trees(parts.agents.trees)
+    return ProposePatchesHandler(trees, lambda: parts.workshop, agent_process.run)
 
 
 def _run_command(parts: Parts) -> Handler:
@@ -187,6 +220,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
         parts.github, parts.publisher, parts.pace.debounce_seconds
     ),
     EvaluateIssue: _evaluate_issue,
+    ProposePatches: _propose_patches,
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.bench),
     PublishVerdict: _publish_verdict,
     RunCommand: _run_command,

@@ -28,7 +28,10 @@ TABLES = (
     "evaluations",
     "group_members",
     "outcomes",
+    "attempts",
+    "evaluation_alternatives",
     "evaluation_candidates",
+    "hints",
     "votes",
 )
 """In the order of creation: what refers comes after what is referred to."""
@@ -545,6 +548,25 @@ def upgrade() -> None:
             comment="r4p.verdict/1",
         ),
         sa.Column(
+            "alternatives_wanted",
+            sa.Integer(),
+            server_default="0",
+            nullable=False,
+            comment="how many an agent is still to write; 0: it can be judged",
+        ),
+        sa.Column(
+            "alternatives_base",
+            sa.Text(),
+            nullable=True,
+            comment="the commit that it works on; null: none was wanted",
+        ),
+        sa.Column(
+            "alternatives_lack",
+            sa.Text(),
+            nullable=True,
+            comment="why there are fewer than wanted",
+        ),
+        sa.Column(
             "left_out",
             postgresql.JSONB(astext_type=sa.Text()),
             server_default=sa.text("'[]'::jsonb"),
@@ -667,6 +689,128 @@ def upgrade() -> None:
         comment="derived from raw events by a versioned rule",
     )
     op.create_table(
+        "attempts",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("group_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "number",
+            sa.Integer(),
+            nullable=True,
+            comment="of its patch among the group's, A1 and on; null: no new one",
+        ),
+        sa.Column("base_sha", sa.Text(), nullable=False, comment="the commit whose tree was given"),
+        sa.Column("issue_sha256", sa.Text(), nullable=False, comment="of the issue's text"),
+        sa.Column("agent", sa.Text(), nullable=False),
+        sa.Column("engine", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("stop", sa.Text(), nullable=False, comment="why it ended"),
+        sa.Column(
+            "failure", sa.Text(), nullable=True, comment="what failed, in words for the operator"
+        ),
+        sa.Column("steps", sa.Integer(), nullable=False),
+        sa.Column("patch_sha256", sa.Text(), nullable=True, comment="null: it handed in none"),
+        sa.Column("prompt_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cached_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("completion_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("seconds", sa.Float(), nullable=False),
+        sa.Column(
+            "trajectory",
+            sa.LargeBinary(),
+            nullable=True,
+            comment="r4p.trajectory/1, zlib; null: its process died with it",
+        ),
+        sa.Column(
+            "guided_by",
+            sa.BigInteger(),
+            nullable=True,
+            comment="the earlier attempt that its hint is about; null: it had no hint",
+        ),
+        sa.Column(
+            "guidance",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="the hint; null: none",
+        ),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.ForeignKeyConstraint(
+            ["group_id"],
+            ["groups.id"],
+            name=op.f("fk_attempts_group_id_groups"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["guided_by"],
+            ["attempts.id"],
+            name=op.f("fk_attempts_guided_by_attempts"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["patch_sha256"],
+            ["patches.sha256"],
+            name=op.f("fk_attempts_patch_sha256_patches"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["repository_id"],
+            ["repositories.id"],
+            name=op.f("fk_attempts_repository_id_repositories"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_attempts")),
+        sa.UniqueConstraint("group_id", "number", name=op.f("uq_attempts_group_id_number")),
+        comment="every attempt of an agent, kept whole: the bill, and what training learns from",
+    )
+    op.create_index(
+        "ix_attempts_repository_id", "attempts", ["repository_id", "created_at"], unique=False
+    )
+    op.create_table(
+        "evaluation_alternatives",
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column("attempt_id", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("verdict", sa.Text(), nullable=True, comment="null: not yet judged"),
+        sa.Column("probability", sa.Float(), nullable=True),
+        sa.Column("votes_correct", sa.Integer(), nullable=True),
+        sa.Column("votes_incorrect", sa.Integer(), nullable=True),
+        sa.Column("votes_none", sa.Integer(), nullable=True),
+        sa.Column(
+            "score",
+            sa.Float(),
+            nullable=True,
+            comment="evidence: the model's belief; null: none that can be read",
+        ),
+        sa.Column(
+            "forced_share",
+            sa.Float(),
+            nullable=True,
+            comment="evidence: share of votes that were asked once more",
+        ),
+        sa.Column("consensus", sa.Float(), nullable=True, comment="evidence: how rivals agree"),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["attempt_id"],
+            ["attempts.id"],
+            name=op.f("fk_evaluation_alternatives_attempt_id_attempts"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["evaluation_id"],
+            ["evaluations.id"],
+            name=op.f("fk_evaluation_alternatives_evaluation_id_evaluations"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint(
+            "evaluation_id", "attempt_id", name=op.f("pk_evaluation_alternatives")
+        ),
+        comment="patches of our own that were judged beside pull requests; nobody merges them as they are",
+    )
+    op.create_table(
         "evaluation_candidates",
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
         sa.Column("candidate_id", sa.BigInteger(), nullable=False),
@@ -706,6 +850,43 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint(
             "evaluation_id", "candidate_id", name=op.f("pk_evaluation_candidates")
         ),
+    )
+    op.create_table(
+        "hints",
+        sa.Column(
+            "attempt_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="which wrote the alternative",
+        ),
+        sa.Column(
+            "source",
+            sa.Text(),
+            nullable=False,
+            comment="who speaks: maintainer, check, verdict",
+        ),
+        sa.Column("words", sa.Text(), nullable=False),
+        sa.Column(
+            "said_by",
+            sa.Text(),
+            nullable=False,
+            comment="the login, the check or the verifier",
+        ),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.ForeignKeyConstraint(
+            ["attempt_id"],
+            ["attempts.id"],
+            name=op.f("fk_hints_attempt_id_attempts"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("attempt_id", name=op.f("pk_hints")),
+        comment="what was said against an alternative; one second attempt is made with it",
     )
     op.create_table(
         "votes",

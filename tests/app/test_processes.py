@@ -14,6 +14,7 @@ GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
         ("web", {"R4P_WEBHOOK_SECRET"}),
         ("github", {"R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH"}),
         ("verify", {"R4P_ENGINE_API_KEY"}),
+        ("agents", {"R4P_ENGINE_API_KEY"}),
         ("beat", set()),
     ],
 )
@@ -41,6 +42,12 @@ def test_a_worker_that_judges_refuses_a_minimum_below_nothing(monkeypatch):
     monkeypatch.setenv("R4P_MIN_LINES", "-1")
     with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: .*greater than or equal to 0"):
         become_worker("verify,train", 1)
+
+
+def test_a_worker_of_agents_refuses_an_unknown_agent_at_once(monkeypatch):
+    monkeypatch.setenv("R4P_AGENT", "smith")
+    with pytest.raises(SettingsError, match="R4P_AGENT: no agent is called 'smith'"):
+        become_worker("agents", 1)
 
 
 def test_a_fit_is_told_no_secret():

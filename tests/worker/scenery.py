@@ -30,7 +30,11 @@ from model import catalog
 from model.engines.scripted import Line, Scripted
 from tests.worker.attempts import waiting
 from worker.checkout import Checkouts
+from worker.collect import EvaluateIssueHandler
+from worker.export import Exports
+from worker.handover import HandOver
 from worker.replies import Replies
+from worker.rivals import Collector
 from worker.verify import Bench, VerifyGroupHandler
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
@@ -72,6 +76,14 @@ class Scenery:
         self.publisher = Publisher(self.github, PostgresEffects(self.database))
         self.replies = Replies(self.publisher)
         self.checkouts = Checkouts(self.directory, url)
+
+    def collecting(self, *, checkouts=None, has_agent=True):
+        """The handler that looks at an issue."""
+        fetched = checkouts or self.checkouts
+        collector = Collector(self.github, fetched, HOST)
+        exports = Exports(self.directory.parent / "trees")
+        handover = HandOver(self.github, fetched, exports)
+        return EvaluateIssueHandler(collector, handover, self.replies, has_agent)
 
     # ---- arranging
 

@@ -10,9 +10,8 @@ from app.db.tables import candidates
 from app.demo.standin.client import StandIn
 from app.jobs import EvaluateIssue
 from tests.worker.attempts import carry_out
-from tests.worker.scenery import HOST, RESULTS, Scenery
+from tests.worker.scenery import RESULTS, Scenery
 from worker.checkout import Checkouts
-from worker.collect import EvaluateIssueHandler
 from worker.hardened_git import Caps
 from worker.patches import Refusal
 
@@ -33,7 +32,7 @@ def scene(database, tmp_path):
 def unreadable(scene, caps=Caps()):  # noqa: B008  # frozen
     """Looks at the issue once; the pull requests whose patch is not known then."""
     checkouts = Checkouts(scene.directory, scene.checkouts.github, caps)
-    handler = EvaluateIssueHandler(scene.github, checkouts, scene.replies, HOST)
+    handler = scene.collecting(checkouts=checkouts)
     job = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
     carry_out(scene.database, handler, job)
     found = select(candidates.c.pull_number).where(candidates.c.unreadable.is_not(None))

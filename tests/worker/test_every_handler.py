@@ -24,8 +24,7 @@ from app.jobs import (
     TidyCheckouts,
 )
 from tests.worker.attempts import carry_out, waiting
-from tests.worker.scenery import CONFIG, HOST, RESULTS, area, verifying
-from worker.collect import EvaluateIssueHandler
+from tests.worker.scenery import CONFIG, RESULTS, area, verifying
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
 from worker.forget import ForgetCheckoutHandler, TidyCheckoutsHandler
@@ -41,10 +40,6 @@ NUMBERS = count(1)
 IN_TEST_RECORD = {"record_event", "purge_data"}
 
 
-def collecting(scene):
-    return EvaluateIssueHandler(scene.github, scene.checkouts, scene.replies, HOST)
-
-
 def obeying(scene):
     verbs = Verbs(scene.github)
     return RunCommandHandler(scene.github, scene.publisher, scene.replies, verbs, "r4p-bot")
@@ -55,7 +50,7 @@ def test_collecting_makes_one_evaluation(twice, scene):
         scene.begin(*RESULTS)
         return EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
 
-    left = twice(collecting(scene), arrange, scene.stored)
+    left = twice(scene.collecting(), arrange, scene.stored)
     assert left == (["collected"], 0, ["verify_group"])
 
 
@@ -65,7 +60,7 @@ def test_collecting_too_few_answers_whoever_asked_once(twice, scene):
         asked = scene.commanded("/r4p verify").asked_in
         return EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
 
-    left = twice(collecting(scene), arrange, lambda _: (scene.shown(), scene.stored()))
+    left = twice(scene.collecting(), arrange, lambda _: (scene.shown(), scene.stored()))
     assert left == ((["reply"], [], []), ([], 0, []))
 
 
@@ -73,11 +68,11 @@ def test_what_was_submitted_is_taken_back_when_the_issue_is_closed(twice, scene)
     def arrange(database):
         scene.begin(*RESULTS)
         wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, collecting(scene), wanted)
+        carry_out(database, scene.collecting(), wanted)
         scene.repo.close(scene.issue)
         return replace(wanted, trigger="issue")
 
-    left = twice(collecting(scene), arrange, scene.stored)
+    left = twice(scene.collecting(), arrange, scene.stored)
     assert left == (["superseded"], 0, [])
 
 
@@ -96,24 +91,24 @@ def test_what_a_person_asked_for_is_taken_back_only_where_they_would_be_refused(
         scene.begin("w * h")
         asked = scene.commanded("/r4p verify").asked_in
         wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", asked)
-        carry_out(database, collecting(scene), wanted)
+        carry_out(database, scene.collecting(), wanted)
         act(scene.repo, scene.issue)
         return replace(wanted, trigger="pull_request", asked_in=None)
 
-    assert twice(collecting(scene), arrange, scene.stored) == left
+    assert twice(scene.collecting(), arrange, scene.stored) == left
 
 
 def test_a_verdict_that_is_not_published_is_taken_back_when_the_issue_is_closed(twice, scene):
     def arrange(database):
         scene.begin(*RESULTS)
         wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, collecting(scene), wanted)
+        carry_out(database, scene.collecting(), wanted)
         (verify,) = waiting(database)
         carry_out(database, verifying(), verify)
         scene.repo.close(scene.issue)
         return replace(wanted, trigger="issue")
 
-    left = twice(collecting(scene), arrange, lambda _: scene.stored()[0])
+    left = twice(scene.collecting(), arrange, lambda _: scene.stored()[0])
     assert left == ["superseded"]
 
 
@@ -139,7 +134,7 @@ def test_a_head_that_moves_does_not_lose_what_a_person_asked_for(twice, scene):
     def arrange(database):
         scene.begin("w * h")
         asked = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", 900)
-        carry_out(database, collecting(scene), asked)
+        carry_out(database, scene.collecting(), asked)
         scene.repo.push(scene.pulls[0], files=area("h * w"))
         return replace(asked, trigger="moved_head", asked_in=None)
 
@@ -148,7 +143,7 @@ def test_a_head_that_moves_does_not_lose_what_a_person_asked_for(twice, scene):
             query = select(evaluations.c.state, evaluations.c.trigger).order_by(evaluations.c.id)
             return [tuple(row) for row in connection.execute(query)]
 
-    left = twice(collecting(scene), arrange, observe)
+    left = twice(scene.collecting(), arrange, observe)
     assert left == [("superseded", "command"), ("collected", "command")]
 
 
@@ -156,10 +151,10 @@ def test_two_who_ask_share_one_evaluation(twice, scene):
     def arrange(database):
         scene.begin("w * h")
         asked = EvaluateIssue(scene.installation, scene.id, scene.issue, "command", 900)
-        carry_out(database, collecting(scene), asked)
+        carry_out(database, scene.collecting(), asked)
         return replace(asked, asked_in=901)
 
-    left = twice(collecting(scene), arrange, scene.stored)
+    left = twice(scene.collecting(), arrange, scene.stored)
     assert left == (["collected"], 0, ["verify_group"])
 
 
@@ -265,7 +260,7 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
     def arrange(database):
         scene.begin(*RESULTS)
         wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, collecting(scene), wanted)
+        carry_out(database, scene.collecting(), wanted)
         with transaction(database) as connection:
             connection.execute(repositories.delete())
         assert list(scene.directory.glob("*.git"))
@@ -279,7 +274,7 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
     def arrange(database):
         scene.begin(*RESULTS)
         wanted = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
-        carry_out(database, collecting(scene), wanted)
+        carry_out(database, scene.collecting(), wanted)
         (scene.directory / "123.git").mkdir()
         return TidyCheckouts(OF_THE_APP)
 
@@ -294,4 +289,5 @@ def test_every_kind_of_job_is_run_every_way():
     people = {ResolvePermission, PollReactions, MeasureSurvival}
     covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
     elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_retrain.py
+    elsewhere |= {"propose_patches"}  # test_propose.py
     assert covered | IN_TEST_RECORD | elsewhere == HANDLED

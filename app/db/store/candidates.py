@@ -3,11 +3,13 @@
 import hashlib
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables import candidates, evaluation_candidates, patches
 from app.identifiers import CommitSha, EvaluationId, PullNumber, RepositoryId
+from model.calibration import Evidence
+from model.domain import PatchVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,7 @@ def stored(
 
 def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
     """Store a candidate and its patch once; returns its id."""
-    digest = None
-    if candidate.diff is not None:
-        data = candidate.diff.encode()
-        digest = hashlib.sha256(data).hexdigest()
-        connection.execute(
-            insert(patches).values(sha256=digest, diff=data).on_conflict_do_nothing()
-        )
+    digest = None if candidate.diff is None else save_patch(connection, candidate.diff)
     key = {
         "repository_id": number,
         "pull_number": candidate.pull,
@@ -85,6 +81,44 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
         .returning(candidates.c.id)
     )
     return int(connection.execute(statement).scalar_one())
+
+
+def save_patch(connection: Connection, diff: str) -> str:
+    """Store a unified diff once; returns its SHA-256."""
+    data = diff.encode("utf-8", "replace")
+    digest = hashlib.sha256(data).hexdigest()
+    connection.execute(insert(patches).values(sha256=digest, diff=data).on_conflict_do_nothing())
+    return digest
+
+
+def save_verdict(
+    connection: Connection, row: tuple[EvaluationId, int], said: PatchVerdict, known: Evidence
+) -> None:
+    """Keep what was said of a candidate; `row` is the evaluation and the candidate's id."""
+    identity, candidate = row
+    connection.execute(
+        update(evaluation_candidates)
+        .where(
+            evaluation_candidates.c.evaluation_id == identity,
+            evaluation_candidates.c.candidate_id == candidate,
+        )
+        .values(**opinion(said, known))
+    )
+
+
+def opinion(said: PatchVerdict, known: Evidence) -> dict[str, object]:
+    """The columns of an opinion (pure)."""
+    return {
+        "verdict": said.verdict.value,
+        "probability": said.probability,
+        "votes_correct": said.votes.correct,
+        "votes_incorrect": said.votes.incorrect,
+        "votes_none": said.votes.none,
+        "score": known.score,
+        "forced_share": known.forced_share,
+        "consensus": known.consensus,
+        "reason": said.reason,
+    }
 
 
 def of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Judged, ...]:

@@ -1,14 +1,16 @@
 """Evaluations: one snapshot of a group's candidates, judged once, published once."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Row, Select, Update, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from app.alternatives import WhyNot
+from app.db.store import alternatives, votes
 from app.db.store import candidates as candidate_store
-from app.db.store import votes
+from app.db.store.alternatives import Alternative
 from app.db.store.candidates import Candidate, Judged
 from app.db.tables import (
     evaluation_candidates,
@@ -16,7 +18,7 @@ from app.db.tables import (
     groups,
     repositories,
 )
-from app.identifiers import EvaluationId, IssueNumber, PullNumber, RepositoryId
+from app.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.jobs import Json
 from app.judging import LeftOut
 from model.calibration import Evidence
@@ -37,15 +39,32 @@ class NewEvaluation:
     left_out: tuple[LeftOut, ...] = ()
     all_links_read: bool = True
     """False: the issue has more links than are read, so rivals may be missing."""
+    alternatives: tuple[Alternative, ...] = ()
+    """Those that are there already."""
+    alternatives_wanted: int = 0
+    """How many an agent is to write before it is judged."""
+    alternatives_base: CommitSha | None = None
+    """The commit that it works on; None: none is wanted."""
+    alternatives_lack: WhyNot | None = None
+    """Why there are fewer than wanted; None: there are not."""
 
     @property
     def fingerprint(self) -> str:
         """Equal for equal issue text and equal patches at equal heads."""
-        digest = hashlib.sha256(f"{self.title}\0{self.body}".encode())
-        for candidate in sorted(self.candidates, key=lambda c: c.pull):
-            digest.update(f"\0{candidate.pull}\0{candidate.head_sha}\0".encode())
-            digest.update((candidate.diff or "").encode())
-        return digest.hexdigest()
+        return fingerprint((self.title, self.body), self.candidates, self.alternatives)
+
+
+def fingerprint(
+    text: tuple[str, str], candidates: Iterable[Candidate], alternatives: Iterable[Alternative]
+) -> str:
+    """Equal for equal issue text and equal patches, of pull requests at equal heads (pure)."""
+    digest = hashlib.sha256(f"{text[0]}\0{text[1]}".encode())
+    for candidate in sorted(candidates, key=lambda c: c.pull):
+        digest.update(f"\0{candidate.pull}\0{candidate.head_sha}\0".encode())
+        digest.update((candidate.diff or "").encode())
+    for alternative in sorted(alternatives, key=lambda a: a.number):
+        digest.update(f"\0{alternative.id}\0{alternative.diff}".encode())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +93,14 @@ class Evaluation:
     forced: int
     """Votes that only answered when asked once more."""
     judged: tuple[Judged, ...]
+    alternatives: tuple[Alternative, ...] = ()
+    """By our own agents, judged with them."""
+    alternatives_wanted: int = 0
+    """How many an agent is still to write; 0: it can be judged."""
+    alternatives_base: CommitSha | None = None
+    """The commit that it works on; None: none was wanted."""
+    alternatives_lack: WhyNot | None = None
+    """Why there are fewer than were wanted; None: there are not."""
 
     def answers(self, new: NewEvaluation) -> bool:
         """Whether judging the new snapshot would only repeat this."""
@@ -108,6 +135,9 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             issue_body=new.body,
             left_out=[{"number": one.number, "reason": one.reason} for one in new.left_out],
             all_links_read=new.all_links_read,
+            alternatives_wanted=new.alternatives_wanted,
+            alternatives_base=new.alternatives_base,
+            alternatives_lack=new.alternatives_lack,
         )
         .returning(evaluations.c.id)
     )
@@ -121,6 +151,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
                 strength=candidate.strength,
             )
         )
+    alternatives.attach(connection, identity, new.alternatives, len(new.candidates))
     return Created(identity, superseded)
 
 
@@ -188,7 +219,10 @@ def save_verdict(connection: Connection, identity: EvaluationId, verified: Verif
     for pull, candidate in candidate_store.ids_by_pull(connection, identity).items():
         said = by_patch[patch_id(pull)]
         known = verified.evidence.get(said.id, Evidence())
-        _save_patch_verdict(connection, (identity, candidate), said, known)
+        candidate_store.save_verdict(connection, (identity, candidate), said, known)
+    for one in alternatives.of_evaluation(connection, identity):
+        known = verified.evidence.get(one.id, Evidence())
+        alternatives.save_verdict(connection, identity, one.attempt, by_patch[one.id], known)
     for vote in verified.cast:
         votes.save(connection, identity, vote)
     connection.execute(
@@ -244,28 +278,8 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         all_links_read=row.all_links_read,
         forced=votes.forced(connection, EvaluationId(row.id)),
         judged=candidate_store.of_evaluation(connection, EvaluationId(row.id)),
-    )
-
-
-def _save_patch_verdict(
-    connection: Connection, row: tuple[EvaluationId, int], verdict: PatchVerdict, known: Evidence
-) -> None:
-    identity, candidate = row
-    connection.execute(
-        update(evaluation_candidates)
-        .where(
-            evaluation_candidates.c.evaluation_id == identity,
-            evaluation_candidates.c.candidate_id == candidate,
-        )
-        .values(
-            verdict=verdict.verdict.value,
-            probability=verdict.probability,
-            votes_correct=verdict.votes.correct,
-            votes_incorrect=verdict.votes.incorrect,
-            votes_none=verdict.votes.none,
-            score=known.score,
-            forced_share=known.forced_share,
-            consensus=known.consensus,
-            reason=verdict.reason,
-        )
+        alternatives=alternatives.of_evaluation(connection, EvaluationId(row.id)),
+        alternatives_wanted=row.alternatives_wanted,
+        alternatives_base=row.alternatives_base,
+        alternatives_lack=None if row.alternatives_lack is None else WhyNot(row.alternatives_lack),
     )

@@ -6,12 +6,13 @@ doesn't bring it back. A new installation has a new number; a repository comes b
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, delete, exists, func, select
+from sqlalchemy import Connection, delete, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store import jobs as jobs_store
 from app.db.store import upkeep
 from app.db.tables import (
+    attempts,
     candidates,
     deliveries,
     etags,
@@ -55,8 +56,10 @@ def purge(
         _installation(connection, installation)
     else:
         _repository(connection, installation, number)
-    referred = exists().where(candidates.c.patch_sha256 == patches.c.sha256)
-    connection.execute(delete(patches).where(~referred))
+    referred = [
+        exists().where(table.c.patch_sha256 == patches.c.sha256) for table in (candidates, attempts)
+    ]
+    connection.execute(delete(patches).where(~or_(*referred)))
     return gone
 
 

@@ -1,5 +1,6 @@
 """The tables. Called tables because "model" is the language model here."""
 
+from app.db.tables.attempts import attempts, evaluation_alternatives
 from app.db.tables.calibrators import calibrators
 from app.db.tables.columns import metadata
 from app.db.tables.exchange import (
@@ -18,20 +19,24 @@ from app.db.tables.groups import (
     pull_requests,
     repositories,
 )
+from app.db.tables.hints import hints
 from app.db.tables.outcomes import outcome_events, outcomes
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
 __all__ = [
+    "attempts",
     "calibrators",
     "candidates",
     "deliveries",
     "effects",
     "etags",
+    "evaluation_alternatives",
     "evaluation_candidates",
     "evaluations",
     "forgotten",
     "group_members",
     "groups",
+    "hints",
     "ignored_deliveries",
     "installations",
     "jobs",

@@ -1,5 +1,7 @@
 """Tables of what was judged and what was said of it."""
 
+from typing import Any
+
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -77,6 +79,15 @@ evaluations = Table(
     Column("issue_body", Text, nullable=False),
     Column("verifier", Text, comment="who judged; null: nobody yet, or it could not finish"),
     Column("verdict", JSONB, comment="r4p.verdict/1"),
+    Column(
+        "alternatives_wanted",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="how many an agent is still to write; 0: it can be judged",
+    ),
+    Column("alternatives_base", Text, comment="the commit that it works on; null: none was wanted"),
+    Column("alternatives_lack", Text, comment="why there are fewer than wanted"),
     Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
     Column(
         "all_links_read",
@@ -95,6 +106,23 @@ evaluations = Table(
     comment="one snapshot of a group, judged once; the newest published one is current",
 )
 
+
+def opinion() -> list[Column[Any]]:
+    """Where a patch stands among its rivals, and what was said of it."""
+    return [
+        Column("position", Integer, nullable=False),
+        Column("verdict", Text, comment="null: not yet judged"),
+        Column("probability", Float),
+        Column("votes_correct", Integer),
+        Column("votes_incorrect", Integer),
+        Column("votes_none", Integer),
+        Column("score", Float, comment="evidence: the model's belief; null: none that can be read"),
+        Column("forced_share", Float, comment="evidence: share of votes that were asked once more"),
+        Column("consensus", Float, comment="evidence: how rivals agree"),
+        Column("reason", Text),
+    ]
+
+
 evaluation_candidates = Table(
     "evaluation_candidates",
     metadata,
@@ -110,17 +138,8 @@ evaluation_candidates = Table(
         ForeignKey(candidates.c.id, ondelete="CASCADE"),
         primary_key=True,
     ),
-    Column("position", Integer, nullable=False),
     Column("strength", Text),
-    Column("verdict", Text, comment="null: not yet judged"),
-    Column("probability", Float),
-    Column("votes_correct", Integer),
-    Column("votes_incorrect", Integer),
-    Column("votes_none", Integer),
-    Column("score", Float, comment="evidence: the model's belief; null: none that can be read"),
-    Column("forced_share", Float, comment="evidence: share of votes that were asked once more"),
-    Column("consensus", Float, comment="evidence: how rivals agree"),
-    Column("reason", Text),
+    *opinion(),
 )
 
 votes = Table(

@@ -34,7 +34,9 @@ def _values(table: Table, ids: dict[tuple[str, str], object]) -> dict[str, objec
         if column.identity is not None:
             continue
         references = [key.column for key in column.foreign_keys]
-        if references:
+        if references and references[0].table is table:
+            values[column.name] = None  # the first row has none before it
+        elif references:
             values[column.name] = ids[references[0].table.name, references[0].name]
         elif column.name == "state" and _is_checked(table):
             values[column.name] = STATES[table.name]

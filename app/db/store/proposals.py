@@ -1,0 +1,33 @@
+"""Proposals: what becomes of an evaluation that waited for our own agents."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, update
+
+from app.alternatives import WhyNot
+from app.db.store import alternatives
+from app.db.store.alternatives import Alternative
+from app.db.store.evaluations import Evaluation, fingerprint
+from app.db.tables import evaluations
+
+
+def finish(
+    connection: Connection, evaluation: Evaluation, more: Sequence[Alternative], lack: WhyNot | None
+) -> None:
+    """The agents are done: beside what it had the evaluation has these, and it can be judged.
+
+    `lack` says why there are fewer than wanted.
+    """
+    whole = [*evaluation.alternatives, *more]
+    alternatives.attach(connection, evaluation.id, whole, len(evaluation.judged))
+    text = (evaluation.title, evaluation.body)
+    pulls = [judged.candidate for judged in evaluation.judged]
+    connection.execute(
+        update(evaluations)
+        .where(evaluations.c.id == evaluation.id)
+        .values(
+            alternatives_wanted=0,
+            alternatives_lack=lack,
+            fingerprint=fingerprint(text, pulls, whole),
+        )
+    )

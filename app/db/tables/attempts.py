@@ -1,0 +1,82 @@
+"""Tables of what the bot's own agents wrote, and of what was said of it."""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.db.tables.columns import identity, metadata, now
+from app.db.tables.groups import groups, repositories
+from app.db.tables.verdicts import evaluations, opinion, patches
+
+attempts = Table(
+    "attempts",
+    metadata,
+    identity(),
+    Column(
+        "repository_id",
+        BigInteger,
+        ForeignKey(repositories.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("group_id", BigInteger, ForeignKey(groups.c.id, ondelete="CASCADE"), nullable=False),
+    Column(
+        "number", Integer, comment="of its patch among the group's, A1 and on; null: no new one"
+    ),
+    Column("base_sha", Text, nullable=False, comment="the commit whose tree was given"),
+    Column("issue_sha256", Text, nullable=False, comment="of the issue's text"),
+    Column("agent", Text, nullable=False),
+    Column("engine", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("stop", Text, nullable=False, comment="why it ended"),
+    Column("failure", Text, comment="what failed, in words for the operator"),
+    Column("steps", Integer, nullable=False),
+    Column("patch_sha256", Text, ForeignKey(patches.c.sha256), comment="null: it handed in none"),
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column(
+        "trajectory", LargeBinary, comment="r4p.trajectory/1, zlib; null: its process died with it"
+    ),
+    Column(
+        "guided_by",
+        BigInteger,
+        ForeignKey("attempts.id", ondelete="CASCADE"),
+        comment="the earlier attempt that its hint is about; null: it had no hint",
+    ),
+    Column("guidance", JSONB, comment="the hint; null: none"),
+    now("created_at"),
+    UniqueConstraint("group_id", "number"),
+    Index("ix_attempts_repository_id", "repository_id", "created_at"),
+    comment="every attempt of an agent, kept whole: the bill, and what training learns from",
+)
+
+evaluation_alternatives = Table(
+    "evaluation_alternatives",
+    metadata,
+    Column(
+        "evaluation_id",
+        BigInteger,
+        ForeignKey(evaluations.c.id, ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column(
+        "attempt_id",
+        BigInteger,
+        ForeignKey(attempts.c.id, ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    *opinion(),
+    comment="patches of our own that were judged beside pull requests; nobody merges them as they are",
+)

@@ -1,0 +1,253 @@
+"""Have an agent write rivals for one evaluation. This process reads what strangers wrote and holds nothing of GitHub's.
+
+Whatever goes wrong with the agent, the group goes on without it: it is judged with empty seats.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from app.alternatives import Spent, WhyNot, new_edits, remaining
+from app.db.session import transaction
+from app.db.store import attempts, evaluations, groups, progress, proposals
+from app.db.store.alternatives import Alternative
+from app.db.store.attempts import Place, Record
+from app.db.store.evaluations import Evaluation
+from app.jobs import Planned, ProposePatches, VerifyGroup
+from app.sandbox import Sandbox
+from model.agents.guidance import Guidance
+from model.agents.trajectory import Attempt, Step, Stop
+from model.domain import EngineInfo, Issue, Tokens
+from model.errors import ModelError, Superseded
+from model.protocols import Engine
+from worker.agent_process import AgentFailed, AgentLimits
+from worker.config import last_good
+from worker.context import Context
+from worker.errors import Postponed
+from worker.trees import Trees
+
+log = logging.getLogger(__name__)
+
+
+class Run(Protocol):
+    """How an agent is run: `worker.agent_process.run`."""
+
+    def __call__(  # noqa: PLR0913 - as it is there
+        self,
+        tree: Path,
+        issue: Issue,
+        *,
+        agent: str,
+        engine: Engine,
+        seeds: Sequence[int],
+        guidance: Guidance | None = ...,
+        limits: AgentLimits = ...,
+        on_step: Callable[[int, Step], None] = ...,
+        sandbox: Sandbox = ...,
+    ) -> tuple[Attempt, ...]:
+        """One attempt for each seed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Who writes alternatives, and where."""
+
+    agent: str
+    """Its name in the catalogue."""
+    engine: Engine
+    sandbox: Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be written, and what it may cost."""
+
+    evaluation: Evaluation
+    place: Place
+    seeds: tuple[int, ...]
+    left: Spent
+    """Of today's budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of it."""
+
+    records: tuple[Record, ...] = ()
+    lack: WhyNot | None = None
+    """Why no attempt was made; None: there was one."""
+
+
+@dataclass(slots=True)
+class _Bill:
+    """What attempts have cost by now, by their place: those that die cost something too."""
+
+    workshop: Workshop
+    seeds: tuple[int, ...]
+    steps: dict[int, list[Step]] = field(default_factory=dict)
+
+    def add(self, at: int, step: Step) -> None:
+        self.steps.setdefault(at, []).append(step)
+
+    def records(self, finished: Sequence[Attempt], stop: str, why: str) -> tuple[Record, ...]:
+        """Those that were over, and what is known of the others."""
+        whole = {one.trajectory.seed: Record.of(one) for one in finished}
+        return tuple(
+            whole.get(seed) or self._unfinished(at, stop, why) for at, seed in enumerate(self.seeds)
+        )
+
+    def _unfinished(self, at: int, stop: str, why: str) -> Record:
+        steps = self.steps.get(at, [])
+        paid = [step.tokens for step in steps]
+        engine = self.workshop.engine
+        return Record(
+            agent=self.workshop.agent,
+            engine=EngineInfo(engine.name, engine.model, ""),
+            seed=self.seeds[at],
+            stop=stop,
+            steps=len(steps),
+            tokens=Tokens(
+                sum(one.prompt for one in paid),
+                sum(one.cached for one in paid),
+                sum(one.completion for one in paid),
+            ),
+            seconds=max((step.seconds for step in steps), default=0.0),
+            failure=why,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProposePatchesHandler:
+    """Runs the agent on the tree that was handed over, and has the group judged with what it wrote."""
+
+    trees: Trees
+    workshop: Callable[[], Workshop]
+    """Made at the first use: loading a local model takes seconds that a worker's start need not."""
+    run: Run
+
+    def __call__(self, context: Context, job: ProposePatches) -> None:
+        """Write, keep every attempt, go on. Work that nobody waits for any more ends quietly."""
+        with transaction(context.database) as connection:
+            task = _task(connection, job)
+        if task is not None:
+            made = self._made(context, job, task)
+            with context.transaction() as connection:
+                _keep(connection, task, made)
+                place = (job.installation, job.repository, job.issue, job.evaluation)
+                context.enqueue(connection, [Planned(VerifyGroup(*place))])
+        self.trees.discard(job.evaluation)
+
+    def _made(self, context: Context, job: ProposePatches, task: Task) -> Made:
+        tree = self.trees.find(job.evaluation)
+        if context.claimed.attempt > 1:  # what ended the first attempt may end the next one too
+            return Made(lack=WhyNot.CRASHED)
+        if tree is None:
+            return Made(lack=WhyNot.NO_TREE)
+        if not task.left.tokens or not task.left.seconds:
+            return Made(lack=WhyNot.BUDGET)
+        try:
+            workshop = self.workshop()
+        except ModelError as error:
+            log.warning("no agent: %s", error)
+            return Made(lack=WhyNot.ENGINE)
+        return Made(self._attempted(context, workshop, task, tree))
+
+    def _attempted(
+        self, context: Context, workshop: Workshop, task: Task, tree: Path
+    ) -> tuple[Record, ...]:
+        bill = _Bill(workshop, task.seeds)
+
+        def heard(at: int, step: Step) -> None:
+            bill.add(at, step)
+            context.check()
+            said = f"attempt {at + 1} of {len(task.seeds)}, step {len(bill.steps[at])}"
+            with context.transaction() as connection:
+                progress.set_progress(connection, context.claimed, said)
+
+        try:
+            done = self.run(
+                tree,
+                task.place.issue,
+                agent=workshop.agent,
+                engine=workshop.engine,
+                seeds=task.seeds,
+                limits=_limits(task),
+                on_step=heard,
+                sandbox=workshop.sandbox,
+            )
+        except (Superseded, Postponed) as error:
+            self._pay(context, task, bill.records((), attempts.TAKEN_BACK, str(error)))
+            raise
+        except AgentFailed as error:
+            log.warning("an agent failed: %s", error)
+            return bill.records(error.finished, attempts.CRASHED, str(error))
+        except ModelError as error:
+            log.warning("an agent's language model failed: %s", error)
+            return bill.records((), Stop.ENGINE.value, str(error))
+        return tuple(map(Record.of, done))
+
+    def _pay(self, context: Context, task: Task, records: Sequence[Record]) -> None:
+        """What was spent was spent, whoever has the job by now."""
+        with transaction(context.database) as connection:
+            if evaluations.load(connection, task.evaluation.id) is not None:
+                for record in records:
+                    attempts.save(connection, task.place, record)
+
+
+def _task(connection: Connection, job: ProposePatches) -> Task | None:
+    stored = groups.repository(connection, job.repository)
+    evaluation = evaluations.load(connection, job.evaluation)
+    if stored is None or evaluation is None or evaluation.state != "collected":
+        return None
+    if not evaluation.alternatives_wanted or evaluation.alternatives_base is None:
+        return None
+    issue = Issue(evaluation.title, evaluation.body)
+    first = attempts.next_seed(connection, evaluation.group)
+    config = last_good(stored.config_text)
+    return Task(
+        evaluation=evaluation,
+        place=Place(job.repository, evaluation.group, evaluation.alternatives_base, issue),
+        seeds=tuple(range(first, first + evaluation.alternatives_wanted)),
+        left=remaining(config, attempts.spent(connection, job.repository)),
+    )
+
+
+def _limits(task: Task) -> AgentLimits:
+    """Of the budget each attempt gets the same time."""
+    usual = AgentLimits()
+    return AgentLimits(
+        seconds=min(usual.seconds, task.left.seconds / len(task.seeds)),
+        tokens=min(usual.tokens, task.left.tokens),
+    )
+
+
+def _keep(connection: Connection, task: Task, made: Made) -> None:
+    """Every attempt, and those that make a new edit as rivals."""
+    evaluation = task.evaluation
+    rivals = [judged.candidate.diff for judged in evaluation.judged]
+    rivals += [one.diff for one in evaluation.alternatives]
+    new = new_edits(rivals, [record.patch for record in made.records])
+    more, lacks = [], [made.lack]
+    for at, record in enumerate(made.records):
+        number = attempts.next_number(connection, evaluation.group) if at in new else None
+        kept = attempts.save(connection, task.place, record, number)
+        if number is None or record.patch is None:
+            lacks.append(attempts.why_not(record.stop))
+            continue
+        more.append(
+            Alternative(
+                attempt=kept,
+                number=number,
+                agent=record.agent,
+                model=record.engine.model,
+                steps=record.steps,
+                base_sha=task.place.base,
+                diff=record.patch,
+            )
+        )
+    proposals.finish(connection, evaluation, more, lacks[-1])
