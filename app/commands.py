@@ -136,12 +136,12 @@ class Command:
     """As it was written, cut to a sane length; untrusted text."""
     pulls: tuple[PullNumber, ...] = ()
     """The pull requests it names, in order; empty: none named."""
-    alternative: AlternativeNumber | None = None
-    """The patch of our own that it names, such as A1; None: none named."""
     edit: GroupEdit | None = None
     """For `group` only."""
     reason: str = ""
     """For `agree` and `disagree`; untrusted text."""
+    alternative: AlternativeNumber | None = None
+    """The patch of our own that it names, such as A1; None: none named."""
 
     @property
     def about(self) -> PatchId | None:
