@@ -8,7 +8,42 @@ RIGHT = ("w * h", "h * w")
 _SHORT = "I went through the patches one by one."
 _BABBLE = "As a large language model I would rather write a poem."
 
+_AT_WORK = "You are a software engineer who resolves one reported issue"
+"""An agent's prompt says so, and no verifier's."""
+
+
+def _edit(result: str) -> dict[str, object]:
+    """An agent that has read `area` has it return this."""
+    changed = {
+        "path": "area.py",
+        "old_str": "    return w + h\n",
+        "new_str": f"    return {result}\n",
+    }
+    return {"calls": [{"name": "edit_tool", "arguments": changed}]}
+
+
+AGENTS = (
+    {
+        "when": "Edited area.py, which now reads",
+        "calls": [{"name": "patch_submission", "arguments": {}}],
+        "repeat": True,
+    },
+    # What an agent is shown of the code decides what becomes of it.
+    *({"when": "three ways", **_edit(result)} for result in ("w * h", "h * w", "w - h")),
+    {"when": "beyond repair", "reply": "I have no idea.", "repeat": True},
+    {"when": "## area.py, lines", **_edit("w * h"), "repeat": True},
+    {
+        "when": _AT_WORK,
+        "calls": [
+            {"name": "search_tool", "arguments": {"construct": "function", "entity": "area"}}
+        ],
+        "repeat": True,
+    },
+)
+"""Mini-SE reads, edits and hands in."""
+
 LINES = (
+    *AGENTS,
     # A reply that was opened for the model ends in no box either.
     {"when": f"{_BABBLE}\n", "reply": "poetry}", "repeat": True},
     # Nothing readable, not even when asked again with an opened box.

@@ -8,11 +8,13 @@ from importlib.resources import files
 import jsonschema_rs
 
 ADVISORY = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
+FILL = ADVISORY + "alternatives: fill\n"
 BASE = {"area.py": "def area(w, h):\n    return w + h\n", "README.md": "# Areas\n"}
 
 _SCHEMA = json.loads(files("model").joinpath("verdict.schema.json").read_text())
 _VALIDATOR = jsonschema_rs.validator_for(_SCHEMA)
 _ROW = re.compile(r"^\| #(\d+) \| \*\*([^*]+)\*\* \| ([^|]*) \|", re.MULTILINE)
+_OURS = re.compile(r"^\| (A\d+) \| \*\*([^*]+)\*\* \|", re.MULTILINE)
 _HIDDEN = re.compile(r"<!-- r4p\.verdict/1 (.*?) -->", re.DOTALL)
 
 
@@ -30,12 +32,15 @@ class Said:
     rows: dict[int, str] = field(init=False)
     """Verdict by pull request, from the table."""
     agreement: dict[int, str] = field(init=False)
+    ours: dict[str, str] = field(init=False)
+    """Verdict by alternative."""
 
     def __post_init__(self):
         found = _ROW.findall(self.body)
         verdicts = {int(n): word.replace("\N{NO-BREAK SPACE}", " ") for n, word, _ in found}
         object.__setattr__(self, "rows", verdicts)
         object.__setattr__(self, "agreement", {int(n): votes for n, _, votes in found})
+        object.__setattr__(self, "ours", dict(_OURS.findall(self.body)))
 
     @property
     def document(self) -> dict[str, object]:
