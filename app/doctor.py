@@ -1,6 +1,6 @@
 """`r4p doctor`: whether verdicts can be had under these settings, line by line, and how to mend what is missing.
 
-It asks what the worker of the queue `verify` would ask, with that worker's settings, and needs no database.
+It asks what the workers of the queues `verify` and `agents` would ask, with their settings, and needs no database.
 """
 
 import sys
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
-from app.settings import EngineSettings, load
+from app.sandbox import Sandbox
+from app.settings import AgentSettings, EngineSettings, load
+from app.walls import trouble
 from model import catalog
 from model.engines.examine import PROBABILITIES, Check, examine
 from model.errors import EngineDown, UnknownVerifier
@@ -42,7 +44,11 @@ class Line:
 
 def run() -> int:
     """Print every finding. 0: verdicts can be had, UNFIT: they can't."""
-    lines = list(findings(load(EngineSettings)))
+    settings = load(EngineSettings)
+    lines = list(findings(settings))
+    works = not any(line.mark is Mark.FAIL for line in lines)
+    if works and settings.verifier not in catalog.WITHOUT_ENGINE:
+        lines.append(_shut_in(load(AgentSettings).agent_sandbox))
     width = max(len(line.about) for line in lines)
     for line in lines:
         sys.stdout.write(visible(f"{line.mark:<5} {line.about:<{width}}  {line.said}") + "\n")
@@ -70,6 +76,16 @@ def findings(settings: EngineSettings) -> Iterator[Line]:
             yield _script(settings)
         case _:
             yield _embedded(settings)
+
+
+def _shut_in(sandbox: Sandbox) -> Line:
+    """Whether agents can write alternatives; without them there are verdicts all the same."""
+    if why := trouble(sandbox):
+        return Line(Mark.LESS, "agents", f"no alternatives can be written: {why}")
+    if sandbox is Sandbox.CONTAINER:
+        said = "an empty environment is all that shuts them in: their worker's container must hold no secret and reach the model only"
+        return Line(Mark.LESS, "agents", said)
+    return Line(Mark.OK, "agents", "bubblewrap shuts them in")
 
 
 def _no_server(settings: EngineSettings) -> Line:

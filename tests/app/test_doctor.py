@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from app.doctor import UNFIT
+from app.sandbox import Sandbox
+from app.walls import trouble
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
 ABLE = choices(
@@ -120,3 +122,53 @@ def test_a_script_that_is_not_there_is_a_failure(doctor, tmp_path):
     code, found = doctor(engine_script=str(tmp_path / "replies.jsonl"))
     assert code == 0
     assert found["script"].endswith("for tests only")
+
+
+@pytest.fixture
+def bwrap(tmp_path, monkeypatch):
+    """`bwrap(script)`: the only program there is, if any."""
+
+    def put(script=None):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        if script:
+            (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / "bwrap").chmod(0o755)
+
+    return put
+
+
+def test_walls_that_work_are_said(doctor):
+    if why := trouble(Sandbox.BUBBLEWRAP):
+        pytest.skip(why)
+    code, found = doctor()
+    assert (code, found["agents"]) == (0, "ok: bubblewrap shuts them in")
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (None, "bubblewrap is not there: install it (`apt install bubblewrap`), or run"),
+        ("echo 'bwrap: Unknown option --disable-userns' >&2; exit 1", "(bwrap: Unknown option"),
+        ("echo 'bwrap: No permissions \033[1m' >&2; exit 1", "0.8 or newer, and a kernel"),
+        ("exit 1", "(nothing was said)"),
+    ],
+)
+def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, why):
+    bwrap(script)
+    code, found = doctor()
+    assert code == 0
+    assert found["agents"].startswith("less: no alternatives can be written: ")
+    assert why in found["agents"]
+    assert "R4P_AGENT_SANDBOX=container" in found["agents"]
+    assert "\033" not in found["agents"]
+
+
+def test_a_container_is_said_to_be_less(doctor, bwrap):
+    bwrap()
+    code, found = doctor(agent_sandbox="container")
+    assert code == 0
+    assert found["agents"].startswith("less: ")
+
+
+def test_without_a_model_there_is_no_agent(doctor):
+    assert "agents" not in doctor(verifier="consensus")[1]
