@@ -8,6 +8,7 @@ from pathlib import Path
 from model import diff
 from model.domain import Issue, Patch, PatchId
 from model.errors import BadDiff
+from model.prompts.untrusted import HINT_TAG
 
 
 class Unusable(Exception):
@@ -67,9 +68,19 @@ def with_trajectories(
             "give --trajectory once for each patch, in their order"
         )
     return [
-        replace(one, trajectory=_read(path, "trajectory"))
+        replace(one, trajectory=_unguided(path))
         for one, path in zip(candidates, paths, strict=True)
     ]
+
+
+def _unguided(path: Path) -> str:
+    """A trajectory's text. Raises Unusable for one that was made with a hint: it would tell who judges the answer."""
+    text = _read(path, "trajectory")
+    if HINT_TAG in text:
+        raise Unusable(
+            f"trajectory {path} was made with a hint, which no judge may see; give another"
+        )
+    return text
 
 
 def _read(path: Path, what: str) -> str:

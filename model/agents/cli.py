@@ -1,9 +1,10 @@
 """`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
 
 import json
+import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,15 +18,16 @@ from model.agents.catalog import AGENTS
 from model.catalog import EngineChoice
 from model.codegraph.cli import kept
 from model.domain import Issue
-from model.errors import ModelError, UnknownAgent, WorkspaceError
+from model.errors import BadTrajectory, ModelError, UnknownAgent, WorkspaceError
 from model.exits import MISUSED, STDERR, Exit, stop
 from model.options import Cache, EngineName, KeyFile, Model, Script, Url, chosen
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:
+    from model.agents.guidance import Guidance
     from model.agents.trajectory import Attempt, Step
 
-_USAGE = (*MISUSED, given.Unusable, UnknownAgent, WorkspaceError, OSError)
+_USAGE = (*MISUSED, given.Unusable, BadTrajectory, UnknownAgent, WorkspaceError, OSError)
 
 _Repo = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
@@ -50,6 +52,14 @@ _Trajectories = Annotated[
     Path | None,
     typer.Option("--trajectories", metavar="DIR", help="Keep what each attempt saw and did."),
 ]
+_Feedback = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="What was wrong with an earlier attempt, or what to do."),
+]
+_Parent = Annotated[
+    Path | None,
+    typer.Option("--parent", metavar="FILE", help="The attempt that --feedback is about."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="One r4p.proposal/1 document on stdout.")]
 
 
@@ -67,9 +77,11 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
     cache: Cache = None,
     database: _Database = None,
     trajectories: _Trajectories = None,
+    feedback: _Feedback = None,
+    parent: _Parent = None,
     json_output: _Json = False,
 ) -> None:
-    """Have an agent write a patch for an issue, and print it as a diff.
+    """Have an agent write a patch for an issue, and print it as a diff; with --feedback, knowing what to mind.
 
     Exit codes: 0 a patch, 2 usage, 3 no patch, 5 no engine.
     """
@@ -79,36 +91,79 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
         reported = given.issue(issue)
         if trajectories:
             trajectories.mkdir(parents=True, exist_ok=True)
-        graph = database or kept(repo)
-        done = _attempted(choice, agent, reported, (repo, graph), range(seed, seed + attempts))
+        hint = _hint(feedback, parent, reported)
+        tree = repo, database or kept(repo)
+        done = _attempted(choice, agent, reported, tree, range(seed, seed + attempts), hint)
     except _USAGE as error:
         stop("propose", Exit.USAGE, str(error))
     except ModelError as error:
         stop("propose", Exit.BACKEND_DOWN, str(error))
-    _keep(done, trajectories)
-    raise typer.Exit(_tell(reported, done, time.monotonic() - began, json_output=json_output))
+    code = _tell(reported, done, time.monotonic() - began, json_output=json_output)
+    try:
+        _keep(done, trajectories)
+    except OSError as error:
+        stop("propose", Exit.USAGE, f"the attempts can't be kept: {error}")
+    raise typer.Exit(code)
+
+
+def _hint(
+    feedback: str | None, parent: Path | None, issue: Issue
+) -> "Callable[[Collection[str]], Guidance | None]":
+    """The hint as soon as the tree's paths are known. Raises Unusable, BadTrajectory."""
+    from model.agents import guidance
+    from model.agents.trajectory_json import identity, loaded
+
+    if feedback is None:
+        if parent:
+            raise given.Unusable(
+                "--parent names an attempt, but nothing is said of it; add --feedback"
+            )
+        return lambda _paths: None
+    first = loaded(parent.read_bytes()) if parent else None
+    if first and first.issue != issue:
+        raise given.Unusable(f"{parent} is an attempt at another issue, {first.issue.title!r}")
+    known = identity(first) if first else ""
+    source = guidance.Source.MAINTAINER
+    return lambda paths: guidance.guided(source, feedback, paths=paths, parent=known)
 
 
 def _attempted(
-    choice: EngineChoice, agent: str, issue: Issue, tree: tuple[Path, Path], seeds: Sequence[int]
+    choice: EngineChoice,
+    agent: str,
+    issue: Issue,
+    tree: tuple[Path, Path],
+    seeds: Sequence[int],
+    hint: "Callable[[Collection[str]], Guidance | None]",
 ) -> "tuple[Attempt, ...]":
     """`tree` is the directory and where its code graph is kept."""
     from model.agents import attempts, desks
     from model.agents import catalog as agents
     from model.codegraph.index import NoIndex
+    from model.codegraph.readers import NoReader
     from model.codegraph.sources import NoTree
 
     agents.require(agent)
     try:
         with _progress() as show, desks.opened(*tree) as desk:
+            with desk() as first:
+                guidance = hint(frozenset(first.snapshot.paths()))
             told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
             with closing(catalog.engine(told)) as engine:
                 show(f"{engine.model} works on it")
                 return attempts.attempted(
-                    agents.agent(agent, engine), issue, desk, seeds=seeds, on_step=_say
+                    agents.agent(agent, engine),
+                    issue,
+                    desk,
+                    seeds=seeds,
+                    guidance=guidance,
+                    on_step=_say,
                 )
-    except (NoTree, NoIndex) as error:
+    except (NoTree, NoIndex, NoReader) as error:
         raise given.Unusable(str(error)) from error
+    except sqlite3.Error as error:
+        raise given.Unusable(
+            f"the code graph in {tree[1]} can't be used: {error}; delete it, or name another by --database"
+        ) from error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from model.agents.clipping import without_middle
-from model.prompts.untrusted import COMMENT_MARK, safe_patch, without_comments
+from model.prompts.untrusted import COMMENT_MARK, HINT_TAG, safe_patch, without_comments
 
 MAX_FEEDBACK = 4_000
 """Characters of what somebody said, or a check printed, before they are escaped."""
@@ -20,7 +20,7 @@ MAX_STEP = 200
 """Characters of one step of a plan."""
 MAX_LOCATIONS = 10
 
-_OPENS, _CLOSES = "<patch-hint>", "</patch-hint>"
+_OPENS, _CLOSES = HINT_TAG, "</patch-hint>"
 _BLOCK = re.compile(rf"\n\n{_OPENS}\n.*?\n{_CLOSES}", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)$", re.MULTILINE)
@@ -111,11 +111,6 @@ def shown(guidance: Guidance) -> str:
     if guidance.locations:
         parts.append("\n".join(["Worth a look:", *(f"- {one}" for one in guidance.locations)]))
     return "\n\n".join([f"{_OPENS}\n{parts[0]}", *parts[1:]]) + f"\n{_CLOSES}"
-
-
-def is_in(text: str) -> bool:
-    """Whether a hint is shown in a text, as it is or as JSON writes it."""
-    return _OPENS in text
 
 
 def without(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from model.agents.choice import choice, same_edits
+from model.agents.guidance import Guidance
 from model.agents.trajectory import Attempt
 from model.domain import EngineInfo, Issue
 from model.verdict_json import Json
@@ -24,6 +25,7 @@ def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dic
         "issue": {"title": issue.title},
         "agent": first.agent,
         "engine": _engine(first.engine),
+        "guidance": _guidance(first.guidance),
         "attempts": [
             _attempt(at, one, same)
             for at, (one, same) in enumerate(zip(attempts, same_edits(patches), strict=True))
@@ -40,6 +42,18 @@ def _engine(engine: EngineInfo) -> Json:
         "name": engine.name,
         "model": engine.model,
         "prompt_fingerprint": engine.prompt_fingerprint,
+    }
+
+
+def _guidance(hint: Guidance | None) -> Json:
+    if hint is None:
+        return None
+    return {
+        "source": hint.source.value,
+        "feedback": hint.feedback,
+        "plan": hint.plan,
+        "locations": list(hint.locations),
+        "parent": hint.parent or None,
     }
 
 

@@ -37,6 +37,8 @@ class SafeText:
     tricks: tuple[tuple[Trick, int], ...] = ()
 
 
+HINT_TAG = "<patch-hint>"
+"""Opens a hint where an agent is shown one; nobody else can write it. Whoever judges is never shown it."""
 COMMENT_MARK = "⟦HTML comment removed⟧"
 
 # An open comment hides the rest of the page in GitHub's renderer, so it does here.

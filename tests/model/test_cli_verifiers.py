@@ -7,6 +7,10 @@ from importlib.resources import files
 import jsonschema_rs
 import pytest
 
+from model.agents.guidance import Guidance, shown
+from model.agents.trajectory_json import dumped
+from model.protocols import Message
+from tests.model.agents.builders import make_trajectory
 from tests.model.builders import candidates, diff_of
 from tests.model.chat_server import MODELS, completion, serving
 
@@ -106,6 +110,16 @@ def test_trajectories_that_do_not_fit_are_a_usage_error(run, arguments, said):
     result = run(*candidates("a.diff"), *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
+
+
+def test_a_trajectory_with_a_hint_is_shown_to_no_judge(run, tmp_path):
+    record = make_trajectory(
+        opening=(Message("user", f"Mend.\n\n{shown(Guidance('It is n / 2'))}"),)
+    )
+    (tmp_path / "a.json").write_bytes(dumped(record))
+    result = run(*candidates("a.diff"), "--verifier", "yes-no-trajectory", "--trajectory", "a.json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "a.json was made with a hint" in result.stderr
 
 
 def test_spared_votes_are_told_from_votes_that_failed(run):

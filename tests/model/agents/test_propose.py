@@ -1,7 +1,9 @@
 """`r4p propose`: a diff on stdout that git applies, what happened on stderr, and an exit code."""
 
 import json
+import sqlite3
 import subprocess
+from contextlib import closing
 from importlib.resources import files
 
 import jsonschema_rs
@@ -11,10 +13,11 @@ from typer.testing import CliRunner
 from app.cli import main
 from model.agents.catalog import AGENTS, agent
 from model.agents.trajectory import Stop
-from model.agents.trajectory_json import loaded
+from model.agents.trajectory_json import dumped, identity, loaded
+from model.domain import Issue
 from model.engines.scripted import Scripted
 from model.errors import UnknownAgent
-from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, written
+from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, make_trajectory, written
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.model.test_tool_calls import called
 
@@ -157,6 +160,9 @@ def test_a_server_with_tools_is_used(run):
         (["--repo", "issue.md"], "issue.md"),
         (["--database", "tree"], "tree"),
         (["--trajectories", "issue.md"], "issue.md"),
+        (["--parent", "issue.md"], "add --feedback"),
+        (["--feedback", "No.", "--parent", "issue.md"], "not the record of an attempt"),
+        (["--feedback", "No.", "--parent", "missing.json"], "missing.json"),
     ],
 )
 def test_a_usage_error_is_one_line(run, arguments, why):
@@ -185,3 +191,46 @@ def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
     assert "KeyboardInterrupt" not in found
     assert "SystemExit" not in found, "what is not committed is not in the code graph"
     assert {one: one.stat().st_mtime_ns for one in tree.rglob("*")} == before
+
+
+def test_feedback_is_shown_and_names_the_attempt_before(run, tmp_path):
+    assert run([line(SUBMIT), *MENDING], "--trajectories", "first").exit_code == 0
+    first = tmp_path / "first/attempt-1.json"
+    words = "Half of 3 is 1, see pie/maths.py."
+    told = ["--feedback", words, "--parent", str(first), "--trajectories", "second"]
+    lines = [line(SUBMIT, when=EDITED, repeat=True), line(MEND, when=words)]
+    result = run(lines, *told, "--json")
+    assert result.exit_code == 0, result.output
+    schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
+    document = json.loads(result.stdout)
+    jsonschema_rs.validator_for(schema).validate(document)
+    hint = loaded((tmp_path / "second/attempt-1.json").read_bytes()).guidance
+    assert hint.feedback == words
+    assert hint.locations == ("pie/maths.py",)
+    assert hint.parent == identity(loaded(first.read_bytes())) == document["guidance"]["parent"]
+
+
+def test_an_attempt_at_another_issue_is_no_parent(run, tmp_path):
+    other = make_trajectory(issue=Issue("Other", ""))
+    (tmp_path / "other.json").write_bytes(dumped(other))
+    result = run(MENDING, "--feedback", "No.", "--parent", "other.json")
+    assert result.exit_code == 2
+    assert "other.json is an attempt at another issue, 'Other'" in result.stderr
+
+
+def test_a_broken_code_graph_is_one_line(run, tmp_path):
+    assert run(MENDING).exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "graph.sqlite")) as graph:
+        graph.execute("alter table entities rename to others")
+        graph.execute("create table entities (blob)")
+    result = run([line(LOOK), *MENDING])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.splitlines()[-1].startswith("r4p propose: the code graph in graph.sqlite")
+
+
+def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):
+    (tmp_path / "kept/attempt-1.json").mkdir(parents=True)
+    result = run(MENDING, "--trajectories", "kept")
+    assert result.exit_code == 2
+    assert "+    return n / 2" in result.stdout
+    assert "the attempts can't be kept" in result.stderr
