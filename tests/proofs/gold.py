@@ -1,0 +1,188 @@
+"""Where a patch that is known to be right changes code: which definitions, of which release's tree (pure).
+
+Patches are of a development branch, trees of releases. A hunk stands where its context and removed lines stand, as
+`git apply` has it; a release is the nearer the fewer lines its hunks stand off.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from unidiff import PatchSet
+from unidiff.patch import Hunk, PatchedFile
+
+from model.codegraph.languages import language_of
+from model.codegraph.reading import Row, read
+
+Text = Callable[[str], str | None]
+"""What a tree has under a path; None where there is no such file."""
+_CONTEXTS = (3, 1)
+"""Lines around an edit that have to be there; more are asked for first."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entity:
+    """A definition that a patch changes, as the code graph names it."""
+
+    path: str
+    qualified_name: str
+    construct: str = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """What it is looked up by."""
+        return self.qualified_name.rpartition(".")[2]
+
+    def is_within(self, path: str, qualified_name: str) -> bool:
+        """Whether it is this definition, or stands in it."""
+        return path == self.path and f"{self.qualified_name}.".startswith(f"{qualified_name}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a patch fits a tree."""
+
+    hunks: int
+    placed: int
+    off: int
+    """Lines between where placed hunks should stand and where they do, summed."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every hunk has its place, and there is one."""
+        return 0 < self.hunks == self.placed
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a hunk stands: the line before which it begins, from 0, and its lines with their kinds."""
+
+    at: int
+    lines: tuple[tuple[str, str], ...]
+    off: int
+
+
+def nearest(
+    patch: str, releases: Sequence[str], text: Callable[[str, str], str | None]
+) -> tuple[str, Fit] | None:
+    """The release that a patch fits best, the latest of equal ones: the fix itself is in none that it fits.
+
+    `releases` begin with the oldest; `text` is of a release and a path. None where the patch changes no file that any of them has.
+    """
+    fits = [(one, _fit(patch, lambda path, one=one: text(one, path))) for one in reversed(releases)]
+    release, best = max(fits, key=lambda one: (one[1].placed, -one[1].off))
+    return (release, best) if best.placed else None
+
+
+def changed(patch: str, text: Text) -> tuple[Entity, ...]:
+    """The innermost definitions that changed lines stand in, as the tree has them; sorted.
+
+    A line that is added in a definition which is new itself counts for what that one stands in. Blank lines, lines
+    outside every definition and hunks without a place count for nothing.
+    """
+    found: set[Entity] = set()
+    for file in _changed_files(patch):
+        before, language = text(file.path), language_of(file.path)
+        if before is not None and language is not None:
+            found |= set(_entities(file, before.split("\n"), language))
+    return tuple(sorted(found))
+
+
+def _fit(patch: str, text: Text) -> Fit:
+    hunks = placed = off = 0
+    for file in _changed_files(patch):
+        before = text(file.path)
+        places = [] if before is None else _places(file, before.split("\n"))
+        hunks += len(file)
+        placed += len(places)
+        off += sum(place.off for place in places)
+    return Fit(hunks, placed, off)
+
+
+def _changed_files(patch: str) -> list[PatchedFile]:
+    """Those that were there before."""
+    files = PatchSet(patch if patch.endswith("\n") else f"{patch}\n")
+    return [file for file in files if not file.is_added_file and not file.is_binary_file]
+
+
+def _places(file: PatchedFile, lines: Sequence[str]) -> list[_Place]:
+    """Hunks that have a place, with all their context or, where that has changed, with a line of it."""
+    places = []
+    for hunk in file:
+        found = (_place(hunk, context, lines) for context in _CONTEXTS)
+        places += [place for place in found if place is not None][:1]
+    return places
+
+
+def _place(hunk: Hunk, context: int, lines: Sequence[str]) -> _Place | None:
+    """The nearest to where it should stand."""
+    own = [(line.line_type, line.value.removesuffix("\n")) for line in hunk]
+    edits = [at for at, (kind, _) in enumerate(own) if kind in {"-", "+"}]
+    first = max(0, edits[0] - context)
+    own = [one for one in own[first : edits[-1] + context + 1] if one[0] in {" ", "-", "+"}]
+    wanted = [value for kind, value in own if kind != "+"]
+    said = hunk.source_start - 1 + first
+    starts = [
+        at
+        for at in range(len(lines) - len(wanted) + 1)
+        if wanted and lines[at] == wanted[0] and lines[at : at + len(wanted)] == wanted
+    ]
+    if not starts:
+        return None
+    at = min(starts, key=lambda start: abs(start - said))
+    return _Place(at, tuple(own), abs(at - said))
+
+
+def _entities(file: PatchedFile, before: list[str], language: str) -> Iterator[Entity]:
+    """Of one file; removed lines are looked for before the change, added ones after it."""
+    places = _places(file, before)
+    after, removed, added = _applied(before, places)
+    old, new = _rows(before, language), _rows(after, language)
+    known = {_qualified(row): row for row in old}
+    rows = [_innermost(old, line) for line in removed]
+    rows += [_known(_innermost(new, line), known) for line in added]
+    for row in rows:
+        if row is not None:
+            yield Entity(file.path, _qualified(row), row.construct)
+
+
+def _applied(
+    before: Sequence[str], places: Sequence[_Place]
+) -> tuple[list[str], list[int], list[int]]:
+    """The lines after the change, with the numbers from 1 of what was removed before and added after it."""
+    after: list[str] = []
+    removed: list[int] = []
+    added: list[int] = []
+    at = 0
+    for place in sorted(places, key=lambda one: one.at):
+        after += before[at : place.at]
+        at = place.at
+        for kind, value in place.lines:
+            at += kind != "+"
+            if kind != "-":
+                after.append(value)
+            if kind == "-" and value.strip():
+                removed.append(at)
+            if kind == "+" and value.strip():
+                added.append(len(after))
+    return [*after, *before[at:]], removed, added
+
+
+def _rows(lines: Sequence[str], language: str) -> list[Row]:
+    return read(language, "\n".join(lines).encode(errors="surrogateescape")).rows
+
+
+def _innermost(rows: Sequence[Row], line: int) -> Row | None:
+    around = [row for row in rows if row.start_line <= line <= row.end_line]
+    return min(around, key=lambda row: row.end_byte - row.start_byte) if around else None
+
+
+def _known(row: Row | None, known: Mapping[str, Row]) -> Row | None:
+    """The row as it was before, or of what is new the innermost around it that was there."""
+    name = _qualified(row) if row else ""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return known.get(name)
+
+
+def _qualified(row: Row) -> str:
+    return f"{row.scope}.{row.name}" if row.scope else row.name
