@@ -108,26 +108,38 @@ class Trajectory:
     @property
     def quotes_hint(self) -> bool:
         """Whether the model's own words, its patch with them, hold words of the hint that it had from nowhere else."""
-        if self.guidance is None:
-            return False
         clean = self._with_clean_prompts()
-        left = quoting.unknown(
-            quoting.runs(self.guidance), [self.issue.text, *_contents(clean.opening)]
-        )
+        left = self._hint_beside(clean)
         for step in clean.steps:
             left = quoting.unknown(left, _contents(step.prompt))
             if quoting.unknown(left, _said(step)) != left:
                 return True
             left = quoting.unknown(left, _contents(step.answers))
-        return quoting.unknown(left, [self.patch or ""]) != left
+        return self.patch_quotes_hint
+
+    @property
+    def patch_quotes_hint(self) -> bool:
+        """Whether the patch adds words of the hint that neither the issue nor what the patch shows of the tree has."""
+        clean = self._with_clean_prompts()
+        lines = (self.patch or "").split("\n")
+        added = "\n".join(line for line in lines if line.startswith("+"))
+        there = "\n".join(line for line in lines if not line.startswith("+"))
+        prompts = [text for step in clean.steps for text in _contents(step.prompt)]
+        left = quoting.unknown(self._hint_beside(clean), [there, *prompts])
+        return quoting.unknown(left, [added]) != left
 
     def without_guidance(self) -> "Trajectory | None":
         """The attempt as training pairs it with one that had no hint: the same replies to prompts without it.
 
         None where it `quotes_hint`: who learned from that would learn to cite what was never shown. Evaluation sees
-        of a guided attempt its patch alone, and not even that where it quotes.
+        of a guided attempt its patch alone, and not even that where `patch_quotes_hint`.
         """
         return None if self.quotes_hint else self._with_clean_prompts()
+
+    def _hint_beside(self, clean: "Trajectory") -> frozenset[str]:
+        """What would give the hint away, once what everybody may know is taken off; nothing where there is no hint."""
+        runs = quoting.runs(self.guidance) if self.guidance else frozenset()
+        return quoting.unknown(runs, [self.issue.text, *_contents(clean.opening)])
 
     def _with_clean_prompts(self) -> "Trajectory":
         return replace(

@@ -60,13 +60,20 @@ def test_words_of_the_hint_are_found(trajectory):
         said(reply="Rounding waits until the last step, I think, so shop/tax/rates.py it is."),
         said(reply=QUOTE, guidance=None),
         said(reply=QUOTE, issue=Issue("Tax", "Rounding has to wait until the end")),
-        said(answer=QUOTE, patch="+# Rounding has to wait until then\n"),
+        said(answer=QUOTE, reply="I see."),
+        said(patch="-# Rounding has to wait until then\n+# Rounding has to wait until now\n"),
     ],
-    ids=["own words", "no hint", "in the issue", "in the tree"],
+    ids=["own words", "no hint", "in the issue", "in the tree", "in the patched file"],
 )
 def test_what_it_has_from_elsewhere_or_says_itself_is_no_quote(trajectory):
     assert not trajectory.quotes_hint
     assert trajectory.without_guidance().guidance is None
+
+
+def test_what_a_patch_adds_is_told_from_what_was_only_said():
+    assert not said(reply=QUOTE).patch_quotes_hint
+    assert said(patch="+# Rounding has to wait until then\n").patch_quotes_hint
+    assert not said(guidance=None, patch=f"+{QUOTE}").patch_quotes_hint
 
 
 def test_what_a_prompt_shows_beside_the_hint_is_no_quote():
