@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app import comments
+from app.alternatives import WhyNot, remaining
 from app.commands import Command, GroupEdit, Verb
-from app.comments import GroupView, Stage, StatusView
+from app.comments import AlternativesStatus, GroupView, Stage, StatusView
 from app.db.session import transaction
-from app.db.store import evaluations, groups, jobs, progress
+from app.db.store import attempts, evaluations, groups, jobs, progress
 from app.db.store.effects import PostgresEffects, comment_key
 from app.db.store.evaluations import Evaluation
 from app.db.store.groups import GroupRow
@@ -23,8 +24,10 @@ from app.identifiers import (
     IssueRef,
     RepositoryRef,
 )
-from app.jobs import EvaluateIssue, Planned, PublishVerdict, VerifyGroup
+from app.jobs import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
 from app.policy import BY_COMMAND
+from app.repo_config import Alternatives
+from worker.config import last_good
 from worker.context import Context
 from worker.report import comment_url
 from worker.views import NOT_FINISHED, members_of, verdict_view
@@ -52,10 +55,21 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Writer:
+    """The agent that writes alternatives, as people are told of it."""
+
+    agent: str
+    model: str | None
+    """None: the only one that the engine has."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verbs:
     """Carries commands out; each may run twice and then changes nothing more."""
 
     github: GitHub
+    writer: Writer | None = None
+    """Who writes alternatives; None: nobody can."""
 
     def carry_out(self, context: Context, subject: Subject, command: Command) -> Said:
         """Do what the command says."""
@@ -68,6 +82,8 @@ class Verbs:
                 return self._explain(context, subject, command)
             case Verb.GROUP:
                 return self._group(context, subject, command)
+            case Verb.PROPOSE:
+                return self._propose(context, subject)
             case _:
                 return self._opinion(context, subject)
 
@@ -75,6 +91,22 @@ class Verbs:
         with context.transaction() as connection:
             _evaluate(context, connection, subject)
         return Said()
+
+    def _propose(self, context: Context, subject: Subject) -> Said:
+        """What can be said no to is said no to at once; the rest is found out when the issue is looked at."""
+        with context.transaction() as connection:
+            stored = groups.repository(connection, subject.repository.id)
+            spent = attempts.spent(connection, subject.repository.id)
+            if self.writer is None:
+                reply = comments.not_proposing_reply(subject.asked_in, WhyNot.NO_AGENT)
+                return Said(reply, done=False)
+            left = remaining(last_good(stored.config_text if stored else None), spent)
+            if not left.tokens or not left.seconds:
+                reply = comments.not_proposing_reply(subject.asked_in, WhyNot.BUDGET)
+                return Said(reply, done=False)
+            _evaluate(context, connection, subject, propose=True)
+        writer = self.writer
+        return Said(comments.proposing_reply(subject.asked_in, writer.agent, writer.model))
 
     def _opinion(self, context: Context, subject: Subject) -> Said:
         """Agreement is kept as an outcome when the delivery is recorded; here is only the answer."""
@@ -116,6 +148,7 @@ class Verbs:
             issue = IssueRef(subject.repository, subject.issue)
             url = comment_url(self.github, issue, CommentId(effect.github_id))
         return StatusView(
+            alternatives=_alternatives(connection, subject, group, newest),
             members=members_of(groups.members(connection, group.id)),
             stage=stage,
             detail=detail,
@@ -136,14 +169,17 @@ class Verbs:
         return Said(comments.group_reply(subject.asked_in, GroupView(edit, command.pulls, members)))
 
 
-def _evaluate(context: Context, connection: Connection, subject: Subject) -> None:
-    """Plan the evaluation somebody asks for, once per comment or review."""
-    if jobs.stored_for(connection, subject.delivery, EvaluateIssue.kind):
+def _evaluate(
+    context: Context, connection: Connection, subject: Subject, *, propose: bool = False
+) -> None:
+    """Plan the evaluation somebody asks for, once per comment or review; with one more alternative, if they ask for it."""
+    wish = f"{Verb.PROPOSE.value if propose else BY_COMMAND}:{subject.asked_in}"
+    if jobs.stored_for(connection, subject.delivery, EvaluateIssue.kind, wish):
         return
     repository = subject.repository
     place = (repository.installation, repository.id, subject.issue)
-    wanted = EvaluateIssue(*place, BY_COMMAND, subject.asked_in, subject.asked_under)
-    context.enqueue(connection, [Planned(wanted, wish=f"{BY_COMMAND}:{subject.asked_in}")])
+    wanted = EvaluateIssue(*place, BY_COMMAND, subject.asked_in, subject.asked_under, propose)
+    context.enqueue(connection, [Planned(wanted, wish=wish)])
 
 
 def _verdict(connection: Connection, subject: Subject) -> Evaluation | None:
@@ -159,8 +195,28 @@ def _keys(connection: Connection, subject: Subject, group: GroupRow | None) -> l
     return [
         EvaluateIssue(*place, BY_COMMAND).key,
         PublishVerdict(*place, EvaluationId(0)).key,
-        *([VerifyGroup.key_of(judged.id)] if judged else []),
+        *([ProposePatches.key_of(judged.id), VerifyGroup.key_of(judged.id)] if judged else []),
     ]
+
+
+def _alternatives(
+    connection: Connection, subject: Subject, group: GroupRow, newest: Evaluation | None
+) -> AlternativesStatus | None:
+    """None where there are none and the settings want none."""
+    stored = groups.repository(connection, subject.repository.id)
+    config = last_good(stored.config_text if stored else None)
+    failure = attempts.last_failure(connection, group.id)
+    there = newest.alternatives if newest else ()
+    running = newest.alternatives_wanted if newest and newest.state == "collected" else 0
+    if config.alternatives is Alternatives.OFF and not (there or running or failure):
+        return None
+    return AlternativesStatus(
+        there=tuple(one.number for one in there),
+        running=running,
+        spent=attempts.spent(connection, subject.repository.id),
+        budget=config.alternatives_budget,
+        last_failure=failure,
+    )
 
 
 def _stage(
@@ -172,5 +228,6 @@ def _stage(
         return Stage.FAILED, NOT_FINISHED
     if newest.state != "collected":
         return Stage.JUDGED, group.waiting
-    running = progress.progress_of(connection, VerifyGroup.key_of(newest.id))
+    at_work = ProposePatches if newest.alternatives_wanted else VerifyGroup
+    running = progress.progress_of(connection, at_work.key_of(newest.id))
     return (Stage.QUEUED, None) if running is None else (Stage.JUDGING, running or None)

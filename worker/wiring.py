@@ -87,7 +87,7 @@ from worker.runner import Runner
 from worker.tasks import Runtime
 from worker.trees import Trees
 from worker.upkeep import Tick, Upkeep
-from worker.verbs import Verbs
+from worker.verbs import Verbs, Writer
 from worker.verify import Bench, VerifyGroupHandler
 
 
@@ -143,9 +143,11 @@ class Parts:
         return Workshop(self.agents.agent, engine, self.agents.agent_sandbox)
 
     @property
-    def has_agent(self) -> bool:
-        """Whether there is a language model to write with."""
-        return self.agents.verifier not in catalog.WITHOUT_ENGINE
+    def writer(self) -> Writer | None:
+        """Who writes alternatives; None where there is no language model to write with."""
+        if self.agents.verifier in catalog.WITHOUT_ENGINE:
+            return None
+        return Writer(self.agents.agent, self.agents.model)
 
     def _asking(self, settings: EngineSettings) -> Verifier:
         return catalog.verifier(
@@ -196,7 +198,9 @@ def _record_event(parts: Parts) -> Handler:
 def _evaluate_issue(parts: Parts) -> Handler:
     collector = Collector(parts.github, parts.checkouts, parts.identity.host)
     handover = HandOver(parts.github, parts.checkouts, Exports(parts.agents.trees))
-    return EvaluateIssueHandler(collector, handover, Replies(parts.publisher), parts.has_agent)
+    return EvaluateIssueHandler(
+        collector, handover, Replies(parts.publisher), parts.writer is not None
+    )
 
 
 def _propose_patches(parts: Parts) -> Handler:
@@ -207,7 +211,8 @@ def _propose_patches(parts: Parts) -> Handler:
 def _run_command(parts: Parts) -> Handler:
     github, publisher = parts.github, parts.publisher
     mention = parts.identity.bot_name
-    return RunCommandHandler(github, publisher, Replies(publisher), Verbs(github), mention)
+    verbs = Verbs(github, parts.writer)
+    return RunCommandHandler(github, publisher, Replies(publisher), verbs, mention)
 
 
 def _publish_verdict(parts: Parts) -> Handler:

@@ -142,12 +142,13 @@ def waiting_reply(asked_in: AskedIn, wait: Wait, *, all_links_read: bool = True)
     )
 
 
-def proposing_reply(answers: AskedIn, agent: str, model: str) -> str:
+def proposing_reply(answers: AskedIn, agent: str, model: str | None) -> str:
     """An alternative will be written and judged: `/r4p propose` was taken up."""
+    writer = f"`{_named(agent)}`" + (f" with `{_named(model)}`" if model else "")
     return _reply(
         answers,
-        f"`{_named(agent)}` with `{_named(model)}` will write an alternative: it reads the code and edits a copy, and runs "
-        "nothing of it. What it hands in is judged beside the pull requests, and the verdict shows it.",
+        f"{writer} will write an alternative: it reads the code and edits a copy, and runs nothing of it. "
+        "What it hands in is judged beside the pull requests, and the verdict shows it.",
         f"`{PREFIX} status` tells how far it is.",
     )
 

@@ -2,11 +2,19 @@
 
 import pytest
 
-from tests.stories.verdicts import FILL
+from tests.stories.verdicts import ADVISORY, FILL
 
 pytestmark = pytest.mark.services
 
 THREE_WAYS = {"shapes.py": 'def area(shape):\n    return "three ways"\n'}
+HOPELESS = {"shapes.py": 'def area(shape):\n    return "beyond repair"\n'}
+POOR = FILL + "alternatives_budget: {tokens: 0}\n"
+DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
+
+
+def trees(story):
+    """What was handed over and still lies there."""
+    return list((story.stage.bot.data / "trees").glob("*-*"))
 
 
 def test_a_lone_pull_request_and_three_alternatives_are_one_group_of_four(tell):
@@ -20,5 +28,73 @@ def test_a_lone_pull_request_and_three_alternatives_are_one_group_of_four(tell):
     assert said.document["group"]["size"] == 4
     assert [len(part) for part in said.document["group"]["partition"]] == [4]
     assert "git apply" in said.body
-    assert story.kinds()["propose_patches"] == 1
     assert story.check(only).conclusion == "neutral"
+    assert trees(story) == []
+
+
+def test_an_agent_that_hands_in_nothing_leaves_the_group_without_it(tell):
+    story = tell(FILL, HOPELESS)
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Correct"}, {})
+    assert "the agent's replies could not be read" in said.body
+
+
+def test_what_was_written_once_is_judged_again_and_not_written_again(tell):
+    story = tell()
+    issue = story.issue()
+    only = story.rival(issue, "w - h")
+    story.settle()
+    asked = story.command(issue, "/r4p propose")
+    assert "will write an alternative" in story.answer(issue, asked)
+    assert story.reactions(issue, asked) == DONE
+    first = story.verdict(issue)
+    assert (first.rows, first.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    story.push(only, "w / h")
+    story.settle()
+    again = story.verdict(issue)
+    assert (again.rows, again.ours) == (first.rows, first.ours)
+    assert story.check(only).conclusion == "neutral"
+    assert story.kinds()["propose_patches"] == 1
+    status = story.answer(issue, story.command(issue, "/r4p status", author="reader"))
+    assert "A1" in status
+
+
+def test_an_issue_without_a_pull_request_gets_one_when_somebody_asks(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p propose")
+    assert "will write an alternative" in story.answer(issue, asked)
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({}, {"A1": "Correct"})
+    explained = story.answer(issue, story.command(issue, "/r4p explain A1", author="reader"))
+    assert "**A1: Correct**" in explained
+
+
+def test_an_agent_that_hands_in_nothing_for_nobody_is_said_to_who_asked(tell):
+    story = tell(ADVISORY, HOPELESS)
+    issue = story.issue()
+    asked = story.command(issue, "/r4p propose")
+    answer = story.answer(issue, asked)
+    assert "will write an alternative" in answer
+    assert "No alternative: the agent's replies could not be read." in answer
+
+
+def test_where_nothing_may_be_spent_nothing_is_written(tell):
+    story = tell(POOR)
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    story.settle()
+    assert story.is_silent(issue)
+    asked = story.command(only, "/r4p propose")
+    assert "may spend on alternatives today is spent" in story.answer(only, asked)
+    assert story.reactions(only, asked) == REFUSED
+    assert "propose_patches" not in story.kinds()
+
+
+def test_a_reader_may_not_have_one_written(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p propose", author="reader")
+    assert "needs write access" in story.answer(issue, asked)
+    assert "propose_patches" not in story.kinds()

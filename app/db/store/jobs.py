@@ -214,11 +214,11 @@ def postpone(
     return _again(database, claimed, again | _waits(claimed.waited, who))
 
 
-def stored_for(connection: Connection, delivery: DeliveryGuid, kind: str) -> bool:
-    """Whether a delivery already led to a job of this kind, whatever became of it."""
+def stored_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
+    """Whether a delivery already led to a job of this kind for this wish, whatever became of it."""
     row = connection.exec_driver_sql(
-        "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s limit 1",
-        {"delivery": delivery, "kind": kind},
+        "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s and wish = %(wish)s limit 1",
+        {"delivery": delivery, "kind": kind, "wish": wish},
     ).first()
     return row is not None
 

@@ -293,6 +293,10 @@ What it hands in is judged beside the pull requests, and the verdict shows it.
     )
 
 
+def test_a_server_with_one_model_needs_no_name_for_it():
+    assert "\n\n`mini-se` will write an alternative: " in proposing_reply("900", "mini-se", None)
+
+
 def test_a_refusal_says_why_at_once_or_later():
     assert not_proposing_reply("900", WhyNot.NO_AGENT) == (
         "<!-- r4p:reply=900 -->\n\nNo alternative: there is no agent, because the bot has no language model.\n"
