@@ -9,7 +9,7 @@ import pytest
 from model import catalog
 from model.catalog import EngineChoice
 from model.domain import Issue
-from model.errors import EngineDown, EngineError
+from model.errors import EngineDown, EngineError, TimedOut
 from model.protocols import Message, Request
 from tests.model.builders import patch
 
@@ -74,6 +74,14 @@ def test_a_seed_gives_the_same_words_again_and_another_seed_others(engine):
     )
     assert one == again
     assert one != other
+
+
+def test_a_row_whose_time_is_over_is_given_up_and_its_neighbour_answered(engine):
+    endless = request("Tell me a long story.", temperature=1.0, tokens=4000)
+    late, fine = engine.complete([replace(endless, seconds=0.5), request("Hello", tokens=2)])
+    assert isinstance(late, TimedOut)
+    assert fine.text
+    assert texts(engine, request("Hello", tokens=2)) == [fine.text]
 
 
 def test_neighbours_of_any_length_do_not_change_an_answer(engine):
