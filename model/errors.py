@@ -22,6 +22,11 @@ ModelError
 │   ├── PathRefused        the path may not be read or written, with why
 │   ├── NoSuchFile         there is no file at this path
 │   └── TooBig             more bytes or files than the workspace takes, with the limit
+├── GitFailed              git is missing, said no, or took too long
+├── NoCodeGraph            definitions can't be looked up in this tree
+│   ├── NoTree             there is nothing to index
+│   ├── NoIndex            the index's file can't be used
+│   └── NoReader           no process that reads can be started here
 ├── WeightsUnavailable     no source gave the model's bytes, with what was tried
 └── Superseded             newer work replaced this one; stop quietly
 """
@@ -117,6 +122,26 @@ class NoSuchFile(WorkspaceError):
 
 class TooBig(WorkspaceError):
     """A file, a tree or all changes together pass a limit. Nothing of what was asked happened."""
+
+
+class GitFailed(ModelError):
+    """Git is missing, failed, or was ended. The message holds what it said, and the fix if we know one."""
+
+
+class NoCodeGraph(ModelError):
+    """The definitions of a tree can't be had. The message names the place, what is wrong with it, and the fix."""
+
+
+class NoTree(NoCodeGraph):
+    """There is nothing to index: no such directory, or no commit."""
+
+
+class NoIndex(NoCodeGraph):
+    """The file an index is kept in can't be opened, read or written."""
+
+
+class NoReader(NoCodeGraph):
+    """No process that reads can be started. Whoever runs the command in the message by hand sees why."""
 
 
 class WeightsUnavailable(ModelError):

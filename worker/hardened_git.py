@@ -17,32 +17,10 @@ from typing import Final
 
 from app.github.redaction import redact
 from app.settings import plain_environment
+from model import git
 from worker.git_complaints import is_outage
 
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-
-_CONFIG: Final[Mapping[str, str]] = {
-    "core.hooksPath": "/dev/null",
-    "core.fsmonitor": "false",
-    "core.symlinks": "false",
-    "core.quotePath": "false",
-    "core.bigFileThreshold": "16m",  # larger files are compared as binary, without a delta
-    "core.packedGitWindowSize": "32m",
-    "core.packedGitLimit": "512m",
-    "core.attributesFile": "/dev/null",
-    "submodule.recurse": "false",
-    "fetch.recurseSubmodules": "false",
-    "fetch.unpackLimit": "1",  # a fetch is one pack, not thousands of loose files
-    "fetch.writeCommitGraph": "false",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "pack.threads": "1",
-    "protocol.version": "2",
-    "http.followRedirects": "false",
-    "http.lowSpeedLimit": "1000",
-    "http.lowSpeedTime": "30",
-    "fetch.fsckObjects": "true",
-}
 
 _HARMLESS: Final = (
     "badDate",
@@ -59,6 +37,23 @@ _HARMLESS: Final = (
 )
 """Old commits of good projects have these; none of them can hurt."""
 
+_CONFIG: Final[Mapping[str, str]] = {
+    **git.CONFIG,
+    "core.symlinks": "false",
+    "core.bigFileThreshold": "16m",  # larger files are compared as binary, without a delta
+    "core.packedGitWindowSize": "32m",
+    "core.packedGitLimit": "512m",
+    "submodule.recurse": "false",
+    "fetch.recurseSubmodules": "false",
+    "fetch.unpackLimit": "1",  # a fetch is one pack, not thousands of loose files
+    "fetch.writeCommitGraph": "false",
+    "protocol.version": "2",
+    "http.followRedirects": "false",
+    "http.lowSpeedLimit": "1000",
+    "http.lowSpeedTime": "30",
+    "fetch.fsckObjects": "true",
+    **{f"fetch.fsck.{name}": "ignore" for name in _HARMLESS},
+}
 
 _FETCH: Final = (
     "fetch",
@@ -129,8 +124,7 @@ class Git:
 
     def output(self, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
         """What a local command prints. It can reach no network: no protocol is allowed."""
-        environment = {"GIT_ALLOW_PROTOCOL": "none"}
-        return self._run([f"--git-dir={self.directory}", *arguments], environment, ok)
+        return self._run([f"--git-dir={self.directory}", *arguments], {}, ok)
 
     def text(self, *arguments: str) -> str:
         """As `output`, as one line of text."""
@@ -167,8 +161,7 @@ class Git:
     def _run(
         self, arguments: Sequence[str], extra: Mapping[str, str], ok: Sequence[int] = (0,)
     ) -> bytes:
-        settings = [part for key, value in _CONFIG.items() for part in ("-c", f"{key}={value}")]
-        settings += [part for name in _HARMLESS for part in ("-c", f"fetch.fsck.{name}=ignore")]
+        settings = git.settings(_CONFIG)
         # The shell only sets the limits and then becomes git.
         script = 'ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
         limits = [str(_blocks(self.caps)), str(self.caps.memory_bytes // 1024)]
@@ -194,15 +187,9 @@ def _environment(directory: Path, extra: Mapping[str, str]) -> dict[str, str]:
     return {
         "PATH": plain_environment().get("PATH", os.defpath),
         "HOME": str(directory),
-        "LC_ALL": "C",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_ATTR_NOSYSTEM": "1",
+        **git.ENVIRONMENT,
         "GIT_ATTR_SOURCE": EMPTY_TREE,  # newer gits would obey the repository's .gitattributes
-        "GIT_TERMINAL_PROMPT": "0",
         "GIT_LFS_SKIP_SMUDGE": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
         **extra,
     }
 

@@ -1,7 +1,6 @@
 """`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
 
 import json
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,7 +17,7 @@ from model.agents.catalog import AGENTS
 from model.catalog import EngineChoice
 from model.codegraph.cli import kept
 from model.domain import Issue
-from model.errors import BadTrajectory, ModelError, UnknownAgent, WorkspaceError
+from model.errors import BadTrajectory, ModelError, NoCodeGraph, UnknownAgent, WorkspaceError
 from model.exits import MISUSED, STDERR, Exit, stop
 from model.options import Cache, EngineName, KeyFile, Model, Script, Url, chosen
 from model.prompts.untrusted import visible
@@ -27,7 +26,15 @@ if TYPE_CHECKING:
     from model.agents.guidance import Guidance
     from model.agents.trajectory import Attempt, Step
 
-_USAGE = (*MISUSED, given.Unusable, BadTrajectory, UnknownAgent, WorkspaceError, OSError)
+_USAGE = (
+    *MISUSED,
+    given.Unusable,
+    BadTrajectory,
+    NoCodeGraph,
+    UnknownAgent,
+    WorkspaceError,
+    OSError,
+)
 
 _Repo = Annotated[
     Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
@@ -138,32 +145,22 @@ def _attempted(
     """`tree` is the directory and where its code graph is kept."""
     from model.agents import attempts, desks
     from model.agents import catalog as agents
-    from model.codegraph.index import NoIndex
-    from model.codegraph.readers import NoReader
-    from model.codegraph.sources import NoTree
 
     agents.require(agent)
-    try:
-        with _progress() as show, desks.opened(*tree) as desk:
-            with desk() as first:
-                guidance = hint(frozenset(first.snapshot.paths()))
-            told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
-            with closing(catalog.engine(told)) as engine:
-                show(f"{engine.model} works on it")
-                return attempts.attempted(
-                    agents.agent(agent, engine),
-                    issue,
-                    desk,
-                    seeds=seeds,
-                    guidance=guidance,
-                    on_step=_say,
-                )
-    except (NoTree, NoIndex, NoReader) as error:
-        raise given.Unusable(str(error)) from error
-    except sqlite3.Error as error:
-        raise given.Unusable(
-            f"the code graph in {tree[1]} can't be used: {error}; delete it, or name another by --database"
-        ) from error
+    with _progress() as show, desks.opened(*tree) as desk:
+        with desk() as first:
+            guidance = hint(frozenset(first.snapshot.paths()))
+        told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
+        with closing(catalog.engine(told)) as engine:
+            show(f"{engine.model} works on it")
+            return attempts.attempted(
+                agents.agent(agent, engine),
+                issue,
+                desk,
+                seeds=seeds,
+                guidance=guidance,
+                on_step=_say,
+            )
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from model.codegraph.entities import IndexReport
+from model.errors import NoCodeGraph
 
 _SHOWN = 20
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -32,16 +33,15 @@ def index(
 
     Exit codes: 0 done (files that were left out are listed), 2 there is nothing to index.
     """
-    from model.codegraph.index import NoIndex, open_index
-    from model.codegraph.readers import NoReader
-    from model.codegraph.sources import NoTree, survey
+    from model.codegraph.index import open_index
+    from model.codegraph.sources import survey
 
     file = database or kept(directory)
     try:
         tree = survey(directory)
         with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
             _, report = opened.snapshot(tree.blobs, tree.read)
-    except (NoTree, NoIndex, NoReader) as error:
+    except NoCodeGraph as error:
         _stderr.print(f"r4p index: {error}")
         raise typer.Exit(2) from error
     report = replace(report, skipped=tree.skipped + report.skipped)

@@ -29,10 +29,6 @@ class Entity:
     signature: str
     """What stands before the body, without decorators, on one line."""
 
-    def source(self, content: bytes) -> str:
-        """The definition, cut out of its file's content; bytes that are no UTF-8 become U+FFFD."""
-        return content[self.start_byte : self.end_byte].decode(errors="replace")
-
 
 @dataclass(frozen=True, slots=True)
 class Skipped:

@@ -76,9 +76,8 @@ def missing(language: str) -> str:
     return f"no grammar for {language}: pip install {_BY_NAME[language].package}"
 
 
-@cache
 def parser(language: str) -> Parser:
-    """The language's parser. Raises ImportError where the grammar is not installed."""
+    """A parser of the language, for one thread. Raises ImportError where the grammar is not installed."""
     return Parser(_loaded(language))
 
 

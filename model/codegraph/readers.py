@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from model.codegraph.reader import READY
 from model.codegraph.reading import Reading, Row, read
+from model.errors import NoReader
 
 _MODULE: Final = "model.codegraph.reader"
 _ISOLATED: Final = ("-I",)
@@ -80,10 +81,6 @@ def _loaded(path: str, load: Load) -> bytes | Reading:
         return Reading([], reason=error.strerror or str(error), lasting=False)
     except Refused as refused:
         return Reading([], reason=str(refused), lasting=False)
-
-
-class NoReader(Exception):
-    """No process that reads can be started here; the message names the command and the fix."""
 
 
 class _Lost(Exception):

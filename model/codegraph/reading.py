@@ -51,8 +51,15 @@ class Reading(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """One match of the query."""
+    """One match of the query. They sort by place: the outer first; of two of one place, the one that says more."""
 
+    start: int
+    before_end: int
+    """Its end, negated."""
+    is_definition: bool
+    is_bare: bool
+    """Without a scope of its own."""
+    number: int
     kind: str
     node: Node
     name: str
@@ -68,7 +75,19 @@ class _Around:
     kind: str
 
 
+class _Outer(NamedTuple):
+    """What a definition's range begins with."""
+
+    start: int
+    end: int
+    row: int
+
+
 _NOWHERE: Final = _Around(0, "", "")
+_NO_OUTER: Final = _Outer(0, 0, 0)
+_CLASS, _METHOD, _FUNCTION = (
+    one.value for one in (Construct.CLASS, Construct.CLASS_METHOD, Construct.FUNCTION)
+)
 
 
 def refusal(content: bytes) -> str | None:
@@ -91,19 +110,28 @@ def read(language: str, content: bytes) -> Reading:
         return Reading([], reason=reason, size=len(content))
     root = parser(language).parse(content).root_node
     matches = QueryCursor(definitions(language)).matches(root)
-    marks = sorted((_mark(captures, content) for _, captures in matches), key=_place)
+    marks = sorted(_mark(at, found, content) for at, (_, found) in enumerate(matches))
     return Reading(list(_nested(_distinct(marks), content)), root.has_error, size=len(content))
 
 
-def _mark(captures: dict[str, list[Node]], content: bytes) -> _Mark:
-    name = captures.get("name")
-    scope = captures.get("scope")
-    kind = next(capture for capture in captures if capture in _KINDS)
-    own = _text(name[0], content) if name else ""
-    before = _text(scope[0], content) if scope else ""
+def _mark(number: int, captures: dict[str, list[Node]], content: bytes) -> _Mark:
+    kind = next(filter(_KINDS.__contains__, captures))
+    node = captures[kind][0]
+    own = _text(captures["name"][0], content) if "name" in captures else ""
+    before = _text(captures["scope"][0], content) if "scope" in captures else ""
     if "::" in own or own.startswith("operator"):
         before, own = _split(own)
-    return _Mark(kind, captures[kind][0], own, before)
+    return _Mark(
+        node.start_byte,
+        -node.end_byte,
+        kind != "outer",
+        not before,
+        number,
+        kind,
+        node,
+        own,
+        before,
+    )
 
 
 def _split(qualified: str) -> tuple[str, str]:
@@ -131,16 +159,10 @@ def _plain(qualified: str) -> str:
     return "".join(kept)
 
 
-def _place(mark: _Mark) -> tuple[int, int, bool, bool]:
-    """The outer first; of two readings of one place, the one that says more."""
-    node = mark.node
-    return node.start_byte, -node.end_byte, mark.kind != "outer", not mark.scope
-
-
 def _distinct(marks: Iterable[_Mark]) -> Iterator[_Mark]:
     before = None
     for mark in marks:
-        place = mark.node.start_byte, mark.node.end_byte, mark.name
+        place = mark.start, mark.before_end, mark.name
         if place != before:
             yield mark
         before = place
@@ -149,13 +171,13 @@ def _distinct(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 def _nested(marks: Iterable[_Mark], content: bytes) -> Iterator[Row]:
     """Rows of marks in the order of the file: each within those that are still open."""
     around: list[_Around] = []
-    outer: Node | None = None
+    outer = _NO_OUTER
     for mark in marks:
-        node = mark.node
+        start, end = mark.start, -mark.before_end
         if mark.kind == "outer":
-            outer = outer if outer and outer.end_byte >= node.end_byte else node
+            if outer.end < end:
+                outer = _Outer(start, end, mark.node.start_point[0])
             continue
-        start, end = node.start_byte, node.end_byte
         while around and around[-1].end <= start:
             around.pop()
         inside = around[-1] if around else _NOWHERE
@@ -166,26 +188,24 @@ def _nested(marks: Iterable[_Mark], content: bytes) -> Iterator[Row]:
             around.append(_Around(end, _joined(scope, mark.name), mark.kind))
         if mark.kind in {"impl", "namespace"}:
             continue
-        first = outer if outer and outer.end_byte >= end else node
-        outer = None
+        first = outer if outer.end >= end else _Outer(start, end, mark.node.start_point[0])
+        outer = _NO_OUTER
         yield Row(
             _construct(mark.kind, inside.kind),
             scope,
             mark.name,
-            first.start_point[0] + 1,
-            _last_line(node),
-            first.start_byte,
+            first.row + 1,
+            _last_line(mark.node),
+            first.start,
             end,
-            _signature(node, content),
+            _signature(mark.node, content),
         )
 
 
 def _construct(kind: str, inside: str) -> str:
     if kind in {"class", "alias"}:
-        return Construct.CLASS.value
-    if kind == "method" or inside in {"class", "impl"}:
-        return Construct.CLASS_METHOD.value
-    return Construct.FUNCTION.value
+        return _CLASS
+    return _METHOD if kind == "method" or inside in {"class", "impl"} else _FUNCTION
 
 
 def _last_line(node: Node) -> int:

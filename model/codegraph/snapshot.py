@@ -1,13 +1,12 @@
 """The entities of one tree, by name."""
 
-import sqlite3
-import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
 from rapidfuzz import fuzz, process
 
+from model.codegraph.database import Database
 from model.codegraph.entities import Construct, Entity
 
 _LIKENESS: Final = 60
@@ -15,37 +14,27 @@ _LIKENESS: Final = 60
 
 
 class Snapshot:
-    """One tree of an open index. Threads may share it."""
+    """One tree of an open index, for `database.KEPT_DAYS`. Threads may share it."""
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        lock: threading.Lock,
-        blobs: Mapping[int, Sequence[str]],
-        paths: tuple[str, ...],
+        self, database: Database, blobs: Mapping[int, Sequence[str]], paths: tuple[str, ...]
     ) -> None:
-        self._connection = connection
-        self._lock = lock
+        self._database = database
         self._blobs = blobs
         self._paths = paths
 
     def find(self, construct: Construct, name: str) -> tuple[Entity, ...]:
-        """All entities of that simple name, by path and line."""
-        with self._lock:
-            rows = self._connection.execute(
-                "select blob, scope, name, start_line, end_line, start_byte, end_byte, signature"
-                " from entities where name = ? and construct = ?",
-                (name, construct.value),
-            ).fetchall()
+        """All entities of that simple name, by path and line. Raises NoIndex."""
+        rows = self._database.named(construct.value, name, self._blobs)
         found = [
             Entity(construct, own, f"{scope}.{own}" if scope else own, path, *place)
             for blob, scope, own, *place in rows
-            for path in self._blobs.get(blob, ())
+            for path in self._blobs[blob]
         ]
         return tuple(sorted(found, key=lambda entity: (entity.path, entity.start_byte)))
 
     def near(self, construct: Construct, name: str, limit: int = 5) -> tuple[str, ...]:
-        """Names that look like it, the likest first; itself is not among them."""
+        """Names that look like it, the likest first; itself is not among them. Raises NoIndex."""
         names = self._names.get(construct.value, ())
         found = process.extract(
             name.lower(),
@@ -63,12 +52,8 @@ class Snapshot:
     @cached_property
     def _names(self) -> dict[str, list[str]]:
         """The names in this tree of each construct; asked only when something was not found."""
-        with self._lock:
-            rows = self._connection.execute(
-                "select distinct construct, name, blob from entities order by name"
-            ).fetchall()
         names: dict[str, dict[str, None]] = {}
-        for construct, name, blob in rows:
+        for construct, name, blob in self._database.names():
             if blob in self._blobs:
                 names.setdefault(construct, {})[name] = None
         return {construct: list(found) for construct, found in names.items()}

@@ -2,40 +2,31 @@
 
 import hashlib
 import os
-import shutil
+import re
 import stat
-import subprocess
 import threading
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from model import git
 from model.codegraph.entities import Skipped
 from model.codegraph.languages import language_of
-from model.codegraph.readers import Refused
+from model.codegraph.readers import Load, Refused
 from model.codegraph.reading import FILE_BYTES, too_large
+from model.errors import GitFailed, NoTree
 
-_FILES: Final = 500_000
-_GIT_SECONDS: Final = 120
-_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager")
-_ENVIRONMENT: Final = {
-    "PATH": os.defpath,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_TERMINAL_PROMPT": "0",
-}
-
-Read = Callable[[str], bytes]
-
-
-class NoTree(Exception):
-    """There is nothing to index; the message names the place and what is wrong with it."""
+_ENTRIES: Final = 500_000
+"""Files, directories and all else of one tree."""
+_LISTING_BYTES: Final = 64 * 1024**2
+_GIT_SECONDS: Final = 60.0
+"""In which git has to say something."""
+_SUBMODULE: Final = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
+_ELSEWHERE: Final = "a submodule: its files are in another repository, left out"
+_LINK: Final = "a symbolic link, not followed"
+_UNREADABLE_NAME: Final = "its name is not UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +35,10 @@ class Tree:
 
     blobs: dict[str, str]
     """Paths with git's hash of the content; empty for files that nobody reads."""
-    read: Read
+    read: Load
     """The content of a path. Raises OSError or Refused."""
     skipped: tuple[Skipped, ...] = ()
     """What is no regular file, or can't be looked at."""
-
-
-def tree_of(directory: Path) -> tuple[dict[str, str], Read]:
-    """As `survey`, without what was left out."""
-    tree = survey(directory)
-    return tree.blobs, tree.read
 
 
 def survey(directory: Path, *, may_be_bare: bool = True) -> Tree:
@@ -61,12 +46,14 @@ def survey(directory: Path, *, may_be_bare: bool = True) -> Tree:
 
     Anybody can commit files that look like a bare repository: whoever surveys a stranger's tree says that it is none.
     """
-    if not directory.is_dir():
-        raise NoTree(f"{directory} is no directory: name one with source files")
-    is_bare = (directory / "HEAD").is_file() and (directory / "objects").is_dir()
-    if (is_bare and may_be_bare) or (directory / ".git").exists():
-        return committed(directory)
-    return plain(directory)
+    try:
+        if not directory.is_dir():
+            raise NoTree(f"{directory} is no directory: name one with source files")
+        is_bare = (directory / "HEAD").is_file() and (directory / "objects").is_dir()
+        is_repository = (is_bare and may_be_bare) or (directory / ".git").exists()
+    except OSError as error:
+        raise NoTree(f"{directory} can't be looked at: {_why(error)}") from error
+    return committed(directory) if is_repository else plain(directory)
 
 
 def plain(directory: Path) -> Tree:
@@ -80,9 +67,6 @@ def plain(directory: Path) -> Tree:
     for path, found in _walk(directory):
         if isinstance(found, Skipped):
             skipped.append(found)
-        elif len(blobs) >= _FILES:
-            skipped.append(Skipped(path, f"more than {_FILES:,} files: the rest is left out"))
-            break
         elif language_of(path) is None:
             blobs[path] = ""
         else:
@@ -90,7 +74,24 @@ def plain(directory: Path) -> Tree:
                 blobs[path] = blob_hash(_content(found))
             except (OSError, Refused) as error:
                 skipped.append(Skipped(path, _why(error)))
+    if ".gitmodules" in blobs:
+        skipped += _submodules(blobs, read)
     return Tree(blobs, read, tuple(skipped))
+
+
+def _submodules(blobs: Iterable[str], read: Load) -> Iterator[Skipped]:
+    """Those of which an export or an archive has nothing but the name."""
+    try:
+        named = _SUBMODULE.findall(read(".gitmodules").decode(errors="replace"))
+    except (OSError, Refused):
+        return
+    inhabited = {parent for path in blobs for parent in _parents(path)}
+    yield from (Skipped(path, _ELSEWHERE) for path in named if path not in inhabited)
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def blob_hash(content: bytes) -> str:
@@ -100,17 +101,18 @@ def blob_hash(content: bytes) -> str:
 
 
 def _walk(directory: Path) -> Iterator[tuple[str, str | Skipped]]:
-    """Paths with where they are, or why they are left out. Repositories within are not entered."""
+    """Paths with where they are, or why they are left out; of repositories within, not what is git's own."""
     waiting = [(os.fspath(directory), "")]
+    left = _ENTRIES
     while waiting:
         place, prefix = waiting.pop()
         try:
             with os.scandir(place) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                found = sorted(islice(entries, left + 1), key=lambda entry: entry.name)
         except OSError as error:
             yield prefix, Skipped(prefix or ".", _why(error))
             continue
-        for entry in found:
+        for entry in found[:left]:
             path = prefix + entry.name
             if reason := _strange(entry):
                 yield path, Skipped(_shown(path), reason)
@@ -118,13 +120,17 @@ def _walk(directory: Path) -> Iterator[tuple[str, str | Skipped]]:
                 yield path, entry.path
             elif entry.name != ".git":
                 waiting.append((entry.path, path + "/"))
+        left -= len(found)
+        if left < 0:
+            yield ".", _too_many()
+            return
 
 
 def _strange(entry: os.DirEntry[str]) -> str | None:
     if not _is_text(entry.name):
-        return "its name is not UTF-8"
+        return _UNREADABLE_NAME
     if entry.is_symlink():
-        return "a symbolic link, not followed"
+        return _LINK
     if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
         return None
     return "no regular file"
@@ -144,19 +150,16 @@ def _content(path: str) -> bytes:
 
 def committed(directory: Path, revision: str = "HEAD") -> Tree:
     """A commit of a git repository, bare or not: nothing of the work tree. Raises NoTree."""
-    command = [*_command(directory), "ls-tree", "-rz", "--full-tree", "--end-of-options", revision]
+    arguments = ["ls-tree", "-rz", "--full-tree", "--end-of-options", revision]
+    repository = _repository(directory)
     try:
-        done = subprocess.run(
-            command, capture_output=True, check=True, env=_ENVIRONMENT, timeout=_GIT_SECONDS
-        )
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip()
-        raise NoTree(f"git can't list {revision} of {directory}: {said}") from error
-    except subprocess.TimeoutExpired as error:
-        raise NoTree(f"git took over {_GIT_SECONDS} s to list {directory}") from error
+        listing = git.beginning(repository, *arguments, most=_LISTING_BYTES, seconds=_GIT_SECONDS)
+    except GitFailed as error:
+        raise NoTree(f"git can't list {revision} of {directory}: {error}") from error
+    lines = listing.split(b"\0")[:-1]
     blobs: dict[str, str] = {}
     skipped: list[Skipped] = []
-    for line in done.stdout.split(b"\0")[:-1]:
+    for line in lines[:_ENTRIES]:
         facts, _, name = line.partition(b"\t")
         mode, _, blob = facts.decode().split(" ")
         path = os.fsdecode(name)
@@ -164,69 +167,72 @@ def committed(directory: Path, revision: str = "HEAD") -> Tree:
             skipped.append(Skipped(_shown(path), reason))
         else:
             blobs[path] = blob
-    objects = _Objects(directory)
+    if len(listing) == _LISTING_BYTES or len(lines) > _ENTRIES:
+        skipped.append(_too_many())
+    objects = _Objects(repository)
     return Tree(blobs, lambda path: objects.content(blobs[path]), tuple(skipped))
 
 
 def _strange_mode(mode: str, path: str) -> str | None:
     if not _is_text(path):
-        return "its name is not UTF-8"
-    return {"120000": "a symbolic link, not followed", "160000": "a submodule"}.get(mode)
+        return _UNREADABLE_NAME
+    return {"120000": _LINK, "160000": _ELSEWHERE}.get(mode)
+
+
+def _too_many() -> Skipped:
+    return Skipped(".", f"more than {_ENTRIES:,} entries, or names too long: the rest is left out")
 
 
 class _Objects:
-    """Contents of blobs, from one git process that is started when it's first asked."""
+    """Contents of blobs, from one git process that is started when it's first asked. Once it is lost, it stays lost."""
 
-    def __init__(self, directory: Path) -> None:
-        self._command = [*_command(directory), "cat-file", "--batch"]
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, repository: Path) -> None:
+        self._repository = repository
+        self._git: git.Conversation | None = None
+        self._lost: Refused | None = None
         self._lock = threading.Lock()
 
     def content(self, blob: str) -> bytes:
-        """Raises OSError, and Refused where it's too much."""
+        """Raises Refused, also where it's too much."""
         with self._lock:
-            self._process = self._process or self._started()
-            asked, answers = self._process.stdin, self._process.stdout
-            assert asked is not None  # noqa: S101 - for the type checker: both are pipes
-            assert answers is not None  # noqa: S101
-            asked.write(f"{blob}\n".encode())
-            asked.flush()
-            answer = answers.readline().decode(errors="replace").split()
-            if len(answer) != 3:
-                raise Refused(f"git has no content for {blob}: {' '.join(answer)}")
-            size = int(answer[2])
-            left = size + 1 if size > FILE_BYTES else 0
-            while left:
-                left -= len(answers.read(min(left, FILE_BYTES)) or b"." * left)
-            if size > FILE_BYTES:
-                raise Refused(too_large(size))
-            return answers.read(size + 1)[:-1]
+            if self._lost:
+                raise self._lost
+            try:
+                return self._asked(blob)
+            except (OSError, GitFailed) as error:
+                self._lost = Refused(f"git gives no contents: {error or type(error).__name__}")
+                if self._git:
+                    self._git.close()
+                raise self._lost from error
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_ENVIRONMENT,
-        )
-        weakref.finalize(self, _end, process)
-        return process
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe:
-            pipe.close()
-    process.kill()
-    process.wait()
+    def _asked(self, blob: str) -> bytes:
+        if self._git is None:
+            self._git = git.Conversation(
+                self._repository, "cat-file", "--batch", seconds=_GIT_SECONDS
+            )
+        self._git.say(blob)
+        answers = self._git.answers
+        if not (line := answers.readline()):
+            raise OSError("it has ended")
+        answer = line.decode(errors="replace").split()
+        if len(answer) != 3:
+            raise Refused(f"git has no content for {blob}: {' '.join(answer)}")
+        size = left = int(answer[2]) + 1  # a line end follows
+        content = b""
+        while left:
+            content = answers.read(min(left, FILE_BYTES + 1))
+            if not content:
+                raise OSError("it has ended within a file")
+            left -= len(content)
+        if size > FILE_BYTES + 1:
+            raise Refused(too_large(size - 1))
+        return content[:-1]
 
 
-def _command(directory: Path) -> list[str]:
+def _repository(directory: Path) -> Path:
     """Named outright: from a broken repository git would go up to the next one above."""
     inner = directory / ".git"
-    repository = inner if os.path.lexists(inner) else directory
-    return [shutil.which("git") or "git", *_GIT, f"--git-dir={repository.absolute()}"]
+    return inner if os.path.lexists(inner) else directory
 
 
 def _is_text(name: str) -> bool:

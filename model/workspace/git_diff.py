@@ -4,26 +4,16 @@ Git is given bytes and names on its standard input, an empty environment and no 
 filter or hook of anybody else is in sight.
 """
 
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model.errors import NoSuchFile, WorkspaceError
+from model import git
+from model.errors import GitFailed, NoSuchFile, WorkspaceError
 from model.workspace.paths import shown
 
-_CONFIG: Final = {
-    "core.hooksPath": "/dev/null",
-    "core.fsmonitor": "false",
-    "core.quotePath": "false",
-    "core.fsync": "none",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "pack.threads": "1",
-}
 _DIFF: Final = (
     "diff",
     "--no-color",
@@ -72,66 +62,37 @@ def of(changes: Sequence[Change], seconds: float) -> str:
     if not changes:
         return ""
     with TemporaryDirectory(prefix="r4p-diff-") as home:
-        git = _Git(Path(home), seconds)
-        git.run("init", "--quiet", "--bare", "--template=", home)
+        store = _Store(Path(home), seconds)
+        store.git("init", "--quiet", "--bare", "--template=", home)
         (Path(home) / "binary").write_text("* -diff\n")
-        stream = b"".join(_commits(changes))
-        git.run("fast-import", "--quiet", data=stream)
-        return "".join(_file_diff(git, change.path) for change in changes)
+        store.git("fast-import", "--quiet", data=b"".join(_commits(changes)))
+        return "".join(_file_diff(store, change.path) for change in changes)
 
 
 @dataclass(frozen=True, slots=True)
-class _Git:
+class _Store:
     home: Path
     seconds: float
 
-    def run(self, *arguments: str, data: bytes = b"") -> bytes:
-        program = shutil.which("git")
-        if program is None:
-            raise WorkspaceError("git was not found; install it, it writes the diffs")
-        settings = [part for key, value in _CONFIG.items() for part in ("-c", f"{key}={value}")]
+    def git(self, *arguments: str, data: bytes = b"") -> bytes:
+        """Raises WorkspaceError."""
+        command = ["--literal-pathspecs", *git.settings({"core.fsync": "none"}), *arguments]
         try:
-            done = subprocess.run(
-                [program, *settings, *arguments],
-                input=data,
-                capture_output=True,
-                cwd=self.home,
-                env=self._environment(),
-                timeout=self.seconds,
-                check=True,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise WorkspaceError(
-                f"git was ended after {self.seconds:g} s over a diff; change fewer or smaller files"
-            ) from error
-        except subprocess.CalledProcessError as error:
-            said = error.stderr.decode(errors="backslashreplace").strip()[-600:]
-            raise WorkspaceError(f"git wrote no diff: exit {error.returncode}: {said}") from error
-        return done.stdout
-
-    def _environment(self) -> dict[str, str]:
-        return {
-            "GIT_DIR": str(self.home),
-            "HOME": str(self.home),
-            "LC_ALL": "C",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_LITERAL_PATHSPECS": "1",
-            "GIT_ALLOW_PROTOCOL": "none",
-            "GIT_TERMINAL_PROMPT": "0",
-        }
+            return git.run(self.home, *command, seconds=self.seconds, data=data)
+        except GitFailed as error:
+            raise WorkspaceError(f"{error}; there is no diff of these changes") from error
 
 
-def _file_diff(git: _Git, path: str) -> str:
+def _file_diff(store: _Store, path: str) -> str:
     """As text where both sides are UTF-8, else as a binary patch: text of unknown encoding would not survive."""
     try:
-        text = git.run(*_DIFF, path).decode()
+        text = store.git(*_DIFF, path).decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" not in text:
         return text
-    return git.run("-c", f"core.attributesFile={git.home / 'binary'}", *_DIFF, path).decode()
+    as_binary = git.settings({"core.attributesFile": str(store.home / "binary")})
+    return store.git(*as_binary, *_DIFF, path).decode()
 
 
 def _commits(changes: Iterable[Change]) -> Iterator[bytes]:

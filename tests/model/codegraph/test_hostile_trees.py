@@ -10,6 +10,7 @@ import pytest
 from model.codegraph import readers
 from model.codegraph.entities import Construct, Skipped
 from model.codegraph.index import open_index
+from model.errors import NoReader
 from tests.model.codegraph.builders import indexed, tree, written
 from tests.services import wait_for
 
@@ -75,9 +76,7 @@ def test_where_no_parser_can_start_nothing_is_taken_for_unreadable(tmp_path, mon
     with open_index(tmp_path / "index.sqlite") as index:
         with monkeypatch.context() as changed:
             changed.setattr(readers, "_MODULE", "model.codegraph.absent")
-            with pytest.raises(
-                readers.NoReader, match=r"absent` .* install r4p-bot into that Python"
-            ):
+            with pytest.raises(NoReader, match=r"absent` .* install r4p-bot into that Python"):
                 index.snapshot(blobs, read)
         assert index.snapshot(blobs, read)[1].entities == 600
 

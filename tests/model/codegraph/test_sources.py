@@ -1,6 +1,7 @@
 """Trees: directories as they are, commits as git has them, and what is strange in either."""
 
 import os
+import subprocess
 
 import pytest
 
@@ -8,7 +9,8 @@ from model.codegraph import sources
 from model.codegraph.entities import Skipped
 from model.codegraph.readers import Refused
 from model.codegraph.reading import FILE_BYTES
-from model.codegraph.sources import NoTree, blob_hash, committed, plain, survey, tree_of
+from model.codegraph.sources import blob_hash, committed, plain, survey
+from model.errors import NoTree
 from tests.model.codegraph.builders import committed as commit
 from tests.model.codegraph.builders import git, written
 
@@ -31,11 +33,11 @@ def test_a_directory_and_its_commit_are_the_same_tree(tmp_path):
 def test_of_a_repository_the_commit_counts_not_the_work_tree(tmp_path):
     commit(written(tmp_path, FILES))
     (tmp_path / "a.py").write_text("changed = 1\n")
-    blobs, read = tree_of(tmp_path)
-    assert read("a.py") == b"x = 1\n"
+    before = survey(tmp_path)
+    assert before.read("a.py") == b"x = 1\n"
     commit(tmp_path)
     assert survey(tmp_path).read("a.py") == b"changed = 1\n"
-    assert committed(tmp_path, "HEAD~1").blobs == blobs
+    assert committed(tmp_path, "HEAD~1").blobs == before.blobs
 
 
 def test_a_bare_repository_is_a_tree_too(tmp_path):
@@ -123,7 +125,7 @@ def test_strange_entries_of_a_commit_are_said(tmp_path):
     assert set(tree.blobs) == {"a.py", ".gitmodules"}
     assert set(tree.skipped) == {
         Skipped("link.py", "a symbolic link, not followed"),
-        Skipped("sub", "a submodule"),
+        Skipped("sub", "a submodule: its files are in another repository, left out"),
         Skipped("caf\\xe9.py", "its name is not UTF-8"),
     }
     (outer / ".git").rename(tmp_path / "elsewhere")
@@ -142,11 +144,83 @@ def test_a_huge_file_is_not_taken_into_memory_and_the_next_is_still_read(tmp_pat
     assert tree.read("a.py") == b"x = 1\n"
 
 
-def test_more_files_than_the_limit_are_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_FILES", 2)
-    tree = plain(written(tmp_path, FILES))
-    assert len(tree.blobs) == 2
-    assert [one.reason for one in tree.skipped] == ["more than 2 files: the rest is left out"]
+def test_an_export_says_which_submodules_it_lacks(tmp_path):
+    modules = '[submodule "a"]\n\tpath = lib/a b\n\turl = x\n[submodule "b"]\n\tpath = there\n'
+    written(tmp_path, {".gitmodules": modules, "there/b.py": "x = 1\n"})
+    (tmp_path / "lib/a b").mkdir(parents=True)
+    reason = "a submodule: its files are in another repository, left out"
+    assert survey(tmp_path).skipped == (Skipped("lib/a b", reason),)
+    (tmp_path / ".gitmodules").unlink()
+    assert survey(tmp_path).skipped == ()
+
+
+def test_links_and_directories_count_as_entries(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_ENTRIES", 9)
+    for number in range(30):
+        (tmp_path / f"{number:02}").symlink_to("nowhere")
+    skipped = plain(tmp_path).skipped
+    assert len(skipped) == 10
+    assert skipped[-1] == Skipped(
+        ".", "more than 9 entries, or names too long: the rest is left out"
+    )
+    inner = tmp_path / "inner"
+    written(inner, {f"{n}/a.py": "" for n in range(30)})
+    assert len(plain(inner).skipped) == 1
+
+
+def test_the_list_of_a_commit_ends_at_a_limit(tmp_path, monkeypatch):
+    commit(written(tmp_path, {f"{n}.py": "" for n in range(30)}))
+    monkeypatch.setattr(sources, "_LISTING_BYTES", 300)
+    tree = survey(tmp_path)
+    assert 1 <= len(tree.blobs) < 30
+    assert [one.path for one in tree.skipped] == ["."]
+    assert tree.read(next(iter(tree.blobs))) == b""
+
+
+def test_a_tree_that_names_itself_many_times_over_is_listed_to_the_limit(tmp_path, monkeypatch):
+    """A few objects, and more files than anybody can list."""
+    commit(written(tmp_path, {"a.py": "x = 1\n"}))
+    inner = git(tmp_path, "rev-parse", "HEAD^{tree}")
+    for _ in range(12):
+        entries = "".join(f"040000 tree {inner}\td{n}\n" for n in range(10))
+        made = subprocess.run(
+            ["git", "-C", tmp_path, "mktree"],
+            input=entries,
+            text=True,
+            capture_output=True,
+            check=True,
+        )
+        inner = made.stdout.strip()
+    monkeypatch.setattr(sources, "_ENTRIES", 1000)
+    tree = committed(tmp_path, inner)
+    assert len(tree.blobs) == 1000
+    assert [one.path for one in tree.skipped] == ["."]
+
+
+def test_a_git_that_says_nothing_is_given_up(tmp_path, monkeypatch):
+    commit(written(tmp_path, FILES))
+    monkeypatch.setattr(sources, "_GIT_SECONDS", 0.5)
+    silent = written(tmp_path / "bin", {"git": "#!/bin/sh\nexec sleep 60\n"})
+    (silent / "git").chmod(0o755)
+    tree = survey(tmp_path)
+    monkeypatch.setenv("PATH", str(silent), prepend=os.pathsep)
+    for path in FILES:
+        with pytest.raises(Refused, match="git gives no contents: timed out"):
+            tree.read(path)
+    with pytest.raises(NoTree, match=r"can't list HEAD of .* ended after 0.5 s without a word"):
+        survey(tmp_path)
+
+
+def test_a_git_that_dies_within_a_file_gives_no_half_of_it(tmp_path, monkeypatch):
+    commit(written(tmp_path, FILES))
+    half = written(
+        tmp_path / "bin", {"git": "#!/bin/sh\nread line\necho $line blob 90\necho half\n"}
+    )
+    (half / "git").chmod(0o755)
+    tree = survey(tmp_path)
+    monkeypatch.setenv("PATH", str(half), prepend=os.pathsep)
+    with pytest.raises(Refused, match="git gives no contents: it has ended within a file"):
+        tree.read("a.py")
 
 
 def test_an_object_that_is_missing_is_refused_not_fetched(tmp_path):

@@ -190,5 +190,5 @@ def test_a_git_that_takes_too_long_is_ended(tmp_path):
 
 def test_what_git_refuses_is_said(tmp_path):
     """Our own rules don't let such a path come here."""
-    with pytest.raises(WorkspaceError, match=r"git wrote no diff: exit \d+: .*[Ee]mpty path"):
+    with pytest.raises(WorkspaceError, match=r"git ended with exit \d+: .*[Ee]mpty path"):
         git_diff.of([git_diff.Change("a//b", None, b"x")], 10)

@@ -1,0 +1,213 @@
+"""The index on disk: definitions by the hash of the blob they stand in, in SQLite.
+
+Rows of blobs that no snapshot asked for in a while are pruned: else look-ups would grow with history.
+"""
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from model.codegraph.reading import Reading
+from model.errors import NoIndex
+
+KEPT_DAYS: Final = 14
+"""For so long a snapshot can be asked, and a tree comes back without being read again."""
+_BUSY_SECONDS: Final = 60
+_OURS: Final = 0x52345002
+"""SQLite's application id of our files; another one for other tables."""
+_SCHEMA: Final = (
+    """create table blobs (
+        id integer primary key autoincrement, hash text not null, edition text not null, size integer not null,
+        entities integer not null, broken integer not null, reason text, used integer not null,
+        unique (hash, edition)
+    )""",
+    """create table entities (
+        blob integer not null, construct text not null, scope text not null, name text not null,
+        start_line integer not null, end_line integer not null,
+        start_byte integer not null, end_byte integer not null, signature text not null
+    )""",
+    f"pragma application_id = {_OURS}",
+)
+_INDEX: Final = "create index if not exists entities_by_name on entities (name, construct, blob)"
+"""Made once the first tree is in: so it takes less time."""
+_FIXES: Final = {
+    "SQLITE_BUSY": "another process writes to it; try again",
+    "SQLITE_FULL": "make room on the disk",
+    "SQLITE_NOTADB": "name another file",
+    "SQLITE_READONLY": "make it writable, or name another file",
+}
+
+Key = tuple[str, str]
+"""A blob's hash and the edition of the language it is read in."""
+
+
+class Blob(NamedTuple):
+    """What the index has of a content."""
+
+    id: int
+    size: int
+    entities: int
+    broken: int
+    reason: str | None
+    used: int
+    """The day a snapshot last asked for it, since 1970."""
+
+
+class Database:
+    """An open index file. Threads may share it. Every method raises NoIndex."""
+
+    def __init__(self, file: Path, connection: sqlite3.Connection) -> None:
+        self._file = file
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """It can't be asked afterwards."""
+        self._connection.close()
+
+    def known(self, keys: Iterable[Key]) -> dict[Key, Blob]:
+        """What is known of these; from today on they are kept anew."""
+        hashes = json.dumps(list({blob for blob, _ in keys}))
+        today = _today()
+        with self._asked() as connection:
+            found = _blobs(connection, hashes)
+            if all(blob.used == today for blob in found.values()):
+                return found
+            with _transaction(connection):
+                connection.execute(
+                    "update blobs set used = ? where hash in (select value from json_each(?))",
+                    (today, hashes),
+                )
+                return _blobs(connection, hashes)
+
+    def store(self, readings: Iterable[tuple[Key, Reading]]) -> None:
+        """A blob and its entities are there together, or not at all; another process may be first."""
+        today = _today()
+        with self._asked() as connection, _transaction(connection):
+            for key, reading in readings:
+                blob = connection.execute(
+                    "insert into blobs (hash, edition, size, entities, broken, reason, used)"
+                    " values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id",
+                    (*key, reading.size, len(reading.rows), reading.broken, reading.reason, today),
+                ).fetchone()
+                if blob and reading.rows:
+                    connection.executemany(
+                        f"insert into entities values ({blob[0]:d}, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - a number
+                        reading.rows,
+                    )
+
+    def tidy(self) -> None:
+        """Once a day forget what was not asked for in a while; and see that names can be looked up."""
+        today = _today()
+        with self._asked() as connection:
+            connection.execute(_INDEX)
+            (tidied,) = connection.execute("pragma user_version").fetchone()
+            if tidied == today:
+                return
+            with _transaction(connection):
+                old = (today - KEPT_DAYS,)
+                connection.execute(
+                    "delete from entities where blob in (select id from blobs where used < ?)", old
+                )
+                connection.execute("delete from blobs where used < ?", old)
+                connection.execute(f"pragma user_version = {today:d}")
+
+    def named(self, construct: str, name: str, blobs: Container[int]) -> list[tuple[Any, ...]]:
+        """Blob, scope, name, place and signature of each entity of that name that stands in one of these blobs."""
+        with self._asked() as connection:
+            places = connection.execute(
+                "select blob, rowid from entities where name = ? and construct = ?",
+                (name, construct),
+            ).fetchall()
+            wanted = json.dumps([row for blob, row in places if blob in blobs])
+            return connection.execute(
+                "select blob, scope, name, start_line, end_line, start_byte, end_byte, signature"
+                " from entities where rowid in (select value from json_each(?))",
+                (wanted,),
+            ).fetchall()
+
+    def names(self) -> list[tuple[str, str, int]]:
+        """Every construct and name with a blob that has it, of all trees, by name."""
+        with self._asked() as connection:
+            return connection.execute(
+                "select distinct construct, name, blob from entities order by name"
+            ).fetchall()
+
+    @contextmanager
+    def _asked(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise _failure(self._file, error) from error
+
+
+def open_database(file: Path) -> Database:
+    """The index in a file, made where there is none. Raises NoIndex."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+    except (OSError, RecursionError, sqlite3.Error) as error:
+        raise NoIndex(f"the index {file} can't be opened: {error}; name another file") from error
+    try:
+        _prepare(connection, file)
+    except sqlite3.Error as error:
+        connection.close()
+        raise _failure(file, error) from error
+    except NoIndex:
+        connection.close()
+        raise
+    return Database(file, connection)
+
+
+def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    """Somebody else's file is left as it is."""
+    connection.execute("pragma synchronous = normal")
+    if _is_ours(connection):
+        return
+    with _transaction(connection):
+        if _is_ours(connection):  # by another process, just now
+            return
+        (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
+        if tables:
+            raise NoIndex(f"{file} is no index of this version: delete it, or name another file")
+        for statement in _SCHEMA:
+            connection.execute(statement)
+    connection.execute("pragma journal_mode = wal")
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    (found,) = connection.execute("pragma application_id").fetchone()
+    return bool(found == _OURS)
+
+
+def _blobs(connection: sqlite3.Connection, hashes: str) -> dict[Key, Blob]:
+    rows = connection.execute(
+        "select hash, edition, id, size, entities, broken, reason, used from blobs"
+        " where hash in (select value from json_each(?))",
+        (hashes,),
+    )
+    return {(row[0], row[1]): Blob(*row[2:]) for row in rows}
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    with connection:  # commits, or takes back what was begun
+        connection.execute("begin immediate")
+        yield
+
+
+def _failure(file: Path, error: sqlite3.Error) -> NoIndex:
+    fix = _FIXES.get(getattr(error, "sqlite_errorname", ""), "delete it, or name another file")
+    return NoIndex(f"the index {file} can't be used: {error}; {fix}")
+
+
+def _today() -> int:
+    return int(time.time() // 86_400)
