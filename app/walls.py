@@ -26,6 +26,7 @@ import {_AGENT}
 from model.workspace.git_diff import Change, of
 of([Change("a", b"1", b"2")], seconds=30)
 """
+SAID_NOTHING: Final = "nothing was said"
 _PROBE_SECONDS: Final = 60.0
 _TREE, _SCRATCH = Path("/tree"), Path("/tmp")  # noqa: S108 - inside, where nobody else is
 _CONTAINER: Final = "or run this worker in a container of its own that holds no secret, and set R4P_AGENT_SANDBOX=container"
@@ -74,13 +75,14 @@ def trouble(sandbox: Sandbox) -> str | None:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"no agent can be started in the sandbox {sandbox}: {error}"
     said = done.stderr.decode(errors="replace").strip().splitlines()
-    last = visible(said[-1][:300]) if said else "nothing was said"
+    last = visible(said[-1][:300]) if said else SAID_NOTHING
     return refusal(sandbox, last) if done.returncode else None
 
 
 def refusal(sandbox: Sandbox, last: str) -> str:
-    """Why an agent's process did not start, with the last it said."""
-    fix = _FIX if sandbox is Sandbox.BUBBLEWRAP else f"`{python()} -m {_AGENT}` must start"
+    """Why an agent's process did not start, with the last it said, and the fix."""
+    is_walls = last.startswith("bwrap:") or last == SAID_NOTHING
+    fix = _FIX if is_walls and sandbox is Sandbox.BUBBLEWRAP else f"`{python()} -I -m {_AGENT} 0` must start"
     return f"no agent can be started in the sandbox {sandbox} ({last}): {fix}"
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Final, Self
 
+from app.walls import SAID_NOTHING
 from model.prompts.untrusted import visible
 
 LINE_BYTES: Final = 16 * 1024**2
@@ -106,7 +107,7 @@ class ShutIn:
     def last_words(self) -> str:
         """The last line it printed to standard error, fit to be shown."""
         lines = self._words.decode(errors="replace").strip().splitlines()
-        return visible(lines[-1][:300]) if lines else "nothing was said"
+        return visible(lines[-1][:300]) if lines else SAID_NOTHING
 
     def _end(self) -> None:
         self._late.set()

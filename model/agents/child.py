@@ -15,15 +15,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Final
 
-from model.agents import attempts, catalog, desks
+from model.agents import attempts, catalog, desks, system_calls
 from model.agents.agent import Agent
 from model.agents.guidance import Guidance
 from model.agents.messages import Failed, Finished, FromAgent, Ready, Stepped, Task, line, to_agent
 from model.agents.tools import Desk
 from model.agents.trajectory import Attempt, Limits, Step
-from model.codegraph.index import NoIndex
-from model.codegraph.readers import NoReader
-from model.codegraph.sources import NoTree
 from model.domain import Issue
 from model.engines.piped import Answer, Piped, Question
 from model.errors import ModelError
@@ -47,6 +44,7 @@ def bound(processes: int) -> None:
         hard = resource.getrlimit(which)[1]
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (least, least))
+    system_calls.forbid()
 
 
 class Pipe:
@@ -139,7 +137,7 @@ def main() -> None:
     pipe.tell(Ready())
     try:
         work(pipe.task(), pipe)
-    except (ModelError, NoTree, NoIndex, NoReader, OSError) as error:
+    except (ModelError, OSError) as error:
         pipe.tell(Failed(f"{type(error).__name__}: {error}"))
     os._exit(0)  # other attempts may still be waiting for an answer
 

@@ -1,5 +1,8 @@
 """A repository that a real git server serves, and checkouts to fetch it into."""
 
+import shutil
+import subprocess
+
 import pytest
 
 from app.demo.standin.client import StandIn
@@ -15,9 +18,11 @@ from worker.hardened_git import Caps, Git
 
 @pytest.fixture(scope="session")
 def bubblewrap():
-    """Real walls, or a skipped test where there are none."""
-    if why := trouble(Sandbox.BUBBLEWRAP):
-        pytest.skip(why)
+    """Real walls, or a skipped test where this machine makes none; what else keeps an agent from starting is a failure."""
+    bare = ["--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true"]
+    if shutil.which("bwrap") is None or subprocess.run(["bwrap", *bare], check=False).returncode:
+        pytest.skip(trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here")
+    assert trouble(Sandbox.BUBBLEWRAP) is None
 
 
 @pytest.fixture

@@ -12,12 +12,14 @@ import pytest
 import model
 from app.sandbox import Sandbox
 from app.walls import command
+from model.agents.system_calls import forbid
 
 CHECKOUT = Path(__file__).parents[2]
 INSIDE = """
 import ctypes, json, os, resource, signal, socket, sys
-from model.agents.child import bound
-bound(int(sys.argv[1]))
+if BOUND:
+    from model.agents.child import bound
+    bound(int(sys.argv[1]))
 libc = ctypes.CDLL(None, use_errno=True)
 
 def tried(probe):
@@ -49,16 +51,19 @@ print(json.dumps({name: tried(probe) for name, probe in PROBES.items()}))
 
 @pytest.fixture
 def probed(bubblewrap, tmp_path):
-    """`probed(name="expression")`: what each came to, behind the walls around `tmp_path / "tree"`."""
+    """`probed(name="expression")`: what each came to, behind the walls around `tmp_path / "tree"`.
+
+    `bound=False`: in a process that took nothing from itself, so that it is the walls that hold.
+    """
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "code.py").write_text("print(1)\n")
 
-    def run(**probes):
+    def run(sandbox=Sandbox.BUBBLEWRAP, *, bound=True, **probes):
         lambdas = ", ".join(f"{name!r}: lambda: {probe}" for name, probe in probes.items())
-        code = INSIDE.replace("PROBES", f"{{{lambdas}}}")
+        code = INSIDE.replace("PROBES", f"{{{lambdas}}}").replace("BOUND", str(bound))
         done = subprocess.run(
-            command(Sandbox.BUBBLEWRAP, tree, ("-c", code)),
+            command(sandbox, tree, ("-c", code)),
             env={},
             cwd="/",
             capture_output=True,
@@ -144,17 +149,20 @@ def test_no_socket_leads_anywhere(probed, tmp_path):
         for one in (web, named, abstract):
             one.listen()
         web.settimeout(0.1)
-        found = probed(
-            loopback=f'connected(("127.0.0.1", {web.getsockname()[1]}))',
-            loopback6=f'connected(("::1", {web.getsockname()[1]}), socket.AF_INET6)',
-            internet='connected(("192.0.2.1", 443))',
-            named=f"connected({str(tmp_path / 'socket')!r}, socket.AF_UNIX)",
-            abstract=f"connected({f'{chr(0)}r4p-{os.getpid()}'!r}, socket.AF_UNIX)",
-            names='socket.gethostbyname("example.com")',
-        )
+        probes = {
+            "loopback": f'connected(("127.0.0.1", {web.getsockname()[1]}))',
+            "loopback6": f'connected(("::1", {web.getsockname()[1]}), socket.AF_INET6)',
+            "internet": 'connected(("192.0.2.1", 443))',
+            "named": f"connected({str(tmp_path / 'socket')!r}, socket.AF_UNIX)",
+            "abstract": f"connected({f'{chr(0)}r4p-{os.getpid()}'!r}, socket.AF_UNIX)",
+            "names": 'socket.gethostbyname("example.com")',
+        }
+        walls = probed(bound=False, **probes)
+        filtered = probed(**probes)
+        container = probed(Sandbox.CONTAINER, **probes)
         with pytest.raises(TimeoutError):
             web.accept()
-    assert [how.split()[0] for how in found.values()] == [
+    assert [how.split()[0] for how in walls.values()] == [
         "ConnectionRefusedError",
         "ConnectionRefusedError",
         "OSError",
@@ -162,6 +170,10 @@ def test_no_socket_leads_anywhere(probed, tmp_path):
         "ConnectionRefusedError",
         "gaierror",
     ]
+    for found in (filtered, container):
+        names = found.pop("names")
+        assert names.startswith("gaierror")
+        assert set(found.values()) == {"PermissionError Operation not permitted"}
 
 
 def test_nothing_but_its_folder_can_be_written(probed):
@@ -194,8 +206,10 @@ def test_memory_disk_and_processes_have_an_end(probed):
     }
 
 
-def test_no_right_and_no_namespace_can_be_had(probed):
+@pytest.mark.parametrize("bound", [False, True])
+def test_no_right_and_no_namespace_can_be_had(probed, bound):
     found = probed(
+        bound=bound,
         root="os.setuid(0)",
         mount='call("mount", b"/tmp", b"/tree", b"", 4096, None)',
         remount='call("mount", b"", b"/tree", b"", 32 | 4096, None)',
@@ -210,11 +224,40 @@ def test_no_right_and_no_namespace_can_be_had(probed):
         "mount": "PermissionError",
         "remount": "PermissionError",
         "unmount": "PermissionError",
-        "user": "OSError",
+        "user": "PermissionError" if bound else "OSError",
         "network": "PermissionError",
         "out": "PermissionError",
         "device": "PermissionError",
     }
+
+
+def test_what_the_kernel_is_not_asked(probed):
+    found = probed(
+        trace="call('ptrace', 16, os.getppid(), 0, 0)",
+        rings="call('syscall', 425, 8, None)",
+        clone="call('syscall', 435, None, 0)",
+        keys="call('syscall', 250, 0, 0)",
+        terminal="__import__('fcntl').ioctl(0, 0x5412, b'x')",
+        pair="len(socket.socketpair())",
+        thread="__import__('threading').Thread(target=print).start()",
+        program="os.posix_spawn('/bin/true', ['true'], {}) > 1",
+    )
+    refused = "PermissionError Operation not permitted"
+    assert found == {
+        "trace": refused,
+        "rings": refused,
+        "clone": "OSError Function not implemented",
+        "keys": refused,
+        "terminal": refused,
+        "pair": "2",
+        "thread": "None",
+        "program": "True",
+    }
+
+
+def test_other_machines_have_no_filter(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "pdp11")
+    assert not forbid()
 
 
 def test_no_process_of_the_host_can_be_seen_or_signalled(probed):

@@ -1,0 +1,127 @@
+"""What an agent's process may not ask of the kernel: sockets, other processes' memory, mounts, namespaces, modules.
+
+A filter that the process puts on itself before it reads anything, and that all it starts inherit: a second wall behind
+the sandbox's, and where the sandbox is a container the one that keeps it off the network.
+"""
+
+import ctypes
+import errno
+import platform
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
+"""Where a call's number, its architecture and the lower halves of its arguments stand."""
+_NAMESPACES: Final = 0x7E020000
+"""Flags of `clone` that make one of any kind."""
+_TYPE_FOR_OTHERS: Final = 0x5412
+"""The `ioctl` that puts keystrokes into a terminal."""
+_CLONE3: Final = 435
+"""Its flags can't be looked at; who is told that it does not exist goes back to `clone`."""
+_X32: Final = 0x40000000
+"""From here on numbers are those of a second table that nobody uses."""
+_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """One architecture's numbers, as its `asm/unistd.h` has them."""
+
+    audit: int
+    clone: int
+    ioctl: int
+    forbidden: tuple[int, ...]
+
+
+_NEWER: Final = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442)
+"""On every architecture: io_uring_*, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, pidfd_getfd,
+process_madvise, mount_setattr."""
+_MACHINES: Final = {
+    "x86_64": _Machine(
+        0xC000003E,
+        clone=56,
+        ioctl=16,
+        forbidden=(
+            *(41, 42, 43, 49, 50, 288),  # socket, connect, accept, bind, listen, accept4
+            *(101, 310, 311, 312),  # ptrace, process_vm_readv, process_vm_writev, kcmp
+            *(155, 161, 165, 166, 272, 308),  # pivot_root, chroot, mount, umount2, unshare, setns
+            *(248, 249, 250),  # add_key, request_key, keyctl
+            *(298, 321, 323),  # perf_event_open, bpf, userfaultfd
+            *(
+                175,
+                176,
+                246,
+                313,
+                320,
+            ),  # init_module, delete_module, kexec_load, finit_module, kexec_file_load
+            *(303, 304),  # name_to_handle_at, open_by_handle_at
+            *(103, 135, 163, 167, 168, 169, 172, 173, 179),  # syslog … quotactl: a system's own
+        ),
+    ),
+    "aarch64": _Machine(
+        0xC00000B7,
+        clone=220,
+        ioctl=29,
+        forbidden=(
+            *(198, 203, 202, 200, 201, 242),
+            *(117, 270, 271, 272),
+            *(41, 51, 40, 39, 97, 268),
+            *(217, 218, 219),
+            *(241, 280, 282),
+            *(105, 106, 104, 273, 294),
+            *(264, 265),
+            *(116, 92, 89, 224, 225, 142, 60),
+        ),
+    ),
+}
+
+
+def forbid() -> bool:
+    """Take these calls from this thread and all that it starts, for good. False: this machine's numbers are not known.
+
+    Raises OSError where the kernel has no such filter.
+    """
+    machine = _MACHINES.get(platform.machine())
+    if machine is None or platform.system() != "Linux":
+        return False
+    code = _program(machine)
+    held = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
+    kernel = ctypes.CDLL(None, use_errno=True)
+    for call in ((_NO_NEW_PRIVILEGES, 1, 0, 0, 0), (_SECCOMP, _FILTER, program, 0, 0)):
+        if kernel.prctl(*call):
+            raise OSError(ctypes.get_errno(), "no filter can be put on system calls")
+    return True
+
+
+def _program(machine: _Machine) -> bytes:
+    """The filter, in the kernel's own small language."""
+    refused, unknown = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS
+    lines = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, machine.audit),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _X32),
+        (_RETURN, 0, 0, unknown),
+    ]
+    for number in (*machine.forbidden, *_NEWER):
+        lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, refused)]
+    lines += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, unknown)]
+    lines += _where(machine.clone, _FIRST, _ANY_BIT, _NAMESPACES)
+    lines += _where(machine.ioctl, _SECOND, _EQUAL, _TYPE_FOR_OTHERS)
+    return b"".join(struct.pack("HBBI", *line) for line in [*lines, (_RETURN, 0, 0, _ALLOW)])
+
+
+def _where(call: int, argument: int, test: int, value: int) -> list[tuple[int, int, int, int]]:
+    """Refuse one call where its argument is such; nothing that follows looks at it again."""
+    return [
+        (_EQUAL, 0, 4, call),
+        (_LOAD, 0, 0, argument),
+        (test, 0, 1, value),
+        (_RETURN, 0, 0, _FAIL | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
