@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, purge
+from app.db.store import groups, proposals, purge
 from app.github import client
 from app.github.connection import Connection as GitHub
 from app.github.errors import Forbidden
@@ -15,9 +15,12 @@ from app.jobs import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckou
 from worker.checkout import CheckoutBusy, Checkouts
 from worker.context import Context
 from worker.errors import Postponed
+from worker.trees import Trees
 
 _GIT_WAITS_SECONDS = 60.0
 _SUSPENDED_SECONDS = 3600.0
+_HANDED_OVER_SECONDS = 60.0
+"""A tree is there a moment before its evaluation can be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class ForgetCheckoutHandler:
     """Deletes a repository's git objects from this machine, unless the App is back on it."""
 
     checkouts: Checkouts
+    trees: Trees
 
     def __call__(self, context: Context, job: ForgetCheckout) -> None:
         """Delete them; what is gone already stays gone."""
@@ -58,6 +62,7 @@ class ForgetCheckoutHandler:
             back = groups.repository(connection, job.repository)
         if back is None:
             _forget(self.checkouts, job.repository)
+            _sweep(context, self.trees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +70,16 @@ class TidyCheckoutsHandler:
     """Finds what another machine was told to forget: sooner or later each runs such a job."""
 
     checkouts: Checkouts
+    trees: Trees
 
     def __call__(self, context: Context, _job: TidyCheckouts) -> None:
-        """Delete what belongs to no repository that is known."""
+        """Delete what belongs to no repository that is known, and trees that no agent will work on."""
         fetched = self.checkouts.fetched()
         with transaction(context.database) as connection:
             unknown = purge.unknown(connection, fetched)
         for repository in unknown:
             _forget(self.checkouts, repository)
+        _sweep(context, self.trees)
 
 
 def due_checkouts(_connection: Connection) -> Sequence[Planned]:
@@ -85,3 +92,13 @@ def _forget(checkouts: Checkouts, repository: RepositoryId) -> None:
         checkouts.forget(repository)
     except CheckoutBusy as error:
         raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
+
+
+def _sweep(context: Context, trees: Trees) -> None:
+    """Trees that were handed over, and whose agents will not come: newer work replaced theirs, or it is forgotten."""
+    lying = trees.lying(_HANDED_OVER_SECONDS)
+    with transaction(context.database) as connection:
+        awaited = proposals.awaited(connection, lying)
+    for evaluation in lying:
+        if evaluation not in awaited:
+            trees.discard(evaluation)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
+from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import evaluations, groups, stranded
+from app.db.store import evaluations, groups, proposals, stranded
 from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.github import client
 from app.github.client import PullSummary
@@ -20,6 +21,7 @@ from app.jobs import (
     Planned,
     PublishVerdict,
     Reconcile,
+    VerifyGroup,
 )
 from model import diff
 from model.domain import (
@@ -94,7 +96,18 @@ def due_repositories(connection: Connection) -> Sequence[Planned]:
         for installation, repository in groups.active_repositories(connection)
     ]
     _give_up(connection)
-    return [*looked, *_publish(connection)]
+    return [*looked, *_judge_without(connection), *_publish(connection)]
+
+
+def _judge_without(connection: Connection) -> Iterator[Planned]:
+    """Groups whose agents will not come are judged as they are."""
+    for identity in stranded.without_agents(connection):
+        evaluation = evaluations.load(connection, identity)
+        owner = evaluation and groups.repository(connection, evaluation.repository)
+        if evaluation and owner:
+            proposals.finish(connection, evaluation, (), WhyNot.CRASHED)
+            number = evaluation.repository
+            yield Planned(VerifyGroup(owner.ref.installation, number, evaluation.issue, identity))
 
 
 def _give_up(connection: Connection) -> None:

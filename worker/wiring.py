@@ -136,6 +136,11 @@ class Parts:
         """Who writes alternatives, and where."""
         return load(AgentSettings)
 
+    @property
+    def trees(self) -> Trees:
+        """Where source trees are handed over."""
+        return Trees(self.agents.trees)
+
     @cached_property
     def workshop(self) -> Workshop:
         """The agent that the settings name, with a language model; an embedded one is loaded now."""
@@ -204,8 +209,7 @@ def _evaluate_issue(parts: Parts) -> Handler:
 
 
 def _propose_patches(parts: Parts) -> Handler:
-    trees = Trees(parts.agents.trees)
-    return ProposePatchesHandler(trees, lambda: parts.workshop, agent_process.run)
+    return ProposePatchesHandler(parts.trees, lambda: parts.workshop, agent_process.run)
 
 
 def _run_command(parts: Parts) -> Handler:
@@ -235,8 +239,8 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
     Reconcile: lambda parts: ReconcileHandler(parts.github, parts.pace.debounce_seconds),
     PurgeData: lambda parts: PurgeDataHandler(parts.github),
-    ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts),
-    TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts),
+    ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts, parts.trees),
+    TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts, parts.trees),
     Redeliver: lambda parts: RedeliverHandler(parts.github),
     RefitCalibrators: lambda _parts: RefitCalibratorsHandler(load(DatabaseSettings).database_url),
 }

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from app.jobs import Queue
 from app.settings import IdentitySettings
 
+SECRET = {f"R4P_{name}" for name in ("PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET")}
 COMPOSE = Path(__file__).parents[2] / "deploy" / "compose.yaml"
 IDENTITY = {f"R4P_{name.upper()}" for name in IdentitySettings.model_fields}
 
@@ -15,3 +17,30 @@ IDENTITY = {f"R4P_{name.upper()}" for name in IdentitySettings.model_fields}
 def test_who_reads_commands_and_links_is_told_who_we_are_and_where(name):
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     assert services[name]["environment"].keys() >= IDENTITY
+
+
+def test_who_hands_trees_over_and_who_works_on_them_have_one_folder_and_one_agent():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    fetches, works = services["worker-github"], services["worker-agents"]
+    assert "trees:/trees" in fetches["volumes"]
+    assert works["volumes"] == ["trees:/trees"]
+    both = {"R4P_TREES", "R4P_AGENT"}
+    told = [{name: one["environment"][name] for name in both} for one in (fetches, works)]
+    assert told[0] == told[1]
+
+
+def test_whose_agents_have_tools_is_told_nothing_of_githubs():
+    works = yaml.safe_load(COMPOSE.read_text())["services"]["worker-agents"]
+    assert not works["environment"].keys() & SECRET
+    assert "secrets" not in works
+    assert works["networks"] == ["inside"]
+
+
+def test_every_queue_has_a_worker():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    named = [
+        one["command"][2].split(",")
+        for one in services.values()
+        if "worker" in one.get("command", [])
+    ]
+    assert sorted(queue for names in named for queue in names) == sorted(Queue)

@@ -35,6 +35,7 @@ from worker.export import Exports
 from worker.handover import HandOver
 from worker.replies import Replies
 from worker.rivals import Collector
+from worker.trees import Trees
 from worker.verify import Bench, VerifyGroupHandler
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
@@ -77,12 +78,19 @@ class Scenery:
         self.replies = Replies(self.publisher)
         self.checkouts = Checkouts(self.directory, url)
 
+    @property
+    def exports(self):
+        return Exports(self.directory.parent / "trees")
+
+    @property
+    def trees(self):
+        return Trees(self.exports.directory)
+
     def collecting(self, *, checkouts=None, has_agent=True):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts
         collector = Collector(self.github, fetched, HOST)
-        exports = Exports(self.directory.parent / "trees")
-        handover = HandOver(self.github, fetched, exports)
+        handover = HandOver(self.github, fetched, self.exports)
         return EvaluateIssueHandler(collector, handover, self.replies, has_agent)
 
     # ---- arranging

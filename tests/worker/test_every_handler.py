@@ -266,7 +266,7 @@ def test_forgetting_a_checkout_deletes_it(twice, scene):
         assert list(scene.directory.glob("*.git"))
         return ForgetCheckout(scene.installation, scene.id)
 
-    handler = ForgetCheckoutHandler(scene.checkouts)
+    handler = ForgetCheckoutHandler(scene.checkouts, scene.trees)
     assert twice(handler, arrange, lambda _: list(scene.directory.glob("*.git"))) == []
 
 
@@ -278,7 +278,7 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
         (scene.directory / "123.git").mkdir()
         return TidyCheckouts(OF_THE_APP)
 
-    handler = TidyCheckoutsHandler(scene.checkouts)
+    handler = TidyCheckoutsHandler(scene.checkouts, scene.trees)
     left = twice(handler, arrange, lambda _: scene.checkouts.fetched() == (scene.id,))
     assert left is True
 

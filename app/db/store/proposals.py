@@ -1,14 +1,15 @@
 """Proposals: what becomes of an evaluation that waited for our own agents."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from app.alternatives import WhyNot
 from app.db.store import alternatives
 from app.db.store.alternatives import Alternative
 from app.db.store.evaluations import Evaluation, fingerprint
 from app.db.tables import evaluations
+from app.identifiers import EvaluationId
 
 
 def finish(
@@ -31,3 +32,17 @@ def finish(
             fingerprint=fingerprint(text, pulls, whole),
         )
     )
+
+
+def awaited(
+    connection: Connection, identities: Collection[EvaluationId]
+) -> frozenset[EvaluationId]:
+    """Those of these evaluations that wait for agents."""
+    found = connection.scalars(
+        select(evaluations.c.id).where(
+            evaluations.c.id.in_(identities),
+            evaluations.c.state == "collected",
+            evaluations.c.alternatives_wanted > 0,
+        )
+    )
+    return frozenset(EvaluationId(one) for one in found)

@@ -18,11 +18,30 @@ def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
     rows = connection.execute(
         select(evaluations.c.id, func.max(jobs.c.error).label("error"))
         .outerjoin(jobs, and_(jobs.c.key == key, jobs.c.state == "dead"))
-        .where(evaluations.c.state == "collected", ~_at_work(key))
+        .where(
+            evaluations.c.state == "collected",
+            evaluations.c.alternatives_wanted == 0,
+            ~_at_work(key),
+        )
         .group_by(evaluations.c.id)
         .order_by(evaluations.c.id)
     )
     return [(EvaluationId(row.id), row.error or "its job ended without a verdict") for row in rows]
+
+
+def without_agents(connection: Connection) -> list[EvaluationId]:
+    """Evaluations that wait for agents of which none will come: their job gave up or is gone."""
+    key = func.concat("propose_patches:", evaluations.c.id)
+    rows = connection.execute(
+        select(evaluations.c.id)
+        .where(
+            evaluations.c.state == "collected",
+            evaluations.c.alternatives_wanted > 0,
+            ~_at_work(key),
+        )
+        .order_by(evaluations.c.id)
+    )
+    return [EvaluationId(row.id) for row in rows]
 
 
 def unpublished(connection: Connection) -> list[EvaluationId]:

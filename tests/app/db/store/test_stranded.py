@@ -5,7 +5,7 @@ import pytest
 from app.db.store import evaluations, jobs, stranded
 from app.db.store.candidates import Candidate
 from app.db.store.evaluations import NewEvaluation
-from app.jobs import Planned, VerifyGroup
+from app.jobs import Planned, ProposePatches, VerifyGroup
 from tests.app.db.store import world
 from tests.app.db.store.stored import LEASE, execute
 
@@ -57,3 +57,19 @@ def test_what_was_judged_or_taken_back_is_not_abandoned(database, verify):
     with database.begin() as connection:
         evaluations.mark_superseded(connection, verify.evaluation)
     assert abandoned(database) == []
+
+
+def unattended(database):
+    with database.connect() as connection:
+        return stranded.without_agents(connection)
+
+
+def test_an_evaluation_that_waits_for_agents_is_nobodys_only_when_none_will_come(database, verify):
+    agents = ProposePatches(**verify.payload())
+    execute(database, "update evaluations set alternatives_wanted = 1")
+    with database.begin() as connection:
+        jobs.supersede(connection, [verify.key])
+        jobs.enqueue(connection, [Planned(agents)])
+    assert (abandoned(database), unattended(database)) == ([], [])
+    jobs.bury(database, jobs.claim_next(database, agents.queue, LEASE), "out of memory")
+    assert (abandoned(database), unattended(database)) == ([], [verify.evaluation])
