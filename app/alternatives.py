@@ -95,8 +95,7 @@ def wanted(config: RepoConfig, now: Situation) -> int | Refused:
         return 0
     if not now.has_agent:
         return Refused(WhyNot.NO_AGENT)
-    left = remaining(config, now.spent)
-    if not left.tokens or not left.seconds:
+    if not has_budget(config, now.spent):
         return Refused(WhyNot.BUDGET)
     room = MOST_ATTEMPTS - now.tried
     return min(count, room) if room > 0 else Refused(WhyNot.ENOUGH)
@@ -109,6 +108,12 @@ def _configured(config: RepoConfig, now: Situation) -> int:
     if config.alternatives is Alternatives.FILL:
         return max(0, SEATS - now.pulls - now.tried)
     return max(0, config.alternatives - now.tried)
+
+
+def has_budget(config: RepoConfig, spent: Spent) -> bool:
+    """Whether anything of today's budget is left."""
+    left = remaining(config, spent)
+    return left.tokens > 0 and left.seconds > 0
 
 
 def remaining(config: RepoConfig, spent: Spent) -> Spent:
@@ -134,8 +139,9 @@ def new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None]) -> t
 
     Both are diffs; None: there is none.
     """
-    first = same_edits([*rivals, *attempts])
-    return tuple(at - len(rivals) for at, one in enumerate(first) if at == one >= len(rivals))
+    edits = enumerate(same_edits([*rivals, *attempts]))
+    first = (at for at, one in edits if one is not None and at == one >= len(rivals))
+    return tuple(at - len(rivals) for at in first)
 
 
 def best(patches: Iterable[PatchVerdict]) -> PatchId | None:

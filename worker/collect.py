@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from app import comments
 from app.alternatives import Refused, Situation, WhyNot, new_edits, wanted
 from app.db.session import transaction
-from app.db.store import alternatives, attempts, evaluations, groups, jobs
+from app.db.store import alternatives, attempts, evaluations, groups, hints, jobs
 from app.db.store.alternatives import Alternative
 from app.db.store.evaluations import Evaluation, NewEvaluation
 from app.db.store.groups import StoredRepository
@@ -32,6 +32,8 @@ class Plan:
 
     there: tuple[Alternative, ...] = ()
     more: int = 0
+    due: int = 0
+    """How many of them are second attempts, for which there is a hint."""
     base: Base | None = None
     """What the new ones are written for; None where there are to be none."""
     lack: WhyNot | None = None
@@ -39,7 +41,7 @@ class Plan:
 
     def without_more(self, why: WhyNot | None) -> "Plan":
         """The same, with what is there."""
-        return replace(self, more=0, base=None, lack=why)
+        return replace(self, more=0, due=0, base=None, lack=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ class EvaluateIssueHandler:
                 if isinstance(decision, Go):
                     groups.set_waiting(connection, group, None)
                     new = _snapshot(group, _trigger(job, newest), rivals, decision, plan)
-                    context.enqueue(connection, [*_freeze(connection, job, new, newest, exported)])
+                    context.enqueue(
+                        connection, [*_freeze(connection, job, new, newest, plan, exported)]
+                    )
                 elif isinstance(decision, Wait):
                     groups.set_waiting(connection, group, decision.reason)
                     # Of an issue that was closed meanwhile, or of rivals that are none any more.
@@ -123,29 +127,32 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
     group = groups.group_of(connection, job.repository, job.issue)
     newest = _newest(connection, group.id) if group else None
     there: tuple[Alternative, ...] = ()
-    tried = 0
+    tried = due = 0
     if group is not None:
-        made = (group.id, [base.commit for base in bases], attempts.issue_sha256(rivals.issue))
+        commits = [base.commit for base in bases]
+        made = (group.id, commits, attempts.issue_sha256(rivals.issue))
         there = _rivals_of(rivals, alternatives.there(connection, *made))
         tried = attempts.tried(connection, *made)
+        due = len(hints.due(connection, group.id, commits[:1], made[2]))
     now = Situation(
         pulls=len(rivals.judgeable),
         tried=tried,
         spent=attempts.spent(connection, job.repository),
         has_agent=has_agent,
         asked=_asks_for_one(job, newest),
+        due=due,
     )
     more = wanted(rivals.settings.config, now) if rivals.is_open else 0
     if isinstance(more, Refused):
         return Plan(there, lack=more.reason)
     if more and not bases:
         return Plan(there, lack=WhyNot.NO_BASE)
-    plan = Plan(there, more, bases[0] if more else None)
+    plan = Plan(there, more, due, bases[0] if more else None)
     decision = _decision(job, rivals, plan, newest)
     if not isinstance(decision, Go):
         return plan.without_more(None)
     new = _snapshot(group.id if group else 0, "", rivals, decision, plan)
-    return plan.without_more(None) if _only_repeats(job, newest, new) else plan
+    return plan.without_more(None) if _only_repeats(job, newest, new, plan) else plan
 
 
 def _rivals_of(rivals: Rivals, there: Sequence[Alternative]) -> tuple[Alternative, ...]:
@@ -212,11 +219,13 @@ def _trigger(job: EvaluateIssue, newest: Evaluation | None) -> str:
     return BY_COMMAND if _is_wish(newest) else job.trigger
 
 
-def _only_repeats(job: EvaluateIssue, newest: Evaluation | None, new: NewEvaluation) -> bool:
+def _only_repeats(
+    job: EvaluateIssue, newest: Evaluation | None, new: NewEvaluation, plan: Plan
+) -> bool:
     """Whether exactly this one is judged already, or will be, and nobody asked again."""
     if newest is None or not newest.answers(new):
         return False
-    if job.propose and new.alternatives_wanted > newest.alternatives_wanted:
+    if (job.propose or plan.due) and new.alternatives_wanted > newest.alternatives_wanted:
         return False
     return job.trigger != BY_COMMAND or _is_wish(newest)
 
@@ -226,10 +235,11 @@ def _freeze(
     job: EvaluateIssue,
     new: NewEvaluation,
     newest: Evaluation | None,
+    plan: Plan,
     exported: Exported | None,
 ) -> Iterator[Planned]:
     """Freeze the snapshot, unless it only repeats the newest one."""
-    if newest is not None and _only_repeats(job, newest, new):
+    if newest is not None and _only_repeats(job, newest, new, plan):
         yield from _go_on(job, newest)
         return
     created = evaluations.create(connection, job.repository, new)

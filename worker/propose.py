@@ -5,7 +5,7 @@ Whatever goes wrong with the agent, the group goes on without it: it is judged w
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,10 +13,11 @@ from sqlalchemy import Connection
 
 from app.alternatives import Spent, WhyNot, new_edits, remaining
 from app.db.session import transaction
-from app.db.store import attempts, evaluations, groups, progress, proposals
+from app.db.store import attempts, evaluations, groups, hints, progress, proposals
 from app.db.store.alternatives import Alternative
 from app.db.store.attempts import Place, Record
 from app.db.store.evaluations import Evaluation
+from app.db.store.hints import Hint
 from app.jobs import Planned, ProposePatches, VerifyGroup
 from app.sandbox import Sandbox
 from model.agents.guidance import Guidance
@@ -24,6 +25,7 @@ from model.agents.trajectory import Attempt, Step, Stop
 from model.domain import EngineInfo, Issue, Tokens
 from model.errors import ModelError, Superseded
 from model.protocols import Engine
+from worker import second_attempts
 from worker.agent_process import AgentFailed, AgentLimits
 from worker.config import last_good
 from worker.context import Context
@@ -64,14 +66,28 @@ class Workshop:
 
 
 @dataclass(frozen=True, slots=True)
+class Errand:
+    """Attempts that are made side by side."""
+
+    seeds: tuple[int, ...]
+    hint: Hint | None = None
+    """What was said against an earlier one, to which this is the second; None: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What is to be written, and what it may cost."""
 
     evaluation: Evaluation
     place: Place
-    seeds: tuple[int, ...]
+    errands: tuple[Errand, ...]
     left: Spent
     """Of today's budget."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of all attempts."""
+        return tuple(seed for errand in self.errands for seed in errand.seeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +171,27 @@ class ProposePatchesHandler:
         except ModelError as error:
             log.warning("no agent: %s", error)
             return Made(lack=WhyNot.ENGINE)
-        return Made(self._attempted(context, workshop, task, tree))
+        records: list[Record] = []
+        try:
+            for errand in task.errands:
+                made = self._attempted(context, workshop, task, errand, tree)
+                about = errand.hint.attempt if errand.hint else None
+                records += [replace(record, guided_by=about) for record in made]
+        except (Superseded, Postponed):
+            self._pay(context, task, records)
+            raise
+        return Made(tuple(records))
 
     def _attempted(
-        self, context: Context, workshop: Workshop, task: Task, tree: Path
+        self, context: Context, workshop: Workshop, task: Task, errand: Errand, tree: Path
     ) -> tuple[Record, ...]:
-        bill = _Bill(workshop, task.seeds)
+        bill = _Bill(workshop, errand.seeds)
 
         def heard(at: int, step: Step) -> None:
             bill.add(at, step)
             context.check()
-            said = f"attempt {at + 1} of {len(task.seeds)}, step {len(bill.steps[at])}"
+            number = task.seeds.index(errand.seeds[at]) + 1
+            said = f"attempt {number} of {len(task.seeds)}, step {len(bill.steps[at])}"
             with context.transaction() as connection:
                 progress.set_progress(connection, context.claimed, said)
 
@@ -175,7 +201,8 @@ class ProposePatchesHandler:
                 task.place.issue,
                 agent=workshop.agent,
                 engine=workshop.engine,
-                seeds=task.seeds,
+                seeds=errand.seeds,
+                guidance=second_attempts.guidance(tree, errand.hint) if errand.hint else None,
                 limits=_limits(task),
                 on_step=heard,
                 sandbox=workshop.sandbox,
@@ -196,7 +223,8 @@ class ProposePatchesHandler:
         with transaction(context.database) as connection:
             if evaluations.load(connection, task.evaluation.id) is not None:
                 for record in records:
-                    attempts.save(connection, task.place, record)
+                    # What is made once more doesn't use its hint up.
+                    attempts.save(connection, task.place, replace(record, guided_by=None))
 
 
 def _task(connection: Connection, job: ProposePatches) -> Task | None:
@@ -209,12 +237,22 @@ def _task(connection: Connection, job: ProposePatches) -> Task | None:
     issue = Issue(evaluation.title, evaluation.body)
     first = attempts.next_seed(connection, evaluation.group)
     config = last_good(stored.config_text)
+    place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
+    seeds = range(first, first + evaluation.alternatives_wanted)
+    hinted = hints.due(connection, place.group, [place.base], place.issue_sha256)
     return Task(
         evaluation=evaluation,
-        place=Place(job.repository, evaluation.group, evaluation.alternatives_base, issue),
-        seeds=tuple(range(first, first + evaluation.alternatives_wanted)),
+        place=place,
+        errands=_errands(seeds, hinted),
         left=remaining(config, attempts.spent(connection, job.repository)),
     )
+
+
+def _errands(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[Errand, ...]:
+    """Second attempts come first, each with its own hint (pure)."""
+    second = [Errand((seed,), hint) for seed, hint in zip(seeds, hinted, strict=False)]
+    rest = tuple(seeds[len(second) :])
+    return (*second, Errand(rest)) if rest else tuple(second)
 
 
 def _limits(task: Task) -> AgentLimits:
@@ -248,6 +286,7 @@ def _keep(connection: Connection, task: Task, made: Made) -> None:
                 steps=record.steps,
                 base_sha=task.place.base,
                 diff=record.patch,
+                guided_by=record.guided_by,
             )
         )
     proposals.finish(connection, evaluation, more, lacks[-1])

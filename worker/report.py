@@ -17,6 +17,7 @@ from app.github.publisher import CheckAction, CheckDraft, CommentDraft, Publishe
 from app.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from app.jobs import EvaluateIssue, Planned, PublishVerdict
 from app.judging import CLOSED, publication
+from worker import second_attempts
 from worker.config import last_good
 from worker.context import Context
 from worker.views import verdict_view
@@ -58,6 +59,8 @@ class PublishVerdictHandler:
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)
             context.enqueue(connection, self._again(job) if moved else [])
+            if second_attempts.are_due(second_attempts.after_verdict(connection, evaluation)):
+                context.enqueue(connection, [_with_hints(job, evaluation)])
 
     def _publish(self, stored: StoredRepository, evaluation: Evaluation, heads: Heads) -> bool:
         """Write what the settings want to be seen. Returns whether a head has moved."""
@@ -95,6 +98,12 @@ class PublishVerdictHandler:
     ) -> None:
         key = EffectKey(repository, check_key(view.group, row.pull, row.head))
         self.publisher.check_run(key, as_draft(comments.check_run(view, row, url)))
+
+
+def _with_hints(job: PublishVerdict, evaluation: Evaluation) -> Planned:
+    """Look at the issue again, for whoever wanted the verdict."""
+    again = EvaluateIssue(job.installation, job.repository, job.issue, evaluation.trigger)
+    return Planned(again)
 
 
 def moved_heads(evaluation: Evaluation, heads: Heads) -> frozenset[PullNumber]:

@@ -135,12 +135,12 @@ def _demonstration() -> str:
 
 
 def _table(rows: Sequence[Row], view: VerdictView) -> str:
-    verdicts = [one.verdict for one in (*rows, *view.alternatives)]
-    with_probability = any(one.probability is not None for one in verdicts)
+    shown = list(_lines(rows, view))
+    with_probability = any(verdict.probability is not None for _, verdict, *_ in shown)
     head = ["Patch" if view.alternatives else "PR", "Verdict"] + ["Agreement"] * (view.asked > 0)
     head += ["P(correct)"] * with_probability + ["Commit", "Link"]
     lines = [head, ["---"] * len(head)]
-    for name, verdict, *whence in _lines(rows, view):
+    for name, verdict, *whence in shown:
         cells = [name, _verdict(verdict)] + [agreement(verdict)] * (view.asked > 0)
         cells += [probability(verdict.probability)] * with_probability
         lines.append([*cells, *whence])

@@ -100,7 +100,8 @@ class VerdictView:
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:
         """Of all patches that were judged together."""
-        return tuple(one.verdict for one in (*self.rows, *self.alternatives))
+        theirs = [row.verdict for row in self.rows]
+        return (*theirs, *(one.verdict for one in self.alternatives))
 
     @property
     def news(self) -> tuple[Verdict, ...]:

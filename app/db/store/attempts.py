@@ -61,6 +61,8 @@ class Record:
     trajectory: bytes | None = None
     """`r4p.trajectory/1`; None: it died with its process."""
     guidance: Guidance | None = None
+    guided_by: int | None = None
+    """The attempt that the guidance is about; None: there is none."""
 
     @classmethod
     def of(cls, attempt: Attempt) -> "Record":
@@ -86,7 +88,6 @@ def save(
     place: Place,
     record: Record,
     number: AlternativeNumber | None = None,
-    guided_by: int | None = None,
 ) -> int:
     """Keep an attempt; `number` is that of its patch where no rival has the same edit. Returns its id."""
     statement = (
@@ -110,7 +111,7 @@ def save(
             completion_tokens=record.tokens.completion,
             seconds=record.seconds,
             trajectory=None if record.trajectory is None else zlib.compress(record.trajectory),
-            guided_by=guided_by,
+            guided_by=record.guided_by,
             guidance=None if record.guidance is None else asdict(record.guidance),
         )
         .returning(attempts.c.id)

@@ -1,0 +1,81 @@
+"""What was said against alternatives, until a second attempt was made with it."""
+
+import pytest
+
+from app.db.store import attempts, hints
+from app.db.store.attempts import Place, Record
+from app.db.store.hints import Hint
+from model.agents.guidance import Source
+from model.domain import EngineInfo, Issue, Tokens
+from tests.app.db.store import world
+
+pytestmark = pytest.mark.services
+
+ISSUE = Issue("Crash", "On empty")
+TEXT = attempts.issue_sha256(ISSUE)
+
+
+@pytest.fixture
+def attempt(connection, group):
+    """Stores an attempt of the group; returns its id."""
+
+    def made(guided_by=None, issue=ISSUE):
+        seed = attempts.next_seed(connection, group)
+        record = Record(
+            agent="mini-se",
+            engine=EngineInfo("scripted", "m", ""),
+            seed=seed,
+            stop="submitted",
+            steps=3,
+            tokens=Tokens(),
+            seconds=1.0,
+            patch=f"diff {seed}",
+            guided_by=guided_by,
+        )
+        place = Place(world.REPOSITORY, group, world.BASE, issue)
+        number = attempts.next_number(connection, group)
+        return attempts.save(connection, place, record, number)
+
+    return made
+
+
+def said(attempt, words="it drops `None`"):
+    return Hint(attempt, Source.MAINTAINER, words, "mona")
+
+
+def due(connection, group, text=TEXT):
+    return hints.due(connection, group, [world.BASE], text)
+
+
+def test_a_hint_is_due_until_a_second_attempt_was_made(connection, group, attempt):
+    first = attempt()
+    hints.leave(connection, said(first))
+    assert due(connection, group) == (said(first),)
+    attempt(guided_by=first)
+    assert due(connection, group) == ()
+
+
+def test_the_first_word_stands(connection, group, attempt):
+    first = attempt()
+    hints.leave(connection, said(first))
+    hints.leave(connection, said(first, "something else"))
+    assert due(connection, group) == (said(first),)
+
+
+def test_a_hint_is_about_one_text_on_one_commit(connection, group, attempt):
+    hints.leave(connection, said(attempt()))
+    hints.leave(connection, said(attempt(issue=Issue("Other", "words"))))
+    assert len(due(connection, group)) == 1
+    assert hints.due(connection, group, [], TEXT) == ()
+
+
+def test_those_that_have_one_are_known(connection, attempt):
+    first, second = attempt(), attempt()
+    hints.leave(connection, said(second))
+    assert hints.hinted(connection, [first, second]) == {second}
+
+
+def test_a_wall_of_words_is_kept_in_part(connection, group, attempt):
+    hints.leave(connection, said(attempt(), "x" * 20_000))
+    (kept,) = due(connection, group)
+    assert len(kept.words) == 16_384

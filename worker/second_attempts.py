@@ -1,0 +1,113 @@
+"""What a verdict or a maintainer says against an alternative becomes the hint of a second attempt at it.
+
+The hint is kept, and the attempt is made when the issue is looked at next. Nobody who judges is shown one.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from sqlalchemy import Connection
+
+from app.alternatives import Refused, Remark, Situation, Tried, second_attempts
+from app.db.store import attempts, groups, hints
+from app.db.store.evaluations import Evaluation
+from app.db.store.hints import Hint
+from app.identifiers import AlternativeNumber
+from model.agents.guidance import Guidance, Source, guided
+from model.domain import Issue, PatchId
+from model.verdict_json import patches_from_json
+from worker.config import last_good
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A maintainer's, against an alternative. Untrusted text."""
+
+    about: AlternativeNumber | None
+    """None: they name no patch."""
+    said: str
+    by: str
+    """The login."""
+
+
+Leads = tuple[AlternativeNumber, ...] | Refused
+"""Which alternatives are tried again, or why none is."""
+
+
+def are_due(leads: Leads) -> bool:
+    """Whether the issue is to be looked at again (pure)."""
+    return not isinstance(leads, Refused) and bool(leads)
+
+
+def after_verdict(connection: Connection, evaluation: Evaluation) -> Leads:
+    """Our own verdict's reasons become hints about what it calls incorrect."""
+    document = _document(evaluation)
+    reasons = {one.id: one.reason for one in patches_from_json(document)}
+    remark = Remark(Source.VERDICT)
+    return _leave(connection, evaluation, remark, reasons, document.get("verifier", ""))
+
+
+def after_words(connection: Connection, evaluation: Evaluation, words: Words) -> Leads:
+    """A maintainer's words become the hint about the alternative that they are about."""
+    said = {one.id: words.said for one in evaluation.alternatives}
+    remark = Remark(Source.MAINTAINER, words.about)
+    return _leave(connection, evaluation, remark, said, words.by)
+
+
+def guidance(tree: Path, hint: Hint) -> Guidance | None:
+    """What the agent is told of a hint; None where nothing can be made of it."""
+    found = (
+        Path(folder, name).relative_to(tree).as_posix()
+        for folder, _, names in os.walk(tree)
+        for name in names
+    )
+    return guided(hint.source, hint.words, said_by=hint.said_by, paths=frozenset(found))
+
+
+def _leave(
+    connection: Connection,
+    evaluation: Evaluation,
+    remark: Remark,
+    words: Mapping[PatchId, str],
+    said_by: str,
+) -> Leads:
+    found = _decided(connection, evaluation, remark)
+    for one in evaluation.alternatives:
+        if not isinstance(found, Refused) and one.number in found:
+            hints.leave(connection, Hint(one.attempt, remark.source, words[one.id], said_by))
+    return found
+
+
+def _decided(connection: Connection, evaluation: Evaluation, remark: Remark) -> Leads:
+    stored = groups.repository(connection, evaluation.repository)
+    if stored is None or not evaluation.alternatives:
+        return ()
+    issue = Issue(evaluation.title, evaluation.body)
+    bases = {one.base_sha for one in evaluation.alternatives}
+    now = Situation(
+        pulls=len(evaluation.judged),
+        tried=attempts.tried(connection, evaluation.group, bases, attempts.issue_sha256(issue)),
+        spent=attempts.spent(connection, evaluation.repository),
+        has_agent=True,  # it wrote these; if it is gone by now, that is said when the attempt is to be made
+    )
+    hinted = hints.hinted(connection, [one.attempt for one in evaluation.alternatives])
+    tried = tuple(_tried(evaluation, hinted))
+    return second_attempts(last_good(stored.config_text), tried, remark, now)
+
+
+def _tried(evaluation: Evaluation, hinted: frozenset[int]) -> Iterable[Tried]:
+    verdicts = {one.id: one for one in patches_from_json(_document(evaluation))}
+    for one in evaluation.alternatives:
+        yield Tried(
+            number=one.number,
+            verdict=verdicts[one.id].verdict,
+            is_second=one.guided_by is not None,
+            has_second=one.attempt in hinted,
+        )
+
+
+def _document(evaluation: Evaluation) -> dict[str, Any]:
+    return cast("dict[str, Any]", evaluation.verdict)
