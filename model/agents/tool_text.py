@@ -75,13 +75,13 @@ def _block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
     """The call that begins here, if it is one, and where to read on."""
     try:
         value, end = _READ.raw_decode(text, start)
+        return _call(value), end
     except (ValueError, RecursionError):
         closing = _CLOSING.search(text, start)
         end = closing.start() if closing else len(text)
         written = text[start:end].strip()
         name = _NAME.search(written)
         return ((name[1], written) if name else None), max(end, start)
-    return _call(value), end
 
 
 def _call(value: Any) -> tuple[str, str] | None:

@@ -161,3 +161,10 @@ def test_calls_that_stand_in_the_text_are_not_doubled():
     text = f"```json\n{CALL}\n```"
     turn = Message("assistant", text, (ToolCall("a", *READ),))
     assert words(Message("user", "go"), turn).messages[2] == Message("assistant", text)
+
+
+def test_a_call_as_deep_as_this_python_reads_is_a_call_all_the_same():
+    for depth in range(600, 1_001):  # somewhere in there it can be read, and not be written again
+        nested = f'{{"name": "look", "arguments": {"[" * depth}{"]" * depth}}}'
+        (call,) = calls_in(nested)
+        assert call.name == "look"
