@@ -1,6 +1,7 @@
 """Reads many files at once in processes of their own, which a file may hang or bring down without harm."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -24,11 +25,19 @@ _BATCH: Final = 16
 _START_SECONDS: Final = 30.0
 _STARTS: Final = 3
 _ANSWER_BYTES: Final = 64 * 1024**2
-_ROW: Final[tuple[Any, ...]] = (str, str, str, int, int, int, int, str)
-_READING: Final[tuple[Any, ...]] = (bool, str | None, int, bool)
-"""What the fields of a Row, and those of a Reading behind its rows, may hold."""
-_BATCH_SECONDS: Final = 30.0
-_FILE_SECONDS: Final = 20.0
+_ROW: Final = (str, str, str, int, int, int, int, str)
+_READING: Final = {(bool, reason, int, bool) for reason in (str, type(None))}
+"""What the fields of a Row, and those of a Reading behind its rows, hold."""
+_BATCH_SECONDS: Final = 20.0
+_FILE_SECONDS: Final = 10.0
+"""Of computing: so long a file takes on an idle machine and on a busy one."""
+_PATIENCE: Final = 6.0
+"""So many times as long an answer may be waited for. What is late then is the machine's fault, not the file's."""
+_OWN_FAULT: Final = {
+    -signal.SIGXCPU: "reading it takes more than {:g} s of computing",
+    -signal.SIGSEGV: "the parser crashes on it",
+}
+"""Ends of a process that the file causes, by exit code. Who kills one, or takes its memory, may be gone the next time."""
 _FEW: Final = 32
 _SMALL: Final = 64 * 1024
 """So few files, and so small ones, are read without a process, which would cost more than they do. A
@@ -84,7 +93,11 @@ def _loaded(path: str, load: Load) -> bytes | Reading:
 
 
 class _Lost(Exception):
-    """The process ended or did not answer in time; the message says which."""
+    """The process ended or did not answer in time; the message says which. `lasting`: it would again."""
+
+    def __init__(self, why: str, *, lasting: bool = False) -> None:
+        super().__init__(why)
+        self.lasting = lasting
 
 
 class _Process:
@@ -94,7 +107,11 @@ class _Process:
         self._ours, theirs = Pipe()
         command = [sys.executable, *_ISOLATED, "-m", _MODULE, str(theirs.fileno())]
         self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], env={}, stdin=subprocess.DEVNULL
+            command,
+            pass_fds=[theirs.fileno()],
+            env={},
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # whoever interrupts us at a terminal does not interrupt it
         )
         theirs.close()
 
@@ -105,14 +122,14 @@ class _Process:
         return False
 
     def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[Reading]:
-        """Raises _Lost; then it is of no use any more."""
+        """Readings within so many seconds of computing. Raises _Lost; then it is of no use any more."""
         try:
-            self._ours.send(jobs)
-            if not self._ours.poll(seconds):
-                raise _Lost(f"reading it took longer than {seconds:g} s")
+            self._ours.send((seconds, jobs))
+            if not self._ours.poll(_PATIENCE * seconds):
+                raise _Lost("the machine is too busy to read it")
             answer = self._ours.recv_bytes(_ANSWER_BYTES)
         except (EOFError, OSError) as error:
-            raise _Lost("the parser's process died on it") from error
+            raise self._ended(seconds) from error
         try:
             readings = [_reading(told) for told in json.loads(answer)]
         except (ValueError, TypeError, RecursionError) as error:
@@ -120,6 +137,14 @@ class _Process:
         if len(readings) != len(jobs):
             raise _Lost(f"the parser's process answered {len(readings)} of {len(jobs)} files")
         return readings
+
+    def _ended(self, seconds: float) -> _Lost:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        code = self._process.returncode
+        if own := _OWN_FAULT.get(code):
+            return _Lost(own.format(seconds), lasting=True)
+        return _Lost(f"the parser's process was lost ({_ending(code)})")
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -133,12 +158,18 @@ class _Process:
 def _reading(told: list[Any]) -> Reading:
     """Raises ValueError or TypeError for anything else: who answers has read what strangers wrote."""
     rows, *more = told
-    known = Reading([Row(*row) for row in rows], *more)
-    cells = [(kind, value) for row in known.rows for kind, value in zip(_ROW, row, strict=True)]
-    cells += zip(_READING, known[1:], strict=True)
-    if not all(isinstance(value, kind) for kind, value in cells):
-        raise TypeError("a field holds what it can't")
-    return known
+    if tuple(map(type, more)) not in _READING:
+        raise TypeError("a field of a reading holds what it can't")
+    if not {tuple(map(type, row)) for row in rows} <= {_ROW}:
+        raise TypeError("a field of a row holds what it can't")
+    return Reading([Row(*row) for row in rows], *more)
+
+
+def _ending(code: int | None) -> str:
+    """As people call it."""
+    if code is None:
+        return "no answer"
+    return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 
 def _started() -> _Process:
@@ -151,6 +182,9 @@ def _started() -> _Process:
     raise NoReader(
         f"`{sys.executable} -m {_MODULE}` doesn't start: install r4p-bot into that Python"
     )
+
+
+_LATE: Final = Reading([], reason="the time for the whole tree was over", lasting=False)
 
 
 class _Pool:
@@ -179,8 +213,7 @@ class _Pool:
 
     def _batch(self, batch: Sequence[Wanted]) -> list[Reading]:
         if time.monotonic() > self._deadline:
-            late = Reading([], reason="the time for the whole tree was over", lasting=False)
-            return [late] * len(batch)
+            return [_LATE] * len(batch)
         contents = [_loaded(one.path, self._load) for one in batch]
         jobs = [
             (one.language, content)
@@ -199,10 +232,13 @@ class _Pool:
 
     def _one_by_one(self, jobs: Iterable[tuple[str, bytes]]) -> Iterator[Reading]:
         for job in jobs:
+            if time.monotonic() > self._deadline:
+                yield _LATE
+                continue
             try:
                 yield from self._ask_one([job], _FILE_SECONDS)
             except _Lost as lost:
-                yield Reading([], reason=str(lost), size=len(job[1]))
+                yield Reading([], reason=str(lost), size=len(job[1]), lasting=lost.lasting)
 
     def _ask_one(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[Reading]:
         """Ask a process that is idle. Raises _Lost, after which there is room for a new one."""

@@ -1,7 +1,9 @@
-"""The index's own reader, but that one content ends it."""
+"""The index's own reader, but that one content ends it, in the way that a file names."""
 
 import os
+import signal
 import sys
+from pathlib import Path
 
 from model.codegraph import reader, reading
 
@@ -9,9 +11,15 @@ honest = reading.read
 
 
 def fatal(language, content):
-    """Dies of what says FATAL."""
-    if b"FATAL" in content:
-        os._exit(1)
+    """Ends as the file says that stands behind FATAL."""
+    if content.startswith(b"FATAL = "):
+        match Path(content.decode().partition("'")[2].partition("'")[0]).read_text():
+            case "exit":
+                os._exit(1)
+            case "none":
+                pass
+            case name:
+                os.kill(os.getpid(), signal.Signals[name])
     return honest(language, content)
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from model.codegraph.entities import Construct, Skipped
 from model.codegraph.index import open_index
 from model.errors import NoReader
 from tests.model.codegraph.builders import indexed, tree, written
-from tests.services import wait_for
 
 MANY = {f"{n}.py": f"def f{n}(): pass\n" for n in range(600)}
 SLOW = "(" * 400_000
@@ -29,7 +27,9 @@ def test_a_file_that_holds_the_parser_is_left_out_for_good(impatient, tmp_path):
     blobs, read, seen = tree(MANY | {"slow.py": SLOW})
     with open_index(tmp_path / "index.sqlite") as index:
         snapshot, report = index.snapshot(blobs, read)
-        assert report.skipped == (Skipped("slow.py", "reading it took longer than 2 s"),)
+        assert report.skipped == (
+            Skipped("slow.py", "reading it takes more than 2 s of computing"),
+        )
         assert report.entities == 600
         assert snapshot.find(Construct.FUNCTION, "f599")
         seen.clear()
@@ -39,36 +39,59 @@ def test_a_file_that_holds_the_parser_is_left_out_for_good(impatient, tmp_path):
     assert children() == set()
 
 
-def test_a_parser_that_is_killed_loses_nothing(tmp_path):
-    blobs, read, _ = tree(MANY | {f"big{n}.py": f"x = [{'1, ' * 40_000}]\n" for n in range(8)})
-    done, killed = threading.Event(), []
+def test_parsers_that_are_killed_lose_nothing(tmp_path):
+    blobs, load, _ = tree(MANY)
+    killed = []
 
-    def kill_one():
-        wait_for(lambda: done.is_set() or children(), 60)
-        for child in list(children())[:1]:
-            os.kill(child, signal.SIGKILL)
-            killed.append(child)
+    def read(path):
+        """By the time of this file each process has read others."""
+        if path == "300.py":
+            for child in children():
+                os.kill(child, signal.SIGKILL)
+                killed.append(child)
+        return load(path)
 
-    killer = threading.Thread(target=kill_one)
-    killer.start()
     with open_index(tmp_path / "index.sqlite") as index:
         _, report = index.snapshot(blobs, read)
-    done.set()
-    killer.join()
-    assert len(killed) == 1
+    assert killed
     assert (report.entities, report.skipped) == (600, ())
 
 
-def test_a_file_that_kills_every_parser_is_named(tmp_path, monkeypatch):
-    """As when it needs more memory than a parser may have."""
+@pytest.fixture
+def fatal(tmp_path, monkeypatch):
+    """Reads a tree with one file that ends every process that reads it: how, a file beside the index says."""
+    how = tmp_path / "how"
     monkeypatch.setattr(readers, "_MODULE", "tests.model.codegraph.fatal_reader")
     monkeypatch.setattr(readers, "_ISOLATED", ())
     monkeypatch.chdir(Path(__file__).parents[3])
-    blobs, read, _ = tree(MANY | {"fatal.py": "FATAL = 1\n"})
-    with open_index(tmp_path / "index.sqlite") as index:
-        _, report = index.snapshot(blobs, read)
-    assert report.skipped == (Skipped("fatal.py", "the parser's process died on it"),)
-    assert report.entities == 600
+    blobs, read, seen = tree(MANY | {"fatal.py": f"FATAL = {str(how)!r}\n"})
+
+    def reading(end):
+        how.write_text(end)
+        seen.clear()
+        with open_index(tmp_path / "index.sqlite") as index:
+            _, report = index.snapshot(blobs, read)
+        assert report.entities == 600
+        return report.skipped, seen
+
+    return reading
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [("SIGKILL", "SIGKILL"), ("SIGABRT", "SIGABRT"), ("SIGTERM", "SIGTERM"), ("exit", "exit 1")],
+)
+def test_a_file_whose_parser_was_lost_is_read_the_next_time(fatal, end, why):
+    """Out of memory is no more the file's fault than whoever ends the process."""
+    reason = f"the parser's process was lost ({why})"
+    assert fatal(end)[0] == (Skipped("fatal.py", reason),)
+    assert fatal("none") == ((), ["fatal.py"])
+
+
+def test_a_file_that_crashes_the_parser_is_left_out_for_good(fatal):
+    skipped = (Skipped("fatal.py", "the parser crashes on it"),)
+    assert fatal("SIGSEGV")[0] == skipped
+    assert fatal("none") == (skipped, [])
 
 
 def test_where_no_parser_can_start_nothing_is_taken_for_unreadable(tmp_path, monkeypatch):

@@ -343,3 +343,8 @@ def test_the_suffix_says_the_language(path, language):
 
 def test_every_language_has_its_grammar_here():
     assert {language for language in CASES if not languages.edition(language)} == set()
+
+
+def test_no_two_callers_have_one_parser():
+    """A parser keeps what it is parsing: two threads can't use one."""
+    assert languages.parser("python") is not languages.parser("python")

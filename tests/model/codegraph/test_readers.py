@@ -1,6 +1,7 @@
 """What a reader that strangers' files took over may answer: nothing of it is run, and what is no reading is refused."""
 
 import pickle
+import subprocess
 from multiprocessing import Pipe
 
 import pytest
@@ -18,6 +19,8 @@ class Answering(readers._Process):
     def __init__(self, answer):
         self._ours, self._theirs = Pipe()
         self._theirs.send_bytes(answer)
+        self._process = subprocess.Popen(["true"])
+        self._process.wait()
 
 
 class Runs:
@@ -43,6 +46,10 @@ def test_a_reading_is_read():
         b"[1]",
         b"[[[], false, null, 0, true], [[], false, null, 0, true]]",
         b'[[[], false, null, "0", true]]',
+        b"[[[], false, 0, 0, true]]",
+        b"[[[], false, null, 0]]",
+        b"[[null, false, null, 0, true]]",
+        b'[[[["function", "", "f", true, 2, 0, 20, ""]], false, null, 0, true]]',
         b'[[[["function", "", "f", 1, 2, 0, 20]], false, null, 0, true]]',
         b'[[[["function", "", "f", 1, 2, 0, "20", ""]], false, null, 0, true]]',
         b'[[[["function", "", null, 1, 2, 0, 20, ""]], false, null, 0, true]]',
@@ -57,7 +64,7 @@ def test_what_is_no_reading_is_refused(answer):
 
 def test_more_than_any_reading_is_refused(monkeypatch):
     monkeypatch.setattr(readers, "_ANSWER_BYTES", 1000)
-    with pytest.raises(readers._Lost, match="died"):
+    with pytest.raises(readers._Lost, match="lost"):
         Answering(b" " * 1001).ask(JOBS, 5)
 
 
