@@ -10,9 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+from model.agents.tools.desk import Desk
+from model.agents.tools.search_tool import search
 from model.codegraph.entities import Construct
 from model.codegraph.index import open_index
 from model.codegraph.sources import survey
+from model.workspace import Workspace
 
 
 def main(directory: str, database: str, lookups: str = "0") -> None:
@@ -44,16 +47,16 @@ def _own_peak():
 
 
 def _lookups(snapshot, directory, count):
-    """One for each of so many distinct names, drawn by chance: all entities, each with its source."""
+    """One for each of so many distinct names, drawn by chance, by the agents' tool: the first page, with the source."""
     names = [(construct, name) for construct in Construct for name in _names(snapshot, construct)]
-    for construct, name in random.Random(0).sample(names, min(count, len(names))):
-        started = time.perf_counter()
-        contents = {}
-        for entity in snapshot.find(construct, name):
-            if entity.path not in contents:
-                contents[entity.path] = (directory / entity.path).read_bytes()
-            entity.source(contents[entity.path])
-        yield 1000 * (time.perf_counter() - started)
+    with Workspace.open(directory) as workspace:
+        desk = Desk(workspace, snapshot, tree="")
+        for construct, name in random.Random(0).sample(names, min(count, len(names))):
+            started = time.perf_counter()
+            answer = search(desk, construct.value, name)
+            yield 1000 * (time.perf_counter() - started)
+            if not answer.ok:
+                raise LookupError(answer.text)
 
 
 def _names(snapshot, construct):
