@@ -1,7 +1,8 @@
-"""One run: the groups of a file judged in order, those a former run has judged left out."""
+"""One run: the groups of a file judged, those a former run has judged left out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import closing
 
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup
@@ -27,31 +28,51 @@ def run(
     *,
     together: int = 1,
 ) -> list[JudgedGroup]:
-    """Every group judged, in order, up to `together` at a time; each is in `file` as soon as those before it are.
+    """Every group judged, up to `together` at a time; each is in `file` as soon as it is judged, whatever is still out.
 
-    `on_group(done)` is told after each. Raises EngineDown; what was judged until then is kept in the file.
+    They are returned in the order of `groups`. `on_group(done)` is told after each. Raises EngineDown; what was judged
+    until then is kept in the file.
     """
     known = {one.key: one for one in file.judged} if file else {}
-    fresh = _each(judge, [group for group in groups if judge.key(group) not in known], together)
-    judged = []
-    for group in groups:
-        one = known.get(judge.key(group))
-        if one is None:
-            one = next(fresh)
+    keys = [judge.key(group) for group in groups]
+    missing = [group for group, key in zip(groups, keys, strict=True) if key not in known]
+    found = {key: known[key] for key in keys if key in known}
+    if found:
+        on_group(len(found))
+    with closing(_each(judge, missing, together)) as fresh:
+        for one in fresh:
             if file:
                 file.add(one)
-        judged.append(one)
-        on_group(len(judged))
-    return judged
+            found[one.key] = one
+            on_group(len(found))
+    return [found[key] for key in keys]
 
 
-def _each(judge: Judge, groups: Sequence[LabelledGroup], together: int) -> Iterator[JudgedGroup]:
+def _each(
+    judge: Judge, groups: Sequence[LabelledGroup], together: int
+) -> Generator[JudgedGroup, None, None]:
+    """Each as soon as it is judged; the order is that of the groups only for one at a time."""
     if together == 1:
         yield from map(judge.judge, groups)
         return
     pool = ThreadPoolExecutor(together)
     try:
-        yield from pool.map(judge.judge, groups)
+        yield from _ready([pool.submit(judge.judge, group) for group in groups])
     finally:
-        # whoever waits for the last ones hears of a dead engine at once
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ready(awaited: Sequence[Future[JudgedGroup]]) -> Iterator[JudgedGroup]:
+    """After a failure nothing more is begun; what was under way comes first, then the failure."""
+    failure: BaseException | None = None
+    for one in as_completed(awaited):
+        if one.cancelled():
+            continue
+        if error := one.exception():
+            failure = failure or error
+            for other in awaited:
+                other.cancel()
+        else:
+            yield one.result()
+    if failure:
+        raise failure

@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.most_together = max(server.most_together, server.together)
         reply = server.next_reply(self.path)
         if reply.wait_for:
-            reply.wait_for.wait(10)
+            reply.wait_for.wait(60)
         with server.lock:
             server.together -= 1
         raw = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()

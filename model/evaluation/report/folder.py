@@ -45,7 +45,7 @@ def read(folder: Path) -> Folder:
 
 def _runs(paths: list[Path], notes: list[str]) -> Iterator[tuple[str, list[JudgedGroup]]]:
     for path in paths:
-        judged = list(run_file.read(path))
+        judged = run_file.in_order(path)
         if run_file.unfinished(path):
             notes.append(
                 f"{path.name}: the last line is half written, and was left out. Its run was killed or still goes on; "

@@ -4,6 +4,8 @@ import json
 import signal
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import jsonschema_rs
 import pytest
 
 from model.catalog import VotingChoice
-from model.evaluation import judges
+from model.evaluation import judges, run_file
 from model.evaluation.groups import read
 from model.evaluation.run import sample
 from tests.model.chat_server import MODELS, completion, serving
@@ -40,9 +42,9 @@ def test_a_person_gets_a_table_with_the_constants_beside(run):
     result = run("--votes", "1")
     assert result.exit_code == 0, result.output
     (accuracy,) = [line for line in result.stdout.splitlines() if line.startswith(" accuracy")]
-    assert accuracy.split() == ["accuracy", "1.000", "1.000", "…", "1.000", *["0.500"] * 3]
+    assert accuracy.split() == ["accuracy", "1.000", "0.610", "…", "1.000", *["0.500"] * 3]
     (best,) = [line for line in result.stdout.splitlines() if line.startswith(" best of group")]
-    assert best.split()[3:] == ["1.000", "1.000", "…", "1.000", "0.500"]  # every edit is another
+    assert best.split()[3:] == ["1.000", "0.610", "…", "1.000", "0.500"]  # every edit is another
     assert "r4p with script: 6 groups of 6 issues, 18 patches" in result.stdout
 
 
@@ -190,6 +192,25 @@ def test_a_killed_run_goes_on_where_it_was(run, tmp_path):
     after = kept.read_bytes()
     assert after.startswith(before)
     assert after.count(b"\n") == 6
+
+
+def test_one_slow_group_holds_back_none_of_the_others(tmp_path):
+    """Six groups, four at a time; the first is not answered, and the run is killed."""
+    (tmp_path / "groups.jsonl").write_text(lines(*[row(number, True) for number in range(6)]))
+    kept, over = tmp_path / "run.jsonl", threading.Event()
+    held = replace(completion("\\boxed{}"), wait_for=over)
+    with serving(models=[MODELS], chat=[held, completion("\\boxed{}")]) as server:
+        command = [sys.executable, "-m", "app.cli", "evaluate", "--verifier", "r4p", "--votes", "1"]
+        command += ["--groups", tmp_path / "groups.jsonl", "--engine-url", server.url]
+        process = subprocess.Popen([*command, "--together", "4", "--out", kept], cwd=ROOT)
+        try:
+            wait_for(lambda: process.poll() is not None or _judged(kept) >= 5, 120)
+            assert process.poll() is None
+        finally:
+            process.send_signal(signal.SIGKILL)
+            assert process.wait() == -signal.SIGKILL
+            over.set()
+    assert len({one.instance_id for one in run_file.read(kept)}) == 5
 
 
 @pytest.mark.parametrize(
