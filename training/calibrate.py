@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from model.calibration import Calibrator, History, to_json
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
+from model.evaluation.bootstrap import wilson
 from model.evaluation.columns import Floats, Indices, columns
 from model.evaluation.judged import JudgedGroup
 from model.evaluation.metrics import METRICS
@@ -35,7 +36,7 @@ from training.evidence import (
     without_votes,
 )
 from training.recipes import Recipe
-from training.reliability import diagram, draw, effective, wilson
+from training.reliability import diagram, draw, worth
 
 Mask = NDArray[np.bool_]
 
@@ -134,7 +135,7 @@ def _furthest(
     reached = None
     for bound, claimed in claims:
         share = float(np.average(true[claimed], weights=counts[claimed]))
-        trials = effective(counts[claimed], issues[claimed])
+        trials = worth(counts[claimed], issues[claimed])
         if wilson(share * trials, trials)[0] >= target:
             reached = float(bound)
     return reached
@@ -222,7 +223,7 @@ def main(
     """Fit a calibrator on what verifiers said of labelled groups; prints how good it is as JSON."""
     targets = Targets(accept, reject)
     try:
-        of = cases([group for path in runs for group in run_file.read(path)])
+        of = cases([group for path in runs for group in run_file.in_order(path)])
     except (BadRun, ValueError) as error:
         _stop(str(error))
     fitted = fit(

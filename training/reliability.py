@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from model.evaluation.bootstrap import effective, wilson
 from model.evaluation.columns import Floats, Indices
 from model.evaluation.metrics import binned
 
@@ -21,7 +22,7 @@ class Bin:
     """Share that is correct."""
     low: float
     high: float
-    """Its 95 % Wilson interval, by what the patches are worth: see `effective`."""
+    """Its 95 % Wilson interval, by what the patches are worth: see `worth`."""
 
 
 def diagram(beliefs: Floats, labels: Floats, issues: Indices) -> list[Bin]:
@@ -54,29 +55,17 @@ def draw(bins: Sequence[Bin], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
-def effective(weights: Floats, issues: Indices) -> float:
+def worth(weights: Floats, issues: Indices) -> float:
     """How many independent trials these are, if those of one issue stand and fall together.
 
-    Kish's effective sample size (Survey Sampling, 1965) with issues as units; 0 for none. On the safe side: patches
-    of an issue are alike, not the same.
+    What counts half is worth half, which no effective sample size shows: that asks who counts more than others.
     """
-    units = np.bincount(issues, weights=weights) if len(issues) else weights
-    return float(units.sum() ** 2 / (units**2).sum()) if units.any() else 0.0
-
-
-def wilson(successes: float, trials: float) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share; 0 to 1 without trials."""
-    if not trials:
-        return 0.0, 1.0
-    z = 1.959964
-    share = successes / trials
-    middle = share + z * z / (2 * trials)
-    spread = z * ((share * (1 - share) + z * z / (4 * trials)) / trials) ** 0.5
-    whole = 1 + z * z / trials
-    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
+    if not len(weights):
+        return 0.0
+    return effective(np.bincount(issues, weights=weights)) * float(weights.mean())
 
 
 def _bin(beliefs: Floats, labels: Floats, issues: Indices) -> Bin:
-    trials = effective(np.ones(len(labels)), issues)
+    trials = worth(np.ones(len(labels)), issues)
     low, high = wilson(float(labels.mean()) * trials, trials)
     return Bin(len(labels), float(beliefs.mean()), float(labels.mean()), low, high)

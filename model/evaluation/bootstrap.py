@@ -1,6 +1,7 @@
 """Intervals by resampling issues, since patches of one issue stand or fall together (pure).
 
-A cluster bootstrap with 95 % percentile intervals; the same seed draws the same issues.
+A cluster bootstrap with 95 % percentile intervals; the same seed draws the same issues. A share that came out 0 or 1
+does so in every draw, which proves nothing of the next issue: its interval is Wilson's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +11,21 @@ import numpy as np
 
 from model.evaluation.columns import Columns, Floats, Indices, columns
 from model.evaluation.judged import JudgedGroup
-from model.evaluation.metrics import Metric
+from model.evaluation.metrics import METRICS, Metric
 
 REPLICATES = 1_000
 LEVEL = 0.95
+_Z = 1.959964
+"""The standard normal quantile of that level."""
+
+_SHARES = frozenset(
+    METRICS[name]
+    for name in (
+        *("accuracy", "exact_match", "claimed", "claimed_accuracy", "precision"),
+        *("precision_when_sure", "format_valid", "forced", "best_of_group", "random", "oracle"),
+    )
+)
+"""Metrics that count how often something is so: who was right in all of a few issues is not right for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,7 @@ def estimates(
         ]
     )
     return {
-        name: estimate(metric(of), drawn[:, at], len(by.groups))
+        name: estimate(metric(of), drawn[:, at], len(by.groups), _trials(metric, of, by))
         for at, (name, metric) in enumerate(metrics.items())
     }
 
@@ -108,12 +120,52 @@ def differences(
     }
 
 
-def estimate(value: float, drawn: Floats, issues: int) -> Estimate:
-    """A value of that many issues with the interval of what was drawn; NaN among the draws counts nowhere."""
+def estimate(value: float, drawn: Floats, issues: int, trials: float | None = None) -> Estimate:
+    """A value of that many issues with the interval of what was drawn; NaN among the draws counts nowhere.
+
+    `trials`: see `bounds`.
+    """
     if np.isnan(value):
         return Estimate(None, None, None)
     if issues < 2:
         return Estimate(value, None, None)
+    return Estimate(value, *bounds(value, drawn, trials))
+
+
+def bounds(value: float, drawn: Floats, trials: float | None = None) -> tuple[float, float]:
+    """The 95 % interval of a value by what was drawn.
+
+    `trials`: for a share alone, how many independent issues it is of; at 0 or 1 they decide, and the draws don't.
+    """
+    if trials is not None and value in {0.0, 1.0}:
+        return wilson(value * trials, trials)
     tail = (1 - LEVEL) / 2
     low, high = np.nanquantile(drawn, [tail, 1 - tail])
-    return Estimate(value, float(low), float(high))
+    return float(low), float(high)
+
+
+def wilson(successes: float, trials: float) -> tuple[float, float]:
+    """The 95 % Wilson interval of a share; 0 to 1 without trials."""
+    if not trials:
+        return 0.0, 1.0
+    share, square = successes / trials, _Z * _Z
+    middle = share + square / (2 * trials)
+    spread = _Z * ((share * (1 - share) + square / (4 * trials)) / trials) ** 0.5
+    whole = 1 + square / trials
+    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
+
+
+def effective(counted: Floats) -> float:
+    """How many independent issues these are, each given by what is counted in it; 0 for none.
+
+    Kish's effective sample size (Survey Sampling, 1965). On the safe side: patches of an issue are alike, not the same.
+    """
+    return float(counted.sum() ** 2 / (counted**2).sum()) if counted.any() else 0.0
+
+
+def _trials(metric: Metric, of: Columns, by: Issues) -> float | None:
+    """The issues that a share is of; None for what is no share."""
+    if metric not in _SHARES:
+        return None
+    each = [metric(of.take(*rows)) for rows in zip(by.patches, by.groups, strict=True)]
+    return float(np.sum(~np.isnan(each)))

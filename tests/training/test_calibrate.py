@@ -18,7 +18,7 @@ from training.calibrate import (
     thresholds,
 )
 from training.evidence import Row
-from training.reliability import diagram, effective, wilson
+from training.reliability import diagram, worth
 
 
 def drawn(count, come_true, *, seed=0, each=4, consensus=False):
@@ -156,18 +156,10 @@ def test_a_few_lucky_claims_promise_nothing():
     assert lucky.correct is None
 
 
-def test_wilson_is_the_textbooks():
-    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson(0, 5)[0] == 0.0
-    assert wilson(5, 5)[1] == 1.0
-
-
 def test_patches_of_one_issue_are_no_more_than_one_trial():
-    assert effective(np.ones(12), np.arange(12)) == 12
-    assert effective(np.ones(12), np.repeat([0, 1, 2], 4)) == 3
-    assert effective(np.asarray([1.0, 1.0, 2.0]), np.asarray([0, 1, 2])) == pytest.approx(16 / 6)
-    assert effective(np.ones(0), np.arange(0)) == 0
+    assert worth(np.ones(12), np.arange(12)) == 12
+    assert worth(np.ones(12), np.repeat([0, 1, 2], 4)) == 3
+    assert worth(np.ones(0), np.arange(0)) == 0
     beliefs, issues = np.full(20, 0.9), np.arange(20)
     rows_of_four = [Row(Evidence(), True, str(at // 4)) for at in range(80)]
     alone = [Row(Evidence(), True, str(at)) for at in range(80)]
@@ -176,6 +168,17 @@ def test_patches_of_one_issue_are_no_more_than_one_trial():
     assert thresholds(believed, rows_of_four, Targets(accept=0.9)).correct is None
     wide, narrow = (diagram(beliefs, np.ones(20), of)[0].low for of in (issues // 4, issues))
     assert wide < narrow
+
+
+def test_labels_that_count_half_promise_less():
+    assert worth(np.full(12, 0.5), np.arange(12)) == 6
+    sure = [Row(Evidence(), True, str(at)) for at in range(40)]
+    weak = [Row(Evidence(), True, str(at), 0.5) for at in range(40)]
+    believed = np.full(40, 0.9)
+    assert thresholds(believed, sure, Targets(accept=0.9)).correct == 0.9
+    assert thresholds(believed, weak, Targets(accept=0.9)).correct is None
+    twice = [Row(Evidence(), True, str(at), 0.5) for at in range(80)]
+    assert thresholds(np.full(80, 0.9), twice, Targets(accept=0.9)).correct == 0.9
 
 
 def test_the_diagram_counts_every_patch_that_has_a_belief():

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from model.evaluation.bootstrap import REPLICATES, Estimate, estimate
+from model.evaluation.bootstrap import REPLICATES, Estimate, effective, estimate
 from model.evaluation.columns import Floats, Indices
 
 
@@ -19,7 +19,16 @@ def rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
     drawn = _divided(times @ top, times @ bottom)
     whole = _divided(top.sum(axis=0), bottom.sum(axis=0))
     told = (bottom > 0).sum(axis=0)
-    return [estimate(float(value), drawn[:, at], int(told[at])) for at, value in enumerate(whole)]
+    are_shares = ((top >= 0) & (top <= bottom)).all(axis=0)
+    return [
+        estimate(
+            float(value),
+            drawn[:, at],
+            int(told[at]),
+            effective(bottom[:, at]) if are_shares[at] else None,
+        )
+        for at, value in enumerate(whole)
+    ]
 
 
 def means(values: Floats, bins: Indices, count: int, issue: Indices) -> list[Estimate]:

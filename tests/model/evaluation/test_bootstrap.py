@@ -2,9 +2,18 @@
 
 import random
 
+import numpy as np
 import pytest
 
-from model.evaluation.bootstrap import Estimate, differences, estimates, issues
+from model.evaluation.bootstrap import (
+    Estimate,
+    bounds,
+    differences,
+    effective,
+    estimates,
+    issues,
+    wilson,
+)
 from model.evaluation.columns import columns
 from model.evaluation.metrics import METRICS, accuracy
 from tests.model.evaluation.builders import judged_group
@@ -95,3 +104,35 @@ def test_only_groups_that_both_judged_are_compared():
     assert differences(left, right, {"accuracy": accuracy})["accuracy"].value == 1.0
     with pytest.raises(ValueError, match="share no group"):
         differences(left, right[1:], {"accuracy": accuracy})
+
+
+def test_wilson_is_the_textbooks():
+    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert wilson(0, 5)[0] == 0.0
+    assert wilson(5, 5)[1] == 1.0
+
+
+def test_issues_of_which_little_is_counted_are_less_than_one():
+    assert effective(np.ones(12)) == 12
+    assert effective(np.asarray([1.0, 1.0, 2.0])) == pytest.approx(16 / 6)
+    assert effective(np.zeros(3)) == 0
+
+
+def test_nothing_in_a_few_issues_does_not_prove_never():
+    right = [judged_group(str(at), (0.9, True)) for at in range(20)]
+    assert interval(right) == Estimate(1.0, pytest.approx(wilson(20, 20)[0]), 1.0)
+    wrong = [judged_group(str(at), (0.1, True)) for at in range(20)]
+    assert interval(wrong) == Estimate(0.0, 0.0, pytest.approx(0.161, abs=1e-3))
+    # precision is of the issues with a claim of `correct` alone
+    few = [*right[:3], *(judged_group(f"other {at}", (0.1, False)) for at in range(17))]
+    assert interval(few, METRICS["precision"]).low == pytest.approx(wilson(3, 3)[0])
+
+
+def test_what_is_no_share_keeps_the_interval_of_its_draws():
+    right = [judged_group(str(at), (1.0, True)) for at in range(20)]
+    assert interval(right, METRICS["brier"]) == Estimate(0.0, 0.0, 0.0)
+    same = differences(right, right, {"accuracy": accuracy})["accuracy"]
+    assert same == Estimate(0.0, 0.0, 0.0)
+    assert bounds(0.0, np.zeros(9)) == (0.0, 0.0)
+    assert bounds(0.0, np.zeros(9), trials=9) == wilson(0, 9)
