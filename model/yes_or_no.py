@@ -9,6 +9,9 @@ from itertools import accumulate
 
 from model.protocols import Token
 
+ALTERNATIVES = 20
+"""Likeliest tokens to ask for: the most that vLLM and OpenAI give unless told otherwise."""
+
 _CAPITALS = re.compile(r"(?<![A-Za-z])(?:YES|NO)(?![A-Za-z])")
 _OPENING = re.compile(r"[^A-Za-z]*?(?=(?:yes|no)(?![A-Za-z]))", re.IGNORECASE)
 _LETTERS = re.compile(r"[A-Za-z]+")

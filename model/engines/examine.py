@@ -20,8 +20,8 @@ from model.engines.openai_compatible import (
 )
 from model.errors import EngineDown
 from model.protocols import Completion, Message, Request
+from model.yes_or_no import ALTERNATIVES
 
-_ALTERNATIVES = 5
 _PATIENCE_SECONDS = 120.0
 _QUESTION = (Message("user", "Say yes or no."),)
 _OPENED = "I say"
@@ -32,7 +32,7 @@ _REMEDIES = {
     "context length": f"{DEFAULT_CONTEXT_TOKENS:,} tokens are assumed, longer prompts fail; vLLM tells its own",
     "tokenizer": "counts are estimated high, so fewer patches fit; vLLM serves /tokenize beside /v1",
     PROBABILITIES: "the yes-no verifier can't work; "
-    f"start vLLM with --max-logprobs {_ALTERNATIVES} or more",
+    f"start vLLM with --max-logprobs {ALTERNATIVES} or more",
     "continued replies": "a vote without a box can't be asked to finish; vLLM takes continue_final_message",
     "several samples of one prompt": "each vote pays for its prompt; vLLM takes n above 1",
     "adapters at run time": "a trained adapter needs a restart; "
@@ -94,7 +94,7 @@ def _request(prefill: str | None = None, alternatives: int = 0) -> Request:
 
 
 def _tells_probabilities(engine: OpenAICompatible) -> bool:
-    plain, told = engine.complete([_request(), _request(alternatives=_ALTERNATIVES)])
+    plain, told = engine.complete([_request(), _request(alternatives=ALTERNATIVES)])
     if not isinstance(plain, Completion):
         raise EngineDown(f"not even one token comes back: {plain}") from plain
     return isinstance(told, Completion) and bool(told.tokens and told.tokens[0].alternatives)

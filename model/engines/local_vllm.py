@@ -13,8 +13,8 @@ import vllm.platforms
 
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Request, Token
+from model.yes_or_no import ALTERNATIVES
 
-MOST_ALTERNATIVES = 20
 BLOCK_TOKENS = 32
 """What the prefix cache remembers at once: the less, the more of a prompt is shared."""
 
@@ -35,7 +35,7 @@ class LocalVLLM:
             self._llm: Any = vllm.LLM(
                 str(directory),
                 max_model_len=context_tokens,
-                max_logprobs=MOST_ALTERNATIVES,
+                max_logprobs=ALTERNATIVES,
                 block_size=BLOCK_TOKENS,
                 enable_prefix_caching=True,
                 # on a CPU compiling takes minutes and needs a compiler; a GPU's graphs are worth it

@@ -25,10 +25,8 @@ from model.verifiers.ballots import Run
 from model.verifiers.group import Desk, Group, KeepGoing, OnVote, mixed_fingerprint, noted, seed_of
 from model.verifiers.voting import Judging, for_twin, refused
 from model.votes import ENGINE_FAILED
-from model.yes_or_no import belief, locate
+from model.yes_or_no import ALTERNATIVES, belief, locate
 
-ALTERNATIVES = 20
-"""Likeliest tokens asked for: the most that vLLM and OpenAI give unless told otherwise."""
 REPLY_TOKENS = 16
 _OPENED = "\n\nIn one word, YES or NO:"
 _BY_TEXT_ALONE = "No trajectory is known, so it was judged by its text alone"

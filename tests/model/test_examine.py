@@ -4,6 +4,7 @@ import pytest
 
 from model.engines.examine import examine
 from model.errors import EngineDown
+from model.yes_or_no import ALTERNATIVES
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
 BARE = Reply({"data": [{"id": "gpt"}]})
@@ -21,7 +22,7 @@ def test_a_server_that_speaks_only_the_bare_api_lacks_the_rest():
         "adapters at run time",
     ]
     assert found.missing[2] == (
-        "no log-probabilities: the yes-no verifier can't work; start vLLM with --max-logprobs 5 or more"
+        "no log-probabilities: the yes-no verifier can't work; start vLLM with --max-logprobs 20 or more"
     )
     assert not [line for line in found.missing if "\n" in line]
 
@@ -34,6 +35,8 @@ def test_what_a_server_has_is_not_reported_missing():
     with serving(models=[MODELS], chat=[able], tokenize=[Reply({"count": 1})]) as server:
         found = examine(server.url, "r4p")
     assert found.served.context_tokens == 4096
+    asked = {body.get("top_logprobs") for _path, _headers, body in server.seen if body}
+    assert ALTERNATIVES in asked  # as many as yes-no will want
     assert [line.partition(":")[0] for line in found.missing] == [
         "no continued replies",
         "no adapters at run time",
