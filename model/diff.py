@@ -22,7 +22,12 @@ _DEV_NULL = "/dev/null"
 _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _C_LETTERS = dict(zip(b'"\\abfnrtv', b'"\\\a\b\f\n\r\t\v', strict=True))
-_COMBINED = re.compile(r"^@@@+ -", re.MULTILINE)
+_COMBINED = re.compile(
+    r"^diff --(?:cc|combined) [^\n]+\n(?:index|mode|new file mode|deleted file mode|---) "
+    r"|^\+\+\+ [^\n]*\n@@@+ -",
+    re.MULTILINE,
+)
+"""A header of a merge, or below a header its hunks: elsewhere such a line is talk."""
 _HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
 _MARK = "\x02"
 """Stands before a `b/` inside a path; git writes this character of a path as an escape."""

@@ -139,8 +139,27 @@ def test_a_bad_diff_is_named_by_its_line_and_a_way_out(text, line):
 
 def test_a_combined_diff_of_a_merge_is_refused():
     text = "diff --cc x\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n"
-    with pytest.raises(BadDiff, match="line 4 belongs to a combined diff"):
+    with pytest.raises(BadDiff, match="line 1 belongs to a combined diff"):
         diff.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("diff --cc i.png\nindex 1a,2b..3c\nBinary files differ\n", 1),
+        ("diff --combined i.png\nindex 1a,2b..3c\nBinary files differ\n", 1),
+        ("--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n", 2),
+    ],
+)
+def test_a_merge_is_told_by_its_headers(text, line):
+    with pytest.raises(BadDiff, match=f"line {line} belongs to a combined diff of a merge"):
+        diff.parse(text)
+
+
+@pytest.mark.parametrize("talk", ["@@@ -1 is where it broke", "diff --cc shows it"])
+def test_a_mail_may_talk_of_merges(talk):
+    (file,) = diff.parse(f"Subject: a fix\n\n{talk}\n---\n\n{diff_of('better')}")
+    assert file.is_textual
 
 
 def test_a_long_bad_line_is_shown_cut():
