@@ -15,11 +15,11 @@ from model.catalog import EngineChoice
 from model.engines import chat_api
 from model.evaluation import groups
 from model.evaluation.groups import LabelledGroup
-from model.prefixes import reusable_share
 from model.protocols import Completion, Engine, Message, Request
 from tests import vllm_server
 from tests.bench.bench import Bench, NotMeasured, Subject
 from tests.bench.figures import Figure, Pairs, at_least, at_most
+from tests.bench.reuse import reusable_share
 from tests.vllm_server import BLOCK_TOKENS, Server
 
 FILE = "distinct_eval_groups.jsonl.gz"

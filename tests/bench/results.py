@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 from tests.bench.figures import Bound, Figure, rounded
 
@@ -83,8 +84,8 @@ def cells(figure: Figure) -> list[str]:
     asked = [f"{figure.asked} {figure.unit}"] if figure.asked else []
     if figure.ratio_asked:
         asked.append(f"{figure.ratio_asked} ×")
-    beside = sorted(figure.beside)
-    anchor = f"{figure.anchor}: {rounded(beside[len(beside) // 2])}" if beside else figure.anchor
+    beside = figure.beside
+    anchor = f"{figure.anchor}: {rounded(median(beside))}" if beside else figure.anchor
     return [
         figure.id,
         figure.what,

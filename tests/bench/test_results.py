@@ -34,6 +34,11 @@ def test_a_percentile_is_a_value_that_was_seen(share, expected):
     assert percentile([4, 2, 1, 3], share) == expected
 
 
+def test_an_anchor_of_an_even_number_of_runs_stands_between_the_middle_ones():
+    two = Figure("L1", "patches", "1/s", (4.0, 4.0), "one by one", (1.0, 2.0))
+    assert cells(two)[4] == "one by one: 1.5"
+
+
 def test_subjects_that_were_not_run_keep_their_place(tmp_path):
     save([section("webhook", QUICKER)], tmp_path)
     save([section("queue", SMALLER)], tmp_path)
