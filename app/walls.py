@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import model
@@ -44,9 +46,14 @@ class NoSandbox(Exception):
     """No process can be shut in here; the message names the fix."""
 
 
-def inside(sandbox: Sandbox, tree: Path, scratch: Path) -> tuple[Path, Path]:
-    """Where the process finds its tree, and the folder it may write to: under bubblewrap one of its own."""
-    return (_TREE, _SCRATCH) if sandbox is Sandbox.BUBBLEWRAP else (tree.resolve(), scratch)
+@contextmanager
+def inside(sandbox: Sandbox, tree: Path) -> Iterator[tuple[Path, Path]]:
+    """Where the process finds its tree, and an empty folder to write to: under bubblewrap one that nobody else sees."""
+    if sandbox is Sandbox.BUBBLEWRAP:
+        yield _TREE, _SCRATCH
+    else:
+        with TemporaryDirectory(prefix="r4p-agent-") as folder:
+            yield tree.resolve(), Path(folder)
 
 
 def command(sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT)) -> list[str]:
@@ -82,13 +89,17 @@ def trouble(sandbox: Sandbox) -> str | None:
 def refusal(sandbox: Sandbox, last: str) -> str:
     """Why an agent's process did not start, with the last it said, and the fix."""
     is_walls = last.startswith("bwrap:") or last == SAID_NOTHING
-    fix = _FIX if is_walls and sandbox is Sandbox.BUBBLEWRAP else f"`{python()} -I -m {_AGENT} 0` must start"
+    fix = (
+        _FIX
+        if is_walls and sandbox is Sandbox.BUBBLEWRAP
+        else f"`{python()} -I -m {_AGENT} 0` must start"
+    )
     return f"no agent can be started in the sandbox {sandbox} ({last}): {fix}"
 
 
 def _walls(tree: Path) -> Iterator[str]:
     """Bubblewrap's arguments. What is not named here is not there."""
-    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534")
+    yield from ("--unshare-all", "--unshare-user", "--uid", "65534")
     yield from ("--gid", "65534", "--hostname", "agent", "--cap-drop", "ALL", "--clearenv")
     yield from ("--die-with-parent", "--new-session")
     yield from ("--size", f"{_SCRATCH_BYTES}", "--tmpfs", str(_SCRATCH))

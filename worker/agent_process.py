@@ -7,7 +7,6 @@ messages a type, questions a number and a price, and a record must be of what wa
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from app.sandbox import Sandbox
@@ -81,8 +80,7 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     """
     catalog.require(agent)
     till = Till(engine, limits.tokens, _REPLIES * len(seeds))
-    with TemporaryDirectory(prefix="r4p-agent-") as folder:
-        there, scratch = inside(sandbox, tree, Path(folder))
+    with inside(sandbox, tree) as (there, scratch):
         task = Task(
             tree=str(there),
             scratch=str(scratch),

@@ -148,7 +148,7 @@ def test_walls_that_work_are_said(doctor):
     ("script", "why"),
     [
         (None, "bubblewrap is not there: install it (`apt install bubblewrap`), or run"),
-        ("echo 'bwrap: Unknown option --disable-userns' >&2; exit 1", "(bwrap: Unknown option"),
+        ("echo 'bwrap: Unknown option --size' >&2; exit 1", "(bwrap: Unknown option"),
         ("echo 'bwrap: No permissions \033[1m' >&2; exit 1", "0.8 or newer, and a kernel"),
         ("exit 1", "(nothing was said)"),
     ],

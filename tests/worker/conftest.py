@@ -19,7 +19,7 @@ from worker.hardened_git import Caps, Git
 @pytest.fixture(scope="session")
 def bubblewrap():
     """Real walls, or a skipped test where this machine makes none; what else keeps an agent from starting is a failure."""
-    bare = ["--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true"]
+    bare = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
     if shutil.which("bwrap") is None or subprocess.run(["bwrap", *bare], check=False).returncode:
         pytest.skip(trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here")
     assert trouble(Sandbox.BUBBLEWRAP) is None

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from app.sandbox import Sandbox
+from app.settings import child_environment
 from model.agents import catalog
 from model.agents.guidance import Source, guided
 from model.agents.replay import replayed
@@ -21,7 +22,7 @@ from model.agents.trajectory_json import dumped
 from model.engines.scripted import Line, Scripted
 from model.errors import NoTools, Superseded, UnknownAgent
 from tests.model.agents import agentless
-from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, desk_on, written
+from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling, desk_on, written
 from tests.model.fakes import Recording
 from tests.services import wait_for
 from tests.worker.agents import program
@@ -97,6 +98,14 @@ def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
         assert there.batches == here.batches
     with desk_on(tmp_path / "once more", files) as desk:
         assert dumped(replayed(done.trajectory, desk)) == dumped(done.trajectory)
+
+
+def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):
+    written(tree, {f"more/part_{n}.py": f"def part_{n}():\n    return {n}\n" for n in range(80)})
+    look = calling("search_tool", construct="function", entity="part_79")
+    (done,) = ask(look, MEND, SUBMIT)
+    assert "more/part_79.py" in done.trajectory.steps[0].answers[0].content
+    assert done.stop is Stop.SUBMITTED
 
 
 def test_a_container_of_its_own_does_as_well(ask, tmp_path):
@@ -332,9 +341,10 @@ run(Path(sys.argv[1]), Issue("a", "b"), agent="mini-se", engine=engine, seeds=(1
 
 
 @pytest.mark.parametrize("sandbox", list(Sandbox))
-def test_it_does_not_outlive_who_started_it(bubblewrap, tree, sandbox):
+def test_it_does_not_outlive_who_started_it(bubblewrap, tree, tmp_path, sandbox):
     command = [sys.executable, "-c", PARENT, str(tree), sandbox.value]
-    with subprocess.Popen(command, cwd=Path(agent_process.__file__).parents[1]) as parent:
+    cwd, env = Path(agent_process.__file__).parents[1], child_environment({"TMPDIR": str(tmp_path)})
+    with subprocess.Popen(command, cwd=cwd, env=env) as parent:
         family = psutil.Process(parent.pid)
 
         def agents():
