@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from model.uncommented import uncommented
+
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+|[^\s\w]")
 WORD = re.compile(r"[A-Za-z_]\w*")
 KEYWORDS = frozenset(
@@ -21,9 +23,6 @@ KEYWORDS = frozenset(
 )
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)")
 _DEFINITION = re.compile(r"^\s*(?:async )?(?:def|class)\s+(\w+)")
-_TRAILING = re.compile(r"\s+#[^'\"]*$")
-_QUOTES = re.compile(r"""[rRuUbB]?("{3}|'{3})""")
-
 _PROSE = (".adoc", ".markdown", ".md", ".rst", ".txt")
 
 Place = tuple[str, int]
@@ -37,6 +36,9 @@ class _Lines:
     files: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    code: dict[str, list[str]] = field(default_factory=lambda: {"+": [], "-": []})
+    """Added and removed lines that are code."""
+    coded: set[str] = field(default_factory=set)
     context: list[str] = field(default_factory=list)
     places: set[Place] = field(default_factory=set)
     functions: set[tuple[str, str]] = field(default_factory=set)
@@ -48,6 +50,8 @@ class Edit:
     """The code of one patch. Anything that is no hunk of a unified diff is passed over."""
 
     files: tuple[str, ...]
+    coded: frozenset[str]
+    """Those of them in which code changes, and not comments alone."""
     added: tuple[str, ...]
     removed: tuple[str, ...]
     context: tuple[str, ...]
@@ -134,8 +138,9 @@ def read(diff: str) -> Edit:
         lines = _gathered(diff, without=())
     return Edit(
         files=tuple(lines.files),
-        added=tuple(_code(lines.added)),
-        removed=tuple(_code(lines.removed)),
+        coded=frozenset(lines.coded),
+        added=tuple(lines.code["+"]),
+        removed=tuple(lines.code["-"]),
         context=tuple(lines.context),
         places=frozenset(lines.places),
         functions=frozenset(lines.functions),
@@ -176,44 +181,44 @@ def _gathered(diff: str, without: tuple[str, ...]) -> _Lines:
 
 
 def _hunk(lines: Iterator[str], found: _Lines, path: str, header: re.Match[str]) -> None:
-    """Reads as many lines as the header promises, so that a removed `-- x` is no file's name."""
-    old, new, at = int(header[2] or 1), int(header[3] or 1), int(header[1])
+    at = int(header[1])
+    body = list(_body(lines, header))
     function = _function(header[4]) or header[4].strip()
-    while old > 0 or new > 0:
-        line = next(lines, None)
-        if line is None:
-            return
-        sign, text = line[:1], line[1:]
-        if sign == "\\":
-            continue
-        (found.added if sign == "+" else found.removed if sign == "-" else found.context).append(
-            text
-        )
-        if sign in {"+", "-"}:
+    for sign, code in found.code.items():
+        read = list(_code(path, [line for line in body if line[0] in {sign, ""}], top=at < 2))
+        code.extend(read)
+        found.coded.update([path] * bool(read))
+    for sign, text in body:
+        gathered = {"+": found.added, "-": found.removed}.get(sign, found.context)
+        gathered.append(text)
+        if sign:
             found.places.add((path, at))
             if function:
                 found.functions.add((path, function))
         if sign != "-":
             function = _function(text) or function
-        old, new, at = old - (sign != "+"), new - (sign != "-"), at + (sign != "+")
+        at += sign != "+"
+
+
+def _body(lines: Iterator[str], header: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Sign and text of as many lines as the header promises, so that a removed `-- x` is no file's name."""
+    old, new = int(header[2] or 1), int(header[3] or 1)
+    while (old > 0 or new > 0) and (line := next(lines, None)) is not None:
+        sign = line[:1]
+        if sign != "\\":
+            yield (sign if sign in {"+", "-"} else ""), line[1:]
+            old, new = old - (sign != "+"), new - (sign != "-")
+
+
+def _code(path: str, side: Sequence[tuple[str, str]], *, top: bool) -> Iterator[str]:
+    """The changed lines of one side of a hunk that are code, without their comments."""
+    read = uncommented(path, [text for _, text in side], top=top)
+    return (code for (sign, _), code in zip(side, read, strict=True) if sign and code.strip())
 
 
 def _function(line: str) -> str | None:
     definition = _DEFINITION.match(line)
     return definition[1] if definition else None
-
-
-def _code(lines: Sequence[str]) -> Iterator[str]:
-    """The lines that are code, trailing comments cut off."""
-    closing = ""
-    for line in lines:
-        text = line.strip()
-        if closing:
-            closing = "" if closing in text else closing
-        elif opening := _QUOTES.match(text):
-            closing = "" if text.count(opening[1]) > 1 else opening[1]
-        elif text and not text.startswith(("#", "//", "/*", "* ", "*/")) and text != "*":
-            yield _TRAILING.sub("", line) if "#" in line else line
 
 
 def _tokens(lines: Sequence[str]) -> Counter[str]:

@@ -13,6 +13,8 @@ from model.edits import WORD, Edit
 _GRAMMAR = frozenset(keyword.kwlist) - {"False", "None", "True"}
 """Words that name nothing."""
 _SPACES = re.compile(r"\s+")
+_ENDS = re.compile(r"[;\s]+$", re.MULTILINE)
+"""A sign at a line's end that says nothing where it may be left out."""
 
 Panel = tuple[int, ...]
 """Seats that are compared with each other, one for each opinion."""
@@ -20,8 +22,10 @@ Panel = tuple[int, ...]
 
 def opinion(edit: Edit) -> Hashable:
     """Equal for edits that say the same of the same files, whatever their names, comments and places are."""
-    nameless = WORD.sub(lambda word: word[0] if word[0] in _GRAMMAR else "N", edit.code)
-    return edit.file_set, _SPACES.sub(" ", nameless)
+    nameless = WORD.sub(
+        lambda word: word[0] if word[0] in _GRAMMAR else "N", _ENDS.sub("", edit.code)
+    )
+    return edit.coded or edit.file_set, _SPACES.sub(" ", nameless)
 
 
 def panels(edits: Sequence[Edit]) -> list[tuple[int, Panel]]:

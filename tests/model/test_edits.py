@@ -71,7 +71,27 @@ def test_a_comment_is_no_code_but_makes_another_edit():
 
 def test_a_hash_in_a_string_stays():
     assert edits.read(diff_of("x = '# no'")).added == ("x = '# no'",)
-    assert edits.read(diff_of("x = #'")).added == ("x = #'",)
+    assert edits.read(diff_of("x = #'")).added == ("x =",)
+
+
+def test_code_behind_a_changed_docstring_is_code():
+    head = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n def f():\n"
+    edit = edits.read(head + '-    """Old\n+    """New\n+    os.system("evil")\n')
+    assert edit.code == '+os.system("evil")'
+
+
+def test_a_string_left_open_in_one_hunk_or_file_hides_nothing_of_the_next():
+    opens = "@@ -1 +1,2 @@\n-old\n+def f():\n" + '+    """Said\n'
+    evil = "@@ -9 +10 @@\n-old\n+evil()\n"
+    for between in ("", "--- a/b.py\n+++ b/b.py\n"):
+        edit = edits.read(f"--- a/a.py\n+++ b/a.py\n{opens}{between}{evil}")
+        assert edit.added == ("def f():", "evil()")
+
+
+def test_a_file_in_which_comments_change_alone_is_touched_and_has_no_code():
+    edit = edits.read(diff_of("x = 1") + diff_of("// new", path="b.js", removed="// old"))
+    assert edit.file_set == {"a.py", "b.js"}
+    assert edit.coded == {"a.py"}
 
 
 def test_a_docstring_on_one_line_ends_there():

@@ -15,6 +15,8 @@ def read(*added, path="a.py"):
     ("one", "other", "same"),
     [
         ("x = 1", "x = 1  # better", True),
+        ("x = 1", "x = 1  # it's fine", True),
+        ("x = 1", "x = 1;", True),
         ("x = 1", "x  =  1", True),
         ("x = f(y)", "z = g(y_2)", True),
         ("x = f(self, safe=True)", "x = f(this, safe=True_2)", True),
@@ -31,6 +33,13 @@ def test_names_spaces_and_comments_make_no_other_opinion(one, other, same):
 
 def test_the_same_edit_of_another_file_is_another_opinion():
     assert opinion(*read("x = 1")) != opinion(*read("x = 1", path="b.py"))
+
+
+def test_comments_in_any_language_make_no_other_opinion():
+    first, second = map(opinion, read("x = 1;", "x = 1; // it's fine", path="a.js"))
+    assert first == second
+    plain, note = diff_of("x = 1"), diff_of("// it's fine", path="b.js", removed="//")
+    assert opinion(edits.read(plain)) == opinion(edits.read(plain + note))
 
 
 def test_each_is_compared_with_the_first_of_every_other_opinion():
