@@ -131,12 +131,16 @@ class Database:
                 (wanted,),
             ).fetchall()
 
-    def names(self) -> list[tuple[str, str, int]]:
-        """Every construct and name with a blob that has it, of all trees, by name."""
+    def names(self, blobs: Iterable[int]) -> list[tuple[str, str]]:
+        """Every construct with each name that it has in these blobs, sorted."""
         with self._asked() as connection:
-            return connection.execute(
-                "select distinct construct, name, blob from entities order by name"
+            # most of an index of many trees is not asked for: one pass over the table, and nothing of it is handed up
+            found: list[tuple[str, str]] = connection.execute(
+                "select distinct construct, name from entities not indexed"
+                " where blob in (select value from json_each(?))",
+                (json.dumps(list(blobs)),),
             ).fetchall()
+        return sorted(found)
 
     @contextmanager
     def _asked(self) -> Iterator[sqlite3.Connection]:

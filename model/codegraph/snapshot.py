@@ -52,8 +52,7 @@ class Snapshot:
     @cached_property
     def _names(self) -> dict[str, list[str]]:
         """The names in this tree of each construct; asked only when something was not found."""
-        names: dict[str, dict[str, None]] = {}
-        for construct, name, blob in self._database.names():
-            if blob in self._blobs:
-                names.setdefault(construct, {})[name] = None
-        return {construct: list(found) for construct, found in names.items()}
+        names: dict[str, list[str]] = {}
+        for construct, name in self._database.names(self._blobs):
+            names.setdefault(construct, []).append(name)
+        return names
