@@ -126,7 +126,8 @@ class RunCommandHandler:
     ) -> Said:
         issues = list(_issues(context, event))
         if len(issues) == 1:
-            subject = Subject(repository, issues[0], event.asked_in, event.number, event.delivery)
+            place = (repository, issues[0], event.asked_in, event.number, event.delivery)
+            subject = Subject(*place, event.author.login)
             return self.verbs.carry_out(context, subject, command)
         if issues:
             named = ", ".join(f"#{number}" for number in issues)

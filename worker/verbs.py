@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app import comments
-from app.alternatives import WhyNot, remaining
+from app.alternatives import Refused, WhyNot, remaining
 from app.commands import Command, GroupEdit, Verb
 from app.comments import AlternativesStatus, GroupView, Stage, StatusView
 from app.db.session import transaction
@@ -27,9 +27,11 @@ from app.identifiers import (
 from app.jobs import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
 from app.policy import BY_COMMAND
 from app.repo_config import Alternatives
+from worker import second_attempts
 from worker.config import last_good
 from worker.context import Context
 from worker.report import comment_url
+from worker.second_attempts import Words
 from worker.views import NOT_FINISHED, members_of, verdict_view
 
 
@@ -52,6 +54,8 @@ class Subject:
     asked_under: int
     """Under which issue or pull request it was written."""
     delivery: DeliveryGuid
+    author: str
+    """Whose command it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Verbs:
             case Verb.PROPOSE:
                 return self._propose(context, subject)
             case _:
-                return self._opinion(context, subject)
+                return self._opinion(context, subject, command)
 
     def _verify(self, context: Context, subject: Subject) -> Said:
         with context.transaction() as connection:
@@ -108,13 +112,21 @@ class Verbs:
         writer = self.writer
         return Said(comments.proposing_reply(subject.asked_in, writer.agent, writer.model))
 
-    def _opinion(self, context: Context, subject: Subject) -> Said:
-        """Agreement is kept as an outcome when the delivery is recorded; here is only the answer."""
-        with transaction(context.database) as connection:
+    def _opinion(self, context: Context, subject: Subject, command: Command) -> Said:
+        """Opinions are kept as outcomes when the delivery is recorded; here is what else follows, and the answer."""
+        with context.transaction() as connection:
             known = _verdict(connection, subject)
-        if known is None:
-            return Said(comments.no_verdict_reply(subject.asked_in), done=False)
-        return Said()
+            if known is None:
+                return Said(comments.no_verdict_reply(subject.asked_in), done=False)
+            if command.verb is not Verb.DISAGREE or command.pulls:
+                return Said()
+            words = Words(command.alternative, command.reason, subject.author)
+            leads = second_attempts.after_words(connection, known, words)
+            if second_attempts.are_due(leads):
+                _evaluate(context, connection, subject)
+        if isinstance(leads, Refused):
+            return Said(comments.not_trying_again_reply(subject.asked_in, leads.reason))
+        return Said(comments.trying_again_reply(subject.asked_in, leads) if leads else "")
 
     def _explain(self, context: Context, subject: Subject, command: Command) -> Said:
         with transaction(context.database) as connection:

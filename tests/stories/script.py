@@ -28,6 +28,10 @@ AGENTS = (
         "calls": [{"name": "patch_submission", "arguments": {}}],
         "repeat": True,
     },
+    # A hint says how to do better; if one were ever shown to who judges, this would be no vote.
+    {"when": "multiply the sides", **_edit("w * h"), "repeat": True},
+    {"when": "A review of it came to this:", **_edit("h * w"), "repeat": True},
+    {"when": "falls short", **_edit("w - h"), "repeat": True},
     # What an agent is shown of the code decides what becomes of it.
     *({"when": "three ways", **_edit(result)} for result in ("w * h", "h * w", "w - h")),
     {"when": "beyond repair", "reply": "I have no idea.", "repeat": True},

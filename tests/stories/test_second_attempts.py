@@ -1,0 +1,60 @@
+"""An alternative that is wrong is tried once more, with what was said against it; who judges never sees that."""
+
+import pytest
+from sqlalchemy import select
+
+from app.db.tables import attempts
+from tests.stories.verdicts import ADVISORY
+
+pytestmark = pytest.mark.services
+
+ONE = ADVISORY + "alternatives: 1\n"
+FALLS_SHORT = {"shapes.py": 'def area(shape):\n    return "falls short"\n'}
+DONE = ["eyes", "+1"]
+
+
+def second(story):
+    """The hints of the attempts that had one, each with the number of the alternative that it was about."""
+    first = attempts.alias()
+    query = (
+        select(first.c.number, attempts.c.number, attempts.c.guidance)
+        .join(first, first.c.id == attempts.c.guided_by)
+        .where(attempts.c.repository_id == story.repo.id)
+    )
+    with story.stage.database.connect() as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def test_what_our_verdict_calls_incorrect_is_tried_once_more(tell):
+    story = tell(ONE, FALLS_SHORT)
+    issue = story.issue()
+    only = story.rival(issue, "w - h + 1")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Incorrect", "A2": "Correct"})
+    assert "after A1 with a hint" in said.body
+    assert story.kinds()["propose_patches"] == 2
+    ((about, number, hint),) = second(story)
+    assert (about, number, hint["source"]) == (1, 2, "verdict")
+    assert hint["feedback"].startswith("0 of 2 valid votes hold it correct")
+
+
+def test_a_maintainers_words_lead_to_one_second_attempt(tell):
+    story = tell(ADVISORY, FALLS_SHORT)
+    issue = story.issue()
+    only = story.rival(issue, "w - h + 1")
+    asked = story.command(issue, "/r4p propose")
+    assert "will write an alternative" in story.answer(issue, asked)
+    assert story.verdict(issue).ours == {"A1": "Incorrect"}
+    told = story.command(issue, "/r4p disagree A1 multiply the sides")
+    assert "An agent will try A1 once more" in story.answer(issue, told)
+    assert story.reactions(issue, told) == DONE
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Incorrect", "A2": "Correct"})
+    assert "multiply the sides" not in said.body
+    again = story.command(issue, "/r4p disagree A1 multiply the sides, I said")
+    assert (story.answer(issue, again), story.reactions(issue, again)) == ("", DONE)
+    assert story.kinds()["propose_patches"] == 2
+    ((about, number, hint),) = second(story)
+    assert (about, number, hint["source"], hint["said_by"]) == (1, 2, "maintainer", "maintainer")
+    assert hint["feedback"] == "multiply the sides"
