@@ -113,6 +113,11 @@ def shown(guidance: Guidance) -> str:
     return "\n\n".join([f"{_OPENS}\n{parts[0]}", *parts[1:]]) + f"\n{_CLOSES}"
 
 
+def words(guidance: Guidance) -> str:
+    """All that a hint says, whatever its layout; of its locations nothing."""
+    return "\n".join([_PREAMBLE, _SAID[guidance.source], guidance.feedback, guidance.plan])
+
+
 def without(text: str) -> str:
     """A prompt as it is without a hint."""
     return _BLOCK.sub("", text)

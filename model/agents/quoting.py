@@ -7,7 +7,7 @@ word is nobody's, and a path is the tree's. A hint that is told in other words i
 import re
 from collections.abc import Iterable
 
-from model.agents.guidance import Guidance
+from model.agents.guidance import Guidance, words
 from model.prompts.untrusted import as_written
 
 _LENGTH = 5
@@ -19,7 +19,7 @@ _ESCAPED = re.compile(r"\\[nrtbf]")
 
 def runs(guidance: Guidance) -> frozenset[str]:
     """What would give the hint away."""
-    text = f"{guidance.feedback}\n{guidance.plan}"
+    text = words(guidance)
     for path in guidance.locations:
         text = text.replace(path, "\n")
     return frozenset(run for line in text.split("\n") for run in _runs(_words(line)))
@@ -32,18 +32,18 @@ def unknown(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
     return runs
 
 
-def _runs(words: list[str]) -> Iterable[str]:
-    length = min(_LENGTH, len(words))
-    for at in range(len(words) - length + 1 if length >= _SHORTEST else 0):
-        yield _joined(words[at : at + length])
+def _runs(line: list[str]) -> Iterable[str]:
+    length = min(_LENGTH, len(line))
+    for at in range(len(line) - length + 1 if length >= _SHORTEST else 0):
+        yield _joined(line[at : at + length])
 
 
 def _spaced(text: str) -> str:
     return _joined(_words(text))
 
 
-def _joined(words: list[str]) -> str:
-    return f" {' '.join(words)} "
+def _joined(some: list[str]) -> str:
+    return f" {' '.join(some)} "
 
 
 def _words(text: str) -> list[str]:

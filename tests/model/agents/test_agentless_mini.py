@@ -127,6 +127,18 @@ def test_a_file_that_may_not_grow_so_far_is_dropped(pipeline):
     assert outcomes(done)[0]["dropped"] == "workspace"
 
 
+def test_what_runs_with_secrets_is_not_mended(pipeline):
+    tree = TREE | {".github/run.py": "x = 1\n"}
+    both = located(".github/run.py", "pie/maths.py")
+    done, _ = pipeline(
+        both, repaired("x = 2", "x = 1", ".github/run.py"), MEND, tree=tree, plan=Plan(1, 2)
+    )
+    bad, _ = outcomes(done)
+    assert bad["dropped"] == "workspace"
+    assert "runs with the repository's secrets" in bad["why"]
+    assert "github" not in done.patch
+
+
 def test_nothing_usable_is_a_typed_stop_and_no_patch(pipeline):
     done, _ = pipeline(MATHS, repaired("x", "gone", repeat=True))
     assert (done.stop, done.patch) == (Stop.MALFORMED, None)

@@ -225,7 +225,9 @@ def test_a_broken_code_graph_is_one_line(run, tmp_path):
         graph.execute("create table entities (blob)")
     result = run([line(LOOK), *MENDING])
     assert result.exit_code == 2, result.output
-    assert result.stderr.splitlines()[-1].startswith("r4p propose: the index graph.sqlite can't be used")
+    assert result.stderr.splitlines()[-1].startswith(
+        "r4p propose: the index graph.sqlite can't be used"
+    )
 
 
 def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):

@@ -45,9 +45,10 @@ def test_runs_are_five_words_or_a_whole_line():
         said(arguments=f'{{"new_str": "# {QUOTE}'),
         said(reply="I round in Tax.of now."),
         said(reply="⟦U+0072⟧ound in Tax.of"),
+        said(reply="A maintainer said of it that it is late."),
         said(patch="+# Rounding has to wait until then\n"),
     ],
-    ids=["reply", "call", "malformed call", "plan", "escaped", "patch"],
+    ids=["reply", "call", "malformed call", "plan", "escaped", "who said so", "patch"],
 )
 def test_words_of_the_hint_are_found(trajectory):
     assert trajectory.quotes_hint
