@@ -11,7 +11,7 @@ from app.alternatives import Refused, Situation, WhyNot, new_edits, wanted
 from app.db.session import transaction
 from app.db.store import alternatives, attempts, evaluations, groups, hints, jobs
 from app.db.store.alternatives import Alternative
-from app.db.store.evaluations import Evaluation, NewEvaluation
+from app.db.store.evaluations import Asked, Evaluation, NewEvaluation
 from app.db.store.groups import StoredRepository
 from app.github.errors import NotFound
 from app.identifiers import EvaluationId, IssueRef, RepositoryRef
@@ -110,15 +110,15 @@ class EvaluateIssueHandler:
         rivals: Rivals,
         said: Go | Wait | WhyNot,
     ) -> None:
-        if job.asked_in is None or isinstance(said, Go):
+        asked = _asked(job)
+        if asked is None or isinstance(said, Go):
             return
         if isinstance(said, Wait):
             complete = rivals.facts.is_complete
-            body = comments.waiting_reply(job.asked_in, said, all_links_read=complete)
+            body = comments.waiting_reply(asked.where, said, all_links_read=complete)
         else:
-            body = comments.no_alternative_reply(job.asked_in, said)
-        where = job.issue if job.asked_under is None else job.asked_under
-        self.replies.refuse(repository, where, job.asked_in, body)
+            body = comments.no_alternative_reply(asked.where, said)
+        self.replies.refuse(repository, asked.under, asked.where, body)
 
 
 def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_agent: bool) -> Plan:
@@ -214,6 +214,12 @@ def _asks_for_one(job: EvaluateIssue, newest: Evaluation | None) -> bool:
     return job.propose or (waits and _is_wish(newest))
 
 
+def _asked(job: EvaluateIssue) -> Asked | None:
+    if job.asked_in is None:
+        return None
+    return Asked(job.asked_in, job.issue if job.asked_under is None else job.asked_under)
+
+
 def _trigger(job: EvaluateIssue, newest: Evaluation | None) -> str:
     """What came in between takes over a wish that is not fulfilled: it must not lose it."""
     return BY_COMMAND if _is_wish(newest) else job.trigger
@@ -242,7 +248,8 @@ def _freeze(
     if newest is not None and _only_repeats(job, newest, new, plan):
         yield from _go_on(job, newest)
         return
-    created = evaluations.create(connection, job.repository, new)
+    asked = _asked(job) or (newest.asked if newest and _is_wish(newest) else None)
+    created = evaluations.create(connection, job.repository, replace(new, asked=asked))
     _stop(connection, created.superseded)
     if exported is not None:
         # Before the transaction ends, so that who reads of it finds it; if it fails, the clock sweeps.

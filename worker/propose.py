@@ -5,7 +5,7 @@ Whatever goes wrong with the agent, the group goes on without it: it is judged w
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -18,15 +18,17 @@ from app.db.store.alternatives import Alternative
 from app.db.store.attempts import Place, Record
 from app.db.store.evaluations import Evaluation
 from app.db.store.hints import Hint
+from app.db.store.jobs import Fenced
 from app.jobs import Planned, ProposePatches, VerifyGroup
 from app.sandbox import Sandbox
 from model.agents.guidance import Guidance
 from model.agents.trajectory import Attempt, Step, Stop
-from model.domain import EngineInfo, Issue, Tokens
+from model.domain import EngineInfo, Issue
 from model.errors import ModelError, Superseded
 from model.protocols import Engine
 from worker import second_attempts
 from worker.agent_process import AgentFailed, AgentLimits
+from worker.bill import Bill
 from worker.config import last_good
 from worker.context import Context
 from worker.errors import Postponed
@@ -99,44 +101,6 @@ class Made:
     """Why no attempt was made; None: there was one."""
 
 
-@dataclass(slots=True)
-class _Bill:
-    """What attempts have cost by now, by their place: those that die cost something too."""
-
-    workshop: Workshop
-    seeds: tuple[int, ...]
-    steps: dict[int, list[Step]] = field(default_factory=dict)
-
-    def add(self, at: int, step: Step) -> None:
-        self.steps.setdefault(at, []).append(step)
-
-    def records(self, finished: Sequence[Attempt], stop: str, why: str) -> tuple[Record, ...]:
-        """Those that were over, and what is known of the others."""
-        whole = {one.trajectory.seed: Record.of(one) for one in finished}
-        return tuple(
-            whole.get(seed) or self._unfinished(at, stop, why) for at, seed in enumerate(self.seeds)
-        )
-
-    def _unfinished(self, at: int, stop: str, why: str) -> Record:
-        steps = self.steps.get(at, [])
-        paid = [step.tokens for step in steps]
-        engine = self.workshop.engine
-        return Record(
-            agent=self.workshop.agent,
-            engine=EngineInfo(engine.name, engine.model, ""),
-            seed=self.seeds[at],
-            stop=stop,
-            steps=len(steps),
-            tokens=Tokens(
-                sum(one.prompt for one in paid),
-                sum(one.cached for one in paid),
-                sum(one.completion for one in paid),
-            ),
-            seconds=max((step.seconds for step in steps), default=0.0),
-            failure=why,
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class ProposePatchesHandler:
     """Runs the agent on the tree that was handed over, and has the group judged with what it wrote."""
@@ -150,12 +114,16 @@ class ProposePatchesHandler:
         """Write, keep every attempt, go on. Work that nobody waits for any more ends quietly."""
         with transaction(context.database) as connection:
             task = _task(connection, job)
-        if task is not None:
-            made = self._made(context, job, task)
-            with context.transaction() as connection:
-                _keep(connection, task, made)
-                place = (job.installation, job.repository, job.issue, job.evaluation)
-                context.enqueue(connection, [Planned(VerifyGroup(*place))])
+        try:
+            if task is not None:
+                made = self._made(context, job, task)
+                with context.transaction() as connection:
+                    _keep(connection, task, made)
+                    place = (job.installation, job.repository, job.issue, job.evaluation)
+                    context.enqueue(connection, [Planned(VerifyGroup(*place))])
+        except (Superseded, Fenced):
+            self.trees.discard(job.evaluation)
+            raise
         self.trees.discard(job.evaluation)
 
     def _made(self, context: Context, job: ProposePatches, task: Task) -> Made:
@@ -177,7 +145,7 @@ class ProposePatchesHandler:
                 made = self._attempted(context, workshop, task, errand, tree)
                 about = errand.hint.attempt if errand.hint else None
                 records += [replace(record, guided_by=about) for record in made]
-        except (Superseded, Postponed):
+        except (Superseded, Postponed, Fenced):
             self._pay(context, task, records)
             raise
         return Made(tuple(records))
@@ -185,13 +153,14 @@ class ProposePatchesHandler:
     def _attempted(
         self, context: Context, workshop: Workshop, task: Task, errand: Errand, tree: Path
     ) -> tuple[Record, ...]:
-        bill = _Bill(workshop, errand.seeds)
+        engine = EngineInfo(workshop.engine.name, workshop.engine.model, "")
+        bill = Bill(workshop.agent, engine, errand.seeds)
 
         def heard(at: int, step: Step) -> None:
-            bill.add(at, step)
+            count = bill.add(at, step)
             context.check()
             number = task.seeds.index(errand.seeds[at]) + 1
-            said = f"attempt {number} of {len(task.seeds)}, step {len(bill.steps[at])}"
+            said = f"attempt {number} of {len(task.seeds)}, step {count}"
             with context.transaction() as connection:
                 progress.set_progress(connection, context.claimed, said)
 
@@ -207,12 +176,12 @@ class ProposePatchesHandler:
                 on_step=heard,
                 sandbox=workshop.sandbox,
             )
-        except (Superseded, Postponed) as error:
+        except (Superseded, Postponed, Fenced) as error:
             self._pay(context, task, bill.records((), attempts.TAKEN_BACK, str(error)))
             raise
         except AgentFailed as error:
             log.warning("an agent failed: %s", error)
-            return bill.records(error.finished, attempts.CRASHED, str(error))
+            return bill.records(error.finished, attempts.CRASHED, str(error), paid=error.tokens)
         except ModelError as error:
             log.warning("an agent's language model failed: %s", error)
             return bill.records((), Stop.ENGINE.value, str(error))

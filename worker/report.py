@@ -20,6 +20,7 @@ from app.judging import CLOSED, publication
 from worker import second_attempts
 from worker.config import last_good
 from worker.context import Context
+from worker.replies import Replies
 from worker.views import verdict_view
 
 
@@ -55,12 +56,24 @@ class PublishVerdictHandler:
                     evaluations.mark_superseded(connection, evaluation.id)
             return
         context.check()
+        if not evaluation.judged and not evaluation.alternatives:
+            self._say_nothing_came(stored.ref, evaluation)
+            with context.transaction() as connection:
+                evaluations.mark_superseded(connection, evaluation.id)
+            return
         moved = self._publish(stored, evaluation, heads)
         with context.transaction() as connection:
             evaluations.mark_published(connection, evaluation.id)
             context.enqueue(connection, self._again(job) if moved else [])
             if second_attempts.are_due(second_attempts.after_verdict(connection, evaluation)):
                 context.enqueue(connection, [_with_hints(job, evaluation)])
+
+    def _say_nothing_came(self, repository: RepositoryRef, evaluation: Evaluation) -> None:
+        """Of an alternative that somebody asked for where there was nothing else to judge."""
+        asked, why = evaluation.asked, evaluation.alternatives_lack
+        if asked is not None and why is not None:
+            body = comments.no_alternative_reply(asked.where, why)
+            Replies(self.publisher).refuse(repository, asked.under, asked.where, body)
 
     def _publish(self, stored: StoredRepository, evaluation: Evaluation, heads: Heads) -> bool:
         """Write what the settings want to be seen. Returns whether a head has moved."""

@@ -56,7 +56,10 @@ def upgrade() -> None:
             comment="r4p.calibrator/1",
         ),
         sa.Column(
-            "label_rule", sa.Integer(), nullable=False, comment="version of the rule of labels"
+            "label_rule",
+            sa.Integer(),
+            nullable=False,
+            comment="version of the rule of labels; 0: from a file",
         ),
         sa.Column("issues", sa.Integer(), nullable=False, comment="history it was fitted on"),
         sa.Column("correct", sa.Integer(), nullable=False),
@@ -567,6 +570,15 @@ def upgrade() -> None:
             comment="why there are fewer than wanted",
         ),
         sa.Column(
+            "asked_in", sa.Text(), nullable=True, comment="where it was asked for; null: nowhere"
+        ),
+        sa.Column(
+            "asked_under",
+            sa.BigInteger(),
+            nullable=True,
+            comment="the issue or pull request that was written under",
+        ),
+        sa.Column(
             "left_out",
             postgresql.JSONB(astext_type=sa.Text()),
             server_default=sa.text("'[]'::jsonb"),
@@ -688,6 +700,79 @@ def upgrade() -> None:
         ),
         comment="derived from raw events by a versioned rule",
     )
+    op.create_table(
+        "evaluation_candidates",
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column("candidate_id", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("strength", sa.Text(), nullable=True),
+        sa.Column("verdict", sa.Text(), nullable=True, comment="null: not yet judged"),
+        sa.Column("probability", sa.Float(), nullable=True),
+        sa.Column("votes_correct", sa.Integer(), nullable=True),
+        sa.Column("votes_incorrect", sa.Integer(), nullable=True),
+        sa.Column("votes_none", sa.Integer(), nullable=True),
+        sa.Column(
+            "score",
+            sa.Float(),
+            nullable=True,
+            comment="evidence: the model's belief; null: none that can be read",
+        ),
+        sa.Column(
+            "forced_share",
+            sa.Float(),
+            nullable=True,
+            comment="evidence: share of votes that were asked once more",
+        ),
+        sa.Column("consensus", sa.Float(), nullable=True, comment="evidence: how rivals agree"),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["candidate_id"],
+            ["candidates.id"],
+            name=op.f("fk_evaluation_candidates_candidate_id_candidates"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["evaluation_id"],
+            ["evaluations.id"],
+            name=op.f("fk_evaluation_candidates_evaluation_id_evaluations"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint(
+            "evaluation_id", "candidate_id", name=op.f("pk_evaluation_candidates")
+        ),
+    )
+    op.create_table(
+        "votes",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "seats",
+            sa.ARRAY(sa.Text()),
+            nullable=False,
+            comment="patch id per seat; empty: padding",
+        ),
+        sa.Column(
+            "correct", sa.ARRAY(sa.Text()), nullable=True, comment="boxed patch ids; null: no vote"
+        ),
+        sa.Column("forced", sa.Boolean(), nullable=False),
+        sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("reply", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["evaluation_id"],
+            ["evaluations.id"],
+            name=op.f("fk_votes_evaluation_id_evaluations"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
+        comment="every reply, kept whole: what training learns from",
+    )
+    op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"], unique=False)
+    _create_alternatives()
+
+
+def _create_alternatives() -> None:
+    """What our own agents wrote, and what was said of it."""
     op.create_table(
         "attempts",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
@@ -811,47 +896,6 @@ def upgrade() -> None:
         comment="patches of our own that were judged beside pull requests; nobody merges them as they are",
     )
     op.create_table(
-        "evaluation_candidates",
-        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
-        sa.Column("candidate_id", sa.BigInteger(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("strength", sa.Text(), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True, comment="null: not yet judged"),
-        sa.Column("probability", sa.Float(), nullable=True),
-        sa.Column("votes_correct", sa.Integer(), nullable=True),
-        sa.Column("votes_incorrect", sa.Integer(), nullable=True),
-        sa.Column("votes_none", sa.Integer(), nullable=True),
-        sa.Column(
-            "score",
-            sa.Float(),
-            nullable=True,
-            comment="evidence: the model's belief; null: none that can be read",
-        ),
-        sa.Column(
-            "forced_share",
-            sa.Float(),
-            nullable=True,
-            comment="evidence: share of votes that were asked once more",
-        ),
-        sa.Column("consensus", sa.Float(), nullable=True, comment="evidence: how rivals agree"),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["candidate_id"],
-            ["candidates.id"],
-            name=op.f("fk_evaluation_candidates_candidate_id_candidates"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["evaluation_id"],
-            ["evaluations.id"],
-            name=op.f("fk_evaluation_candidates_evaluation_id_evaluations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint(
-            "evaluation_id", "candidate_id", name=op.f("pk_evaluation_candidates")
-        ),
-    )
-    op.create_table(
         "hints",
         sa.Column(
             "attempt_id",
@@ -888,33 +932,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("attempt_id", name=op.f("pk_hints")),
         comment="what was said against an alternative; one second attempt is made with it",
     )
-    op.create_table(
-        "votes",
-        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
-        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
-        sa.Column("seed", sa.BigInteger(), nullable=False),
-        sa.Column(
-            "seats",
-            sa.ARRAY(sa.Text()),
-            nullable=False,
-            comment="patch id per seat; empty: padding",
-        ),
-        sa.Column(
-            "correct", sa.ARRAY(sa.Text()), nullable=True, comment="boxed patch ids; null: no vote"
-        ),
-        sa.Column("forced", sa.Boolean(), nullable=False),
-        sa.Column("failure", sa.Text(), nullable=True),
-        sa.Column("reply", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["evaluation_id"],
-            ["evaluations.id"],
-            name=op.f("fk_votes_evaluation_id_evaluations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
-        comment="every reply, kept whole: what training learns from",
-    )
-    op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"], unique=False)
 
 
 def downgrade() -> None:

@@ -18,11 +18,20 @@ from app.db.tables import (
     groups,
     repositories,
 )
-from app.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
+from app.identifiers import AskedIn, CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.jobs import Json
 from app.judging import LeftOut
 from model.calibration import Evidence
 from model.domain import PatchId, PatchVerdict, Vote
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where somebody asked for an evaluation, so that they can be told if nothing comes of it."""
+
+    where: AskedIn
+    under: int
+    """The issue or pull request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,7 @@ class NewEvaluation:
     """The commit that it works on; None: none is wanted."""
     alternatives_lack: WhyNot | None = None
     """Why there are fewer than wanted; None: there are not."""
+    asked: Asked | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -101,6 +111,7 @@ class Evaluation:
     """The commit that it works on; None: none was wanted."""
     alternatives_lack: WhyNot | None = None
     """Why there are fewer than were wanted; None: there are not."""
+    asked: Asked | None = None
 
     def answers(self, new: NewEvaluation) -> bool:
         """Whether judging the new snapshot would only repeat this."""
@@ -138,6 +149,8 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             alternatives_wanted=new.alternatives_wanted,
             alternatives_base=new.alternatives_base,
             alternatives_lack=new.alternatives_lack,
+            asked_in=new.asked.where if new.asked else None,
+            asked_under=new.asked.under if new.asked else None,
         )
         .returning(evaluations.c.id)
     )
@@ -281,5 +294,6 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         alternatives=alternatives.of_evaluation(connection, EvaluationId(row.id)),
         alternatives_wanted=row.alternatives_wanted,
         alternatives_base=row.alternatives_base,
+        asked=Asked(AskedIn(row.asked_in), row.asked_under) if row.asked_in else None,
         alternatives_lack=None if row.alternatives_lack is None else WhyNot(row.alternatives_lack),
     )

@@ -16,7 +16,12 @@ calibrators = Table(
     Column("state", Text, nullable=False, comment="of one judge, one is active at most"),
     Column("why", Text, nullable=False, comment="why it was put into use, or was not"),
     Column("document", JSONB, nullable=False, comment="r4p.calibrator/1"),
-    Column("label_rule", Integer, nullable=False, comment="version of the rule of labels"),
+    Column(
+        "label_rule",
+        Integer,
+        nullable=False,
+        comment="version of the rule of labels; 0: from a file",
+    ),
     Column("issues", Integer, nullable=False, comment="history it was fitted on"),
     Column("correct", Integer, nullable=False),
     Column("incorrect", Integer, nullable=False),

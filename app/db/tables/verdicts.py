@@ -88,6 +88,8 @@ evaluations = Table(
     ),
     Column("alternatives_base", Text, comment="the commit that it works on; null: none was wanted"),
     Column("alternatives_lack", Text, comment="why there are fewer than wanted"),
+    Column("asked_in", Text, comment="where it was asked for; null: nowhere"),
+    Column("asked_under", BigInteger, comment="the issue or pull request that was written under"),
     Column("left_out", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
     Column(
         "all_links_read",
