@@ -34,8 +34,6 @@ from worker.till import Asking, Greedy, Till
 
 _MESSAGES: Final = 5_000
 """Of one attempt."""
-_REPLIES: Final = 200
-"""Asked for by one attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +74,13 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     """One attempt for each seed, in their order, on a tree that is only read. Blocks: the thread must stay alive.
 
     `on_step` is told the attempt's place and its step, on the caller's thread; what it raises kills the process.
-    Raises AgentFailed, UnknownAgent, and what the engine raises that is no EngineError.
+    Raises AgentFailed, UnknownAgent, ValueError for seeds that are not all different, and what the engine raises that is
+    no EngineError.
     """
     catalog.require(agent)
-    till = Till(engine, limits.tokens, _REPLIES * len(seeds))
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"seeds {list(seeds)} repeat; an attempt is known by its own")
+    till = Till(engine, limits.tokens, len(seeds))
     with inside(sandbox, tree) as (there, scratch):
         task = Task(
             tree=str(there),
@@ -97,7 +98,7 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
             with ShutIn(started, limits.seconds + limits.grace_seconds) as process:
                 _begin(process, task, sandbox)
                 _follow(process, record, till, on_step)
-            return record.complete(till.spent)
+            return record.complete(till.due)
         except (NoSandbox, Died, BadMessage, Greedy, _Untrue) as error:
             raise AgentFailed(str(error), record.finished(), till.spent) from error
 
@@ -167,9 +168,8 @@ class _Record:
     def add(self, attempt: Attempt) -> None:
         """Raises _Untrue for the record of anything else than what was asked."""
         seed, seeds = attempt.trajectory.seed, self.task.seeds
-        free = (at for at, one in enumerate(seeds) if one == seed and at not in self._attempts)
-        place = next(free, None)
-        if place is None or _about(attempt.trajectory) != _asked(self.task):
+        place = seeds.index(seed) if seed in seeds else -1
+        if place < 0 or place in self._attempts or _about(attempt.trajectory) != _asked(self.task):
             raise _Untrue("the agent's process told of an attempt that it was not asked for")
         self._attempts[place] = attempt
 
@@ -177,18 +177,16 @@ class _Record:
         """Those that there are, in the order of their seeds."""
         return tuple(attempt for _, attempt in sorted(self._attempts.items()))
 
-    def complete(self, paid: int) -> tuple[Attempt, ...]:
-        """All of them. Raises _Untrue where one lacks, or they tell of fewer tokens than were paid for."""
+    def complete(self, due: int) -> tuple[Attempt, ...]:
+        """All of them. Raises _Untrue where one lacks, or they tell of fewer tokens than they were given."""
         done = self.finished()
         if len(done) < len(self.task.seeds):
             raise _Untrue(
                 f"the agent's process told of {len(done)} of {len(self.task.seeds)} attempts"
             )
         told = sum(one.tokens.prompt + one.tokens.completion for one in done)
-        if told < paid:
-            raise _Untrue(
-                f"the agent's process told of {told:,} tokens, and {paid:,} were paid for"
-            )
+        if told < due:
+            raise _Untrue(f"the agent's process told of {told:,} tokens, and {due:,} were paid for")
         return done
 
 

@@ -1,6 +1,7 @@
 """Asks the model on behalf of a process that is not trusted, as long as the price is right."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
@@ -14,6 +15,8 @@ from worker.shut_in import ShutIn
 
 _TOGETHER: Final = 8
 """Questions that wait for an answer at one time; no more attempts than that are made side by side."""
+_REPLIES: Final = 200
+"""Asked for by one attempt."""
 _BATCH: Final = 64
 """Requests of one question."""
 
@@ -25,12 +28,14 @@ class Greedy(Exception):
 class Till:
     """The engine, and what it may cost. Threads share it."""
 
-    def __init__(self, engine: Engine, tokens: int, replies: int) -> None:
-        self._engine, self._tokens, self._replies = engine, tokens, replies
+    def __init__(self, engine: Engine, tokens: int, attempts: int) -> None:
+        self._engine, self._tokens, self._attempts = engine, tokens, attempts
         self._lock = threading.Lock()
-        self._reserved = self._asked = 0
+        self._reserved = self._asked = self._late = 0
         self.spent = 0
         """Tokens that were read and sampled so far."""
+        self.due = 0
+        """Of these, those of answers that came in time: a record has to tell of them."""
 
     def require_modest(self, question: Question) -> None:
         """Raises Greedy for what no agent asks."""
@@ -38,33 +43,50 @@ class Till:
             return
         self._asked += len(question.requests)
         most = self._engine.context_tokens
-        if self._asked > self._replies:
-            raise Greedy(f"the agent's process asked for more than {self._replies:,} replies")
+        if self._asked > _REPLIES * self._attempts:
+            raise Greedy(
+                f"the agent's process asked for over {_REPLIES * self._attempts:,} replies"
+            )
         if not 0 < len(question.requests) <= _BATCH:
             raise Greedy(f"the agent's process asked for {len(question.requests)} replies at once")
         if not all(_is_modest(one, most) for one in question.requests):
             raise Greedy("the agent's process asked for a reply that no agent asks for")
 
     def answer(self, question: Question, seconds: float) -> Answer:
-        """The engine's answer within that time, if the engine can; or that there is nothing left to pay with."""
+        """The engine's answer within that time, if the engine can; or that there is nothing left to pay with.
+
+        Raises Greedy for more late answers than attempts: each ends with its first.
+        """
         if isinstance(question, Count):
             return answered(self._engine, question)
         price = sum(one.max_tokens for one in question.requests)
         with self._lock:
             if self.spent + self._reserved + price > self._tokens:
-                left = EngineError(
-                    f"the {self._tokens:,} tokens that this work may cost are used up"
-                )
-                return Answer(question.id, down=failure(left))
+                return Answer(question.id, down=failure(_used_up(self._tokens)))
             self._reserved += price
-        answer = None
+        began, timed, answer = time.monotonic(), _within(question, seconds), None
         try:
-            answer = answered(self._engine, _within(question, seconds))
-            return answer
+            answer = answered(self._engine, timed)
         finally:
-            with self._lock:
-                self._reserved -= price
-                self.spent += _paid(answer)
+            self._pay(price, _paid(answer), is_late=time.monotonic() > began + _patience(timed))
+        return answer
+
+    def _pay(self, reserved: int, paid: int, *, is_late: bool) -> None:
+        with self._lock:
+            self._reserved -= reserved
+            self.spent += paid
+            self.due += 0 if is_late else paid
+            self._late += is_late
+            if self._late > self._attempts:
+                raise Greedy("the agent's process gave up on more answers than it makes attempts")
+
+
+def _used_up(tokens: int) -> EngineError:
+    return EngineError(f"the {tokens:,} tokens that this work may cost are used up")
+
+
+def _patience(question: Complete) -> float:
+    return min(one.seconds or 0.0 for one in question.requests)
 
 
 def _is_modest(request: Request, most: int) -> bool:
