@@ -118,6 +118,12 @@ class Verbs:
             known = _verdict(connection, subject)
             if known is None:
                 return Said(comments.no_verdict_reply(subject.asked_in), done=False)
+            ours = [one.id for one in known.alternatives]
+            if command.alternative is not None and command.about not in ours:
+                view = verdict_view(known)
+                return Said(
+                    comments.no_such_reply(subject.asked_in, view, command.about), done=False
+                )
             if command.verb is not Verb.DISAGREE or command.pulls:
                 return Said()
             words = Words(command.alternative, command.reason, subject.author)

@@ -104,9 +104,8 @@ def explain_reply(answers: AskedIn, view: VerdictView, about: PatchId | None) ->
     """The reasons at length, for one patch or for all."""
     patches = list(_patches(view))
     named = [one for one in patches if about in {None, one.name}]
-    if not named:
-        known = listed(one.name for one in patches)
-        return _reply(answers, f"{about} is not among the patches compared here: {known}.")
+    if about is not None and not named:
+        return no_such_reply(answers, view, about)
     more = len(named) - _EXPLAINED_AT_MOST
     rest = f"{more} more: `{PREFIX} explain #N` gives the reasons of one." if more > 0 else ""
     shown = named[:_EXPLAINED_AT_MOST]
@@ -172,6 +171,12 @@ def trying_again_reply(answers: AskedIn, alternatives: Sequence[AlternativeNumbe
 def not_trying_again_reply(answers: AskedIn, reason: WhyNot) -> str:
     """A maintainer's words are recorded, and no second attempt follows."""
     return _reply(answers, f"Recorded, and no second attempt: {WHY_NOT[reason]}.")
+
+
+def no_such_reply(answers: AskedIn, view: VerdictView, about: PatchId | None) -> str:
+    """An opinion about a patch that was not judged here."""
+    known = listed(one.name for one in _patches(view))
+    return _reply(answers, f"{about} is not among the patches compared here: {known}.")
 
 
 def failed_reply(answers: AskedIn, what: str, fix: str | None = None) -> str:

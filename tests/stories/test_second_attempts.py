@@ -52,6 +52,8 @@ def test_a_maintainers_words_lead_to_one_second_attempt(tell):
     said = story.verdict(issue)
     assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Incorrect", "A2": "Correct"})
     assert "multiply the sides" not in said.body
+    unknown = story.command(issue, "/r4p disagree A9 it is not there")
+    assert "A9 is not among the patches compared here" in story.answer(issue, unknown)
     again = story.command(issue, "/r4p disagree A1 multiply the sides, I said")
     assert (story.answer(issue, again), story.reactions(issue, again)) == ("", DONE)
     assert story.kinds()["propose_patches"] == 2

@@ -1,0 +1,146 @@
+"""What a verdict or a maintainer says against an alternative is kept as a hint, while the budget lasts."""
+
+import pytest
+from sqlalchemy import update
+
+from app.alternatives import Refused, WhyNot
+from app.db.session import transaction
+from app.db.store import attempts, evaluations, hints
+from app.db.store.alternatives import Alternative
+from app.db.store.attempts import Place, Record
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation, Verified
+from app.db.store.hints import Hint
+from app.db.tables import repositories
+from model.agents.guidance import Source
+from model.domain import (
+    Coverage,
+    EngineInfo,
+    GroupVerdict,
+    Issue,
+    PatchVerdict,
+    Tokens,
+    Verdict,
+    VoteCount,
+)
+from tests.app.db.store import world
+from worker import second_attempts
+from worker.second_attempts import Words
+from worker.verify import document
+
+pytestmark = pytest.mark.services
+
+ISSUE = Issue("Crash", "On empty")
+ENGINE = EngineInfo("scripted", "m", "")
+SAID = {"A1": Verdict.INCORRECT, "A2": Verdict.UNSURE, "#14": Verdict.CORRECT}
+
+
+@pytest.fixture
+def connection(database):
+    with transaction(database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def judged(connection):
+    """An evaluation in which the first of two alternatives was judged incorrect; the settings as given."""
+
+    def made(settings="alternatives: fill", pulls=(world.LATE,)):
+        group = world.settle(connection)
+        text = f"version: 1\n{settings}\n"
+        connection.execute(update(repositories).values(config_text=text))
+        ours = (_written(connection, group, 1), _written(connection, group, 2))
+        theirs = tuple(Candidate(n, world.head_of(n), world.BASE, "diff", 1) for n in pulls)
+        new = NewEvaluation(
+            group, "issue", "advisory", 2, ISSUE.title, ISSUE.body, theirs, alternatives=ours
+        )
+        identity = evaluations.create(connection, world.REPOSITORY, new).id
+        evaluation = evaluations.load(connection, identity)
+        verdict = _verdict([f"#{n}" for n in pulls] + ["A1", "A2"])
+        said = Verified(document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p")
+        evaluations.save_verdict(connection, identity, said)
+        return evaluations.load(connection, identity)
+
+    return made
+
+
+def _written(connection, group, number):
+    record = Record(
+        agent="mini-se",
+        engine=ENGINE,
+        seed=number,
+        stop="submitted",
+        steps=3,
+        tokens=Tokens(prompt=90, completion=10),
+        seconds=1.0,
+        patch=f"ours {number}",
+    )
+    place = Place(world.REPOSITORY, group, world.BASE, ISSUE)
+    attempt = attempts.save(connection, place, record, number)
+    return Alternative(attempt, number, "mini-se", "m", 3, world.BASE, record.patch)
+
+
+def _verdict(names):
+    patches = tuple(
+        PatchVerdict(name, SAID[name], VoteCount(1, 1), f"why {name}", Coverage(1, 1))
+        for name in names
+    )
+    return GroupVerdict(patches, ENGINE, (), 2, (tuple(names),), Tokens(), 1.0, 1.0)
+
+
+def due(connection, evaluation):
+    return hints.due(connection, evaluation.group, [world.BASE], attempts.issue_sha256(ISSUE))
+
+
+def test_the_reasons_of_a_verdict_are_hints_about_what_it_calls_incorrect(connection, judged):
+    evaluation = judged()
+    assert second_attempts.after_verdict(connection, evaluation) == (1,)
+    first = evaluation.alternatives[0].attempt
+    assert due(connection, evaluation) == (Hint(first, Source.VERDICT, "why A1", "r4p"),)
+    assert second_attempts.after_verdict(connection, evaluation) == ()
+
+
+def test_a_maintainers_words_are_about_what_they_name(connection, judged):
+    evaluation = judged("alternatives: off")
+    assert second_attempts.after_verdict(connection, evaluation) == ()
+    words = Words(2, "it drops `None`", "mona")
+    assert second_attempts.after_words(connection, evaluation, words) == (2,)
+    second = evaluation.alternatives[1].attempt
+    assert due(connection, evaluation) == (
+        Hint(second, Source.MAINTAINER, "it drops `None`", "mona"),
+    )
+
+
+def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, judged):
+    evaluation = judged()
+    assert second_attempts.after_words(connection, evaluation, Words(None, "no", "mona")) == ()
+
+
+def test_where_the_budget_is_spent_no_hint_is_left(connection, judged):
+    evaluation = judged("alternatives_budget: {tokens: 200}")
+    words = Words(1, "it drops `None`", "mona")
+    refused = Refused(WhyNot.BUDGET)
+    assert second_attempts.after_words(connection, evaluation, words) == refused
+    assert not second_attempts.are_due(refused)
+    assert due(connection, evaluation) == ()
+
+
+def test_a_verdict_without_ours_leads_to_nothing(connection):
+    group = world.settle(connection)
+    new = NewEvaluation(group, "issue", "advisory", 2, ISSUE.title, ISSUE.body, ())
+    identity = evaluations.create(connection, world.REPOSITORY, new).id
+    evaluation = evaluations.load(connection, identity)
+    assert second_attempts.after_words(connection, evaluation, Words(1, "no", "mona")) == ()
+
+
+def test_a_hint_names_places_of_the_tree_that_is_there(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/sums.py").write_text("x = 1\n")
+    said = Hint(1, Source.MAINTAINER, "look at src/sums.py and at src/none.py", "mona")
+    told = second_attempts.guidance(tmp_path, said)
+    assert (told.locations, told.source, told.said_by) == (
+        ("src/sums.py",),
+        Source.MAINTAINER,
+        "mona",
+    )
+    assert second_attempts.guidance(tmp_path, Hint(1, Source.MAINTAINER, " ", "mona")) is None
