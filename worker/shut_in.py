@@ -61,7 +61,7 @@ class ShutIn:
         self._timer.cancel()
         self.kill()
         self._process.wait()
-        self._drain.join()
+        self._drain.join(_END_SECONDS)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 _there(stream).close()
@@ -100,7 +100,7 @@ class ShutIn:
             self._process.wait(_END_SECONDS)
         self.kill()
         code = self._process.wait()
-        self._drain.join()
+        self._drain.join(_END_SECONDS)
         self._require_time()
         return code
 

@@ -46,6 +46,7 @@ _MACHINES: Final = {
         ioctl=16,
         forbidden=(
             *(41, 42, 43, 49, 50, 288),  # socket, connect, accept, bind, listen, accept4
+            *(109, 112),  # setpgid, setsid: who starts it could no longer end all of it
             *(101, 310, 311, 312),  # ptrace, process_vm_readv, process_vm_writev, kcmp
             *(155, 161, 165, 166, 272, 308),  # pivot_root, chroot, mount, umount2, unshare, setns
             *(248, 249, 250),  # add_key, request_key, keyctl
@@ -67,6 +68,7 @@ _MACHINES: Final = {
         ioctl=29,
         forbidden=(
             *(198, 203, 202, 200, 201, 242),
+            *(154, 157),
             *(117, 270, 271, 272),
             *(41, 51, 40, 39, 97, 268),
             *(217, 218, 219),

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from model.agents.messages import (
     BadMessage,
@@ -48,6 +50,12 @@ COMPLETION = Completion(
 )
 
 
+KINDS = st.sampled_from(["Ready", "Count", "Complete", "Stepped", "Finished", "Failed"])
+NAMES = st.sampled_from(
+    ["id", "text", "requests", "attempt", "step", "trajectory", "seconds", "why"]
+)
+
+
 def there_and_back(message, read):
     raw = line(message)
     assert raw.isascii()
@@ -86,6 +94,25 @@ def test_what_an_agent_is_told_arrives(message):
 def test_what_is_no_message_is_refused(raw):
     with pytest.raises(BadMessage):
         from_agent(raw)
+
+
+SAID = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | st.text(max_size=3), inner),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.tuples(KINDS | SAID, SAID) | SAID, st.integers(0, 500))
+def test_whatever_is_said_is_a_message_or_a_bad_one(said, digits):
+    raw = json.dumps(said).encode()
+    for one in (raw, raw.replace(b"1", b"1" * digits)):
+        try:
+            heard = from_agent(one)
+        except BadMessage:
+            continue
+        assert from_agent(line(heard)) == heard
 
 
 def test_no_direction_takes_the_others_messages():

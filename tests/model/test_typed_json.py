@@ -73,6 +73,7 @@ def nested(depth):
         ({"centre": {"x": "1", "y": 2}}, "Point.x holds '1'"),
         ({"centre": {"x": float("nan"), "y": 2}}, "Point.x holds nan"),
         ({"centre": {"x": float("inf"), "y": 2}}, "Point.x holds inf"),
+        ({"centre": {"x": 10**400, "y": 2}}, "Point.x holds 1000"),
         ({"centre": {"x": False, "y": 2}}, "Point.x holds False"),
         ({"centre": []}, "Point is list, and no object"),
         ({"points": {}}, "Shape.points holds dict"),

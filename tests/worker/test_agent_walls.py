@@ -259,6 +259,12 @@ def test_what_the_kernel_is_not_asked(probed):
     }
 
 
+@pytest.mark.parametrize("sandbox", list(Sandbox))
+def test_it_can_not_leave_the_group_that_is_ended(probed, sandbox):
+    found = probed(sandbox, session="os.setsid()", group="os.setpgid(0, 0)")
+    assert set(found.values()) == {"PermissionError Operation not permitted"}
+
+
 def test_other_machines_have_no_filter(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
     assert not forbid()
