@@ -15,6 +15,18 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True, slots=True)
+class Proposer:
+    """Which of our own agents wrote a patch."""
+
+    agent: str
+    model: str
+    steps: int
+    """Replies of the model until it handed in the patch."""
+    base_sha: str
+    """The commit that the patch is against."""
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """What a verdict is about, which the verifier itself never learns."""
 
@@ -26,13 +38,16 @@ class Subject:
     """The issue's number; None offline."""
     head_shas: Mapping[PatchId, str] = field(default_factory=dict)
     """The commit each patch was taken from, where there is one."""
+    proposers: Mapping[PatchId, Proposer] = field(default_factory=dict)
+    """Of the patches that are our own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """The calibrator behind the probabilities: which one it is, and how much history it has seen."""
 
-    id: int
+    id: int | None
+    """Its number in the database; None: it is from a file."""
     fitted_at: str
     """ISO 8601, UTC."""
     issues: int
@@ -52,7 +67,7 @@ def to_json(
     `verifier` is the name of who judged; without a calibration there are no probabilities of one.
     """
     who: dict[str, Json] = {"verifier": verifier} if verifier else {}
-    calibrator: dict[str, Json] = {"calibrator": asdict(calibration)} if calibration else {}
+    calibrator: dict[str, Json] = _known(calibration) if calibration else {}
     return {
         "schema": SCHEMA,
         "issue": {
@@ -65,7 +80,7 @@ def to_json(
             "size": len(verdict.patches),
             "partition": [list(part) for part in verdict.partition],
         },
-        "patches": [_patch(patch, subject.head_shas.get(patch.id)) for patch in verdict.patches],
+        "patches": [_patch(patch, subject) for patch in verdict.patches],
         "engine": {
             "name": verdict.engine.name,
             "model": verdict.engine.model,
@@ -87,13 +102,20 @@ def to_json(
     }
 
 
+def _known(calibration: Calibration) -> dict[str, Json]:
+    told = asdict(calibration)
+    return {"calibrator": {name: one for name, one in told.items() if one is not None}}
+
+
 def _votes(verdict: GroupVerdict) -> dict[str, Json]:
     more: dict[str, Json] = {"spared": verdict.spared, "forced": verdict.forced}
     known = {name: count for name, count in more.items() if count}
     return {"asked": verdict.asked, "valid": verdict.valid, **known}
 
 
-def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
+def _patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
+    by = subject.proposers.get(patch.id)
+    ours: dict[str, Json] = {} if by is None else {"proposed_by": asdict(by)}
     beliefs = {"score": patch.score, "rank": patch.rank}
     known = {name: round(one, 4) for name, one in beliefs.items() if one is not None}
     return {
@@ -107,7 +129,8 @@ def _patch(patch: PatchVerdict, head_sha: str | None) -> dict[str, Json]:
         },
         "reason": patch.reason,
         "coverage": {"files": patch.coverage.files, "files_seen": patch.coverage.files_seen},
-        "head_sha": head_sha,
+        "head_sha": subject.head_shas.get(patch.id),
+        **ours,
         **known,
     }
 

@@ -26,7 +26,7 @@ from model.domain import (
 )
 from model.errors import ModelError
 from model.protocols import Verifier
-from model.verdict_json import Calibration, Subject, to_json
+from model.verdict_json import Calibration, Proposer, Subject, to_json
 from worker.context import Context
 
 log = logging.getLogger(__name__)
@@ -142,6 +142,10 @@ def document(
         repository=evaluation.repository_name,
         number=evaluation.issue,
         head_shas=heads,
+        proposers={
+            one.id: Proposer(one.agent, one.model, one.steps, one.base_sha)
+            for one in evaluation.alternatives
+        },
     )
     calibration = _calibration(stored) if stored else None
     return dict(to_json(verdict, subject, verifier=verifier, calibration=calibration))

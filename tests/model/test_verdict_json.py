@@ -17,7 +17,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from model.verdict_json import Subject, patches_from_json, to_json
+from model.verdict_json import Proposer, Subject, patches_from_json, to_json
 from tests.model.builders import vote
 
 VERDICT = GroupVerdict(
@@ -76,6 +76,21 @@ def test_spared_votes_are_said_where_there_are_any(schema):
     document = to_json(replace(VERDICT, spared=2), SUBJECT)
     assert document["votes"] == {"asked": 3, "valid": 1, "spared": 2}
     schema.validate(document)
+
+
+def test_a_patch_of_our_own_agents_is_marked_as_such(schema):
+    ours = Proposer("mini-se", "Coder-7B", 12, "b" * 40)
+    document = to_json(VERDICT, replace(SUBJECT, proposers={PatchId("#13"): ours}))
+    theirs, marked = document["patches"]
+    assert "proposed_by" not in theirs
+    assert marked["proposed_by"] == {
+        "agent": "mini-se",
+        "model": "Coder-7B",
+        "steps": 12,
+        "base_sha": "b" * 40,
+    }
+    schema.validate(document)
+    assert patches_from_json(document) == VERDICT.patches
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ AGENTS = (
     {"when": "falls short", **_edit("w - h"), "repeat": True},
     # What an agent is shown of the code decides what becomes of it.
     *({"when": "three ways", **_edit(result)} for result in ("w * h", "h * w", "w - h")),
+    {"when": "takes its time", "stall_seconds": 2.0, **_edit("w * h"), "repeat": True},
     {"when": "beyond repair", "reply": "I have no idea.", "repeat": True},
     {"when": "## area.py, lines", **_edit("w * h"), "repeat": True},
     {

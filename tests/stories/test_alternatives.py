@@ -8,6 +8,7 @@ pytestmark = pytest.mark.services
 
 THREE_WAYS = {"shapes.py": 'def area(shape):\n    return "three ways"\n'}
 HOPELESS = {"shapes.py": 'def area(shape):\n    return "beyond repair"\n'}
+SLOW = {"shapes.py": 'def area(shape):\n    return "takes its time"\n'}
 POOR = FILL + "alternatives_budget: {tokens: 0}\n"
 DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
 
@@ -27,6 +28,9 @@ def test_a_lone_pull_request_and_three_alternatives_are_one_group_of_four(tell):
     assert sorted(said.ours.values()) == ["Correct", "Correct", "Incorrect"]
     assert said.document["group"]["size"] == 4
     assert [len(part) for part in said.document["group"]["partition"]] == [4]
+    (theirs, *ours) = said.document["patches"]
+    assert (theirs["id"], "proposed_by" in theirs) == (f"#{only}", False)
+    assert {(one["proposed_by"]["agent"], one["head_sha"]) for one in ours} == {("mini-se", None)}
     assert "git apply" in said.body
     assert story.check(only).conclusion == "neutral"
     assert trees(story) == []
@@ -98,3 +102,43 @@ def test_a_reader_may_not_have_one_written(story):
     asked = story.command(issue, "/r4p propose", author="reader")
     assert "needs write access" in story.answer(issue, asked)
     assert "propose_patches" not in story.kinds()
+
+
+def at_work(tell):
+    """A story in which an agent ponders, its issue and its only pull request."""
+    story = tell(FILL, SLOW)
+    issue = story.issue()
+    only = story.rival(issue, "w - h")
+    story.wait_for(lambda: story.running("propose_patches"))
+    return story, issue, only
+
+
+def test_an_agent_whose_group_moves_on_is_stopped_and_another_one_begins(tell):
+    story, issue, only = at_work(tell)
+    story.push(only, "w / h")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    assert story.evaluations() == ["superseded", "published"]
+    assert story.kinds()["propose_patches"] == 2
+    assert trees(story) == []
+
+
+def test_where_the_agents_process_is_killed_the_group_is_judged_without_it(tell):
+    story, issue, only = at_work(tell)
+    story.is_rough = True
+    story.stage.kill("agents")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Incorrect"}, {})
+    assert "the agent's process ended before its work did" in said.body
+    assert trees(story) == []
+
+
+def test_what_agents_read_goes_where_the_app_is_removed(tell):
+    story, _issue, _only = at_work(tell)
+    story.stage.standin.uninstall(story.installation)
+    story.is_installed = False
+    story.settle()
+    assert story.rows() == {}
+    story.wait_for(lambda: trees(story) == [])

@@ -137,3 +137,10 @@ def test_outcomes_turn_its_belief_into_probabilities(story):
 def _fitted(database):
     with transaction(database) as connection:
         return list(connection.scalars(select(calibrators.c.id)))
+
+
+def test_without_a_model_there_is_no_agent_and_who_asks_for_one_is_told(story):
+    issue = story.issue()
+    asked = story.command(issue, "/r4p propose")
+    assert "No alternative: there is no agent" in story.answer(issue, asked)
+    assert story.reactions(issue, asked) == ["eyes", "confused"]
