@@ -17,7 +17,7 @@ from model.agents import record
 from model.agents.choice import choice
 from model.agents.full_files import FullFiles, fitting
 from model.agents.guidance import Guidance
-from model.agents.localisation import Located, LocationSet, dealt, distinct, outline, read_paths
+from model.agents.localisation import Located, Paths, dealt, distinct, outline, read_paths
 from model.agents.record import Brief, Course, Ended
 from model.agents.repair import Repairs
 from model.agents.sampling import Read, Sample, Sampler, dropped
@@ -143,11 +143,11 @@ class AgentlessMini:
 
         return [Sample("locate", prompt, read)] * self._plan.localisations
 
-    def _repairs(self, task: _Task, sets: Sequence[LocationSet]) -> list[Sample[Patch]]:
+    def _repairs(self, task: _Task, sets: Sequence[Paths]) -> list[Sample[Patch]]:
         """What to ask for edits. Raises Ended where no located file can be shown."""
         skeleton = self._repair.render(**task.shared, paths=(), files=(), left_out="")
         room = self._room(skeleton, task.count)
-        files = [fitting(task.desk.workspace, one.paths, room, task.count) for one in sets]
+        files = [fitting(task.desk.workspace, paths, room, task.count) for paths in sets]
         usable = [place for place, one in enumerate(files) if one.texts]
         if not usable:
             why = "; ".join(

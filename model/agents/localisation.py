@@ -32,6 +32,10 @@ _SOURCES = frozenset(
 )
 
 
+Paths = tuple[str, ...]
+"""Files of a tree, the most suspicious first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
     """A tree's source files, a folder a line, in as few tokens as it may take."""
@@ -46,19 +50,9 @@ class Outline:
 class Located:
     """What one answer names."""
 
-    paths: tuple[str, ...]
-    """Files of the tree, the most suspicious first."""
+    paths: Paths
     unknown: tuple[str, ...] = ()
     """What looks like a path and is none of the tree; dropped, however near a miss it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocationSet:
-    """Files that at least one sample holds for the cause, all of them together."""
-
-    paths: tuple[str, ...]
-    samples: int
-    """How many samples named exactly these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +103,20 @@ def read_paths(reply: str, known: Collection[str], most: int) -> Located:
     return Located(tuple(paths)[:most], tuple(unknown))
 
 
-def distinct(samples: Iterable[Located]) -> tuple[LocationSet, ...]:
+def distinct(samples: Iterable[Located]) -> tuple[Paths, ...]:
     """The different sets of files among the samples, in whatever order those name them; the most frequent first.
 
     Of equally frequent ones the first sampled comes first, with its order of files. Samples without a file are none.
     """
     named = [sample.paths for sample in samples if sample.paths]
     counts = Counter(frozenset(paths) for paths in named)
-    first: dict[frozenset[str], tuple[str, ...]] = {}
+    first: dict[frozenset[str], Paths] = {}
     for paths in named:
         first.setdefault(frozenset(paths), paths)
-    return tuple(LocationSet(first[files], count) for files, count in counts.most_common())
+    return tuple(first[files] for files, _ in counts.most_common())
 
 
-def dealt(sets: Sequence[LocationSet], samples: int) -> tuple[int, ...]:
+def dealt(sets: Sequence[Paths], samples: int) -> tuple[int, ...]:
     """For each of the repair samples the place of its set: in turns, so that every set is tried."""
     return tuple(sample % len(sets) for sample in range(samples)) if sets else ()
 
