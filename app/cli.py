@@ -79,8 +79,17 @@ def beat() -> None:
 
 
 @main.command()
-def calibrate() -> None:
+def calibrate(
+    seed: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Start from what training.calibrate wrote."),
+    ] = None,
+) -> None:
     """Fit calibrators on what became of judged patches, and put those into use that are not worse."""
+    if seed:
+        from app import seed as seeds
+
+        raise typer.Exit(seeds.plant(seed))
     from app import processes
 
     processes.become_fit()

@@ -17,7 +17,7 @@ from model.thresholds import Thresholds
 from model.verdict_json import Json
 
 SCHEMA = "r4p.calibrator/1"
-RULES = 1
+RULES = 2
 """Version of how evidence becomes features; a calibrator fitted under other rules is refused."""
 
 LEAST_ISSUES = 30
@@ -67,10 +67,8 @@ MONOTONE = ("votes", "consensus")
 
 def features(evidence: Evidence) -> dict[str, float]:
     """Every feature; 0 where there is nothing to say, and a vote share drawn towards a half the fewer votes there are."""
-    votes = evidence.valid or 1
-    smoothed = None if evidence.score is None else (evidence.score * votes + 0.5) / (votes + 1)
     return {
-        "votes": _logit(smoothed),
+        "votes": _logit(_drawn(evidence.score, evidence.valid)),
         "valid": evidence.valid_share or 0.0,
         "forced": evidence.forced_share or 0.0,
         "consensus": _logit(evidence.consensus),
@@ -164,6 +162,11 @@ def sigmoid(logit: float) -> float:
     if logit < 0:
         return math.exp(logit) / (1 + math.exp(logit))
     return 1 / (1 + math.exp(-logit))
+
+
+def _drawn(score: float | None, votes: int) -> float | None:
+    """A share of votes, drawn towards a half by one vote; a belief that is none is taken as it is."""
+    return (score * votes + 0.5) / (votes + 1) if score is not None and votes else score
 
 
 def _logit(belief: float | None) -> float:

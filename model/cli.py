@@ -16,13 +16,16 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from model import catalog, given, sway
+from model import catalog, given, kept_calibrator, sway
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import ModelError
 from model.exits import MISUSED, STDERR, Exit, stop
+from model.grouping import SEATS
+from model.kept_calibrator import KeptCalibrator
 from model.options import (
     Cache,
+    Calibrated,
     EngineName,
     KeyFile,
     LeaveOneOut,
@@ -94,6 +97,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     prompt: _Prompt = None,
     script: Script = None,
     cache: Cache = None,
+    calibrator: Calibrated = None,
     json_output: _Json = False,
 ) -> None:
     """Judge candidate patches for one issue against each other.
@@ -105,19 +109,24 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         catalog.check(verifier, voting)
         choice = chosen(engine, engine_url, model, api_key_file, script, cache)
         refuse_idle(given_in(context), verifier, choice.name)
+        by = kept_calibrator.read(calibrator, verifier) if calibrator else None
     except MISUSED as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
-    if leave_one_out and votes < (needed := sway.needed(len(patches))):
-        STDERR.print(f"Whose presence turns a verdict can be told from {needed} votes on")
-    make = partial(catalog.verifier, verifier, prompt=prompt, voting=voting)
+    _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
+    make = partial(_made, verifier, prompt, voting, by)
     if verifier in catalog.WITHOUT_ENGINE:
-        verdict = catalog.consensus(min_lines).verify(reported, patches, votes=votes)
+        verdict = _without_engine(by, reported, patches, min_lines)
     else:
         verdict = _judge(choice, make, reported, patches, votes)
+    if by:
+        consensus = partial(catalog.consensus(min_lines).verify, reported, patches, votes=0)
+        verdict = by.weigh(verdict, consensus)
     if json_output:
-        said = to_json(verdict, _subject(reported, patches), verifier=verifier)
+        known = by.calibration if by else None
+        subject = _subject(reported, patches)
+        said = to_json(verdict, subject, verifier=verifier, calibration=known)
         sys.stdout.write(json.dumps(said, indent=2) + "\n")
     else:
         _show(verdict)
@@ -148,6 +157,38 @@ def caution_about(engine: EngineInfo) -> str | None:
         f"Note: the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
         "Give --engine-url for real ones."
     )
+
+
+def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out: bool) -> None:
+    if leave_one_out and votes < (needed := sway.needed(patches)):
+        STDERR.print(f"Whose presence turns a verdict can be told from {needed} votes on")
+    shows_rivals = not catalog.SHOWING_RIVALS.isdisjoint(catalog.composition(verifier))
+    if votes == 1 and shows_rivals and patches > SEATS:
+        STDERR.print(
+            f"In one vote each patch is seen beside {SEATS - 1} rivals at most; from 2 votes on, beside others too"
+        )
+
+
+def _made(
+    name: str, prompt: Path | None, voting: VotingChoice, by: KeptCalibrator | None, engine: Engine
+) -> Verifier:
+    """The verifier, if it is the calibrator's judge. Raises BadChoice and what `catalog.verifier` raises."""
+    made = catalog.verifier(name, engine, prompt=prompt, voting=voting)
+    if by:
+        by.check(made.engine)
+    return made
+
+
+def _without_engine(
+    by: KeptCalibrator | None, issue: Issue, patches: Sequence[Patch], min_lines: int
+) -> GroupVerdict:
+    consensus = catalog.consensus(min_lines)
+    try:
+        if by:
+            by.check(consensus.engine)
+    except MISUSED as error:
+        stop(_VERIFY, Exit.USAGE, str(error))
+    return consensus.verify(issue, patches, votes=0)
 
 
 def _judge(
@@ -218,7 +259,9 @@ def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
 
 def _show(verdict: GroupVerdict) -> None:
     out = Console(highlight=False, markup=False)
-    table = Table("patch", "verdict", "votes for", "against", "none", "files seen", "score")
+    names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
+    weighed = any(one.probability is not None for one in verdict.patches)
+    table = Table(*names, *(["probability"] if weighed else []))
     for one in verdict.patches:
         table.add_row(
             Text(visible(one.id)),
@@ -227,12 +270,16 @@ def _show(verdict: GroupVerdict) -> None:
             str(one.votes.incorrect),
             str(one.votes.none),
             f"{one.coverage.files_seen} of {one.coverage.files}",
-            "–" if one.score is None else f"{one.score:.2f}",
+            *map(_two_places, (one.score, one.probability)[: 1 + weighed]),
         )
     out.print(table)
     for one in verdict.patches:
         out.print(Text(visible(f"{one.id}: {one.reason}")))
     out.print(Text(_paid(verdict)))
+
+
+def _two_places(belief: float | None) -> str:
+    return "–" if belief is None else f"{belief:.2f}"
 
 
 def _paid(verdict: GroupVerdict) -> str:

@@ -117,6 +117,8 @@ class PatchVerdict:
     """What orders the patches of one group where that is not the score, the higher the better; None: by the score."""
     swayed_by: tuple[PatchId, ...] = ()
     """Rivals whose presence turns the votes: whatever else is believed of the patch, nothing is claimed."""
+    is_preliminary: bool = False
+    """Said to draw up a shortlist: the score is on another scale than those of rivals that were on it."""
 
 
 @dataclass(frozen=True, slots=True)

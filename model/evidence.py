@@ -10,32 +10,46 @@ CONSENSUS = "consensus"
 """The engine's name of the verifier whose belief is evidence beside a model's votes, or stands alone."""
 
 
+_READING_CHANCES = frozenset({"yes-no", "yes-no-trajectory"})
+"""Verifiers whose belief is P(YES)."""
+
+
+def by_votes(verifier: str) -> bool:
+    """Whether the belief of who is called so is a share of votes; of a hybrid the last part's counts."""
+    return verifier.rpartition("+")[2] not in _READING_CHANCES
+
+
 def of_verdict(
-    verdict: GroupVerdict, consensus: Mapping[PatchId, float | None]
+    verdict: GroupVerdict, consensus: Mapping[PatchId, float | None], verifier: str
 ) -> dict[PatchId, Evidence]:
     """Evidence on the patches that the verifier has an opinion of; `consensus` was believed beside it.
 
-    Votes that failed, can't be read, or hang on a rival's presence are no evidence, whatever consensus believes.
+    Votes that failed, can't be read, or hang on a rival's presence are no evidence, whatever consensus believes. Nor
+    is what was said of a patch to draw up a shortlist: that is on another scale than what is said of those on it.
     """
     forced = verdict.forced / verdict.valid if verdict.valid else None
     alone = verdict.engine.name == CONSENSUS
     return {
         one.id: Evidence(consensus=one.score)
         if alone
-        else of_votes(one.votes, one.score, forced, consensus.get(one.id))
+        else of_votes(one.votes, one.score, forced, consensus.get(one.id), verifier)
         for one in verdict.patches
         if _is_opinion(one)
     }
 
 
 def of_votes(
-    votes: VoteCount, score: float | None, forced_share: float | None, consensus: float | None
+    votes: VoteCount,
+    score: float | None,
+    forced_share: float | None,
+    consensus: float | None,
+    verifier: str,
 ) -> Evidence:
     """The same from what is stored of a judgement; an opinion without votes has no share of valid ones."""
     asked = votes.valid + votes.none
     return Evidence(
         score=score,
-        valid=votes.valid,
+        valid=votes.valid if by_votes(verifier) else 0,
         valid_share=votes.valid / asked if asked else None,
         forced_share=forced_share,
         consensus=consensus,
@@ -56,7 +70,8 @@ def calibrated(
 
 def _is_opinion(patch: PatchVerdict) -> bool:
     judged = patch.verdict is not Verdict.NOT_JUDGED and patch.score is not None
-    return judged and not patch.swayed_by and patch.votes.valid >= patch.votes.none
+    heard = judged and not patch.is_preliminary
+    return heard and not patch.swayed_by and patch.votes.valid >= patch.votes.none
 
 
 def _weighed(

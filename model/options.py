@@ -61,6 +61,15 @@ LeaveOneOut = Annotated[
     ),
 ]
 
+Calibrated = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibrator",
+        metavar="FILE",
+        help="Tell probabilities, and claim by them: what training.calibrate wrote for this judge.",
+    ),
+]
+
 _READ_BY = {
     "openai_compatible": ("--engine-url", "--model", "--api-key-file"),
     "local_vllm": ("--model", "--cache"),

@@ -17,13 +17,16 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from model.calibration import Calibrator, History, to_json
+from model import kept_calibrator
+from model.calibration import Calibrator, History
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
 from model.evaluation.bootstrap import wilson
 from model.evaluation.columns import Floats, Indices, columns
 from model.evaluation.judged import JudgedGroup
+from model.evaluation.judges import everyday, plain
 from model.evaluation.metrics import METRICS
+from model.kept_calibrator import KeptCalibrator
 from model.thresholds import Thresholds
 from training import recipes
 from training.evidence import (
@@ -229,7 +232,7 @@ def main(
     fitted = fit(
         rows(of), fitted_at=datetime.now(UTC).isoformat(timespec="seconds"), targets=targets
     )
-    out.write_text(json.dumps(to_json(fitted.calibrator), indent=2) + "\n")
+    kept_calibrator.write(out, _kept(of, fitted))
     said = report(of, fitted, targets)
     sys.stdout.write(json.dumps(said, indent=2) + "\n")
     if png and fitted.briers:
@@ -238,6 +241,13 @@ def main(
             draw(bins, "Reliability on held-out issues", png)
         except ImportError:
             _stop("the diagram needs matplotlib: install it, or leave out --png")
+
+
+def _kept(of: Sequence[Case], fitted: Fit) -> KeptCalibrator:
+    """With the judge that the groups are judged by, named as who uses it will know it."""
+    judge = of[0].group.key
+    brier = recipes.brier(fitted.held_out, rows(of)) if fitted.briers else 1.0
+    return KeptCalibrator(plain(judge.verifier), everyday(judge.engine), fitted.calibrator, brier)
 
 
 def _truths(of: Sequence[Case]) -> tuple[Floats, Indices]:

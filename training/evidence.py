@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from model.calibration import Evidence
 from model.domain import PatchId, Verdict
 from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
-from model.evaluation.judges import CONSENSUS, STRICT, plain
+from model.evaluation.judges import CONSENSUS, STRICT, is_calibrated, plain
 from model.evidence import of_votes
 from model.thresholds import Thresholds
 
@@ -33,9 +33,14 @@ class Case:
 def cases(runs: Sequence[JudgedGroup]) -> list[Case]:
     """The groups that every verifier of the run files has judged; consensus's strict twin is passed over.
 
-    Raises ValueError for more than one verifier beside consensus, and when no group was judged by all.
+    Raises ValueError for more than one verifier beside consensus, for a run that was weighed by a calibrator, and when
+    no group was judged by all.
     """
     runs = [one for one in runs if not one.key.verifier.endswith(STRICT)]
+    if weighed := {one.key.verifier for one in runs if is_calibrated(one.key.verifier)}:
+        raise ValueError(
+            f"{min(weighed)} was weighed by a calibrator already; fit on runs without --calibrator"
+        )
     judges = sorted({_judge(one.key) for one in runs})
     voting = [judge for judge in judges if plain(judge[0]) != CONSENSUS]
     if len(judges) > 2 or len(voting) > 1:
@@ -115,8 +120,10 @@ def _evidence(
     consensus = beliefs.get(patch.id)
     if voted is None:
         return Evidence(consensus=consensus)
+    if patch.is_preliminary:
+        return Evidence()
     forced = voted.forced / voted.valid if voted.valid else None
-    return of_votes(patch.votes, patch.score, forced, consensus)
+    return of_votes(patch.votes, patch.score, forced, consensus, plain(voted.key.verifier))
 
 
 def _calibrated(

@@ -83,7 +83,7 @@ class VerifyGroupHandler:
             on_vote=lambda done, asked: self._report(context, done, asked),
             keep_going=context.keep_going,
         )
-        known = evidence.of_verdict(verdict, heard(bench.beside, issue, patches))
+        known = evidence.of_verdict(verdict, heard(bench.beside, issue, patches), bench.name)
         with transaction(context.database) as connection:
             stored = in_use(connection, bench.judge)
         weighed = evidence.calibrated(verdict, known, stored.calibrator if stored else None)

@@ -21,12 +21,13 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from model import catalog
+from model import catalog, kept_calibrator
 from model.catalog import VotingChoice
 from model.errors import BadGroups, ModelError
 from model.exits import MISUSED, STDERR, Exit, stop
 from model.options import (
     Cache,
+    Calibrated,
     EngineName,
     KeyFile,
     LeaveOneOut,
@@ -108,6 +109,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     attack: _Attack = False,
     leave_one_out: LeaveOneOut = False,
     min_lines: MinLines = 0,
+    calibrator: Calibrated = None,
 ) -> None:
     """Measure a verifier on groups of patches whose truth is known.
 
@@ -116,16 +118,20 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     from model.evaluation import judges
 
     voting = VotingChoice(edited_lines=min_lines, leave_one_out=leave_one_out)
-    kept = _run_file(out, groups, judges.called(verifier, voting) + ".attack" * attack)
+    kept: Path | None = None
     try:
         catalog.check(verifier, voting)
+        by = kept_calibrator.read(calibrator, verifier) if calibrator else None
+        kept = _run_file(out, groups, judges.called(verifier, voting, by) + ".attack" * attack)
         choice = chosen(engine, engine_url, model, api_key_file, script, cache)
         refuse_idle(given_in(context), verifier, choice.name)
         cases, read = _attacked(groups, limit, kept) if attack else ([], _groups(groups, limit))
         judges.check(verifier, read)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            with judges.opened(verifier, told, votes, voting, independent=not attack) as asked:
+            with judges.opened(
+                verifier, told, votes, voting, independent=not attack, by=by
+            ) as asked:
                 say("groups judged")
                 judges_asked = asked[:1] if attack else asked
                 runs = [_judged(read, judge, kept, advance, together) for judge in judges_asked]

@@ -8,7 +8,7 @@ import numpy as np
 from model.evaluation import bootstrap, metrics
 from model.evaluation.bootstrap import Estimate, Issues
 from model.evaluation.columns import array, columns, constant
-from model.evaluation.judged import JudgedGroup
+from model.evaluation.judged import JudgedGroup, JudgedPatch
 from model.verdict_json import Json
 
 SCHEMA = "r4p.evaluate/1"
@@ -41,7 +41,7 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
         "groups": len(judged),
         "patches": len(patches),
         "correct_patches": sum(one.resolved for one in patches),
-        "calibrated": all(one.probability is not None for one in patches),
+        "calibrated": _are_calibrated(patches),
         **_estimates(measured),
         "constant_baselines": {name: _estimates(found) for name, found in baselines.items()},
         "best_at_k": _best_at_k(judged, metrics.by_standing),
@@ -54,6 +54,12 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
             "completion": sum(group.tokens.completion for group in judged),
         },
     }
+
+
+def _are_calibrated(patches: Sequence[JudgedPatch]) -> bool:
+    """Whether every belief is a probability, and there is one."""
+    told = [one for one in patches if one.belief is not None]
+    return bool(told) and all(one.probability is not None for one in told)
 
 
 def reliability(judged: Sequence[JudgedGroup]) -> list[Json]:

@@ -44,6 +44,8 @@ class JudgedPatch:
     """What orders it among its rivals where that is not the belief."""
     edit: str | None = None
     """The same for patches that make the same edit; None for an unreadable one, and in run files that do not tell."""
+    is_preliminary: bool = False
+    """Its score is that of who drew up the shortlist."""
 
     @property
     def belief(self) -> float | None:
@@ -86,15 +88,14 @@ class JudgedGroup:
         return sum(vote.correct is not None and vote.forced for vote in self.votes)
 
 
-def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup:
+def judged(
+    group: LabelledGroup, verdict: GroupVerdict, key: Key, *, calibrated: bool = False
+) -> JudgedGroup:
     """Truth and opinion side by side. Raises KeyError when the verdict lacks a patch of the group.
 
-    Where only some opinions are calibrated, as in a hybrid, no probability is kept: beliefs are of one kind.
+    `calibrated`: a calibrator was asked, and what it gave no probability is no belief: beliefs are of one kind.
     """
     said = {one.id: one for one in verdict.patches}
-    calibrated = all(
-        one.probability is not None for one in verdict.patches if one.score is not None
-    )
     patches = []
     for one in group.patches:
         opinion = said[one.patch.id]
@@ -106,11 +107,12 @@ def judged(group: LabelledGroup, verdict: GroupVerdict, key: Key) -> JudgedGroup
                 also_from=one.also_from,
                 edited_lines=_edited_lines(one.patch.diff),
                 verdict=opinion.verdict,
-                score=opinion.score,
-                probability=opinion.probability if calibrated else None,
+                score=None if calibrated and opinion.probability is None else opinion.score,
+                probability=opinion.probability,
                 votes=opinion.votes,
                 rank=opinion.rank,
                 edit=edit_of(one.patch.diff),
+                is_preliminary=opinion.is_preliminary,
             )
         )
     return JudgedGroup(

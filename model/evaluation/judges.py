@@ -12,25 +12,35 @@ from model.domain import EngineInfo, GroupVerdict
 from model.errors import BadGroups
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup, Key, judged
+from model.kept_calibrator import KeptCalibrator
 from model.protocols import Engine, Verifier
 
 CONSENSUS = "consensus"
 """The verifier that was trained on labelled issues, and so is asked by fits that did not see the one in question."""
 COPIES_ARE_ONE = ", copies one opinion"
 BLOCKS_HELD_OUT = "blocks of issues held out"
+REPOSITORIES_HELD_OUT = "whole repositories held out"
 ONE_OUT = "-leave-one-out"
 """How a verifier is called in its runs when its votes leave one out."""
 MIN_LINES = "-min-lines-"
 """How it is called when it judges no shorter patch; behind it stands the number."""
 STRICT = "-strict"
 """How its twin is called that knows no issue of the same repository."""
-_WAYS = re.compile(f"({ONE_OUT})?({MIN_LINES}[0-9]+)?({STRICT})?$")
+CALIBRATED = "-calibrated-"
+"""How it is called when a calibrator weighs what it says; behind it stands that one's digest."""
+_WAYS = re.compile(f"({ONE_OUT})?({MIN_LINES}[0-9]+)?({CALIBRATED}[0-9a-f]+)?({STRICT})?$")
 
 
-def called(name: str, voting: VotingChoice) -> str:
+def called(name: str, voting: VotingChoice, by: KeptCalibrator | None = None) -> str:
     """How a verifier that judges in such a way is called in its runs, so that none stands for another."""
     shorter = f"{MIN_LINES}{voting.edited_lines}" if voting.edited_lines else ""
-    return name + ONE_OUT * voting.leave_one_out + shorter
+    weighed = f"{CALIBRATED}{by.digest}" if by else ""
+    return name + ONE_OUT * voting.leave_one_out + shorter + weighed
+
+
+def is_calibrated(verifier: str) -> bool:
+    """Whether a calibrator weighed what is called so in a run."""
+    return CALIBRATED in verifier
 
 
 def plain(verifier: str) -> str:
@@ -46,6 +56,8 @@ class Judge:
     engine: EngineInfo
     votes: int
     verify: Callable[[LabelledGroup], GroupVerdict]
+    calibrated: bool = False
+    """Its verdicts have probabilities where there is evidence."""
 
     def key(self, group: LabelledGroup) -> Key:
         """Under which the judgement of this group is kept."""
@@ -53,7 +65,8 @@ class Judge:
 
     def judge(self, group: LabelledGroup) -> JudgedGroup:
         """The group judged now. Raises EngineDown."""
-        return judged(group, self.verify(group), self.key(group))
+        verdict = self.verify(group)
+        return judged(group, verdict, self.key(group), calibrated=self.calibrated)
 
 
 def check(name: str, groups: Sequence[LabelledGroup]) -> None:
@@ -74,12 +87,26 @@ def opened(
     voting: VotingChoice,
     *,
     independent: bool = True,
+    by: KeptCalibrator | None = None,
 ) -> Iterator[tuple[Judge, ...]]:
     """The verifier of that name on the chosen engine, which is closed afterwards; beside consensus its strict twin.
 
-    Consensus counts copies as agreement only among `independent` authors. Raises EngineDown, TemplateError,
-    UnknownVerifier, and BadChoice where there is nobody to leave out.
+    Consensus counts copies as agreement only among `independent` authors. Verdicts are weighed `by` a calibrator, if
+    one is given. Raises EngineDown, TemplateError, UnknownVerifier, and BadChoice where there is nobody to leave out
+    or the calibrator is another judge's.
     """
+    with _uncalibrated(name, choice, votes, voting, independent=independent) as asked:
+        if by is None:
+            yield asked
+            return
+        new, rules = called(name, voting, by), Rules(edited_lines=voting.edited_lines)
+        yield tuple(weighed(one, by, new, independent=independent, rules=rules) for one in asked)
+
+
+@contextmanager
+def _uncalibrated(
+    name: str, choice: EngineChoice, votes: int, voting: VotingChoice, *, independent: bool
+) -> Iterator[tuple[Judge, ...]]:
     catalog.check(name, voting)
     names = catalog.composition(name)
     name_of_runs, rules = called(name, voting), Rules(edited_lines=voting.edited_lines)
@@ -104,6 +131,34 @@ def _part(name: str, engine: Engine, voting: VotingChoice) -> Verifier:
     return catalog.verifier(name, engine, voting=voting if fits else without)
 
 
+def weighed(
+    judge: Judge, by: KeptCalibrator, name: str, *, independent: bool = True, rules: Rules = ALL
+) -> Judge:
+    """The judge under its new name, with probabilities; beside votes, consensus is heard that never saw the issue.
+
+    Raises BadChoice for one whom the calibrator was not fitted for.
+    """
+    by.check(everyday(judge.engine))
+    strict = judge.verifier.endswith(STRICT)
+    beside = consensus(strict=strict, independent=independent, rules=rules).verify
+
+    def verify(group: LabelledGroup) -> GroupVerdict:
+        return by.weigh(judge.verify(group), lambda: beside(group))
+
+    return Judge(name + STRICT * strict, judge.engine, judge.votes, verify, calibrated=True)
+
+
+def everyday(engine: EngineInfo) -> EngineInfo:
+    """Who that is where nothing has to be held out from consensus: whom the bot and `r4p verify` ask."""
+    from model.verifiers import consensus as verifiers
+
+    everything = verifiers.shipped().engine.model
+    model = engine.model.replace(COPIES_ARE_ONE, "")
+    for held_out in (BLOCKS_HELD_OUT, REPOSITORIES_HELD_OUT):
+        model = model.replace(held_out, everything)
+    return replace(engine, model=model)
+
+
 def ordinary(name: str, verifier: Verifier, votes: int) -> Judge:
     """A judge that shows its verifier the issue and the patches, and nothing else of a labelled group."""
 
@@ -125,7 +180,7 @@ def consensus(
         )
         return unseeing.verify(group.issue, [one.patch for one in group.patches])
 
-    held_out = "whole repositories held out" if strict else BLOCKS_HELD_OUT
+    held_out = REPOSITORIES_HELD_OUT if strict else BLOCKS_HELD_OUT
     held_out += "" if independent else COPIES_ARE_ONE
     engine = replace(verifiers.shipped().engine, model=held_out)
     return Judge(name + STRICT * strict, engine, 0, verify)

@@ -96,10 +96,12 @@ class HybridVerifier:
         That a rival sways the second is no lack of an opinion: nothing is claimed then.
         """
         if again is None:
-            return replace(one, reason=f"Not on the shortlist. {one.reason}")
+            return replace(one, reason=f"Not on the shortlist. {one.reason}", is_preliminary=True)
         if again.swayed_by:
             return again
-        return one if again.score is None and one.score is not None else again
+        if again.score is None and one.score is not None:
+            return replace(one, is_preliminary=True)
+        return again
 
 
 def _joined(one: str, other: str) -> str:

@@ -79,6 +79,13 @@ def test_the_more_votes_the_more_their_share_says():
     assert 0 < few < many
 
 
+def test_a_belief_that_is_no_share_of_votes_is_not_drawn_towards_a_half():
+    sure = features(Evidence(score=0.98, valid=0))["votes"]
+    assert sure == pytest.approx(math.log(0.98 / 0.02))
+    assert sure > features(Evidence(score=1.0, valid=1))["votes"]
+    assert features(Evidence(score=1.0))["votes"] == pytest.approx(math.log(0.99 / 0.01))
+
+
 @pytest.mark.parametrize("calibrator", [PLATT, ISOTONIC])
 def test_it_survives_json(calibrator):
     assert from_json(json.loads(json.dumps(to_json(calibrator)))) == calibrator
@@ -88,7 +95,7 @@ def test_it_survives_json(calibrator):
     ("changes", "said"),
     [
         ({"schema": "r4p.calibrator/0"}, "schema is 'r4p.calibrator/0', not 'r4p.calibrator/1'"),
-        ({"rules": 0}, "rules is 0, not 1"),
+        ({"rules": 0}, "rules is 0, not 2"),
         ({"history": {"issues": 1}}, "no calibrator: .*missing"),
         ({"history": None}, "no calibrator"),
         ({"weights": None}, "no calibrator"),

@@ -176,6 +176,17 @@ def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path)
     )
 
 
+def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_path):
+    for name in "cde":
+        (tmp_path / f"{name}.diff").write_text(diff_of(f"solution {name}"))
+    five = candidates(*(f"{name}.diff" for name in "abcde"))
+    said = "In one vote each patch is seen beside 3 rivals at most; from 2 votes on, beside others too\n"
+    assert run(*five, "--votes", "1").stderr == said
+    assert run(*five, "--votes", "2").stderr == ""
+    assert run(*five, "--votes", "1", "--verifier", "pointwise").stderr == ""
+    assert run(*five[:8], "--votes", "1").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

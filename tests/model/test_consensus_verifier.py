@@ -51,7 +51,7 @@ def test_only_beliefs_beyond_the_thresholds_of_the_fit_are_claimed():
 
 def test_the_bot_claims_what_the_command_claims_while_there_is_no_history():
     verdict, _ = verdicts(patch("a", "x = 1"), patch("b", "x = 2"), Patch(PatchId("empty"), ""))
-    known = evidence.of_verdict(verdict, {})
+    known = evidence.of_verdict(verdict, {}, "consensus")
     assert set(known) == {"a", "b"}
     assert evidence.calibrated(verdict, known, None) == verdict
 

@@ -55,6 +55,7 @@ def test_the_better_half_goes_on_and_the_second_verdict_stands():
     assert by_name["3"].votes == VoteCount(correct=2)
     assert by_name["0"].verdict is Verdict.INCORRECT  # though the first gave it 90 %
     assert by_name["7"].reason.startswith("Not on the shortlist. The model gives YES 20%")
+    assert [one.id for one in verdict.patches if one.is_preliminary] == ["4", "5", "6", "7"]
     ranked = sorted(by_name, key=lambda one: by_name[one].rank, reverse=True)
     assert ranked[:4] == ["3", "0", "1", "2"]
     assert (verdict.asked, len(verdict.votes), len(engine.requests)) == (10, 10, 2)
@@ -83,6 +84,7 @@ def test_where_the_second_has_no_opinion_the_first_stands():
     assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
     assert [one.score for one in verdict.patches] == pytest.approx([0.9, 0.1])
     assert verdict.patches[0].rank > verdict.patches[1].rank
+    assert all(one.is_preliminary for one in verdict.patches)
 
 
 def test_where_neither_has_one_nothing_is_claimed():

@@ -89,7 +89,7 @@ def test_the_best_of_two_is_ranked_first_and_not_called_correct():
 
 def test_a_claim_takes_a_calibrator_with_history():
     _, verdict = judge([A, B], Line(box_containing=("solution a",), repeat=True))
-    known = of_verdict(verdict, {})
+    known = of_verdict(verdict, {}, "pairwise")
     for calibrator in (None, replace(CALIBRATOR, history=History(2, 2, 2))):
         plain = calibrated(verdict, known, calibrator)
         assert {one.verdict for one in plain.patches} == {Verdict.UNSURE}

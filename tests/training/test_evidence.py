@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from model.calibration import Evidence
 from model.domain import Verdict, VoteCount
 from model.thresholds import Thresholds
@@ -56,3 +58,20 @@ def test_consensus_that_judges_no_short_patch_is_consensus():
     (case,) = cases([voted(), short, strict])
     assert [one.consensus for one in case.evidence] == [0.7, None]
     assert [one.score for one in case.evidence] == [0.5, None]
+
+
+def test_a_chance_of_yes_is_no_share_of_votes_and_a_shortlists_score_no_evidence():
+    group = voted()
+    yes_no = replace(group, key=replace(group.key, verifier="yes-no-min-lines-3"))
+    assert [one.valid for one in cases([yes_no])[0].evidence] == [0, 0]
+    left = replace(
+        group, patches=(replace(group.patches[0], is_preliminary=True), group.patches[1])
+    )
+    assert cases([left, CONSENSUS])[0].evidence[0] == Evidence()
+
+
+def test_what_a_calibrator_weighed_already_is_refused():
+    group = voted()
+    weighed = replace(group, key=replace(group.key, verifier="r4p-calibrated-0123456789ab"))
+    with pytest.raises(ValueError, match="r4p-calibrated-0123456789ab was weighed by a calibrator"):
+        cases([weighed])

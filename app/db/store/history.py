@@ -71,7 +71,7 @@ def _judgement(row: Row[*tuple[object, ...]]) -> Judgement:
         judged_at=row.verified_at,
         patch=row.patch_sha256,
         verdict=Verdict(row.verdict),
-        evidence=evidence.of_votes(votes, row.score, row.forced_share, row.consensus),
+        evidence=evidence.of_votes(votes, row.score, row.forced_share, row.consensus, row.verifier),
     )
 
 

@@ -19,7 +19,7 @@ def rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
     drawn = _divided(times @ top, times @ bottom)
     whole = _divided(top.sum(axis=0), bottom.sum(axis=0))
     told = (bottom > 0).sum(axis=0)
-    are_shares = ((top >= 0) & (top <= bottom)).all(axis=0)
+    are_shares = np.all((top >= 0) & (top <= bottom), axis=0).tolist()
     return [
         estimate(
             float(value),

@@ -64,7 +64,7 @@ def _judged(connection, repository, judge, pull, *, believed):
     else:
         votes = VoteCount(2, 0) if believed else VoteCount(0, 2)
         score = votes.share
-        known = evidence.of_votes(votes, score, 0.0, 0.4 + pull % 7 / 35)
+        known = evidence.of_votes(votes, score, 0.0, 0.4 + pull % 7 / 35, judge.verifier)
     said = PatchVerdict(name, verdict, votes, "It was so.", Coverage(1, 1), score=score)
     engine = {field: getattr(judge.engine, field) for field in ("name", "model")}
     engine["prompt_fingerprint"] = judge.engine.prompt_fingerprint

@@ -83,11 +83,16 @@ def test_edited_lines_are_counted_where_there_is_a_diff():
 
 def test_probabilities_of_some_only_are_not_mixed_with_scores_of_others():
     one, other = BOTH.patches
-    some = judged(GROUP, verdict_on(replace(one, probability=0.7), other), KEY)
-    assert [p.belief for p in some.patches] == [1.0, 0.0]
-    silent = replace(other, score=None)
-    every = judged(GROUP, verdict_on(replace(one, probability=0.7), silent), KEY)
-    assert [p.belief for p in every.patches] == [None, 0.7]
+    some = judged(GROUP, verdict_on(replace(one, probability=0.7), other), KEY, calibrated=True)
+    assert [p.belief for p in some.patches] == [None, 0.7]
+    assert [p.score for p in some.patches] == [None, 0.0]
+    assert [p.belief for p in judged(GROUP, BOTH, KEY, calibrated=True).patches] == [None, None]
+
+
+def test_who_only_drew_up_the_shortlist_is_kept_with_the_score():
+    one, other = BOTH.patches
+    made = judged(GROUP, verdict_on(replace(one, is_preliminary=True), other), KEY)
+    assert [p.is_preliminary for p in from_line(to_line(made)).patches] == [False, True]
 
 
 def test_a_verdict_that_lacks_a_patch_is_refused():
