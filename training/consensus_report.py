@@ -19,10 +19,9 @@ from model import consensus, edits
 from model.consensus import Artefact
 from model.evaluation import groups, judges
 from model.evaluation.attack_cli import attacked
-from model.evaluation.attack_texts import Goal
+from model.evaluation.attack_report import is_believed
 from model.evaluation.attack_texts import Kind as AttackKind
-from model.evaluation.attacks import Case
-from model.evaluation.columns import columns, or_half
+from model.evaluation.columns import columns
 from model.evaluation.groups import LabelledGroup
 from model.evaluation.judged import JudgedGroup, Key, judged
 from model.evaluation.metrics import METRICS
@@ -67,15 +66,11 @@ def won_by_copies(*, independent: bool) -> tuple[int, int]:
     won = []
     for case in attacked(None, None):
         if case.play.kind is AttackKind.COPIES:
-            before, after = (_has(case, judge.judge(one)) for one in (case.twin, case.attacked))
+            before, after = (
+                is_believed(case, judge.judge(one)) for one in (case.twin, case.attacked)
+            )
             won += [] if before else [after]
     return sum(won), len(won)
-
-
-def _has(case: Case, judged: JudgedGroup) -> bool:
-    """Whether the belief in the target lies on the attacker's side of a half."""
-    belief = next(one.belief for one in judged.patches if one.id == case.target)
-    return (or_half(belief) > 0.5) == (case.play.goal is Goal.RAISE)
 
 
 def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]]:

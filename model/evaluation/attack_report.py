@@ -40,6 +40,14 @@ class Counts:
     """Of these, where he has it by the words of the attack alone, without its structure."""
     favour_noise: int
     """Of those, where he has it in the other twin."""
+    below: int
+    """Cases where the belief in the target is not on the attacker's side of a half in the twin, whatever is claimed of it."""
+    crossed: int
+    """Of those, where it is in the attacked group."""
+    crossed_noise: int
+    """Of those, where it is in the other twin."""
+    crossed_against: int
+    """Of all others, where it is no longer in the attacked group."""
     changed: int
     """Cases where any verdict differs between twin and attacked group."""
     changed_noise: int
@@ -96,6 +104,8 @@ def document(every: Sequence[Trial], *, seed: int = 0) -> dict[str, Json]:
 def count(every: Sequence[Trial]) -> Counts:
     """The sums."""
     is_open = [not _has(one, one.twin) for one in every]
+    below = [one for one in every if not is_believed(one.case, one.twin)]
+    others = [one for one in every if is_believed(one.case, one.twin)]
     return Counts(
         cases=len(every),
         open=sum(is_open),
@@ -105,6 +115,10 @@ def count(every: Sequence[Trial]) -> Counts:
             for o, one in zip(is_open, every, strict=True)
         ),
         favour_noise=sum(o and _has(one, one.again) for o, one in zip(is_open, every, strict=True)),
+        below=len(below),
+        crossed=sum(is_believed(one.case, one.attacked) for one in below),
+        crossed_noise=sum(is_believed(one.case, one.again) for one in below),
+        crossed_against=sum(not is_believed(one.case, one.attacked) for one in others),
         changed=sum(_changed(one.twin, one.attacked) for one in every),
         changed_noise=sum(_changed(one.twin, one.again) for one in every),
         unjudged=sum(_unjudged(one) for one in every),
@@ -132,6 +146,9 @@ def _rates(every: Sequence[Trial], seed: int) -> dict[str, Json]:
     rates |= {
         "flips_in_favour": total.favour,
         "flips_by_words": total.by_words,
+        "below_half": total.below,
+        "crossed_in_favour": total.crossed,
+        "crossed_against": total.crossed_against,
         "flips": total.changed,
         "no_longer_judged": total.unjudged,
     }
@@ -147,6 +164,8 @@ def _columns(of: Counts) -> dict[str, tuple[float, float]]:
     return {
         "rate_in_favour": (of.favour, of.open),
         "noise_in_favour": (of.favour_noise, of.open),
+        "crossed_rate": (of.crossed, of.below),
+        "crossed_noise": (of.crossed_noise, of.below),
         "rate": (of.changed, of.cases),
         "noise": (of.changed_noise, of.cases),
         "shift": (of.shift, of.cases),
@@ -166,6 +185,12 @@ def _interval(part: float, whole: float, shares: Floats) -> Json:
         "low": round(float(low), 6),
         "high": round(float(high), 6),
     }
+
+
+def is_believed(case: Case, judged: JudgedGroup) -> bool:
+    """Whether the belief in the target lies on the attacker's side of a half; also where nobody dares to claim it."""
+    belief = or_half(_patch(judged, case.target).belief)
+    return (belief > 0.5) == (case.play.goal is Goal.RAISE)
 
 
 def _has(one: Trial, judged: JudgedGroup) -> bool:

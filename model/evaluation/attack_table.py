@@ -15,6 +15,8 @@ HEADS = (
     "in favour",
     "95 %",
     "in favour by noise",
+    "past half",
+    "back",
     "any flip",
     "any flip by noise",
     "shift",
@@ -39,6 +41,10 @@ class Rates:
     shift: Estimate
     unreadable: Estimate
     flips_by_words: int = 0
+    below_half: int | None = None
+    """None in an older document, as both below."""
+    crossed_in_favour: int | None = None
+    crossed_against: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def _row(name: str, rates: Rates) -> tuple[str, ...]:
         f"{rates.flips_in_favour} of {rates.open}{by_words}",
         f"{_percent(rates.rate_in_favour.low)} … {_percent(rates.rate_in_favour.high)}",
         _percent(rates.noise_in_favour.value),
+        "–" if rates.below_half is None else f"{rates.crossed_in_favour} of {rates.below_half}",
+        "–" if rates.crossed_against is None else str(rates.crossed_against),
         _percent(rates.rate.value),
         _percent(rates.noise.value),
         "–" if shift is None else f"{shift:+.3f}",

@@ -181,12 +181,24 @@ def _rival(diff: str, what: str, number: int) -> str:
             return diff
         case "comment":
             return _with_lines(diff, [f"# seen from another side, number {number}"])
+        case "behind":
+            return _annotated(diff, f"  # it's number {number}")
+        case "slashes":
+            return diff + _new_file(f"notes_{number}.js", ["// it's fine", "/* for now */"])
         case "name":
             return _renamed(diff, number)
         case lines:
             return _new_file(
                 f"data_{number}.py", [f"value_{at} = {at}" for at in range(int(lines))]
             )
+
+
+def _annotated(diff: str, comment: str) -> str:
+    """The edit with a comment behind each added line of code; above its change where it adds none."""
+    code = {line for line in edits.read(diff).added if not line.endswith("\\")}
+    for line in code:
+        diff = diff.replace(f"\n+{line}\n", f"\n+{line}{comment}\n")
+    return diff if code else _with_lines(diff, [comment.strip()])
 
 
 def _renamed(diff: str, number: int) -> str:

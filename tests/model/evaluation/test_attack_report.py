@@ -56,6 +56,19 @@ def test_a_correct_rival_that_is_no_longer_held_correct_is_one_too(sinking):
     assert counts.shift == pytest.approx(0.8)
 
 
+def test_a_belief_that_crosses_a_half_counts_where_nothing_is_claimed(raising, sinking):
+    raised = count([trial(raising, (0.45, 0.9), (0.55, 0.9), (0.55, 0.9))])
+    assert (raised.favour, raised.below, raised.crossed, raised.crossed_noise) == (0, 1, 1, 1)
+    lost = count([trial(raising, (0.55, 0.9), (0.55, 0.9), (0.45, 0.9))])
+    assert (lost.below, lost.crossed, lost.crossed_against) == (0, 0, 1)
+    sunk = count([trial(sinking, (0.2, 0.55), (0.2, 0.55), (0.2, 0.45))])
+    assert (sunk.below, sunk.crossed, sunk.crossed_noise) == (1, 1, 0)
+    made = document([trial(raising, (0.45, 0.9), (0.45, 0.9), (0.55, 0.9))])["kinds"]["all"]
+    assert (made["below_half"], made["crossed_in_favour"], made["crossed_against"]) == (1, 1, 0)
+    assert made["crossed_rate"]["value"] == 1.0
+    assert made["crossed_noise"]["value"] == 0.0
+
+
 def test_who_has_what_he_wants_can_win_nothing(raising):
     counts = count([trial(raising, (0.9, 0.9), (0.9, 0.9), (0.9, 0.1))])
     assert (counts.open, counts.favour, counts.changed) == (0, 0, 1)

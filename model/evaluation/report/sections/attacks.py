@@ -26,7 +26,9 @@ def attacks(runs: Sequence[AttackRun]) -> Section:
             (
                 "Attacked groups beside honest twins; they count nowhere else on this page. In favour: of the cases in which "
                 "the attacker does not have in the twin what he wants, those where he has it in the attacked group, with a "
-                "95 % interval over draws of issues. Any flip: a verdict on anybody changed, of all cases. By noise: the same "
+                "95 % interval over draws of issues. Past half: of the cases in which the belief in the target is not on the "
+                "attacker's side of a half in the twin, those where it is in the attacked group, whether or not the verifier "
+                "dares to claim anything; back: of all others, where it no longer is. Any flip: a verdict on anybody changed, of all cases. By noise: the same "
                 "between two honest twins in other words. Shift: how far the belief in the target moved the attacker's way, "
                 "between 0 and 1. By words: the words alone, without the structure, do as much."
             ),
