@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from app.db.store import groups, mirror, outcome_events, outcomes
-from app.events import GHOST, Event, Ignored, RepositoryEvent, parse
+from app.events import GHOST, CheckEvent, Event, Ignored, RepositoryEvent, parse
 from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
-from app.jobs import MeasureSurvival, Planned, RecordEvent, ResolvePermission
+from app.jobs import EvaluateIssue, MeasureSurvival, Planned, RecordEvent, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
 from app.policy import KnownLinks, follow_ups
+from worker import second_attempts
 from worker.config import quiet_seconds
 from worker.context import Context
 
@@ -66,6 +67,8 @@ class RecordEventHandler:
                 stored = record(connection, event.repository.id, seen, job.delivery)
                 context.enqueue(connection, list(self._afterwards(event.repository, stored)))
             context.enqueue(connection, follow_ups(event, self._known(connection, event)))
+            if isinstance(event, CheckEvent):
+                context.enqueue(connection, _with_hints(connection, event))
 
     def _afterwards(
         self, repository: RepositoryRef, seen: Sequence[OutcomeEvent]
@@ -88,6 +91,14 @@ class RecordEventHandler:
             host=self.host,
             quiet_seconds=quiet_seconds(text, self.least_quiet_seconds),
         )
+
+
+def _with_hints(connection: Connection, event: CheckEvent) -> list[Planned]:
+    """Alternatives are tried again where a check says what is wrong with them."""
+    repository = event.repository
+    place = (repository.installation, repository.id)
+    issues = second_attempts.after_check(connection, event)
+    return [Planned(EvaluateIssue(*place, issue, "pull_request")) for issue in issues]
 
 
 def record(

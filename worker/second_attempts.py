@@ -11,11 +11,12 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from app.alternatives import Refused, Remark, Situation, Tried, second_attempts
-from app.db.store import attempts, groups, hints
+from app.alternatives import Refused, Remark, Situation, Tried, new_edits, second_attempts
+from app.db.store import attempts, copies, evaluations, groups, hints
 from app.db.store.evaluations import Evaluation
 from app.db.store.hints import Hint
-from app.identifiers import AlternativeNumber
+from app.events import CheckAction, CheckEvent
+from app.identifiers import AlternativeNumber, IssueNumber
 from model.agents.guidance import Guidance, Source, guided
 from model.domain import Issue, PatchId
 from model.verdict_json import patches_from_json
@@ -32,6 +33,9 @@ class Words:
     by: str
     """The login."""
 
+
+_FAILED = frozenset({"failure", "timed_out"})
+"""Conclusions of a check that say something of the code."""
 
 Leads = tuple[AlternativeNumber, ...] | Refused
 """Which alternatives are tried again, or why none is."""
@@ -55,6 +59,26 @@ def after_words(connection: Connection, evaluation: Evaluation, words: Words) ->
     said = {one.id: words.said for one in evaluation.alternatives}
     remark = Remark(Source.MAINTAINER, words.about)
     return _leave(connection, evaluation, remark, said, words.by)
+
+
+def after_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber, ...]:
+    """What a failing check prints about a copy of an alternative becomes the hint about that one.
+
+    A copy is a pull request that makes the same edit. Returns the issues to look at again.
+    """
+    failed = event.action is CheckAction.COMPLETED and event.conclusion in _FAILED
+    if event.is_suite or not failed or not event.output:
+        return ()
+    again: dict[IssueNumber, None] = {}
+    for pair in copies.at_head(connection, event.repository.id, event.head):
+        evaluation = evaluations.load(connection, pair.evaluation)
+        if evaluation is None or new_edits([pair.theirs], [pair.ours]):
+            continue
+        remark = Remark(Source.CHECK, pair.number)
+        said = {one.id: event.output for one in evaluation.alternatives}
+        if are_due(_leave(connection, evaluation, remark, said, event.name)):
+            again[pair.issue] = None
+    return tuple(again)
 
 
 def guidance(tree: Path, hint: Hint) -> Guidance | None:

@@ -8,7 +8,7 @@ from app.events.facts import (
     InstallationEvent,
     InstallationRepositoriesEvent,
 )
-from app.events.payload import Payload
+from app.events.payload import BODY_LIMIT, Payload
 from app.events.source import NAME_LIMIT, Source, read_repository
 from app.identifiers import PullNumber
 
@@ -45,7 +45,16 @@ def _check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent | Ig
         external_id=check.maybe_text("external_id", NAME_LIMIT) or "",
         button=button.text("identifier", NAME_LIMIT) if button else None,
         at=check.moment("completed_at") or check.moment("updated_at"),
+        output=_output(check),
     )
+
+
+def _output(check: Payload) -> str:
+    output = check.maybe_part("output")
+    if output is None:
+        return ""
+    said = (output.maybe_text(name, BODY_LIMIT) for name in ("title", "summary", "text"))
+    return "\n\n".join(filter(None, said))
 
 
 def installation(source: Source) -> InstallationEvent:

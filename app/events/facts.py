@@ -194,6 +194,8 @@ class CheckEvent(RepositoryEvent):
     button: str | None
     """Identifier of the pressed button, for `requested_action`."""
     at: datetime | None
+    output: str = ""
+    """What a single run prints: title, summary and text. Untrusted, and often empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """What a verdict or a maintainer says against an alternative is kept as a hint, while the budget lasts."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import update
 
@@ -12,6 +14,8 @@ from app.db.store.candidates import Candidate
 from app.db.store.evaluations import NewEvaluation, Verified
 from app.db.store.hints import Hint
 from app.db.tables import repositories
+from app.events import Actor, CheckAction, CheckEvent
+from app.identifiers import RepositoryRef
 from model.agents.guidance import Source
 from model.domain import (
     Coverage,
@@ -73,11 +77,15 @@ def _written(connection, group, number):
         steps=3,
         tokens=Tokens(prompt=90, completion=10),
         seconds=1.0,
-        patch=f"ours {number}",
+        patch=_diff(number),
     )
     place = Place(world.REPOSITORY, group, world.BASE, ISSUE)
     attempt = attempts.save(connection, place, record, number)
     return Alternative(attempt, number, "mini-se", "m", 3, world.BASE, record.patch)
+
+
+def _diff(number):
+    return f"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 0\n+x = {number}\n"
 
 
 def _verdict(names):
@@ -131,6 +139,62 @@ def test_a_verdict_without_ours_leads_to_nothing(connection):
     identity = evaluations.create(connection, world.REPOSITORY, new).id
     evaluation = evaluations.load(connection, identity)
     assert second_attempts.after_words(connection, evaluation, Words(1, "no", "mona")) == ()
+
+
+def check(head, **changes):
+    event = CheckEvent(
+        delivery="guid",
+        repository=RepositoryRef(world.INSTALLATION, world.REPOSITORY, "octo/cat"),
+        sender=Actor("ci[bot]", 9, is_bot=True),
+        action=CheckAction.COMPLETED,
+        is_suite=False,
+        id=600,
+        name="tests",
+        head=head,
+        conclusion="failure",
+        app_id=4,
+        app_slug="ci",
+        pulls=(),
+        external_id="",
+        button=None,
+        at=None,
+        output="sums.py:3: KeyError",
+    )
+    return replace(event, **changes)
+
+
+def test_a_failing_check_of_a_copy_is_a_hint_about_what_was_copied(connection, judged):
+    evaluation = judged("alternatives: off")
+    copied = world.head_of(world.FIRST)[::-1]
+    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    assert second_attempts.after_check(connection, check(copied)) == (world.ISSUE,)
+    second = evaluation.alternatives[1].attempt
+    assert due(connection, evaluation) == (
+        Hint(second, Source.CHECK, "sums.py:3: KeyError", "tests"),
+    )
+    assert second_attempts.after_check(connection, check(copied)) == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"conclusion": "success"},
+        {"conclusion": "cancelled"},
+        {"output": ""},
+        {"is_suite": True},
+        {"action": CheckAction.REREQUESTED},
+    ],
+)
+def test_other_checks_of_a_copy_say_nothing(connection, judged, change):
+    evaluation = judged()
+    copied = world.head_of(world.FIRST)[::-1]
+    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    assert second_attempts.after_check(connection, check(copied, **change)) == ()
+
+
+def test_a_failing_check_of_another_edit_says_nothing_of_ours(connection, judged):
+    judged()
+    assert second_attempts.after_check(connection, check(world.head_of(world.FIRST))) == ()
 
 
 def test_a_hint_names_places_of_the_tree_that_is_there(tmp_path):

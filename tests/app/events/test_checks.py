@@ -23,6 +23,12 @@ def test_a_finished_check_run_is_read_whole():
     )
 
 
+def test_what_a_run_prints_is_read_as_one_text():
+    printed = check(output={"title": "1 failed", "summary": None, "text": "sums.py:3: KeyError"})
+    event = read("check_run", envelope(action="completed", check_run=printed))
+    assert event.output == "1 failed\n\nsums.py:3: KeyError"
+
+
 def test_a_check_suite_has_neither_name_nor_external_id():
     suite = check(name=None, external_id=None, completed_at=None, updated_at="2026-03-01T10:00:00Z")
     event = read("check_suite", envelope(action="completed", check_suite=suite))

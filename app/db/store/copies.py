@@ -1,0 +1,80 @@
+"""Copies: pull requests beside alternatives of which they may be made, for whoever compares them."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from app.db.tables import (
+    attempts,
+    candidates,
+    evaluation_alternatives,
+    group_members,
+    groups,
+    patches,
+)
+from app.identifiers import (
+    AlternativeNumber,
+    CommitSha,
+    EvaluationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pull request at one head, and an alternative of the same group that was judged."""
+
+    issue: IssueNumber
+    pull: PullNumber
+    theirs: str
+    """The pull request's diff."""
+    number: AlternativeNumber
+    ours: str
+    """The alternative's diff."""
+    evaluation: EvaluationId
+    """The newest one in which the alternative was judged."""
+
+
+def at_head(connection: Connection, number: RepositoryId, head: CommitSha) -> tuple[Pair, ...]:
+    """Every pull request whose candidate was read at this head, beside every alternative of its groups."""
+    theirs, ours = patches.alias(), patches.alias()
+    keys = (
+        groups.c.issue_number,
+        candidates.c.pull_number,
+        theirs.c.diff.label("theirs"),
+        attempts.c.number,
+        ours.c.diff.label("ours"),
+    )
+    rows = connection.execute(
+        select(*keys, func.max(evaluation_alternatives.c.evaluation_id).label("evaluation"))
+        .select_from(candidates)
+        .join(theirs, theirs.c.sha256 == candidates.c.patch_sha256)
+        .join(group_members, group_members.c.pull_number == candidates.c.pull_number)
+        .join(groups, groups.c.id == group_members.c.group_id)
+        .join(attempts, attempts.c.group_id == groups.c.id)
+        .join(ours, ours.c.sha256 == attempts.c.patch_sha256)
+        .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
+        .where(
+            candidates.c.repository_id == number,
+            candidates.c.head_sha == head,
+            groups.c.repository_id == number,
+            group_members.c.forced.is_distinct_from(False),
+            attempts.c.number.is_not(None),
+            evaluation_alternatives.c.verdict.is_not(None),
+        )
+        .group_by(*keys)
+        .order_by(groups.c.issue_number, attempts.c.number)
+    )
+    return tuple(
+        Pair(
+            issue=IssueNumber(row.issue_number),
+            pull=PullNumber(row.pull_number),
+            theirs=bytes(row.theirs).decode(),
+            number=AlternativeNumber(row.number),
+            ours=bytes(row.ours).decode(),
+            evaluation=EvaluationId(row.evaluation),
+        )
+        for row in rows
+    )
