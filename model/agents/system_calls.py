@@ -33,6 +33,8 @@ class _Machine:
     audit: int
     clone: int
     ioctl: int
+    own_group: tuple[int, ...]
+    """setpgid and setsid are done without effect: by its group who started the process ends all of it."""
     forbidden: tuple[int, ...]
 
 
@@ -44,9 +46,9 @@ _MACHINES: Final = {
         0xC000003E,
         clone=56,
         ioctl=16,
+        own_group=(109, 112),
         forbidden=(
             *(41, 42, 43, 49, 50, 288),  # socket, connect, accept, bind, listen, accept4
-            *(109, 112),  # setpgid, setsid: who starts it could no longer end all of it
             *(101, 310, 311, 312),  # ptrace, process_vm_readv, process_vm_writev, kcmp
             *(155, 161, 165, 166, 272, 308),  # pivot_root, chroot, mount, umount2, unshare, setns
             *(248, 249, 250),  # add_key, request_key, keyctl
@@ -66,9 +68,9 @@ _MACHINES: Final = {
         0xC00000B7,
         clone=220,
         ioctl=29,
+        own_group=(154, 157),
         forbidden=(
             *(198, 203, 202, 200, 201, 242),
-            *(154, 157),
             *(117, 270, 271, 272),
             *(41, 51, 40, 39, 97, 268),
             *(217, 218, 219),
@@ -112,6 +114,8 @@ def _program(machine: _Machine) -> bytes:
     ]
     for number in (*machine.forbidden, *_NEWER):
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, refused)]
+    for number in machine.own_group:
+        lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL)]
     lines += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, unknown)]
     lines += _where(machine.clone, _FIRST, _ANY_BIT, _NAMESPACES)
     lines += _where(machine.ioctl, _SECOND, _EQUAL, _TYPE_FOR_OTHERS)

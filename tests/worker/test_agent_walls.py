@@ -261,8 +261,15 @@ def test_what_the_kernel_is_not_asked(probed):
 
 @pytest.mark.parametrize("sandbox", list(Sandbox))
 def test_it_can_not_leave_the_group_that_is_ended(probed, sandbox):
-    found = probed(sandbox, session="os.setsid()", group="os.setpgid(0, 0)")
-    assert set(found.values()) == {"PermissionError Operation not permitted"}
+    found = probed(
+        sandbox,
+        before="os.getpgid(0)",
+        session="os.setsid()",
+        group="os.setpgid(0, 0)",
+        after="os.getpgid(0)",
+    )
+    assert (found["session"], found["group"]) == ("None", "None")
+    assert found["after"] == found["before"]
 
 
 def test_other_machines_have_no_filter(monkeypatch):
