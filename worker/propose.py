@@ -98,7 +98,7 @@ class Made:
 
     records: tuple[Record, ...] = ()
     lack: WhyNot | None = None
-    """Why no attempt was made; None: there was one."""
+    """Why there was no further attempt; None: all that were wanted were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,21 @@ class ProposePatchesHandler:
             task = _task(connection, job)
         try:
             if task is not None:
-                made = self._made(context, job, task)
-                with context.transaction() as connection:
-                    _keep(connection, task, made)
-                    place = (job.installation, job.repository, job.issue, job.evaluation)
-                    context.enqueue(connection, [Planned(VerifyGroup(*place))])
+                self._finish(context, job, task, self._made(context, job, task))
         except (Superseded, Fenced):
             self.trees.discard(job.evaluation)
             raise
         self.trees.discard(job.evaluation)
+
+    def _finish(self, context: Context, job: ProposePatches, task: Task, made: Made) -> None:
+        try:
+            with context.transaction() as connection:
+                _keep(connection, task, made)
+                place = (job.installation, job.repository, job.issue, job.evaluation)
+                context.enqueue(connection, [Planned(VerifyGroup(*place))])
+        except Fenced:
+            self._pay(context, task, made.records)
+            raise
 
     def _made(self, context: Context, job: ProposePatches, task: Task) -> Made:
         tree = self.trees.find(job.evaluation)
@@ -139,10 +145,18 @@ class ProposePatchesHandler:
         except ModelError as error:
             log.warning("no agent: %s", error)
             return Made(lack=WhyNot.ENGINE)
+        return self._all(context, workshop, task, tree)
+
+    def _all(self, context: Context, workshop: Workshop, task: Task, tree: Path) -> Made:
+        """One errand after the other, while the budget lasts."""
         records: list[Record] = []
         try:
             for errand in task.errands:
-                made = self._attempted(context, workshop, task, errand, tree)
+                left = _left(task.left, records)
+                if not left.tokens or not left.seconds:
+                    return Made(tuple(records), WhyNot.BUDGET)
+                limits = _limits(left, len(errand.seeds))
+                made = self._attempted(context, workshop, task, errand, (tree, limits))
                 about = errand.hint.attempt if errand.hint else None
                 records += [replace(record, guided_by=about) for record in made]
         except (Superseded, Postponed, Fenced):
@@ -151,8 +165,15 @@ class ProposePatchesHandler:
         return Made(tuple(records))
 
     def _attempted(
-        self, context: Context, workshop: Workshop, task: Task, errand: Errand, tree: Path
+        self,
+        context: Context,
+        workshop: Workshop,
+        task: Task,
+        errand: Errand,
+        where: tuple[Path, AgentLimits],
     ) -> tuple[Record, ...]:
+        """`where`: the tree, and what work on it may cost."""
+        tree, limits = where
         engine = EngineInfo(workshop.engine.name, workshop.engine.model, "")
         bill = Bill(workshop.agent, engine, errand.seeds)
 
@@ -172,7 +193,7 @@ class ProposePatchesHandler:
                 engine=workshop.engine,
                 seeds=errand.seeds,
                 guidance=second_attempts.guidance(tree, errand.hint) if errand.hint else None,
-                limits=_limits(task),
+                limits=limits,
                 on_step=heard,
                 sandbox=workshop.sandbox,
             )
@@ -192,8 +213,9 @@ class ProposePatchesHandler:
         with transaction(context.database) as connection:
             if evaluations.load(connection, task.evaluation.id) is not None:
                 for record in records:
-                    # What is made once more doesn't use its hint up.
-                    attempts.save(connection, task.place, replace(record, guided_by=None))
+                    # It uses no hint up, and counts for nothing but its price.
+                    paid = replace(record, guided_by=None, stop=attempts.TAKEN_BACK)
+                    attempts.save(connection, task.place, paid)
 
 
 def _task(connection: Connection, job: ProposePatches) -> Task | None:
@@ -224,12 +246,19 @@ def _errands(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[Errand, ...]
     return (*second, Errand(rest)) if rest else tuple(second)
 
 
-def _limits(task: Task) -> AgentLimits:
-    """Of the budget each attempt gets the same time."""
+def _left(budget: Spent, records: Sequence[Record]) -> Spent:
+    """What is left of a budget after these (pure)."""
+    paid = sum(one.tokens.prompt - one.tokens.cached + one.tokens.completion for one in records)
+    worked = sum(one.seconds for one in records)
+    return Spent(max(0, budget.tokens - paid), max(0.0, budget.seconds - worked))
+
+
+def _limits(left: Spent, attempts_together: int) -> AgentLimits:
+    """Of the budget attempts side by side get the same time each (pure)."""
     usual = AgentLimits()
     return AgentLimits(
-        seconds=min(usual.seconds, task.left.seconds / len(task.seeds)),
-        tokens=min(usual.tokens, task.left.tokens),
+        seconds=min(usual.seconds, left.seconds / attempts_together),
+        tokens=min(usual.tokens, left.tokens),
     )
 
 
@@ -239,7 +268,7 @@ def _keep(connection: Connection, task: Task, made: Made) -> None:
     rivals = [judged.candidate.diff for judged in evaluation.judged]
     rivals += [one.diff for one in evaluation.alternatives]
     new = new_edits(rivals, [record.patch for record in made.records])
-    more, lacks = [], [made.lack]
+    more, lacks = [], []
     for at, record in enumerate(made.records):
         number = attempts.next_number(connection, evaluation.group) if at in new else None
         kept = attempts.save(connection, task.place, record, number)
@@ -258,4 +287,5 @@ def _keep(connection: Connection, task: Task, made: Made) -> None:
                 guided_by=record.guided_by,
             )
         )
-    proposals.finish(connection, evaluation, more, lacks[-1])
+    lack = made.lack or (lacks[-1] if lacks else None)
+    proposals.finish(connection, evaluation, more, lack)

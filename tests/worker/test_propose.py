@@ -12,6 +12,7 @@ from app.db.session import transaction
 from app.db.store import attempts, evaluations, groups, jobs
 from app.db.store.candidates import Candidate
 from app.db.store.evaluations import NewEvaluation
+from app.db.store.jobs import Fenced
 from app.db.tables import attempts as attempt_table
 from app.db.tables import evaluations as evaluation_table
 from app.jobs import Planned, ProposePatches, VerifyGroup
@@ -270,4 +271,19 @@ def test_an_evaluation_that_was_replaced_is_left_alone(database, trees, job):
         evaluations.mark_superseded(connection, job.evaluation)
     carry_out(database, agents(trees, writing()), job)
     assert (rows(database), waiting(database)) == ([], [])
+    assert trees.find(job.evaluation) is None
+
+
+def test_what_was_written_when_newer_work_came_is_paid(database, trees, job):
+    def run(*tree, **more):
+        done = writing(patch("w * h"), None, None)(*tree, **more)
+        with transaction(database) as connection:
+            jobs.supersede(connection, [job.key])
+        return done
+
+    with pytest.raises(Fenced):
+        carry_out(database, agents(trees, run), job)
+    assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
+    assert (spent(database), tried(database, job)) == (Spent(3 * 70, 3 * 2.5), 0)
+    assert loaded_evaluation(database, job).alternatives == ()
     assert trees.find(job.evaluation) is None

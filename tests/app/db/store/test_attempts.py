@@ -1,0 +1,103 @@
+"""Attempts are kept with their price; which of them count, and what they come to."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import update
+
+from app.alternatives import Spent, WhyNot
+from app.db.session import transaction
+from app.db.store import alternatives, attempts
+from app.db.store.attempts import Place, Record
+from app.db.tables import attempts as table
+from app.identifiers import AlternativeNumber, CommitSha
+from model.agents.trajectory import Stop
+from model.domain import EngineInfo, Issue, Tokens
+from tests.app.db.store.world import BASE, REPOSITORY, settle
+
+pytestmark = pytest.mark.services
+
+ISSUE = Issue("Crash", "On empty")
+ENGINE = EngineInfo("scripted", "script", "0" * 12)
+
+
+@pytest.fixture
+def connection(database):
+    with transaction(database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def place(connection):
+    return Place(REPOSITORY, settle(connection), BASE, ISSUE)
+
+
+def record(stop=Stop.SUBMITTED, patch="diff --git a/a b/a\n", **more):
+    tokens = Tokens(100, 40, 10)
+    return Record("mini-se", ENGINE, 0, stop, 3, tokens, 2.5, patch, **more)
+
+
+def there(connection, place, **other):
+    where = {"bases": [place.base], "issue_sha256": place.issue_sha256} | other
+    return [one.id for one in alternatives.there(connection, place.group, **where)]
+
+
+def test_what_was_written_belongs_to_one_text_and_one_commit(connection, place):
+    attempts.save(connection, place, record(), AlternativeNumber(1))
+    attempts.save(connection, place, record())
+    assert there(connection, place) == ["A1"]
+    assert there(connection, place, bases=[CommitSha("c" * 40)]) == []
+    edited = attempts.issue_sha256(Issue("Crash", "On empty lists"))
+    assert there(connection, place, issue_sha256=edited) == []
+
+
+def test_numbers_and_seeds_are_used_once(connection, place):
+    assert attempts.next_number(connection, place.group) == 1
+    assert attempts.next_seed(connection, place.group) == 0
+    attempts.save(connection, place, record(), AlternativeNumber(1))
+    attempts.save(connection, place, record(Stop.ROUNDS, None))
+    assert attempts.next_number(connection, place.group) == 2
+    assert attempts.next_seed(connection, place.group) == 1
+
+
+@pytest.mark.parametrize(
+    ("stop", "counts"),
+    [
+        (Stop.SUBMITTED, 1),
+        (Stop.ROUNDS, 1),
+        (Stop.MALFORMED, 1),
+        (Stop.ENGINE, 0),
+        (attempts.CRASHED, 0),
+        (attempts.TAKEN_BACK, 0),
+    ],
+)
+def test_an_agent_is_not_blamed_for_others(connection, place, stop, counts):
+    attempts.save(connection, place, record(stop, None))
+    assert attempts.tried(connection, place.group, [BASE], place.issue_sha256) == counts
+    assert attempts.tried(connection, place.group, [BASE], "0") == 0
+
+
+def test_a_day_is_counted_from_midnight_and_without_what_was_cached(connection, place):
+    assert attempts.spent(connection, REPOSITORY) == Spent()
+    for stop in (Stop.SUBMITTED, attempts.TAKEN_BACK, Stop.ENGINE):
+        attempts.save(connection, place, record(stop))
+    assert attempts.spent(connection, REPOSITORY) == Spent(3 * 70, 7.5)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    connection.execute(update(table).values(created_at=midnight - timedelta(seconds=1)))
+    assert attempts.spent(connection, REPOSITORY) == Spent()
+
+
+@pytest.mark.parametrize(
+    ("stop", "number", "why"),
+    [
+        (Stop.SUBMITTED, 1, None),
+        (Stop.SUBMITTED, None, WhyNot.SAME),
+        (Stop.TIMEOUT, None, WhyNot.TIMEOUT),
+        (attempts.CRASHED, None, WhyNot.CRASHED),
+    ],
+)
+def test_the_newest_attempt_says_what_failed(connection, place, stop, number, why):
+    assert attempts.last_failure(connection, place.group) is None
+    attempts.save(connection, place, record(stop), number)
+    attempts.save(connection, place, record(attempts.TAKEN_BACK, None))
+    assert attempts.last_failure(connection, place.group) is why
