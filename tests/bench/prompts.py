@@ -13,7 +13,7 @@ import httpx
 from model import catalog
 from model.catalog import EngineChoice
 from model.engines import chat_api
-from model.evaluation import groups
+from model.evaluation import groups, judges, run, run_file
 from model.evaluation.groups import LabelledGroup
 from model.protocols import Completion, Engine, Message, Request
 from tests import vllm_server
@@ -24,7 +24,11 @@ from tests.vllm_server import BLOCK_TOKENS, Server
 
 FILE = "distinct_eval_groups.jsonl.gz"
 TOGETHER = 10
-"""Groups handed to the engine at once."""
+"""Groups that may be judged at a time, as by `r4p evaluate --together 10`."""
+PARTS = 4
+"""Runs of ours, each on groups that no other has warmed the cache with."""
+PART = 5
+"""Groups of each: their 20 votes fill the server's 16 seats already."""
 VOTES = 4
 REPLY_TOKENS = 48
 WARM_UP = Request((Message("user", "Say hello."),), 4, 1.0, 0)
@@ -32,7 +36,7 @@ WARM_UP = Request((Message("user", "Say hello."),), 4, 1.0, 0)
 
 @dataclass
 class Listener:
-    """Hears what a verifier asks of an engine, and has it answered at once."""
+    """Passes on what a verifier asks of an engine, continuations too, and remembers it."""
 
     engine: Engine
     heard: list[Request] = field(default_factory=list)
@@ -42,7 +46,9 @@ class Listener:
 
     def complete(self, requests: Sequence[Request]):
         self.heard += requests
-        return [Completion("\\boxed{}", True, 0, 0, 0) for _ in requests]
+        answers = self.engine.complete(requests)
+        assert all(isinstance(answer, Completion) for answer in answers), answers
+        return answers
 
 
 @dataclass
@@ -58,32 +64,42 @@ class Cache:
 
 
 def measure(bench: Bench) -> list[Figure]:
-    """Parts of ours and of the same votes one by one, in turn, on one server."""
+    """Parts judged as by `r4p evaluate`, and the same prompts one by one, in turn, on one server."""
     if vllm_server.MISSING:
         raise NotMeasured(vllm_server.MISSING)
     if bench.data is None:
         raise NotMeasured(f"set R4P_DATA to the folder that holds {FILE}")
-    chosen = _shortest(bench.data / FILE, 20 if bench.scale.rounds > 1 else TOGETHER)
+    parts, alone = _drawn(bench.data / FILE, PARTS if bench.scale.rounds > 1 else 1)
     speeds, cache, heard = Pairs(), Cache(), []
     bench.step("starting vLLM")
     with vllm_server.running() as server, _client(server) as client:
         choice = EngineChoice("openai_compatible", url=server.url)
         with closing(catalog.engine(choice)) as engine:
             _one_by_one(client, server, [WARM_UP] * 3)
-            for at in range(0, len(chosen), TOGETHER):
-                part = chosen[at : at + TOGETHER]
-                patches = sum(len(group.patches) for group in part)
-                requests = [request for group in part for request in _votes(engine, group)]
-                heard += requests
-                bench.step(f"groups {at + 1} to {at + len(part)}, together")
-                before = server.metrics()
-                seconds = _together(engine, requests)
+            for number, part in enumerate(parts, 1):
+                bench.step(f"part {number} of {len(parts)}, together")
+                before, kept = server.metrics(), bench.scratch / f"{number}.jsonl"
+                ours, requests = _judged(engine, part, kept, together=TOGETHER)
                 cache.add(before, server.metrics())
-                bench.step(f"groups {at + 1} to {at + len(part)}, one by one")
-                speeds.add(patches / seconds, patches / _one_by_one(client, server, requests))
+                heard += requests
+                bench.step(f"part {number} of {len(parts)}, one by one")
+                speeds.add(ours, _patches(part) / _one_by_one(client, server, requests))
+            bench.step("one group at a time")
+            single, _ = _judged(engine, alone, bench.scratch / "alone.jsonl", together=1)
         allowed = reusable_share([_tokens(client, server, one) for one in heard], BLOCK_TOKENS)
         version = client.get(f"{server.root}/version").json()["version"]
-    return _figures(speeds, cache.hit / cache.asked, allowed, version)
+    found = _figures(speeds, sum(map(len, parts)), cache.hit / cache.asked, allowed, version)
+    return [*found, _single(single, len(alone))]
+
+
+def _drawn(path: Path, parts: int) -> tuple[list[list[LabelledGroup]], list[LabelledGroup]]:
+    """Parts of groups of about the same sizes, and a few more for one at a time."""
+    apart = PARTS if parts > 1 else 1
+    shortest = _shortest(path, parts * PART + apart)
+    step = len(shortest) // apart
+    alone = shortest[step - 1 :: step]
+    rest = [group for group in shortest if group not in alone]
+    return [rest[at::parts] for at in range(parts)], alone
 
 
 def _shortest(path: Path, most: int) -> list[LabelledGroup]:
@@ -97,21 +113,21 @@ def _client(server: Server) -> httpx.Client:
     return httpx.Client(base_url=f"{server.url}/", timeout=600, trust_env=False)
 
 
-def _votes(engine: Engine, group: LabelledGroup) -> list[Request]:
-    """What the verifier asks for the votes on a group."""
+def _judged(
+    engine: Engine, part: Sequence[LabelledGroup], kept: Path, *, together: int
+) -> tuple[float, list[Request]]:
+    """Patches a second by the run that `r4p evaluate` makes, its file included, and what the engine was asked."""
     listener = Listener(engine)
     verifier = catalog.verifier("r4p", listener, reply_tokens=REPLY_TOKENS)
-    verifier.verify(group.issue, [one.patch for one in group.patches], votes=VOTES)
-    return listener.heard
+    judge = judges.ordinary("r4p", verifier, VOTES)
+    with run_file.opened(kept) as file:
+        started = time.monotonic()
+        run.run(part, judge, file, together=together)
+        return _patches(part) / (time.monotonic() - started), listener.heard
 
 
-def _together(engine: Engine, requests: Sequence[Request]) -> float:
-    """Seconds through our engine."""
-    started = time.monotonic()
-    answers = engine.complete(requests)
-    seconds = time.monotonic() - started
-    assert all(isinstance(answer, Completion) for answer in answers), answers
-    return seconds
+def _patches(part: Sequence[LabelledGroup]) -> int:
+    return sum(len(group.patches) for group in part)
 
 
 _salts = count(1)
@@ -134,9 +150,11 @@ def _tokens(client: httpx.Client, server: Server, request: Request) -> list[int]
     return answer.json()["tokens"]
 
 
-def _figures(speeds: Pairs, cached: float, allowed: float, version: str) -> list[Figure]:
+def _figures(
+    speeds: Pairs, groups: int, cached: float, allowed: float, version: str
+) -> list[Figure]:
     beside = "the same prompts one by one, nothing cached"
-    what = f"{VOTES} votes on each of {TOGETHER * len(speeds.ours)} groups"
+    what = f"{VOTES} votes on each of {groups} groups"
     seconds = tuple(1 / speed for speed in speeds.ours)
     return [
         Figure(
@@ -169,11 +187,21 @@ def _figures(speeds: Pairs, cached: float, allowed: float, version: str) -> list
     ]
 
 
+def _single(speed: float, groups: int) -> Figure:
+    return Figure(
+        "L4",
+        f"the same on {groups} further groups, one at a time as the worker judges: patches judged",
+        "patches/s",
+        (speed,),
+    )
+
+
 SUBJECT = Subject(
     "prompts",
     f"vLLM for CPUs with SmolLM2-135M-Instruct in bf16, on all cores but one; the shortest groups of {FILE},"
-    f" four patches each, {VOTES} votes with replies of at most {REPLY_TOKENS} tokens. Ours is the engine, given what the"
-    f" verifier asks of it for {TOGETHER} groups. Beside it stand the same requests on the same server, one after the"
-    " other, each with a cache salt of its own. Continuations of replies without a box are left out on both sides.",
+    f" four patches each, {VOTES} votes with replies of at most {REPLY_TOKENS} tokens. Ours is what `r4p evaluate"
+    f" --verifier r4p --together {TOGETHER}` runs, its file included, on {PARTS} times {PART} groups, none of which the server"
+    " has seen before. Beside it stand the requests that this made, continuations of replies without a box too, on the"
+    " same server, one after the other, each with a cache salt of its own.",
     measure,
 )
