@@ -21,10 +21,12 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Judged patches and groups as columns of equal length; truths and claims are 0 or 1, NaN where there is none."""
+    """Judged patches and groups as columns of equal length; truths, claims and whether something is believed are 0 or 1, NaN where there is none."""
 
     belief: Floats
     """0…1, a half where there is no opinion."""
+    told: Floats
+    """1 where there is one."""
     label: Floats
     claim: Floats
     """NaN for unsure and not judged."""
@@ -45,7 +47,7 @@ class Columns:
 
     def take(self, patches: Indices, groups: Indices) -> Self:
         """Some rows, each as often as it is named."""
-        per_patch = (self.belief, self.label, self.claim)
+        per_patch = (self.belief, self.told, self.label, self.claim)
         per_group = (self.exact, self.best, self.base, self.any_correct)
         votes = (self.asked, self.valid, self.forced)
         return type(self)(
@@ -62,6 +64,7 @@ def columns(judged: Sequence[JudgedGroup]) -> Columns:
     pairs = list(zip(beliefs, labels, strict=True))
     return Columns(
         belief=np.concatenate([*beliefs, array([])]),
+        told=array([one.belief is not None for group in judged for one in group.patches]),
         label=np.concatenate([*labels, array([])]),
         claim=array(claims),
         exact=array([float(np.prod(rightness(belief, label))) for belief, label in pairs]),

@@ -47,6 +47,7 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
         "best_at_k": _best_at_k(judged, metrics.by_standing),
         "majority": _majority(judged, by, seed) if metrics.tells_edits(judged) else None,
         "reliability": reliability(judged),
+        "without_belief": sum(one.belief is None for one in patches),
         "seconds_per_patch": _seconds(judged),
         "tokens": {
             "prompt": sum(group.tokens.prompt for group in judged),
@@ -63,7 +64,10 @@ def _are_calibrated(patches: Sequence[JudgedPatch]) -> bool:
 
 
 def reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
-    """The reliability diagram: bins of equal mass, each with its patches, mean belief and share that is correct."""
+    """The reliability diagram: bins of equal mass, each with its patches, mean belief and share that is correct.
+
+    Patches without a belief are in none.
+    """
     of = columns(judged)
     return [
         {
@@ -71,7 +75,7 @@ def reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
             "belief": _rounded(float(of.belief[rows].mean())),
             "correct": _rounded(float(of.label[rows].mean())),
         }
-        for rows in metrics.binned(of.belief)
+        for rows in metrics.diagram(of)
     ]
 
 

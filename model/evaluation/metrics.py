@@ -108,12 +108,16 @@ def brier(of: Columns) -> float:
 
 
 def ece(of: Columns) -> float:
-    """Expected calibration error over BINS bins of equal mass: how far beliefs are from what came true."""
-    if not len(of.belief):
+    """Expected calibration error over BINS bins of equal mass: how far beliefs are from what came true.
+
+    Of patches with a belief alone: no opinion is no belief of a half. NaN when there is none.
+    """
+    told = of.told == 1
+    belief, label = of.belief[told], of.label[told]
+    if not len(belief):
         return float("nan")
-    bins = equal_mass(of.belief)
-    gaps = np.bincount(bins, weights=of.belief - of.label)
-    return float(np.abs(gaps).sum() / len(of.belief))
+    gaps = np.bincount(equal_mass(belief), weights=belief - label)
+    return float(np.abs(gaps).sum() / len(belief))
 
 
 def equal_mass(beliefs: Floats, bins: int = BINS) -> Indices:
@@ -127,6 +131,12 @@ def binned(beliefs: Floats) -> list[Indices]:
     """The rows of each bin of a reliability diagram, beliefs ascending; no bin is empty."""
     place = equal_mass(beliefs)
     return [np.flatnonzero(place == one) for one in np.unique(place)]
+
+
+def diagram(of: Columns) -> list[Indices]:
+    """The rows of each bin, of patches with a belief."""
+    told = np.flatnonzero(of.told == 1)
+    return [told[rows] for rows in binned(of.belief[told])]
 
 
 def claimed(of: Columns) -> float:

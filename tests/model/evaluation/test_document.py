@@ -68,6 +68,15 @@ def test_the_reliability_diagram_holds_every_patch_once():
     assert [one["correct"] for one in bins] == [0.25, round(8 / 12, 6)]
 
 
+def test_who_has_no_opinion_stands_in_no_bin_and_is_counted():
+    silent = judged_group("silent", (None, True), (None, False), (0.2, False))
+    made = document([*some(), silent])
+    jsonschema_rs.validator_for(SCHEMA).validate(json.loads(json.dumps(made)))
+    assert made["without_belief"] == 2
+    assert [one["patches"] for one in made["reliability"]] == [13, 12]
+    assert document(some())["without_belief"] == 0
+
+
 def test_the_majority_stands_beside_where_edits_are_told():
     assert document(some())["majority"] is None
     made = document([with_edits(one, "aa") for one in some()])

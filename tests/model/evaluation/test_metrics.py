@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.evaluation.columns import columns, constant
-from model.evaluation.metrics import METRICS, best_at, binned, by_most, ece, equal_mass, tells_edits
+from model.evaluation.metrics import (
+    METRICS,
+    best_at,
+    binned,
+    by_most,
+    diagram,
+    ece,
+    equal_mass,
+    tells_edits,
+)
 from tests.model.evaluation.builders import cast, judged_group, with_edits
 
 # Accepted 0.9, 0.7, 0.8; rejected 0.2, 0.1, 0.3; tossed 0.5 and no opinion.
@@ -65,6 +74,16 @@ def test_ece_is_the_gap_of_bins_of_equal_mass():
     assert ece(columns([sure, no])) == pytest.approx((0.2 + 0.1) / 2)
     beliefs = columns([sure, no]).belief
     assert sorted(set(equal_mass(beliefs))) == [2, 7]  # equal beliefs share a bin
+
+
+def test_no_opinion_is_no_belief_of_a_half():
+    sure = judged_group("a", *[(0.8, True)] * 4, (0.8, False))
+    silent = judged_group("b", *[(None, True)] * 5)
+    of = columns([sure, silent])
+    assert ece(of) == pytest.approx(0)
+    assert [list(one) for one in diagram(of)] == [[0, 1, 2, 3, 4]]
+    assert math.isnan(ece(columns([silent])))
+    assert diagram(columns([silent])) == []
 
 
 def test_a_diagram_has_every_patch_in_one_bin_and_no_empty_bin():

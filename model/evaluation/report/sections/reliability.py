@@ -1,11 +1,12 @@
 """Whether beliefs come true (pure)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.metrics import binned
+from model.evaluation.judged import JudgedPatch
+from model.evaluation.metrics import diagram
 from model.evaluation.report.content import (
     Curve,
     Curves,
@@ -13,6 +14,7 @@ from model.evaluation.report.content import (
     Section,
     Table,
     cells,
+    many,
     number,
     said,
 )
@@ -30,23 +32,31 @@ def reliability(sets: Sequence[GroupSet]) -> Section:
         (
             (
                 "Of the patches that are believed with 0.7, seven in ten should be correct: then the dots lie on the diagonal. "
-                "Up to ten bins of equally many patches; equal beliefs share a bin, and no opinion is a half. Draws spread the expected "
+                "Up to ten bins of equally many patches; equal beliefs share a bin, and who has no opinion is in none. Draws spread the expected "
                 "calibration error upwards: its interval may lie above its value."
             ),
         ),
         figures=tuple(_figure(group_set, bins) for group_set, bins in found),
         tables=tuple(_table(group_set, bins) for group_set, bins in found),
         missing=reasons(
-            (
-                group_set.name,
-                series.label,
-                "not every patch has a calibrated probability; raw scores stand in their place.",
-            )
+            (group_set.name, series.label, reason)
             for group_set in sets
             for series in group_set.series
-            if not series.document["calibrated"]
+            for reason in _lacking(series)
         ),
     )
+
+
+def _lacking(series: Series) -> Iterator[str]:
+    """What is not in the diagram as one might think."""
+    if unknown := series.document["without_belief"]:
+        yield f"{unknown} of {many(series.patches, 'patch')} without an opinion stand in no bin."
+    if not all(one.probability is not None for one in _told(series)):
+        yield "not every patch has a calibrated probability; raw scores stand in their place."
+
+
+def _told(series: Series) -> Iterator[JudgedPatch]:
+    return (one for each in series.judged for one in each.patches if one.belief is not None)
 
 
 _Bins = list[tuple[int, float, Estimate]]
@@ -55,7 +65,9 @@ _Bins = list[tuple[int, float, Estimate]]
 
 def _bins(series: Series) -> _Bins:
     """The document's bins, with intervals."""
-    of, bins = series.columns, binned(series.columns.belief)
+    of, bins = series.columns, diagram(series.columns)
+    if not bins:
+        return []
     place = np.repeat(np.arange(len(bins)), list(map(len, bins)))
     rows = np.concatenate(bins)
     shares = means(of.label[rows], place, len(bins), series.issue[rows])

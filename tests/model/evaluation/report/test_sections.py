@@ -212,6 +212,21 @@ def test_reliability_has_the_documents_bins_with_intervals():
     assert section.missing[0].startswith("r4p on s: not every patch has a calibrated probability")
 
 
+def test_reliability_says_how_many_have_no_opinion():
+    judged = [
+        replace(each, patches=(replace(each.patches[0], score=None), *each.patches[1:]))
+        for each in run(issues=3)
+    ]
+    section = reliability.reliability(of(judged))
+    assert "3 of 12 patches without an opinion stand in no bin" in section.missing[0]
+    assert sum(int(row[1]) for row in rows(section)) == 9
+    silent = [
+        replace(each, patches=tuple(replace(one, score=None) for one in each.patches))
+        for each in judged
+    ]
+    assert rows(reliability.reliability(of(silent))) == ()
+
+
 def test_calibrated_runs_need_no_excuse():
     sure = [
         replace(each, patches=tuple(replace(one, probability=one.score) for one in each.patches))
