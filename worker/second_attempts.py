@@ -15,8 +15,8 @@ from app.alternatives import Refused, Remark, Situation, Tried, new_edits, secon
 from app.db.store import attempts, copies, evaluations, groups, hints
 from app.db.store.evaluations import Evaluation
 from app.db.store.hints import Hint
-from app.events import CheckAction, CheckEvent
-from app.identifiers import AlternativeNumber, IssueNumber
+from app.events import CheckAction, CheckEvent, ReviewAction, ReviewEvent
+from app.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
 from model.agents.guidance import Guidance, Source, guided
 from model.domain import Issue, PatchId
 from model.verdict_json import patches_from_json
@@ -69,14 +69,37 @@ def after_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber,
     failed = event.action is CheckAction.COMPLETED and event.conclusion in _FAILED
     if event.is_suite or not failed or not event.output:
         return ()
+    told = _Told(Source.CHECK, event.output, event.name)
+    return _of_copies(connection, event.repository.id, event.head, told)
+
+
+def after_review(connection: Connection, event: ReviewEvent) -> tuple[IssueNumber, ...]:
+    """What a review says that asks for changes to a copy; the caller knows that its author may write."""
+    asks = event.action is ReviewAction.SUBMITTED and event.state == "changes_requested"
+    if not asks or not event.body.strip() or event.commit is None:
+        return ()
+    told = _Told(Source.MAINTAINER, event.body, event.author.login)
+    return _of_copies(connection, event.repository.id, event.commit, told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    source: Source
+    words: str
+    by: str
+
+
+def _of_copies(
+    connection: Connection, number: RepositoryId, head: CommitSha, told: _Told
+) -> tuple[IssueNumber, ...]:
     again: dict[IssueNumber, None] = {}
-    for pair in copies.at_head(connection, event.repository.id, event.head):
+    for pair in copies.at_head(connection, number, head):
         evaluation = evaluations.load(connection, pair.evaluation)
         if evaluation is None or new_edits([pair.theirs], [pair.ours]):
             continue
-        remark = Remark(Source.CHECK, pair.number)
-        said = {one.id: event.output for one in evaluation.alternatives}
-        if are_due(_leave(connection, evaluation, remark, said, event.name)):
+        remark = Remark(told.source, pair.number)
+        said = {one.id: told.words for one in evaluation.alternatives}
+        if are_due(_leave(connection, evaluation, remark, said, told.by)):
             again[pair.issue] = None
     return tuple(again)
 

@@ -60,3 +60,19 @@ def test_a_maintainers_words_lead_to_one_second_attempt(tell):
     ((about, number, hint),) = second(story)
     assert (about, number, hint["source"], hint["said_by"]) == (1, 2, "maintainer", "maintainer")
     assert hint["feedback"] == "multiply the sides"
+
+
+@pytest.mark.parametrize(("author", "ours"), [("maintainer", {"A2": "Correct"}), ("reader", {})])
+def test_a_maintainers_review_of_a_copy_leads_to_one_too(tell, author, ours):
+    story = tell(ADVISORY, FALLS_SHORT)
+    issue = story.issue()
+    asked = story.command(issue, "/r4p propose")
+    assert "will write an alternative" in story.answer(issue, asked)
+    assert story.verdict(issue).ours == {"A1": "Incorrect"}
+    copy, rival = story.rival(issue, "w - h"), story.rival(issue, "w / h")
+    story.settle()
+    assert story.verdict(issue).ours == {}
+    story.repo.review(copy, "CHANGES_REQUESTED", author, "Rather multiply the sides.")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({copy: "Incorrect", rival: "Incorrect"}, ours)

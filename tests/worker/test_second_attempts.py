@@ -14,7 +14,7 @@ from app.db.store.candidates import Candidate
 from app.db.store.evaluations import NewEvaluation, Verified
 from app.db.store.hints import Hint
 from app.db.tables import repositories
-from app.events import Actor, CheckAction, CheckEvent
+from app.events import Actor, CheckAction, CheckEvent, ReviewAction, ReviewEvent
 from app.identifiers import RepositoryRef
 from model.agents.guidance import Source
 from model.domain import (
@@ -145,7 +145,7 @@ def check(head, **changes):
     event = CheckEvent(
         delivery="guid",
         repository=RepositoryRef(world.INSTALLATION, world.REPOSITORY, "octo/cat"),
-        sender=Actor("ci[bot]", 9, is_bot=True),
+        sender=Actor(9, "ci[bot]", is_bot=True),
         action=CheckAction.COMPLETED,
         is_suite=False,
         id=600,
@@ -195,6 +195,45 @@ def test_other_checks_of_a_copy_say_nothing(connection, judged, change):
 def test_a_failing_check_of_another_edit_says_nothing_of_ours(connection, judged):
     judged()
     assert second_attempts.after_check(connection, check(world.head_of(world.FIRST))) == ()
+
+
+def review(head, **changes):
+    event = ReviewEvent(
+        delivery="guid",
+        repository=RepositoryRef(world.INSTALLATION, world.REPOSITORY, "octo/cat"),
+        sender=Actor(1, "mona", is_bot=False),
+        action=ReviewAction.SUBMITTED,
+        number=world.FIRST,
+        review=800,
+        state="changes_requested",
+        body="It drops `None`.",
+        author=Actor(1, "mona", is_bot=False),
+        commit=head,
+        at=None,
+    )
+    return replace(event, **changes)
+
+
+def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judged):
+    evaluation = judged("alternatives: off")
+    copied = world.head_of(world.FIRST)[::-1]
+    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    assert second_attempts.after_review(connection, review(copied)) == (world.ISSUE,)
+    second = evaluation.alternatives[1].attempt
+    assert due(connection, evaluation) == (
+        Hint(second, Source.MAINTAINER, "It drops `None`.", "mona"),
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"state": "commented"}, {"body": " "}, {"commit": None}, {"action": ReviewAction.DISMISSED}],
+)
+def test_other_reviews_of_a_copy_say_nothing(connection, judged, change):
+    evaluation = judged()
+    copied = world.head_of(world.FIRST)[::-1]
+    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    assert second_attempts.after_review(connection, review(copied, **change)) == ()
 
 
 def test_a_hint_names_places_of_the_tree_that_is_there(tmp_path):

@@ -7,7 +7,8 @@ from sqlalchemy import ColumnElement, Connection, select, update
 
 from app.db.store import outcome_events as event_store
 from app.db.tables import outcome_events
-from app.identifiers import PullNumber, RepositoryId
+from app.identifiers import DeliveryGuid, PullNumber, RepositoryId
+from app.outcomes import EventKind
 
 ANSWERS_FOR = timedelta(days=1)
 """An answer is taken for the right that somebody had at most this long before."""
@@ -54,6 +55,23 @@ def fill_in(
         .returning(outcome_events)
     )
     return event_store.touched(connection, number, list(map(event_store.event_of, rows)))
+
+
+def change_requests(
+    connection: Connection, number: RepositoryId, actor: str, answer: Answer
+) -> list[DeliveryGuid]:
+    """The deliveries of reviews that ask for changes, of those for whose author this answer holds."""
+    rows = connection.scalars(
+        select(outcome_events.c.delivery_guid).where(
+            outcome_events.c.repository_id == number,
+            outcome_events.c.actor == actor,
+            outcome_events.c.permission_asked_at == answer.asked_at,
+            outcome_events.c.kind == EventKind.REVIEW_SUBMITTED.value,
+            outcome_events.c.data["state"].astext == "changes_requested",
+            outcome_events.c.delivery_guid.is_not(None),
+        )
+    )
+    return [DeliveryGuid(guid) for guid in rows]
 
 
 def _waiting(number: RepositoryId, actor: str, now: datetime) -> tuple[ColumnElement[bool], ...]:
