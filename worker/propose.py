@@ -32,6 +32,7 @@ from worker.bill import Bill
 from worker.config import last_good
 from worker.context import Context
 from worker.errors import Postponed
+from worker.till import USED_UP
 from worker.trees import Trees
 
 log = logging.getLogger(__name__)
@@ -206,7 +207,7 @@ class ProposePatchesHandler:
         except ModelError as error:
             log.warning("an agent's language model failed: %s", error)
             return bill.records((), Stop.ENGINE.value, str(error))
-        return tuple(map(Record.of, done))
+        return tuple(_ended(Record.of(one)) for one in done)
 
     def _pay(self, context: Context, task: Task, records: Sequence[Record]) -> None:
         """What was spent was spent, whoever has the job by now."""
@@ -244,6 +245,13 @@ def _errands(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[Errand, ...]
     second = [Errand((seed,), hint) for seed, hint in zip(seeds, hinted, strict=False)]
     rest = tuple(seeds[len(second) :])
     return (*second, Errand(rest)) if rest else tuple(second)
+
+
+def _ended(record: Record) -> Record:
+    """To an agent a budget that is used up is an engine that fails (pure)."""
+    if record.stop == Stop.ENGINE.value and USED_UP in (record.failure or ""):
+        return replace(record, stop=attempts.OVER_BUDGET)
+    return record
 
 
 def _left(budget: Spent, records: Sequence[Record]) -> Spent:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
@@ -19,6 +20,8 @@ _REPLIES: Final = 200
 """Asked for by one attempt."""
 _BATCH: Final = 64
 """Requests of one question."""
+USED_UP: Final = "tokens that this work may cost are used up"
+"""Ends the attempt that reads it."""
 
 
 class Greedy(Exception):
@@ -26,12 +29,12 @@ class Greedy(Exception):
 
 
 class Till:
-    """The engine, and what it may cost. Threads share it."""
+    """The engine, and what it may cost: what it had in its cache is free, as in a repository's budget. Threads share it."""
 
     def __init__(self, engine: Engine, tokens: int, attempts: int) -> None:
         self._engine, self._tokens, self._attempts = engine, tokens, attempts
         self._lock = threading.Lock()
-        self._reserved = self._asked = self._late = 0
+        self._reserved = self._asked = self._late = self._new = 0
         self.spent = 0
         """Tokens that were read and sampled so far."""
         self.due = 0
@@ -61,20 +64,23 @@ class Till:
             return answered(self._engine, question)
         price = sum(one.max_tokens for one in question.requests)
         with self._lock:
-            if self.spent + self._reserved + price > self._tokens:
+            if self._new + self._reserved + price > self._tokens:
                 return Answer(question.id, down=failure(_used_up(self._tokens)))
             self._reserved += price
         began, timed, answer = time.monotonic(), _within(question, seconds), None
         try:
             answer = answered(self._engine, timed)
         finally:
-            self._pay(price, _paid(answer), is_late=time.monotonic() > began + _patience(timed))
+            is_late = time.monotonic() > began + _patience(timed)
+            self._pay(price, _completions(answer), is_late=is_late)
         return answer
 
-    def _pay(self, reserved: int, paid: int, *, is_late: bool) -> None:
+    def _pay(self, reserved: int, answers: Sequence[Completion], *, is_late: bool) -> None:
+        paid = sum(one.prompt_tokens + one.completion_tokens for one in answers)
         with self._lock:
             self._reserved -= reserved
             self.spent += paid
+            self._new += paid - sum(one.cached_tokens for one in answers)
             self.due += 0 if is_late else paid
             self._late += is_late
             if self._late > self._attempts:
@@ -82,7 +88,7 @@ class Till:
 
 
 def _used_up(tokens: int) -> EngineError:
-    return EngineError(f"the {tokens:,} tokens that this work may cost are used up")
+    return EngineError(f"the {tokens:,} {USED_UP}")
 
 
 def _patience(question: Complete) -> float:
@@ -107,10 +113,9 @@ def _within(question: Complete, seconds: float) -> Complete:
     )
 
 
-def _paid(answer: Answer | None) -> int:
+def _completions(answer: Answer | None) -> list[Completion]:
     replies = answer.replies if answer else ()
-    found: list[Completion] = [one.completion for one in replies if one.completion]
-    return sum(one.prompt_tokens + one.completion_tokens for one in found)
+    return [one.completion for one in replies if one.completion]
 
 
 class Asking:

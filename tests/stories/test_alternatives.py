@@ -97,6 +97,16 @@ def test_where_nothing_may_be_spent_nothing_is_written(tell):
     assert "propose_patches" not in story.kinds()
 
 
+def test_an_agent_that_may_not_pay_for_a_reply_ends_and_that_is_said(tell):
+    story = tell(FILL + "alternatives_budget: {tokens: 50}\n")
+    issue = story.issue()
+    only = story.rival(issue, "w * h")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Correct"}, {})
+    assert "may spend on alternatives today is spent" in said.body
+
+
 def test_a_reader_may_not_have_one_written(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose", author="reader")

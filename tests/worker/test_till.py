@@ -1,6 +1,7 @@
 """What a process that is not trusted may ask the engine for, and what is paid."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,21 @@ class Slow(Scripted):
     def complete(self, requests):
         time.sleep(0.1)
         return super().complete(requests)
+
+
+class Warm(Scripted):
+    """An engine that has every prompt in its cache."""
+
+    def complete(self, requests):
+        return [replace(one, cached_tokens=one.prompt_tokens) for one in super().complete(requests)]
+
+
+def test_what_the_engine_had_in_its_cache_uses_no_budget_up():
+    till = Till(Warm([YES]), tokens=20, attempts=1)
+    for number in range(10):
+        assert till.answer(asked(number, "more " * 100), 60).down is None
+    assert till.spent == till.due == 10 * (125 + 1)
+    assert till.answer(asked(11, most=11), 60).down is not None
 
 
 def test_what_is_answered_is_paid_and_due():

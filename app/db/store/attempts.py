@@ -19,6 +19,8 @@ from model.domain import EngineInfo, Issue, Tokens
 
 CRASHED = "crashed"
 """Why an attempt ended whose process died with it."""
+OVER_BUDGET = "over_budget"
+"""Why an attempt ended that could pay for no further reply."""
 TAKEN_BACK = "taken_back"
 """Why an attempt ended that nobody waited for any more."""
 
@@ -52,7 +54,7 @@ class Record:
     engine: EngineInfo
     seed: int
     stop: str
-    """A `Stop`, CRASHED or TAKEN_BACK."""
+    """A `Stop`, CRASHED, OVER_BUDGET or TAKEN_BACK."""
     steps: int
     tokens: Tokens
     seconds: float
@@ -177,10 +179,10 @@ def last_failure(connection: Connection, group: int) -> WhyNot | None:
 
 def why_not(stop: str) -> WhyNot:
     """Why an attempt that ended so is no alternative (pure)."""
-    if stop == CRASHED:
-        return WhyNot.CRASHED
+    if stop in {CRASHED, OVER_BUDGET}:
+        return WhyNot.CRASHED if stop == CRASHED else WhyNot.BUDGET
     return failure(Stop(stop)) or WhyNot.SAME
 
 
 def _counts(stop: str) -> bool:
-    return stop != TAKEN_BACK and not why_not(stop).is_passing
+    return stop not in {OVER_BUDGET, TAKEN_BACK} and not why_not(stop).is_passing

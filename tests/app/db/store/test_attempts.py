@@ -68,6 +68,7 @@ def test_numbers_and_seeds_are_used_once(connection, place):
         (Stop.MALFORMED, 1),
         (Stop.ENGINE, 0),
         (attempts.CRASHED, 0),
+        (attempts.OVER_BUDGET, 0),
         (attempts.TAKEN_BACK, 0),
     ],
 )
@@ -94,6 +95,7 @@ def test_a_day_is_counted_from_midnight_and_without_what_was_cached(connection, 
         (Stop.SUBMITTED, None, WhyNot.SAME),
         (Stop.TIMEOUT, None, WhyNot.TIMEOUT),
         (attempts.CRASHED, None, WhyNot.CRASHED),
+        (attempts.OVER_BUDGET, None, WhyNot.BUDGET),
     ],
 )
 def test_the_newest_attempt_says_what_failed(connection, place, stop, number, why):
