@@ -129,12 +129,10 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
         judges.check(verifier, read)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            with judges.opened(
-                verifier, told, votes, voting, independent=not attack, by=by
-            ) as asked:
+            with judges.opened(verifier, told, votes, voting, independent=not attack, by=by) as who:
                 say("groups judged")
-                judges_asked = asked[:1] if attack else asked
-                runs = [_judged(read, judge, kept, advance, together) for judge in judges_asked]
+                heard = who[:1] if attack else who
+                runs = [_judged(read, judge, kept, advance, together) for judge in heard]
         caution = judges.caution(verifier, read)
     except MISUSED as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
