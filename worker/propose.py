@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from sqlalchemy import Connection
 
@@ -21,7 +20,6 @@ from app.db.store.hints import Hint
 from app.db.store.jobs import Fenced
 from app.jobs import Planned, ProposePatches, VerifyGroup
 from app.sandbox import Sandbox
-from model.agents.guidance import Guidance
 from model.agents.trajectory import Attempt, Step, Stop
 from model.domain import EngineInfo, Issue
 from model.errors import ModelError, Superseded
@@ -36,26 +34,6 @@ from worker.till import USED_UP
 from worker.trees import Trees
 
 log = logging.getLogger(__name__)
-
-
-class Run(Protocol):
-    """How an agent is run: `worker.agent_process.run`."""
-
-    def __call__(  # noqa: PLR0913 - as it is there
-        self,
-        tree: Path,
-        issue: Issue,
-        *,
-        agent: str,
-        engine: Engine,
-        seeds: Sequence[int],
-        guidance: Guidance | None = ...,
-        limits: AgentLimits = ...,
-        on_step: Callable[[int, Step], None] = ...,
-        sandbox: Sandbox = ...,
-    ) -> tuple[Attempt, ...]:
-        """One attempt for each seed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +87,8 @@ class ProposePatchesHandler:
     trees: Trees
     workshop: Callable[[], Workshop]
     """Made at the first use: loading a local model takes seconds that a worker's start need not."""
-    run: Run
+    run: Callable[..., tuple[Attempt, ...]]
+    """`worker.agent_process.run`, or what behaves like it."""
 
     def __call__(self, context: Context, job: ProposePatches) -> None:
         """Write, keep every attempt, go on. Work that nobody waits for any more ends quietly."""
