@@ -30,6 +30,7 @@ class Grammar:
         return self.package.replace("-", "_")
 
 
+_PYTHON = Grammar("python", "tree-sitter-python", tags="")
 _JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tags.JAVASCRIPT)
 _TYPESCRIPT = "tree-sitter-typescript"
 _CPP = Grammar("cpp", "tree-sitter-cpp", tags.CPP)
@@ -37,8 +38,8 @@ _CPP = Grammar("cpp", "tree-sitter-cpp", tags.CPP)
 
 _BY_SUFFIX: Final = (
     {
-        ".py": Grammar("python", "tree-sitter-python", tags.PYTHON),
-        ".pyi": Grammar("python", "tree-sitter-python", tags.PYTHON),
+        ".py": _PYTHON,
+        ".pyi": _PYTHON,
         ".ts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
         ".mts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
         ".cts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),

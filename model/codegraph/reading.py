@@ -1,28 +1,22 @@
 """Reads one file: which definitions stand in it, and where.
 
-Parsing takes time and memory in proportion to the file, whatever is in it. The query can take the
-square of it on a file made for that, and can't be interrupted: `readers` ends the process it runs in.
+Parsing takes time and memory in proportion to the file, whatever is in it. To find
+definitions can take the square of it on a file made for that, and can't be interrupted: `readers` ends the process.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from tree_sitter import Node, QueryCursor
+from tree_sitter import Node
 
 from model.codegraph.entities import Construct
-from model.codegraph.languages import definitions, parser
+from model.codegraph.languages import parser
+from model.codegraph.marks import Mark, marks
 
 FILE_BYTES: Final = 512 * 1024
 """Larger files are left out: a parser needs up to 300 times a file's size for what only a machine writes."""
 _SIGNATURE: Final = 400
-_OPERATOR: Final = re.compile(r"(?:(.*?)::)??\s*(operator\b.*)", re.DOTALL)
-_CONVERSION: Final = re.compile(r"operator\s+\w")
-_KINDS: Final = {
-    *("class", "function", "method", "declaration", "alias"),
-    *("impl", "namespace", "outer"),
-}
 
 
 class Row(NamedTuple):
@@ -48,22 +42,6 @@ class Reading(NamedTuple):
     """Of the content, in bytes."""
     lasting: bool = True
     """Whether reading the same content again would say the same."""
-
-
-class _Mark(NamedTuple):
-    """One match of the query. They sort by place: the outer first; of two of one place, the one that says more."""
-
-    start: int
-    before_end: int
-    """Its end, negated."""
-    is_definition: bool
-    is_bare: bool
-    """Without a scope of its own."""
-    number: int
-    kind: str
-    node: Node
-    name: str
-    scope: str
 
 
 @dataclass(slots=True)
@@ -109,70 +87,24 @@ def read(language: str, content: bytes) -> Reading:
     if reason := refusal(content):
         return Reading([], reason=reason, size=len(content))
     root = parser(language).parse(content).root_node
-    matches = QueryCursor(definitions(language)).matches(root)
-    marks = sorted(_mark(at, found, content) for at, (_, found) in enumerate(matches))
-    return Reading(list(_nested(_distinct(marks), content)), root.has_error, size=len(content))
+    rows = list(_nested(_distinct(marks(language, root, content)), content))
+    return Reading(rows, root.has_error, size=len(content))
 
 
-def _mark(number: int, captures: dict[str, list[Node]], content: bytes) -> _Mark:
-    kind = next(filter(_KINDS.__contains__, captures))
-    node = captures[kind][0]
-    own = _text(captures["name"][0], content) if "name" in captures else ""
-    before = _text(captures["scope"][0], content) if "scope" in captures else ""
-    if "::" in own or own.startswith("operator"):
-        before, own = _split(own)
-    return _Mark(
-        node.start_byte,
-        -node.end_byte,
-        kind != "outer",
-        not before,
-        number,
-        kind,
-        node,
-        own,
-        before,
-    )
-
-
-def _split(qualified: str) -> tuple[str, str]:
-    """The dotted scope and the name of a C++ name, without the arguments of templates or of a conversion."""
-    if found := _OPERATOR.match(qualified):
-        scope, name = found[1] or "", found[2]
-        if _CONVERSION.match(name):
-            name = name.partition("(")[0]
-    else:
-        scope, _, name = _plain(qualified).rpartition("::")
-    parts = (part.strip() for part in _plain(scope).split("::"))
-    return ".".join(filter(None, parts)), " ".join(name.split())
-
-
-def _plain(qualified: str) -> str:
-    """Without what stands in angle brackets, however deep."""
-    kept, depth = [], 0
-    for letter in qualified:
-        if letter == "<":
-            depth += 1
-        elif letter == ">" and depth:
-            depth -= 1
-        elif not depth:
-            kept.append(letter)
-    return "".join(kept)
-
-
-def _distinct(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+def _distinct(found: Iterable[Mark]) -> Iterator[Mark]:
     before = None
-    for mark in marks:
+    for mark in found:
         place = mark.start, mark.before_end, mark.name
         if place != before:
             yield mark
         before = place
 
 
-def _nested(marks: Iterable[_Mark], content: bytes) -> Iterator[Row]:
+def _nested(found: Iterable[Mark], content: bytes) -> Iterator[Row]:
     """Rows of marks in the order of the file: each within those that are still open."""
     around: list[_Around] = []
     outer = _NO_OUTER
-    for mark in marks:
+    for mark in found:
         start, end = mark.start, -mark.before_end
         if mark.kind == "outer":
             if outer.end < end:
@@ -237,7 +169,3 @@ def _end_of_head(body: Node) -> int:
     while before is not None and before.type == "comment":
         before = before.prev_sibling
     return before.end_byte if before is not None else body.start_byte
-
-
-def _text(node: Node, content: bytes) -> str:
-    return content[node.start_byte : node.end_byte].decode(errors="replace")

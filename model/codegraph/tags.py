@@ -3,16 +3,10 @@
 Captures: `function` (a method where its innermost enclosing definition is a class or an `impl`), `method`, `class`
 (whatever gives a type its name), `alias` (a further name of a type that is defined within), `declaration` (a function
 without its body; none where it stands in another one's), `name`; `scope` is a name to put before. `impl` and `namespace` are
-no definitions but lend their names; `outer` widens the next one in it. A capture that begins with `_` only serves the query.
+no definitions but lend their names; `outer` widens the next one in it. Python has no query: `marks` looks for its words. A capture that begins with `_` only serves the query.
 """
 
 from typing import Final
-
-PYTHON: Final = """
-(class_definition name: (identifier) @name) @class
-(function_definition name: (identifier) @name) @function
-(decorated_definition) @outer
-"""
 
 _FUNCTION: Final = "[(arrow_function) (function_expression) (generator_function)]"
 _KEY: Final = """[(property_identifier) @name (private_property_identifier) @name (number) @name

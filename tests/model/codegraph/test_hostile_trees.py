@@ -13,8 +13,8 @@ from model.errors import NoReader
 from tests.model.codegraph.builders import indexed, tree, written
 
 MANY = {f"{n}.py": f"def f{n}(): pass\n" for n in range(600)}
-SLOW = "(" * 400_000
-"""The query would take minutes for this one."""
+SLOW = "(" * 260_000 + "def " * 65_000
+"""To find what is around each word would take minutes."""
 
 
 @pytest.fixture

@@ -151,3 +151,8 @@ def test_arguments_of_templates_are_no_part_of_a_name():
     text = b"void shop::Shelf<" + b"Map<" * 5_000 + b"A::B" + b">" * 5_000 + b">::put<C::D>() {}"
     (row,) = read("cpp", text).rows
     assert (row.scope, row.name) == ("shop.Shelf", "put")
+
+
+def test_words_that_define_nothing_are_passed_over():
+    text = "# class A\ndef f():  # def g():\n    'class B'\n    return defer.klass\n@one\nclass (\n"
+    assert definitions("python", text) == [("function", "f", 2, 4)]
