@@ -112,7 +112,7 @@ COMBINED = (
     [
         ("", "it changes no line of text"),
         (diff_of("new")[:-9], "line 5"),
-        (COMBINED, "line 5 belongs to a combined diff"),
+        (COMBINED, "line 1 belongs to a combined diff"),
     ],
     ids=["empty", "cut off", "combined"],
 )
