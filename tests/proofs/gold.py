@@ -1,20 +1,23 @@
-"""Where a patch that is known to be right changes code: which definitions, of which release's tree (pure).
+"""Where a patch that is known to be right changes Python code: which definitions, of which release's tree (pure).
+
+Definitions are read by Python's own parser, not by the code graph that is to find them.
 
 Patches are of a development branch, trees of releases. A hunk stands where its context and removed lines stand, as
 `git apply` has it; a release is the nearer the fewer lines its hunks stand off.
 """
 
+import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from unidiff import PatchSet
 from unidiff.patch import Hunk, PatchedFile
 
-from model.codegraph.languages import language_of
-from model.codegraph.reading import Row, read
+from model.codegraph.entities import Construct
 
 Text = Callable[[str], str | None]
 """What a tree has under a path; None where there is no such file."""
+_DEFINING = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _CONTEXTS = (3, 1)
 """Lines around an edit that have to be there; more are asked for first."""
 
@@ -25,7 +28,7 @@ class Entity:
 
     path: str
     qualified_name: str
-    construct: str = field(compare=False)
+    construct: Construct = field(compare=False)
 
     @property
     def name(self) -> str:
@@ -50,6 +53,16 @@ class Fit:
     def is_whole(self) -> bool:
         """Whether every hunk has its place, and there is one."""
         return 0 < self.hunks == self.placed
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A class or function, with its dotted name; lines count from 1, its decorators are among them."""
+
+    name: str
+    construct: Construct
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +94,9 @@ def changed(patch: str, text: Text) -> tuple[Entity, ...]:
     """
     found: set[Entity] = set()
     for file in _changed_files(patch):
-        before, language = text(file.path), language_of(file.path)
-        if before is not None and language is not None:
-            found |= set(_entities(file, before.split("\n"), language))
+        before = text(file.path)
+        if before is not None and file.path.endswith(".py"):
+            found |= set(_entities(file, before.split("\n")))
     return tuple(sorted(found))
 
 
@@ -132,17 +145,17 @@ def _place(hunk: Hunk, context: int, lines: Sequence[str]) -> _Place | None:
     return _Place(at, tuple(own), abs(at - said))
 
 
-def _entities(file: PatchedFile, before: list[str], language: str) -> Iterator[Entity]:
+def _entities(file: PatchedFile, before: list[str]) -> Iterator[Entity]:
     """Of one file; removed lines are looked for before the change, added ones after it."""
     places = _places(file, before)
     after, removed, added = _applied(before, places)
-    old, new = _rows(before, language), _rows(after, language)
-    known = {_qualified(row): row for row in old}
-    rows = [_innermost(old, line) for line in removed]
-    rows += [_known(_innermost(new, line), known) for line in added]
-    for row in rows:
-        if row is not None:
-            yield Entity(file.path, _qualified(row), row.construct)
+    old, new = (list(_definitions(_parsed(lines))) for lines in (before, after))
+    known = {one.name: one for one in old}
+    found = [_innermost(old, line) for line in removed]
+    found += [_known(_innermost(new, line), known) for line in added]
+    for one in found:
+        if one is not None:
+            yield Entity(file.path, one.name, one.construct)
 
 
 def _applied(
@@ -167,22 +180,38 @@ def _applied(
     return [*after, *before[at:]], removed, added
 
 
-def _rows(lines: Sequence[str], language: str) -> list[Row]:
-    return read(language, "\n".join(lines).encode(errors="surrogateescape")).rows
+def _parsed(lines: Sequence[str]) -> ast.AST:
+    try:
+        return ast.parse("\n".join(lines).encode(errors="surrogateescape"))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
-def _innermost(rows: Sequence[Row], line: int) -> Row | None:
-    around = [row for row in rows if row.start_line <= line <= row.end_line]
-    return min(around, key=lambda row: row.end_byte - row.start_byte) if around else None
+def _definitions(
+    node: ast.AST, scope: str = "", *, in_class: bool = False
+) -> Iterator[_Definition]:
+    """All within a node, under dotted names; a method is a function whose innermost definition around it is a class."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, _DEFINING):
+            yield from _definitions(child, scope, in_class=in_class)
+            continue
+        name = f"{scope}.{child.name}" if scope else child.name
+        is_class = isinstance(child, ast.ClassDef)
+        of_functions = Construct.CLASS_METHOD if in_class else Construct.FUNCTION
+        first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+        kind = Construct.CLASS if is_class else of_functions
+        yield _Definition(name, kind, first, child.end_lineno or first)
+        yield from _definitions(child, name, in_class=is_class)
 
 
-def _known(row: Row | None, known: Mapping[str, Row]) -> Row | None:
-    """The row as it was before, or of what is new the innermost around it that was there."""
-    name = _qualified(row) if row else ""
+def _innermost(definitions: Sequence[_Definition], line: int) -> _Definition | None:
+    around = [one for one in definitions if one.first <= line <= one.last]
+    return min(around, key=lambda one: one.last - one.first) if around else None
+
+
+def _known(one: _Definition | None, known: Mapping[str, _Definition]) -> _Definition | None:
+    """The definition as it was before, or of what is new the innermost around it that was there."""
+    name = one.name if one else ""
     while name and name not in known:
         name = name.rpartition(".")[0]
     return known.get(name)
-
-
-def _qualified(row: Row) -> str:
-    return f"{row.scope}.{row.name}" if row.scope else row.name

@@ -8,7 +8,8 @@ from typing import Any
 from tests.proofs.intervals import mean
 
 Row = Mapping[str, Any]
-KINDS = {"code": "names written as code", "words": "every word"}
+KINDS = ("code", "words")
+"""Which names of a text were asked for: those written as code, or every word."""
 _ALL = "all"
 
 
@@ -61,44 +62,55 @@ def _median(values: Iterable[float]) -> float | None:
 
 
 def markdown(of: Mapping[str, Any]) -> str:
-    """Three tables: the issues, and what each kind of name found."""
-    blocks = [_issues(of)]
-    blocks += [f"{what.capitalize()}:\n\n{_shares(of, kind)}" for kind, what in KINDS.items()]
-    return "\n\n".join(blocks)
+    """Two tables: the issues, and what names written as code found in them; at its end, what every word found."""
+    return f"{_issues(of)}\n\n{_shares(of)}"
 
 
 def _issues(of: Mapping[str, Any]) -> str:
-    lines = [
-        "| project | issues | with a tree | of these without a line's offset | measured | definitions | not found by their own name |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
-    ]
     keys = "issues", "fitting", "in_place", "measured", "entities", "unreachable"
-    lines += [_line(name, *(str(part[key]) for key in keys)) for name, part in of.items()]
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            "| project | issues | a release fits | in place | measured | definitions | out of reach |",
+            "| --- | --: | --: | --: | --: | --: | --: |",
+            *(_line(name, *(str(part[key]) for key in keys)) for name, part in of.items()),
+        ]
+    )
 
 
-def _shares(of: Mapping[str, Any], kind: str) -> str:
-    lines = [
-        "| project | one named | all named | one on a first page | one shown | all shown | file | look-ups | definitions | a look-up that hits |",
-        "| --- | --- | --- | --- | --- | --- | --- | --: | --: | --- |",
-    ]
+def _shares(of: Mapping[str, Any]) -> str:
+    lines = [_found_line(name, part["code"]) for name, part in of.items()]
+    return "\n".join(
+        [
+            "| project | one named | all named | one on a first page | one shown | all shown | file | look-ups | definitions | hits |",
+            "| --- | --- | --- | --- | --- | --- | --- | --: | --: | --- |",
+            *lines,
+            _found_line(f"{_ALL}, every word", of[_ALL]["words"]),
+        ]
+    )
+
+
+def _found_line(name: str, found: Mapping[str, Any]) -> str:
     keys = "named_any", "named_all", "first_page_any", "shown_any", "shown_all", "file_any"
-    for name, part in of.items():
-        found = part[kind]
-        counts = str(found["lookups"]), str(found["definitions"])
-        shares = [_share(found[key]) for key in keys]
-        lines.append(_line(name, *shares, *counts, _share(found["hits"])))
-    return "\n".join(lines)
+    shares = [_share(found[key]) for key in keys]
+    counts = [_count(found[key]) for key in ("lookups", "definitions")]
+    return _line(name, *shares, *counts, _share(found["hits"]))
+
+
+def _count(one: float | None) -> str:
+    return "–" if one is None else f"{one:g}"
 
 
 def _share(one: Mapping[str, float | None]) -> str:
     if one["value"] is None:
         return "–"
-    value = f"{one['value']:.2f}".lstrip("0") if one["value"] < 1 else "1"
     if one["low"] is None:
-        return value
-    low, high = (f"{one[key]:.2f}".removeprefix("0") for key in ("low", "high"))
-    return f"{value} ({low}…{high})"
+        return _two(one["value"])
+    return f"{_two(one['value'])} ({_two(one['low'])}…{_two(one['high'])})"
+
+
+def _two(one: float) -> str:
+    """Two decimals, without the nought before them."""
+    return f"{one:g}" if one in {0, 1} else f"{one:.2f}".removeprefix("0")
 
 
 def _line(*cells: str) -> str:

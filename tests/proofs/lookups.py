@@ -80,6 +80,6 @@ def unreachable(desk: Desk, wanted: Sequence[Entity]) -> list[Entity]:
         if (one.path, one.qualified_name)
         not in {
             (other.path, other.qualified_name)
-            for other in desk.snapshot.find(Construct(one.construct), one.name)
+            for other in desk.snapshot.find(one.construct, one.name)
         }
     ]

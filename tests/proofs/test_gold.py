@@ -93,7 +93,7 @@ def test_an_entity_knows_its_name_and_what_it_stands_in():
     assert thin.is_within(PATH, "Pie")
     assert not thin.is_within(PATH, "Pi")
     assert not thin.is_within("pie/other.py", "Pie")
-    assert not Entity(PATH, "Pie", "class").is_within(PATH, "Pie.Crust")
+    assert not Entity(PATH, "Pie", Construct.CLASS).is_within(PATH, "Pie.Crust")
 
 
 def test_new_files_and_other_languages_have_no_definition_that_was_there():
