@@ -61,7 +61,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What attempts cost a repository so far, running ones included."""
+    """What attempts cost a repository so far; one at work is counted when it ends, however it does."""
 
     tokens: int = 0
     """Without those that the engine had in its cache: they cost next to nothing."""
@@ -76,7 +76,7 @@ class Situation:
     pulls: int
     """Pull requests that can be judged now (`app.judging.judgeable`)."""
     tried: int
-    """Attempts at this issue's present text on this commit, running ones too. Failures that were not the agent's
+    """Attempts at this issue's present text on this commit that ended. Failures that were not the agent's
     (`WhyNot.is_passing`) don't count."""
     spent: Spent
     """Today, in the whole repository."""
