@@ -1,5 +1,6 @@
 """`search_tool`: every function, class or method of a name, with its source, as the tree was at first."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,6 +10,8 @@ from model.codegraph.entities import Construct, Entity
 from model.errors import WorkspaceError
 from model.protocols import Tool
 
+_NO_NAME: Final = re.compile(r"[\s,;()\[\]]")
+"""What a list of names holds, or a call."""
 _WORDS: Final = {
     Construct.FUNCTION: ("function", "functions"),
     Construct.CLASS: ("class", "classes"),
@@ -103,6 +106,8 @@ def _nothing(desk: Desk, kind: Construct, entity: str) -> str:
     ]
     if near := desk.snapshot.near(kind, name):
         said.append(f"Names like it: {', '.join(near)}.")
+    if _NO_NAME.search(entity.strip()):
+        said.append("Ask for one bare name at a time.")
     if len(said) == 1:
         said.append("Look for a name that the issue or other code mentions.")
     return " ".join(said)

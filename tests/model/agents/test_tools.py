@@ -113,6 +113,12 @@ def test_what_is_not_there_leads_to_what_is(desk, construct, entity, said):
     assert answer.text.startswith(said)
 
 
+@pytest.mark.parametrize("entity", ["half, halve", "half(n)", "rates['half']", "halve half"])
+def test_who_asks_for_more_than_a_name_is_told_to_ask_for_one(desk, entity):
+    answer = call(desk, "search_tool", construct="function", entity=entity)
+    assert answer.text.endswith(" Ask for one bare name at a time.")
+
+
 def test_a_long_answer_is_paged_and_says_how_to_go_on(tmp_path):
     body = "".join(f"    n = {number}\n" for number in range(2_000))
     with desk_on(tmp_path / "tree", {"long.py": f"def long(n):\n{body}"}) as desk:
