@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from posixpath import splitext
 from typing import Final
 
@@ -64,6 +63,8 @@ def language_of(path: str) -> str | None:
 @cache
 def edition(language: str) -> str | None:
     """What an answer depends on beside the file's content; None: the grammar is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
     grammar = _BY_NAME[language]
     try:
         import_module(grammar.module)
