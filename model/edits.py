@@ -123,7 +123,7 @@ class Edit:
     @cached_property
     def context_names(self) -> frozenset[str]:
         """Names that stand around the edit."""
-        return names(word for line in self.context for word in WORD.findall(line))
+        return words("\n".join(self.context))
 
     @cached_property
     def unseen_names(self) -> frozenset[str]:
@@ -159,6 +159,11 @@ def read(diff: str) -> Edit:
 def names(tokens: Iterator[str] | Counter[str]) -> frozenset[str]:
     """Those that are names and no keywords."""
     return frozenset(token for token in tokens if WORD.match(token)) - KEYWORDS
+
+
+def words(text: str) -> frozenset[str]:
+    """The names in a text."""
+    return frozenset(WORD.findall(text)) - KEYWORDS
 
 
 def _gathered(diff: str, without: tuple[str, ...]) -> _Lines:
@@ -212,6 +217,8 @@ def _body(lines: Iterator[str], header: re.Match[str]) -> Iterator[tuple[str, st
 
 def _code(path: str, side: Sequence[tuple[str, str]], *, top: bool) -> Iterator[str]:
     """The changed lines of one side of a hunk that are code, without their comments."""
+    if not any(sign for sign, _ in side):
+        return iter(())
     read = uncommented(path, [text for _, text in side], top=top)
     return (code for (sign, _), code in zip(side, read, strict=True) if sign and code.strip())
 

@@ -15,7 +15,7 @@ from statistics import fmean, pstdev
 from rapidfuzz.distance import Indel
 
 from model.domain import Issue
-from model.edits import KEYWORDS, TOKEN, WORD, Edit, names, read
+from model.edits import KEYWORDS, TOKEN, Edit, names, read, words
 
 Facts = dict[str, float]
 
@@ -94,7 +94,7 @@ def _own(edit: Edit, issue: Named) -> Facts:
     both = bool(added and removed)
     before, after = "\n".join(edit.removed), "\n".join(edit.added)
     kept = names(edit.removed_tokens) | names(edit.added_tokens) | edit.context_names
-    around = names(iter(WORD.findall(" ".join(edit.sections))))
+    around = words(" ".join(edit.sections))
     parts = {part for path in edit.files for part in re.split(r"[/.]", path)} - {"py", "js", "java"}
     return {
         "added lines": _log(added),
@@ -246,7 +246,7 @@ def _group(edits: Sequence[Edit], own: Sequence[Facts], pairs: Sequence[Facts]) 
 
 
 def _named(text: str) -> Named:
-    every = names(iter(WORD.findall(text)))
+    every = words(text)
     telling = {
         name
         for name in every

@@ -83,20 +83,22 @@ def uncommented(path: str, lines: Sequence[str], *, top: bool = False) -> list[s
     text = "\n".join(lines)
     if language.block == _STARS:
         text = _begun_outside(text)
-    cut = "".join(_pieces(language, text, top=top)).split("\n")
+    marks, hiding = _marks(language)
+    if not hiding.search(text):
+        return text.split("\n")
+    cut = "".join(_pieces(language, marks, text, top=top)).split("\n")
     return [
         line if line == short else short.rstrip() for line, short in zip(lines, cut, strict=True)
     ]
 
 
 @cache
-def _marks(language: _Language) -> re.Pattern[str]:
-    """Finds the next comment, docstring or string. Something escaped opens nothing."""
+def _marks(language: _Language) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Finds the next comment, docstring or string; the second without minding strings. Something escaped opens nothing."""
     block = re.escape(language.block[0]) if language.block else _NEVER
     kept = "|".join((_ESCAPED, *language.strings))
-    return re.compile(
-        f"(?P<quotes>{language.quotes})|(?P<block>{block})|(?P<line>{language.line})|{kept}"
-    )
+    hiding = f"(?P<quotes>{language.quotes})|(?P<block>{block})|(?P<line>{language.line})"
+    return re.compile(f"{hiding}|{kept}"), re.compile(hiding)
 
 
 @dataclass(slots=True)
@@ -127,9 +129,9 @@ class _Reading:
         return len(self.text) if found < 0 else found
 
 
-def _pieces(language: _Language, text: str, *, top: bool) -> Iterator[str]:
+def _pieces(language: _Language, marks: re.Pattern[str], text: str, *, top: bool) -> Iterator[str]:
     """The text piece by piece, line breaks alone where comments were."""
-    marks, at = _marks(language), 0
+    at = 0
     reading = _Reading(text, last=":" if top else "")
     while found := marks.search(text, at):
         code = text[at : found.start()]
