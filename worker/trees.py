@@ -20,6 +20,7 @@ class Trees:
 
     def offer(self, tree: Path, evaluation: EvaluationId) -> None:
         """Hand over a tree that lies on the same file system; in an instant, and whole."""
+        self.discard(evaluation)  # of another database that counted as far
         os.utime(tree)
         tree.rename(self._path(evaluation))
 

@@ -1,7 +1,7 @@
 """A repository of the stand-in that the bot knows, and the bot's own parts to work on it in process."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
@@ -86,18 +86,20 @@ class Scenery:
     def trees(self):
         return Trees(self.exports.directory)
 
-    def collecting(self, *, checkouts=None, has_agent=True):
+    def collecting(self, *, checkouts=None, has_agent=True, limits=None):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts
         collector = Collector(self.github, fetched, HOST)
-        handover = HandOver(self.github, fetched, self.exports)
+        exports = replace(self.exports, limits=limits) if limits else self.exports
+        handover = HandOver(self.github, fetched, exports)
         return EvaluateIssueHandler(collector, handover, self.replies, has_agent)
 
     # ---- arranging
 
-    def begin(self, *results):
+    def begin(self, *results, config=CONFIG):
         """A new repository with an issue and its rivals; the bot knows of the repository only."""
-        self.repo = self.standin.create_repository(f"scene-{next(_numbers)}/areas", FILES)
+        files = FILES | {".github/r4p.yml": config}
+        self.repo = self.standin.create_repository(f"scene-{next(_numbers)}/areas", files)
         self.standin.grant(self.repo, "maintainer", "maintain")
         self.installation = InstallationId(self.standin.install(self.app, [self.repo]))
         self.issue = IssueNumber(self.repo.open_issue("Area is wrong", "It adds."))
