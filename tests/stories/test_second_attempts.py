@@ -1,7 +1,7 @@
 """An alternative that is wrong is tried once more, with what was said against it; who judges never sees that."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.db.tables import attempts
 from tests.stories.verdicts import ADVISORY
@@ -25,6 +25,13 @@ def second(story):
         return [tuple(row) for row in connection.execute(query)]
 
 
+def attempted(story):
+    """How often an agent was at work, for which somebody pays."""
+    query = select(func.count()).where(attempts.c.repository_id == story.repo.id)
+    with story.stage.database.connect() as connection:
+        return connection.scalar(query)
+
+
 def test_what_our_verdict_calls_incorrect_is_tried_once_more(tell):
     story = tell(ONE, FALLS_SHORT)
     issue = story.issue()
@@ -33,7 +40,7 @@ def test_what_our_verdict_calls_incorrect_is_tried_once_more(tell):
     said = story.verdict(issue)
     assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Incorrect", "A2": "Correct"})
     assert "after A1 with a hint" in said.body
-    assert story.kinds()["propose_patches"] == 2
+    assert attempted(story) == 2
     ((about, number, hint),) = second(story)
     assert (about, number, hint["source"]) == (1, 2, "verdict")
     assert hint["feedback"].startswith("0 of 2 valid votes hold it correct")
@@ -43,6 +50,7 @@ def test_a_maintainers_words_lead_to_one_second_attempt(tell):
     story = tell(ADVISORY, FALLS_SHORT)
     issue = story.issue()
     only = story.rival(issue, "w - h + 1")
+    story.settle()
     asked = story.command(issue, "/r4p propose")
     assert "will write an alternative" in story.answer(issue, asked)
     assert story.verdict(issue).ours == {"A1": "Incorrect"}
@@ -56,7 +64,7 @@ def test_a_maintainers_words_lead_to_one_second_attempt(tell):
     assert "A9 is not among the patches compared here" in story.answer(issue, unknown)
     again = story.command(issue, "/r4p disagree A1 multiply the sides, I said")
     assert (story.answer(issue, again), story.reactions(issue, again)) == ("", DONE)
-    assert story.kinds()["propose_patches"] == 2
+    assert attempted(story) == 2
     ((about, number, hint),) = second(story)
     assert (about, number, hint["source"], hint["said_by"]) == (1, 2, "maintainer", "maintainer")
     assert hint["feedback"] == "multiply the sides"
