@@ -4,8 +4,9 @@ Every group is judged by the fit that never saw its block of issues (or, strictl
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import combinations, product
 from math import isnan
 from pathlib import Path
@@ -104,25 +105,37 @@ def _accuracy(of: Table, artefact: Artefact, rows: Mask, seen: Mask | None) -> f
 
 
 def seconds(of: Sequence[LabelledGroup]) -> dict[str, tuple[float, float]]:
-    """Median and worst CPU seconds per group: the verdict, all likenesses, and difflib on the diffs' characters."""
-    taken: dict[str, list[float]] = {"verdict": [], "likeness": [], "difflib": []}
+    """Median and worst CPU seconds per group: verdicts as measured and in the bot, likenesses, difflib on characters."""
+    taken: dict[str, list[float]] = {}
     for group in of:
-        verifier = unseeing(group.repo, group.instance_id)
-        patches = [one.patch for one in group.patches]
-        pairs = list(combinations(patches, 2))
-        started = time.process_time()
-        verifier.verify(group.issue, patches)
-        judged_at = time.process_time()
-        read = [edits.read(patch.diff) for patch in patches]
-        for one, other in combinations(read, 2):
-            likeness(one, other)
-        compared_at = time.process_time()
-        for first, second in pairs:
-            SequenceMatcher(None, first.diff, second.diff).ratio()
-        taken["verdict"].append(judged_at - started)
-        taken["likeness"].append(compared_at - judged_at)
-        taken["difflib"].append(time.process_time() - compared_at)
+        for name, work in _works(group).items():
+            started = time.process_time()
+            work()
+            taken.setdefault(name, []).append(time.process_time() - started)
     return {name: (median(each), max(each)) for name, each in taken.items()}
+
+
+def _works(group: LabelledGroup) -> dict[str, Callable[[], object]]:
+    """What is timed, ready to run."""
+    patches = [one.patch for one in group.patches]
+    verdicts = {
+        f"verdict, copies {copies}": partial(
+            unseeing(group.repo, group.instance_id, independent=independent).verify,
+            group.issue,
+            patches,
+        )
+        for copies, independent in SETTINGS.items()
+    }
+    return {
+        **verdicts,
+        "likenesses": lambda: [
+            likeness(*two) for two in combinations([edits.read(one.diff) for one in patches], 2)
+        ],
+        "difflib": lambda: [
+            SequenceMatcher(None, one.diff, other.diff).ratio()
+            for one, other in combinations(patches, 2)
+        ],
+    }
 
 
 def _attacked() -> Iterator[list[str]]:

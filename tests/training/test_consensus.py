@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from model import consensus
 from model.evaluation import groups
@@ -176,13 +178,51 @@ def _upside_down(one):
     return replace(one, group=replace(one.group, patches=patches))
 
 
+@pytest.fixture
+def mixed(data, tmp_path):
+    """The same groups; in a third of the issues every label is the other one, so that no system is always right."""
+    for name in training.FILES.values():
+        rows = [
+            json.loads(line)
+            for line in gzip.decompress((data / name).read_bytes()).split(b"\n")[:-1]
+        ]
+        for one in (patch for row in rows[::3] for patch in row["patches"]):
+            one["resolved"] = not one["resolved"]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+def test_the_report_tells_of_every_setting_and_system(mixed, monkeypatch):
+    monkeypatch.setattr(training, "ROUNDS", 2)
+    command = typer.Typer()
+    command.command()(consensus_report.main)
+    shown = CliRunner().invoke(command, ["--data", str(mixed), "--systems"])
+    assert shown.exit_code == 0, shown.output
+    tables = [_cells(table) for table in shown.stdout.strip().split("\n\n")]
+    measured, sizes, attacks, times, systems = ({row[0] for row in one} for one in tables)
+    assert (measured, sizes) == ({"recipe", "distinct"}, {"2", "3", "4"})
+    assert len(tables[0]) == 8
+    assert attacks == set(consensus_report.SETTINGS)
+    assert next(row[1] for row in tables[2] if row[0] == "are one opinion").startswith("0 of ")
+    assert {f"verdict, copies {how}" for how in consensus_report.SETTINGS} < times
+    assert all(float(row[1]) <= float(row[2]) + 0.1 for row in tables[3])
+    assert systems == {"swe-fixer"}
+    assert {len(row) for row in tables[4]} == {5}
+
+
+def _cells(table):
+    """The rows below the head."""
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.split("\n")[2:]]
+
+
 @pytest.mark.parametrize(
     ("kind", "independent", "least"),
     [
         ("distinct", True, {"accuracy": 0.64, "f1": 0.60, "exact_match": 0.27}),
         ("recipe", True, {"accuracy": 0.72, "f1": 0.72, "exact_match": 0.44}),
         ("distinct", False, {"accuracy": 0.65, "f1": 0.60, "exact_match": 0.27}),
-        ("recipe", False, {"accuracy": 0.64, "f1": 0.60, "exact_match": 0.30}),
+        ("recipe", False, {"accuracy": 0.63, "f1": 0.60, "exact_match": 0.30}),
     ],
 )
 def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, independent, least):
@@ -191,4 +231,4 @@ def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, independe
     assert {name: found[name] >= value for name, value in least.items()} == dict.fromkeys(
         least, True
     )
-    assert found["ece"] <= (0.06 if independent else 0.085)
+    assert found["ece"] <= 0.06
