@@ -62,7 +62,9 @@ def worth(weights: Floats, issues: Indices) -> float:
     """
     if not len(weights):
         return 0.0
-    return effective(np.bincount(issues, weights=weights).astype(np.float64)) * float(weights.mean())
+    return effective(np.bincount(issues, weights=weights).astype(np.float64)) * float(
+        weights.mean()
+    )
 
 
 def _bin(beliefs: Floats, labels: Floats, issues: Indices) -> Bin:
