@@ -18,9 +18,10 @@ from app.identifiers import EvaluationId, IssueRef, RepositoryRef
 from app.jobs import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
 from app.judging import Go, Wait, should_evaluate
 from app.policy import BY_COMMAND
-from app.repo_config import FILE
+from app.repo_config import FILE, Alternatives
 from worker import config_check
 from worker.context import Context
+from worker.errors import Postponed
 from worker.handover import Base, Exported, HandOver
 from worker.replies import Replies
 from worker.rivals import Collector, Rivals, store
@@ -35,9 +36,11 @@ class Plan:
     due: int = 0
     """How many of them are second attempts, for which there is a hint."""
     base: Base | None = None
-    """What the new ones are written for; None where there are to be none."""
+    """What the new ones are written for; None where there are to be none, or others are at it."""
     lack: WhyNot | None = None
     """Why there are fewer than wanted."""
+    tried: int = 0
+    """Attempts that the settings wanted and that were made: the group goes on without them."""
 
     def without_more(self, why: WhyNot | None) -> "Plan":
         """The same, with what is there."""
@@ -77,7 +80,7 @@ class EvaluateIssueHandler:
         with transaction(context.database) as connection:
             plan = _plan(connection, job, rivals, has_agent=self.has_agent)
         with self._tree(stored.ref, plan) as exported:
-            if plan.more and exported is None:
+            if plan.base is not None and exported is None:
                 plan = plan.without_more(WhyNot.NO_BASE)
             context.check()
             with context.transaction() as connection:
@@ -143,16 +146,17 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
         due=due,
     )
     more = wanted(rivals.settings.config, now) if rivals.is_open else 0
+    made_for = 0 if rivals.settings.config.alternatives is Alternatives.OFF else tried
     if isinstance(more, Refused):
-        return Plan(there, lack=more.reason)
+        return Plan(there, lack=more.reason, tried=made_for)
     if more and not bases:
-        return Plan(there, lack=WhyNot.NO_BASE)
-    plan = Plan(there, more, due, bases[0] if more else None)
+        return Plan(there, lack=WhyNot.NO_BASE, tried=made_for)
+    plan = Plan(there, more, due, bases[0] if more else None, tried=made_for)
     decision = _decision(job, rivals, plan, newest)
     if not isinstance(decision, Go):
         return plan.without_more(None)
     new = _snapshot(group.id if group else 0, "", rivals, decision, plan)
-    return plan.without_more(None) if _only_repeats(job, newest, new, plan) else plan
+    return replace(plan, base=None) if _only_repeats(job, newest, new, plan) else plan
 
 
 def _rivals_of(rivals: Rivals, there: Sequence[Alternative]) -> tuple[Alternative, ...]:
@@ -171,7 +175,7 @@ def _decision(
         rivals.candidate_facts(),
         _trigger(job, newest),
         issue_is_open=rivals.is_open,
-        alternatives=len(plan.there) + plan.more,
+        alternatives=len(plan.there) + plan.more + plan.tried,
     )
     if isinstance(said, Go) and job.propose and plan.lack is not None:
         return plan.lack
@@ -248,6 +252,8 @@ def _freeze(
     if newest is not None and _only_repeats(job, newest, new, plan):
         yield from _go_on(job, newest)
         return
+    if new.alternatives_wanted and exported is None:
+        raise Postponed("the group has changed while it was looked at", after_seconds=0)
     asked = _asked(job) or (newest.asked if newest and _is_wish(newest) else None)
     created = evaluations.create(connection, job.repository, replace(new, asked=asked))
     _stop(connection, created.superseded)

@@ -44,6 +44,12 @@ def test_an_agent_that_hands_in_nothing_leaves_the_group_without_it(tell):
     said = story.verdict(issue)
     assert (said.rows, said.ours) == ({only: "Correct"}, {})
     assert "the agent's replies could not be read" in said.body
+    story.repo.edit_pr(only, body=f"Fixes #{issue}, in other words")
+    story.push(only, "h * w")
+    story.settle()
+    assert story.verdict(issue).rows == {only: "Correct"}
+    assert story.check(only).conclusion == "success"
+    assert story.kinds()["propose_patches"] == 1
 
 
 def test_what_was_written_once_is_judged_again_and_not_written_again(tell):
@@ -131,6 +137,16 @@ def test_an_agent_whose_group_moves_on_is_stopped_and_another_one_begins(tell):
     assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
     assert story.evaluations() == ["superseded", "published"]
     assert story.kinds()["propose_patches"] == 2
+    assert trees(story) == []
+
+
+def test_an_agent_is_left_in_peace_where_nothing_changed(tell):
+    story, issue, only = at_work(tell)
+    story.repo.edit_pr(only, body=f"Fixes #{issue}, in other words")
+    story.settle()
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    assert story.evaluations() == ["published"]
     assert trees(story) == []
 
 
