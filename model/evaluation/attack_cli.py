@@ -79,5 +79,5 @@ def _show(result: dict[str, Any]) -> None:
 
 def _column(head: str, cells: Sequence[str]) -> Column:
     """As narrow as its words allow, so that all of them fit on a terminal of 80."""
-    spoken = any("words" in cell for cell in cells)
+    spoken = any("," in cell for cell in cells)
     return Column(head, width=None if spoken else max(map(len, (*head.split(), *cells))))

@@ -16,11 +16,10 @@ HEADS = (
     "95 %",
     "in favour by noise",
     "past half",
-    "back",
     "any flip",
     "any flip by noise",
     "shift",
-    "unreadable",
+    "not read",
 )
 _STRUCTURAL, _ALL = "structural", "all"
 _SMALL = 0.095
@@ -78,13 +77,20 @@ def _row(name: str, rates: Rates) -> tuple[str, ...]:
         f"{rates.flips_in_favour} of {rates.open}{by_words}",
         f"{_percent(rates.rate_in_favour.low)} … {_percent(rates.rate_in_favour.high)}",
         _percent(rates.noise_in_favour.value),
-        "–" if rates.below_half is None else f"{rates.crossed_in_favour} of {rates.below_half}",
-        "–" if rates.crossed_against is None else str(rates.crossed_against),
+        _crossed(rates),
         _percent(rates.rate.value),
         _percent(rates.noise.value),
         "–" if shift is None else f"{shift:+.3f}",
         _percent(rates.unreadable.value),
     )
+
+
+def _crossed(rates: Rates) -> str:
+    """Beliefs that went past a half in favour, and those that went back where there are any."""
+    if rates.below_half is None:
+        return "–"
+    back = f", {rates.crossed_against} back" if rates.crossed_against else ""
+    return f"{rates.crossed_in_favour} of {rates.below_half}{back}"
 
 
 def _percent(share: float | None) -> str:

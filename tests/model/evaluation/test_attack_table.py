@@ -33,14 +33,16 @@ def test_no_two_columns_are_called_the_same():
 def test_shares_are_percentages_all_over(value, said):
     (row,) = rows({"all": rates(rate=share(value), noise=share(value), rate_in_favour=share(0.5))})
     assert row[:5] == ("all", "9", "0 of 5", "25 % … 100 %", "0 %")
-    assert row[7:] == (said, said, "+0.000", "–")
+    assert row[6:] == (said, said, "+0.000", "–")
 
 
 def test_a_belief_that_crosses_a_half_is_shown_also_where_nothing_is_claimed():
     crossed = {"below_half": 7, "crossed_in_favour": 3, "crossed_against": 1}
     told, unknown = (rows({"all": one})[0] for one in (rates(**crossed), rates()))
     at = HEADS.index("past half")
-    assert (told[at : at + 2], unknown[at : at + 2]) == (("3 of 7", "1"), ("–", "–"))
+    assert (told[at], unknown[at]) == ("3 of 7, 1 back", "–")
+    (none,) = rows({"all": rates(**crossed | {"crossed_against": 0})})
+    assert none[at] == "3 of 7"
 
 
 def test_what_is_not_known_is_a_dash_and_what_words_do_alone_is_said():
@@ -48,4 +50,4 @@ def test_what_is_not_known_is_a_dash_and_what_words_do_alone_is_said():
         {"boxes": rates(flips_in_favour=2, flips_by_words=1, rate_in_favour=NONE, shift=NONE)}
     )
     assert row[:3] == ("boxes", "9", "2 of 5, 1 by words")
-    assert row[3:] == ("– … –", "0 %", "–", "–", "0 %", "0 %", "–", "–")
+    assert row[3:] == ("– … –", "0 %", "–", "0 %", "0 %", "–", "–")
