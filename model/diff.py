@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from io import StringIO
 
 from unidiff.errors import UnidiffParseError
@@ -17,7 +18,7 @@ from model.errors import BadDiff
 
 MAX_CHARACTERS = 20_000_000
 """A longer diff is refused before it is parsed: nobody reviews it, and it would hold a worker for minutes."""
-
+_KEPT = 100_000  # characters of a diff that stays parsed: who judges it reads it three times
 _DEV_NULL = "/dev/null"
 _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
@@ -78,7 +79,7 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
     Raises BadDiff for text that is no unified diff, is cut off, or is above MAX_CHARACTERS.
     """
-    return tuple(_file_patch(file) for file in _parsed(text, contents=False))
+    return tuple(_file_patch(file) for file in _parsed(text, contents=len(text) < _KEPT))
 
 
 def touched_files(text: str) -> frozenset[str]:
@@ -166,14 +167,17 @@ def _textual(text: str) -> list[FilePatch]:
 
 
 def _parsed(text: str, *, contents: bool) -> PatchSet:
+    return (_kept if contents and len(text) < _KEPT else _kept.__wrapped__)(text, contents)
+
+
+@lru_cache(maxsize=1)
+def _kept(text: str, contents: bool) -> PatchSet:
     if len(text) > MAX_CHARACTERS:
         raise BadDiff(
             f"diff has {len(text):,} characters, more than the {MAX_CHARACTERS:,} that are read; "
             "leave generated files out of it"
         )
-    if "\r\n" in text and _DOS_HEADER.search(
-        text
-    ):  # a whole diff saved with DOS line ends, not a diff of a DOS file
+    if "\r\n" in text and _DOS_HEADER.search(text):  # saved with DOS line ends, not of a DOS file
         text = text.replace("\r\n", "\n")
     if merge := _COMBINED.search(text):
         raise BadDiff(
