@@ -89,6 +89,7 @@ def test_three_quotes_alone_open_a_docstring_at_the_top_of_a_file():
         (["/* a", "b()"], ["", "b()"]),
         ([" * old", " *", " */ c()", " * d"], ["", "", " c()", " * d"]),
         (["a", "* b"], ["a", "* b"]),
+        ([" * a", " *", " * b"], ["", "", ""]),
     ],
 )
 def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code):
