@@ -8,12 +8,13 @@ import numpy as np
 from model.domain import PatchId, Verdict
 from model.evaluation.attack_texts import STRUCTURAL, Goal, Kind
 from model.evaluation.attacks import Case
-from model.evaluation.bootstrap import LEVEL, REPLICATES
+from model.evaluation.bootstrap import REPLICATES, bounds, effective
 from model.evaluation.columns import Floats, or_half
 from model.evaluation.judged import JudgedGroup, JudgedPatch
 from model.verdict_json import Json
 
 SCHEMA = "r4p.attack/1"
+_NO_SHARES = {"shift", "shift_noise"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ def _rates(every: Sequence[Trial], seed: int) -> dict[str, Json]:
     for at, (name, (part, whole)) in enumerate(_columns(total).items()):
         with np.errstate(invalid="ignore"):
             shares = sums[:, at, 0] / sums[:, at, 1]
-        rates[name] = _interval(part, whole, shares[~np.isnan(shares)])
+        issues = None if name in _NO_SHARES else effective(parts[:, at, 1])
+        rates[name] = _interval(part, whole, shares, issues)
     return rates
 
 
@@ -175,16 +177,11 @@ def _columns(of: Counts) -> dict[str, tuple[float, float]]:
     }
 
 
-def _interval(part: float, whole: float, shares: Floats) -> Json:
+def _interval(part: float, whole: float, drawn: Floats, issues: float | None) -> Json:
     if not whole:
         return {"value": None, "low": None, "high": None}
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(shares, [tail, 1 - tail])
-    return {
-        "value": round(part / whole, 6),
-        "low": round(float(low), 6),
-        "high": round(float(high), 6),
-    }
+    low, high = bounds(part / whole, drawn, issues)
+    return {"value": round(part / whole, 6), "low": round(low, 6), "high": round(high, 6)}
 
 
 def is_believed(case: Case, judged: JudgedGroup) -> bool:

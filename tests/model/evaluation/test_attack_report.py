@@ -136,3 +136,11 @@ def test_trials_find_what_was_judged_by_the_groups_ids(raising):
     }
     (found,) = trials([raising], judged)
     assert [found.twin, found.again, found.attacked, found.words] == list(judged.values())
+
+
+def test_that_nothing_flipped_on_one_issue_is_little(raising):
+    made = document([trial(raising, (0.2, 0.9), (0.2, 0.9), (0.2, 0.9), issue="a")])
+    rate = made["kinds"]["all"]["rate"]
+    assert (rate["value"], rate["low"]) == (0.0, 0.0)
+    assert 0.7 < rate["high"] < 0.8  # Wilson's interval for none of one
+    assert made["kinds"]["all"]["shift"]["high"] == 0.0
