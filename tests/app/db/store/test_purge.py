@@ -3,6 +3,7 @@ from sqlalchemy import insert, select
 
 from app.db.session import transaction
 from app.db.store import outcome_events, outcomes, purge
+from app.db.store.jobs import ClaimedJob, Fenced, fence
 from app.db.tables import (
     deliveries,
     etags,
@@ -13,9 +14,10 @@ from app.db.tables import (
     patches,
     write_limits,
 )
-from app.identifiers import RepositoryId
+from app.identifiers import EvaluationId, RepositoryId
+from app.jobs import ProposePatches
 from tests.app.db.store.test_outcomes import merged
-from tests.app.db.store.world import FIRST, INSTALLATION, REPOSITORY, count, settle
+from tests.app.db.store.world import FIRST, INSTALLATION, ISSUE, REPOSITORY, count, settle
 
 pytestmark = pytest.mark.services
 
@@ -58,6 +60,19 @@ def test_a_repository_goes_and_its_installation_stays(connection):
         purge.purge(connection, INSTALLATION, REPOSITORY)
         assert left(connection) == {"installations", "jobs", "etags", "write_limits"}
         assert connection.execute(select(etags.c.path)).scalar_one() == "/repos/octo/cats/pulls"
+
+
+@pytest.mark.parametrize("number", [None, REPOSITORY])
+def test_an_agent_at_work_on_it_loses_its_job(connection, number):
+    work = ProposePatches(INSTALLATION, REPOSITORY, ISSUE, EvaluationId(1))
+    row = {"kind": work.kind, "queue": work.queue.value, "payload": work.payload()}
+    about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY, "state": "running"}
+    job = connection.scalar(insert(jobs).values(**row, **about, token=1).returning(jobs.c.id))
+    claimed = ClaimedJob(work, job, 1, 1, None)
+    fence(connection, claimed)
+    purge.purge(connection, INSTALLATION, number)
+    with pytest.raises(Fenced):
+        fence(connection, claimed)
 
 
 def test_what_belongs_to_others_stays(connection):
