@@ -17,6 +17,8 @@ from model.grouping import SEATS
 
 MOST_ATTEMPTS = 8
 """Attempts at one text of an issue on one commit, whoever asks: more of the same hardly differ."""
+MOST_A_DAY = 16
+"""Attempts at one issue in a day, whatever became of them: anybody may edit its text or move its commits."""
 
 
 class WhyNot(StrEnum):
@@ -29,11 +31,13 @@ class WhyNot(StrEnum):
     BUDGET = "budget"
     """What the repository may spend on alternatives today is spent."""
     ENOUGH = "enough"
-    """MOST_ATTEMPTS were made."""
+    """MOST_ATTEMPTS were made, or MOST_A_DAY."""
     NO_TREE = "no_tree"
     """The tree that was handed over is gone."""
     CRASHED = "crashed"
     """The agent's process died."""
+    NOBODY = "nobody"
+    """No agent came to it in time."""
     SAME = "same"
     """It makes the same edit as a rival."""
     ROUNDS = "rounds"
@@ -49,7 +53,7 @@ class WhyNot(StrEnum):
         return self in _PASSING
 
 
-_PASSING = frozenset({WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.ENGINE})
+_PASSING = frozenset({WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.NOBODY, WhyNot.ENGINE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ class Situation:
     """Today, in the whole repository."""
     has_agent: bool
     """A language model is there to write with."""
+    today: int = 0
+    """Attempts at this issue since the day began, however they ended."""
     asked: bool = False
     """By `/r4p propose`."""
     due: int = 0
@@ -97,7 +103,7 @@ def wanted(config: RepoConfig, now: Situation) -> int | Refused:
         return Refused(WhyNot.NO_AGENT)
     if not has_budget(config, now.spent):
         return Refused(WhyNot.BUDGET)
-    room = MOST_ATTEMPTS - now.tried
+    room = min(MOST_ATTEMPTS - now.tried, MOST_A_DAY - now.today)
     return min(count, room) if room > 0 else Refused(WhyNot.ENOUGH)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from app import comments
 from app.alternatives import Refused, Situation, WhyNot, new_edits, wanted
 from app.db.session import transaction
-from app.db.store import alternatives, attempts, evaluations, groups, hints, jobs
+from app.db.store import alternatives, attempts, evaluations, groups, hints, jobs, proposals
 from app.db.store.alternatives import Alternative
 from app.db.store.evaluations import Asked, Evaluation, NewEvaluation
 from app.db.store.groups import StoredRepository
@@ -130,18 +130,20 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
     group = groups.group_of(connection, job.repository, job.issue)
     newest = _newest(connection, group.id) if group else None
     there: tuple[Alternative, ...] = ()
-    tried = due = 0
+    tried = due = today = 0
     if group is not None:
         commits = [base.commit for base in bases]
         made = (group.id, commits, attempts.issue_sha256(rivals.issue))
         there = _rivals_of(rivals, alternatives.there(connection, *made))
         tried = attempts.tried(connection, *made)
-        due = len(hints.due(connection, group.id, commits[:1], made[2]))
+        today = proposals.made_today(connection, group.id)
+        due = len(hints.due(connection, *made))
     now = Situation(
         pulls=len(rivals.judgeable),
         tried=tried,
         spent=attempts.spent(connection, job.repository),
         has_agent=has_agent,
+        today=today,
         asked=_asks_for_one(job, newest),
         due=due,
     )

@@ -12,7 +12,7 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from app.alternatives import Refused, Remark, Situation, Tried, new_edits, second_attempts
-from app.db.store import attempts, copies, evaluations, groups, hints
+from app.db.store import attempts, copies, evaluations, groups, hints, proposals
 from app.db.store.evaluations import Evaluation
 from app.db.store.hints import Hint
 from app.events import CheckAction, CheckEvent, ReviewAction, ReviewEvent
@@ -137,6 +137,7 @@ def _decided(connection: Connection, evaluation: Evaluation, remark: Remark) -> 
     now = Situation(
         pulls=len(evaluation.judged),
         tried=attempts.tried(connection, evaluation.group, bases, attempts.issue_sha256(issue)),
+        today=proposals.made_today(connection, evaluation.group),
         spent=attempts.spent(connection, evaluation.repository),
         has_agent=True,  # it wrote these; if it is gone by now, that is said when the attempt is to be made
     )

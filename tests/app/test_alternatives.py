@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from app.alternatives import (
+    MOST_A_DAY,
     MOST_ATTEMPTS,
     Refused,
     Remark,
@@ -67,6 +68,7 @@ def test_whoever_asks_gets_one_whatever_is_configured(setting, pulls, tried, cou
         ({"spent": Spent(tokens=200_000)}, WhyNot.BUDGET),
         ({"spent": Spent(seconds=3_600.5)}, WhyNot.BUDGET),
         ({"tried": MOST_ATTEMPTS}, WhyNot.ENOUGH),
+        ({"today": MOST_A_DAY}, WhyNot.ENOUGH),
     ],
 )
 def test_a_refusal_says_why_to_whoever_asks_and_to_nobody_else(change, reason):
@@ -91,6 +93,7 @@ def test_second_attempts_that_are_due_come_on_top(setting, asked, count):
 def test_no_more_attempts_are_made_than_there_is_room_for():
     late = replace(NOW, tried=MOST_ATTEMPTS - 1, asked=True)
     assert wanted(config("fill"), late) == 1
+    assert wanted(config("fill"), replace(NOW, today=MOST_A_DAY - 2)) == 2
 
 
 def test_what_is_left_of_a_budget_is_never_below_nothing():
@@ -105,7 +108,7 @@ def test_every_end_without_a_patch_has_its_reason():
 
 
 def test_only_what_is_not_the_agents_fault_is_tried_again():
-    passing = {WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.ENGINE}
+    passing = {WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.NOBODY, WhyNot.ENGINE}
     assert {reason for reason in WhyNot if reason.is_passing} == passing
 
 

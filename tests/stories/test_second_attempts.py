@@ -84,3 +84,18 @@ def test_a_maintainers_review_of_a_copy_leads_to_one_too(tell, author, ours):
     story.settle()
     said = story.verdict(issue)
     assert (said.rows, said.ours) == ({copy: "Incorrect", rival: "Incorrect"}, ours)
+
+
+def test_a_promised_second_attempt_is_made_where_the_code_has_moved_on(tell):
+    story = tell(ADVISORY, FALLS_SHORT)
+    issue = story.issue()
+    asked = story.command(issue, "/r4p propose")
+    assert "will write an alternative" in story.answer(issue, asked)
+    assert story.verdict(issue).ours == {"A1": "Incorrect"}
+    story.repo.commit({"README.md": "# Moved on\n"})
+    story.settle()
+    told = story.command(issue, "/r4p disagree A1 multiply the sides")
+    assert "An agent will try A1 once more" in story.answer(issue, told)
+    assert story.verdict(issue).ours == {"A2": "Correct"}
+    ((about, number, hint),) = second(story)
+    assert (about, number, hint["feedback"]) == (1, 2, "multiply the sides")

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
+from app.alternatives import WhyNot
 from app.db.tables import attempts, hints
 from app.identifiers import CommitSha
 from model.agents.guidance import Source
 
 _MOST_WORDS = 16_384
 """Characters that are kept: more than an agent is shown."""
+_NONE = frozenset({reason.value for reason in WhyNot if reason.is_passing})
+"""Why attempts end that count for none; of attempts a `stop` is called as its reason is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +42,21 @@ def leave(connection: Connection, hint: Hint) -> None:
 def due(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Hint, ...]:
-    """Those about attempts at this text on one of these commits with which no second attempt was made yet, oldest first."""
+    """Those about attempts at this text with which no second attempt was made yet: first those on these commits, then the oldest.
+
+    Words about a patch hold after its commit was left behind, too. A second attempt that ended through no fault of the
+    agent's was none.
+    """
     second = attempts.alias()
     rows = connection.execute(
         select(hints)
         .join(attempts, attempts.c.id == hints.c.attempt_id)
         .where(
             attempts.c.group_id == group,
-            attempts.c.base_sha.in_(bases),
             attempts.c.issue_sha256 == issue_sha256,
-            ~exists().where(second.c.guided_by == hints.c.attempt_id),
+            ~exists().where(second.c.guided_by == hints.c.attempt_id, second.c.stop.not_in(_NONE)),
         )
-        .order_by(hints.c.created_at, hints.c.attempt_id)
+        .order_by(attempts.c.base_sha.in_(bases).desc(), hints.c.created_at, hints.c.attempt_id)
     )
     return tuple(
         Hint(int(row.attempt_id), Source(row.source), row.words, row.said_by) for row in rows

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from app.alternatives import WhyNot
 from app.db.store import alternatives
 from app.db.store.alternatives import Alternative
 from app.db.store.evaluations import Evaluation, fingerprint
-from app.db.tables import evaluations
+from app.db.tables import attempts, evaluations
 from app.identifiers import EvaluationId
 
 
@@ -32,6 +32,15 @@ def finish(
             fingerprint=fingerprint(text, pulls, whole),
         )
     )
+
+
+def made_today(connection: Connection, group: int) -> int:
+    """Attempts at an issue since the day began, in UTC, whatever its text and its commits were."""
+    rows = select(func.count()).where(
+        attempts.c.group_id == group,
+        attempts.c.created_at >= func.date_trunc("day", func.now(), "UTC"),
+    )
+    return int(connection.execute(rows).scalar_one())
 
 
 def awaited(

@@ -6,6 +6,7 @@ from app.db.store import attempts, hints
 from app.db.store.attempts import Place, Record
 from app.db.store.hints import Hint
 from model.agents.guidance import Source
+from model.agents.trajectory import Stop
 from model.domain import EngineInfo, Issue, Tokens
 from tests.app.db.store import world
 
@@ -19,20 +20,20 @@ TEXT = attempts.issue_sha256(ISSUE)
 def attempt(connection, group):
     """Stores an attempt of the group; returns its id."""
 
-    def made(guided_by=None, issue=ISSUE):
+    def made(guided_by=None, issue=ISSUE, stop="submitted", base=world.BASE):
         seed = attempts.next_seed(connection, group)
         record = Record(
             agent="mini-se",
             engine=EngineInfo("scripted", "m", ""),
             seed=seed,
-            stop="submitted",
+            stop=stop,
             steps=3,
             tokens=Tokens(),
             seconds=1.0,
             patch=f"diff {seed}",
             guided_by=guided_by,
         )
-        place = Place(world.REPOSITORY, group, world.BASE, issue)
+        place = Place(world.REPOSITORY, group, base, issue)
         number = attempts.next_number(connection, group)
         return attempts.save(connection, place, record, number)
 
@@ -62,11 +63,31 @@ def test_the_first_word_stands(connection, group, attempt):
     assert due(connection, group) == (said(first),)
 
 
-def test_a_hint_is_about_one_text_on_one_commit(connection, group, attempt):
+@pytest.mark.parametrize("stop", [attempts.CRASHED, Stop.ENGINE.value])
+def test_a_second_attempt_that_failed_through_no_fault_of_the_agents_was_none(
+    connection, group, attempt, stop
+):
+    first = attempt()
+    hints.leave(connection, said(first))
+    attempt(guided_by=first, stop=stop)
+    assert due(connection, group) == (said(first),)
+    attempt(guided_by=first, stop=Stop.TIMEOUT.value)
+    assert due(connection, group) == ()
+
+
+def test_a_hint_is_about_one_text(connection, group, attempt):
     hints.leave(connection, said(attempt()))
     hints.leave(connection, said(attempt(issue=Issue("Other", "words"))))
     assert len(due(connection, group)) == 1
-    assert hints.due(connection, group, [], TEXT) == ()
+
+
+def test_a_hint_outlives_its_commit_and_comes_after_those_on_the_present_one(
+    connection, group, attempt
+):
+    old, new = attempt(base=world.BASE[::-1].replace("b", "c")), attempt()
+    hints.leave(connection, said(old))
+    hints.leave(connection, said(new))
+    assert due(connection, group) == (said(new), said(old))
 
 
 def test_those_that_have_one_are_known(connection, attempt):
