@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import evaluations, groups, proposals, stranded
+from app.db.store import evaluations, groups, jobs, proposals, stranded
 from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.github import client
 from app.github.client import PullSummary
@@ -19,6 +19,7 @@ from app.jobs import (
     EvaluateIssue,
     LocateIssues,
     Planned,
+    ProposePatches,
     PublishVerdict,
     Reconcile,
     VerifyGroup,
@@ -105,7 +106,8 @@ def _judge_without(connection: Connection) -> Iterator[Planned]:
         evaluation = evaluations.load(connection, identity)
         owner = evaluation and groups.repository(connection, evaluation.repository)
         if evaluation and owner:
-            proposals.finish(connection, evaluation, (), WhyNot.CRASHED)
+            jobs.supersede(connection, [ProposePatches.key_of(identity)])
+            proposals.finish(connection, evaluation, (), WhyNot.NOBODY)
             number = evaluation.repository
             yield Planned(VerifyGroup(owner.ref.installation, number, evaluation.issue, identity))
 

@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
+from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import groups, jobs
+from app.db.store import evaluations, groups, jobs
 from app.demo.standin.client import StandIn
 from app.github.client import PullSummary
-from app.jobs import EvaluateIssue, Planned, Reconcile
+from app.jobs import EvaluateIssue, Planned, ProposePatches, Reconcile, VerifyGroup
 from tests.worker.attempts import carry_out, waiting
 from tests.worker.scenery import CONFIG, Scenery, area
-from worker.reconcile import MISSED_WITHIN, ReconcileHandler, missed_pulls
+from worker.reconcile import MISSED_WITHIN, ReconcileHandler, due_repositories, missed_pulls
 
 pytestmark = pytest.mark.services
 
@@ -87,4 +88,21 @@ def test_a_repository_that_was_taken_from_us_unheard_is_no_failure(scene):
         ReconcileHandler(scene.github, 10.0),
         Reconcile(scene.installation, scene.id),
     )
+    assert waiting(scene.database) == []
+
+
+def test_without_a_worker_for_agents_a_group_is_judged_as_it_is(scene):
+    with transaction(scene.database) as connection:
+        connection.execute(text("update evaluations set alternatives_wanted = 1"))
+        (identity,) = connection.scalars(text("select id from evaluations"))
+        agents = ProposePatches(scene.installation, scene.id, scene.issue, identity)
+        connection.execute(text("delete from jobs"))
+        jobs.enqueue(connection, [Planned(agents)])
+        connection.execute(text("update jobs set run_after = now() - interval '2 hours'"))
+    with transaction(scene.database) as connection:
+        planned = due_repositories(connection)
+        evaluation = evaluations.load(connection, identity)
+    judging = VerifyGroup(scene.installation, scene.id, scene.issue, identity)
+    assert [one.job for one in planned if isinstance(one.job, VerifyGroup)] == [judging]
+    assert (evaluation.alternatives_wanted, evaluation.alternatives_lack) == (0, WhyNot.NOBODY)
     assert waiting(scene.database) == []

@@ -10,6 +10,8 @@ from app.identifiers import EvaluationId
 
 PUBLISHED_WITHIN: Final = timedelta(days=1)
 """A verdict that could not be published for so long waits for the next event."""
+AGENTS_WITHIN: Final = timedelta(hours=1)
+"""A group whose agents nobody began with for so long is judged without them: perhaps no worker serves their queue."""
 
 
 def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
@@ -30,14 +32,14 @@ def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
 
 
 def without_agents(connection: Connection) -> list[EvaluationId]:
-    """Evaluations that wait for agents of which none will come: their job gave up or is gone."""
+    """Evaluations that wait for agents of which none will come: their job gave up, is gone, or waits for too long."""
     key = func.concat("propose_patches:", evaluations.c.id)
     rows = connection.execute(
         select(evaluations.c.id)
         .where(
             evaluations.c.state == "collected",
             evaluations.c.alternatives_wanted > 0,
-            ~_at_work(key),
+            ~_at_work(key, AGENTS_WITHIN),
         )
         .order_by(evaluations.c.id)
     )
@@ -63,11 +65,12 @@ def unpublished(connection: Connection) -> list[EvaluationId]:
     return [EvaluationId(row.id) for row in rows]
 
 
-def _at_work(key: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether a job of this key waits or runs."""
+def _at_work(key: ColumnElement[str], within: timedelta | None = None) -> ColumnElement[bool]:
+    """Whether a job of this key runs, or waits; `within`: and is not due for longer than that."""
     other = jobs.alias()
+    waits = other.c.state == "ready"
+    if within is not None:
+        waits &= other.c.run_after > func.now() - within
     return (
-        select(other.c.id)
-        .where(other.c.key == key, other.c.state.in_(("ready", "running")))
-        .exists()
+        select(other.c.id).where(other.c.key == key, waits | (other.c.state == "running")).exists()
     )

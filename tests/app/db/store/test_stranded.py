@@ -73,3 +73,17 @@ def test_an_evaluation_that_waits_for_agents_is_nobodys_only_when_none_will_come
     assert (abandoned(database), unattended(database)) == ([], [])
     jobs.bury(database, jobs.claim_next(database, agents.queue, LEASE), "out of memory")
     assert (abandoned(database), unattended(database)) == ([], [verify.evaluation])
+
+
+def test_agents_that_nobody_begins_with_are_not_waited_for_for_ever(database, verify):
+    agents = ProposePatches(**verify.payload())
+    execute(database, "update evaluations set alternatives_wanted = 1")
+    with database.begin() as connection:
+        jobs.supersede(connection, [verify.key])
+        jobs.enqueue(connection, [Planned(agents)])
+    execute(database, "update jobs set run_after = now() - interval '59 minutes'")
+    assert unattended(database) == []
+    execute(database, "update jobs set run_after = now() - interval '61 minutes'")
+    assert unattended(database) == [verify.evaluation]
+    jobs.claim_next(database, agents.queue, LEASE)
+    assert unattended(database) == []
