@@ -156,6 +156,48 @@ def best(patches: Iterable[PatchVerdict]) -> PatchId | None:
     return max(correct, key=_belief).id if correct else None
 
 
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """An alternative, as the decision on its seat sees it."""
+
+    is_new: bool
+    """It is not in the newest evaluation: it was never judged, or lost its seat."""
+    is_replaced: bool
+    """A second attempt at it is there."""
+    said: PatchVerdict | None = None
+    """What the newest evaluation says of it; None: nothing yet."""
+
+
+def seats(config: RepoConfig, pulls: int, more: int) -> int:
+    """How many alternatives keep a seat beside pull requests and `more` that will be written.
+
+    Above four rivals the group is parted, and pull requests may not meet. Only who asks for them gets ours all the same:
+    a number of them, or one by command.
+    """
+    match config.alternatives:
+        case Alternatives.FILL:
+            least = 0
+        case Alternatives.OFF:
+            least = 1
+        case int(number):
+            least = number
+    return max(0, max(SEATS - pulls, least) - more)
+
+
+def keep_seats(alternatives: Sequence[Seated], free: int) -> tuple[int, ...]:
+    """The places of those that stay: first those that are there, that no second attempt replaced, that are believed."""
+    ranked = sorted(range(len(alternatives)), key=lambda at: _rank(alternatives[at]))
+    return tuple(sorted(ranked[:free]))
+
+
+def _rank(one: Seated) -> tuple[bool, bool, bool, float, float]:
+    if one.said is None:
+        return one.is_new, one.is_replaced, False, 0.0, 0.0
+    probability, share = _belief(one.said)
+    is_wrong = one.said.verdict is Verdict.INCORRECT
+    return one.is_new, one.is_replaced, is_wrong, -probability, -share
+
+
 def _belief(one: PatchVerdict) -> tuple[float, float]:
     return (-1.0 if one.probability is None else one.probability, one.votes.share or 0.0)
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app import comments
-from app.alternatives import Refused, Situation, WhyNot, new_edits, wanted
+from app.alternatives import (
+    Refused,
+    Situation,
+    WhyNot,
+    wanted,
+)
 from app.db.session import transaction
 from app.db.store import alternatives, attempts, evaluations, groups, hints, jobs, proposals
 from app.db.store.alternatives import Alternative
@@ -25,6 +30,7 @@ from worker.errors import Postponed
 from worker.handover import Base, Exported, HandOver
 from worker.replies import Replies
 from worker.rivals import Collector, Rivals, store
+from worker.seats import beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
     if group is not None:
         commits = [base.commit for base in bases]
         made = (group.id, commits, attempts.issue_sha256(rivals.issue))
-        there = _rivals_of(rivals, alternatives.there(connection, *made))
+        there = alternatives.there(connection, *made)
         tried = attempts.tried(connection, *made)
         today = proposals.made_today(connection, group.id)
         due = len(hints.due(connection, *made))
@@ -148,6 +154,8 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
         due=due,
     )
     more = wanted(rivals.settings.config, now) if rivals.is_open else 0
+    to_come = 0 if isinstance(more, Refused) else more - due
+    there = beside(rivals, there, newest, max(0, to_come))
     made_for = 0 if rivals.settings.config.alternatives is Alternatives.OFF else tried
     if isinstance(more, Refused):
         return Plan(there, lack=more.reason, tried=made_for)
@@ -159,13 +167,6 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
         return plan.without_more(None)
     new = _snapshot(group.id if group else 0, "", rivals, decision, plan)
     return replace(plan, base=None) if _only_repeats(job, newest, new, plan) else plan
-
-
-def _rivals_of(rivals: Rivals, there: Sequence[Alternative]) -> tuple[Alternative, ...]:
-    """Those that still differ from every pull request."""
-    kept = set(rivals.judgeable)
-    theirs = [one.diff for one in rivals.candidates if one.pull in kept]
-    return tuple(there[at] for at in new_edits(theirs, [one.diff for one in there]))
 
 
 def _decision(

@@ -7,6 +7,7 @@ from app.alternatives import (
     MOST_ATTEMPTS,
     Refused,
     Remark,
+    Seated,
     Situation,
     Spent,
     Tried,
@@ -14,8 +15,10 @@ from app.alternatives import (
     alternative_id,
     best,
     failure,
+    keep_seats,
     new_edits,
     remaining,
+    seats,
     second_attempts,
     wanted,
 )
@@ -146,6 +149,52 @@ def judged(name, verdict=Verdict.CORRECT, votes=(4, 0), probability=None):
 )
 def test_the_likeliest_of_the_correct_ones_is_offered(patches, chosen):
     assert best(patches) == chosen
+
+
+@pytest.mark.parametrize(
+    ("setting", "pulls", "more", "free"),
+    [
+        ("fill", 1, 0, 3),
+        ("fill", 1, 1, 2),
+        ("fill", 2, 0, 2),
+        ("fill", 5, 0, 0),
+        ("fill", 4, 1, 0),
+        ("off", 1, 0, 3),
+        ("off", 5, 0, 1),
+        (3, 2, 0, 3),
+        (1, 2, 0, 2),
+    ],
+)
+def test_a_group_has_four_seats_and_who_asks_for_more_gets_them(setting, pulls, more, free):
+    assert seats(config(setting), pulls, more) == free
+
+
+SEAT = Seated(is_new=False, is_replaced=False)
+
+
+@pytest.mark.parametrize(
+    ("ours", "free", "kept"),
+    [
+        ([SEAT, SEAT, SEAT], 3, (0, 1, 2)),
+        ([SEAT, SEAT, SEAT], 2, (0, 1)),
+        ([SEAT, SEAT], 0, ()),
+        ([replace(SEAT, is_new=True), SEAT], 1, (1,)),
+        ([replace(SEAT, is_replaced=True), SEAT], 1, (1,)),
+        ([replace(SEAT, said=judged("A1", Verdict.INCORRECT)), SEAT], 1, (1,)),
+        (
+            [
+                replace(SEAT, said=judged("A1", votes=(3, 1))),
+                replace(SEAT, said=judged("A2", probability=0.4)),
+                replace(SEAT, said=judged("A3", probability=0.9)),
+                replace(SEAT, said=judged("A4")),
+            ],
+            2,
+            (1, 2),
+        ),
+    ],
+)
+def test_replaced_and_least_believed_alternatives_lose_their_seats(ours, free, kept):
+    assert keep_seats(ours, free) == kept
 
 
 ONE = Tried(1, Verdict.INCORRECT, is_second=False, has_second=False)

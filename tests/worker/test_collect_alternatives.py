@@ -4,10 +4,12 @@ import pytest
 
 from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import evaluations
+from app.db.store import attempts, evaluations, groups
+from app.db.store.attempts import Place, Record
 from app.jobs import EvaluateIssue
+from model.domain import EngineInfo, Issue, Tokens
 from tests.worker.attempts import carry_out, waiting
-from tests.worker.scenery import CONFIG, FILES
+from tests.worker.scenery import CONFIG, FILES, area
 from worker.export import ExportLimits
 
 pytestmark = pytest.mark.services
@@ -61,3 +63,43 @@ def test_where_no_tree_can_be_had_rivals_are_judged_and_who_asked_is_told(scene,
     assert any(
         "No alternative: the code that it would change could not be read" in one for one in said
     )
+
+
+def written(scene, results):
+    """Alternatives of ours for the scene's issue, the last one the second attempt at the first."""
+    base = scene.repo.pull(scene.pulls[0]).base_sha
+    with transaction(scene.database) as connection:
+        group = groups.ensure_group(connection, scene.id, scene.issue)
+        place = Place(scene.id, group, base, Issue("Area is wrong", "It adds."))
+        first = None
+        for number, result in enumerate(results, 1):
+            record = Record(
+                agent="mini-se",
+                engine=EngineInfo("scripted", "m", ""),
+                seed=number,
+                stop="submitted",
+                steps=1,
+                tokens=Tokens(),
+                seconds=1.0,
+                patch=diff_of(result),
+                guided_by=first if number == len(results) else None,
+            )
+            kept = attempts.save(connection, place, record, number)
+            first = first or kept
+
+
+def diff_of(result):
+    changed = area(result)["area.py"].splitlines()
+    lines = [f"-{line}" for line in FILES["area.py"].splitlines()] + [f"+{one}" for one in changed]
+    head = f"diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n@@ -1,{len(lines) - len(changed)} +1,{len(changed)} @@\n"
+    return head + "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(("rivals", "ours"), [(["w * h"], [1, 2, 3]), (["w * h", "w - h"], [2, 3])])
+def test_who_was_replaced_gives_up_a_seat_to_a_pull_request(scene, database, rivals, ours):
+    scene.begin(*rivals, config=FILL)
+    written(scene, ["w / h", "w // h", "w % h"])
+    carry_out(database, scene.collecting(), looked_at(scene))
+    job, evaluation = newest(scene, database)
+    assert job.kind == "verify_group"
+    assert [one.number for one in evaluation.alternatives] == ours

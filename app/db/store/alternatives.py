@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import Connection, Row, Select, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.alternatives import alternative_id
@@ -68,6 +68,13 @@ def attach(
             .values(evaluation_id=identity, attempt_id=alternative.attempt, position=position)
             .on_conflict_do_nothing()
         )
+
+
+def detach(connection: Connection, identity: EvaluationId) -> None:
+    """Have no alternative judged with an evaluation's candidates."""
+    connection.execute(
+        delete(evaluation_alternatives).where(evaluation_alternatives.c.evaluation_id == identity)
+    )
 
 
 def save_verdict(

@@ -10,6 +10,7 @@ from app.db.store.alternatives import Alternative
 from app.db.store.evaluations import Evaluation, fingerprint
 from app.db.tables import attempts, evaluations
 from app.identifiers import EvaluationId
+from model.grouping import SEATS
 
 
 def finish(
@@ -17,9 +18,10 @@ def finish(
 ) -> None:
     """The agents are done: beside what it had the evaluation has these, and it can be judged.
 
-    `lack` says why there are fewer than wanted.
+    `lack` says why there are fewer than wanted. Those that a second attempt replaces leave where seats are short.
     """
-    whole = [*evaluation.alternatives, *more]
+    whole = _seated([*evaluation.alternatives, *more], SEATS - len(evaluation.judged))
+    alternatives.detach(connection, evaluation.id)
     alternatives.attach(connection, evaluation.id, whole, len(evaluation.judged))
     text = (evaluation.title, evaluation.body)
     pulls = [judged.candidate for judged in evaluation.judged]
@@ -32,6 +34,12 @@ def finish(
             fingerprint=fingerprint(text, pulls, whole),
         )
     )
+
+
+def _seated(whole: Sequence[Alternative], free: int) -> list[Alternative]:
+    replaced = {one.guided_by for one in whole}
+    leave = [one.attempt for one in whole if one.attempt in replaced][: max(0, len(whole) - free)]
+    return [one for one in whole if one.attempt not in leave]
 
 
 def made_today(connection: Connection, group: int) -> int:
