@@ -5,6 +5,7 @@ bubblewrap no network, no process but its own in sight, no file but those that P
 its tree to read, and a small folder in memory to write. Nothing of the host's /proc, /etc, /home or /run is there.
 """
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Final
 import model
 from app.sandbox import Sandbox
 from app.settings import python
+from model.agents import system_calls
 from model.prompts.untrusted import visible
 
 _AGENT: Final = "model.agents.child"
@@ -33,6 +35,10 @@ _PROBE_SECONDS: Final = 60.0
 _TREE, _SCRATCH = Path("/tree"), Path("/tmp")  # noqa: S108 - inside, where nobody else is
 _CONTAINER: Final = "or run this worker in a container of its own that holds no secret, and set R4P_AGENT_SANDBOX=container"
 _NOT_THERE: Final = f"bubblewrap is not there: install it (`apt install bubblewrap`), {_CONTAINER}"
+_NO_FILTER: Final = "in a container nothing keeps an agent off the network but a filter of system calls, and there is none for"
+_INSTEAD: Final = (
+    "set R4P_AGENT_SANDBOX=bubblewrap, or run this worker on x86-64 or ARM-64 under Linux"
+)
 _FIX: Final = (
     "it takes bubblewrap 0.8 or newer, and a kernel that lets this user make user namespaces (on Debian "
     "`sysctl kernel.unprivileged_userns_clone=1`, on Ubuntu an AppArmor profile for bwrap, in Docker a seccomp profile "
@@ -64,6 +70,8 @@ def command(sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT
     run = [python(), "-I", "-X", "utf8", *program]
     shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
     if sandbox is Sandbox.CONTAINER:
+        if not system_calls.is_known():
+            raise NoSandbox(f"{_NO_FILTER} {platform.machine()}: {_INSTEAD}")
         return [*shell, *run, "0"]
     if (bubblewrap := shutil.which("bwrap")) is None:
         raise NoSandbox(_NOT_THERE)

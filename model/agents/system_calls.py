@@ -83,13 +83,18 @@ _MACHINES: Final = {
 }
 
 
+def is_known() -> bool:
+    """Whether `forbid` knows this machine's numbers."""
+    return _machine() is not None
+
+
 def forbid() -> bool:
     """Take these calls from this thread and all that it starts, for good. False: this machine's numbers are not known.
 
     Raises OSError where the kernel has no such filter.
     """
-    machine = _MACHINES.get(platform.machine())
-    if machine is None or platform.system() != "Linux":
+    machine = _machine()
+    if machine is None:
         return False
     code = _program(machine)
     held = ctypes.create_string_buffer(code, len(code))
@@ -99,6 +104,10 @@ def forbid() -> bool:
         if kernel.prctl(*call):
             raise OSError(ctypes.get_errno(), "no filter can be put on system calls")
     return True
+
+
+def _machine() -> _Machine | None:
+    return _MACHINES.get(platform.machine()) if platform.system() == "Linux" else None
 
 
 def _program(machine: _Machine) -> bytes:

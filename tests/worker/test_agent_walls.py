@@ -12,7 +12,7 @@ import pytest
 
 import model
 from app.sandbox import Sandbox
-from app.walls import command
+from app.walls import NoSandbox, command, trouble
 from model.agents.system_calls import forbid
 
 CHECKOUT = Path(__file__).parents[2]
@@ -275,6 +275,14 @@ def test_it_can_not_leave_the_group_that_is_ended(probed, sandbox):
 def test_other_machines_have_no_filter(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
     assert not forbid()
+
+
+def test_a_container_without_a_filter_is_no_wall(monkeypatch, tmp_path):
+    assert command(Sandbox.CONTAINER, tmp_path)
+    monkeypatch.setattr("platform.machine", lambda: "pdp11")
+    with pytest.raises(NoSandbox, match="none for pdp11: set R4P_AGENT_SANDBOX=bubblewrap"):
+        command(Sandbox.CONTAINER, tmp_path)
+    assert "none for pdp11" in trouble(Sandbox.CONTAINER)
 
 
 def test_no_process_of_the_host_can_be_seen_or_signalled(probed):
