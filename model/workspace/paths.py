@@ -28,34 +28,41 @@ _AUTOMATION: Final = frozenset(
         ".buildkite",
         ".semaphore",
         ".woodpecker",
+        ".tekton",
+        ".zuul.d",
+        "zuul.d",
+        ".vscode",
         ".husky",
         ".devcontainer",
     ]
 )
-"""Folders at the root: workflows, actions, hooks, our own settings."""
+"""Folders at the root: workflows, actions, hooks, tasks, our own settings."""
 _STEERING: Final = frozenset(
-    [
-        ".gitmodules",
-        ".gitattributes",
-        "codeowners",
-        ".gitlab-ci.yml",
-        ".gitlab-ci.yaml",
-        ".travis.yml",
-        ".drone.yml",
-        ".woodpecker.yml",
-        ".appveyor.yml",
-        "appveyor.yml",
-        "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
-        ".cirrus.yml",
-        "jenkinsfile",
-        ".pre-commit-config.yaml",
-        "cloudbuild.yaml",
-        ".readthedocs.yaml",
-        ".readthedocs.yml",
-    ]
+    [".gitmodules", ".gitattributes", "codeowners", "jenkinsfile", ".envrc"]
 )
 """Files, wherever they are."""
+_STEERING_STEMS: Final = frozenset(
+    [
+        ".gitlab-ci",
+        ".travis",
+        ".drone",
+        ".woodpecker",
+        ".appveyor",
+        "appveyor",
+        "azure-pipelines",
+        "bitbucket-pipelines",
+        ".cirrus",
+        ".pre-commit-config",
+        ".pre-commit-hooks",
+        ".readthedocs",
+        ".zuul",
+        "zuul",
+        "buildspec",
+        "cloudbuild",
+    ]
+)
+"""What is before the last dot of others, with one of these behind it."""
+_SETTINGS: Final = frozenset(["yml", "yaml", "json", "jsonnet", "toml", "star"])
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
@@ -88,7 +95,9 @@ def write_refusal(path: str) -> str | None:
     What runs with a repository's secrets, decides whose code comes along, who reviews, or what we do.
     """
     first, *_ = names = [_plain(name) for name in path.split("/")]
-    if first in _AUTOMATION or names[-1] in _STEERING:
+    stem, _, kind = names[-1].rpartition(".")
+    steers = names[-1] in _STEERING or (stem in _STEERING_STEMS and kind in _SETTINGS)
+    if first in _AUTOMATION or steers:
         return "it says what runs with the repository's secrets or who reviews, which no fix may change; mend the code"
     return None
 

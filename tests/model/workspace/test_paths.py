@@ -3,7 +3,7 @@
 import pytest
 
 from model.errors import PathRefused
-from model.workspace.paths import MOST_BYTES, checked, name_refusal, refusal, shown
+from model.workspace.paths import MOST_BYTES, checked, name_refusal, refusal, shown, write_refusal
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,23 @@ def test_a_name_with_a_space_of_its_own_is_no_control_character():
 def test_a_path_is_shown_short_and_on_one_line():
     assert shown("a\nb") == "'a\\nb'"
     assert shown("x" * 500) == f"'{'x' * 118}…"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".zuul.yaml", "zuul.yaml", ".zuul.d/jobs.yaml", "buildspec.yml", "api/buildspec.yaml"),
+        *("azure-pipelines.yaml", ".drone.yaml", ".drone.star", ".woodpecker.yaml", ".envrc"),
+        *(".tekton/push.yaml", "cloudbuild.json", "CloudBuild.YAML", ".pre-commit-hooks.yaml"),
+        *(".vscode/tasks.json", ".travis.yml", "appveyor.yml", ".gitlab-ci.yaml", ".envrc. "),
+    ],
+)
+def test_what_runs_elsewhere_may_be_read_and_not_written(path):
+    assert "which no fix may change" in write_refusal(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["cloudbuild.py", "src/drone.yml", "zuul/main.py", "buildspec", "docs/tekton/a.yaml"]
+)
+def test_code_of_such_a_name_may_be_written(path):
+    assert write_refusal(path) is None
