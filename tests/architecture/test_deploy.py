@@ -44,3 +44,9 @@ def test_every_queue_has_a_worker():
         if "worker" in one.get("command", [])
     ]
     assert sorted(queue for names in named for queue in names) == sorted(Queue)
+
+
+def test_the_engine_that_agents_ask_reads_calls_of_tools():
+    command = yaml.safe_load(COMPOSE.read_text())["services"]["vllm"]["command"]
+    assert "--enable-auto-tool-choice" in command
+    assert "--tool-call-parser=${VLLM_TOOL_CALL_PARSER:-hermes}" in command
