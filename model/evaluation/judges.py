@@ -110,6 +110,8 @@ def _uncalibrated(
     catalog.check(name, voting)
     names = catalog.composition(name)
     name_of_runs, rules = called(name, voting), Rules(edited_lines=voting.edited_lines)
+    if catalog.VOTING.isdisjoint(names):
+        votes = 1  # whose answer is always the same is asked once, and its runs are of one judge
     if names == (CONSENSUS,):
         yield tuple(
             consensus(name_of_runs, strict=strict, independent=independent, rules=rules)
