@@ -24,7 +24,7 @@ from app.db.tables import (
     write_limits,
 )
 from app.identifiers import InstallationId, RepositoryId
-from app.jobs import ForgetCheckout, ProposePatches, PurgeData
+from app.jobs import ForgetCheckout, PurgeData
 
 _ALL = RepositoryId(0)
 """In place of a repository: everything of the installation."""
@@ -36,7 +36,7 @@ def purge(
     """Delete everything of a repository; of the whole installation when `number` is None.
 
     Returns the repositories that were forgotten. What else refers to a repository goes with its row.
-    A recording under way is waited for and deleted too, an agent at work loses its job with the next step. Doing it twice changes nothing.
+    A recording under way is waited for and deleted too. Doing it twice changes nothing.
     """
     upkeep.forget(connection, installation, number)
     connection.execute(select(func.pg_advisory_xact_lock(installation)))
@@ -47,11 +47,9 @@ def purge(
         if number is not None:
             statement = statement.where(table.c.repository_id == number)
         if table is jobs:
-            # The purge itself is still running, and git objects are still on a disk. An agent at work is stopped by this:
-            # its job is no longer its own.
+            # The purge itself is still running, and git objects are still on a disk.
             waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
-            stays = (jobs.c.state == "running") & (jobs.c.kind != ProposePatches.kind)
-            statement = statement.where(~stays, ~waits)
+            statement = statement.where(jobs.c.state != "running", ~waits)
         connection.execute(statement)
     gone = _repositories(connection, installation, number)
     if number is None:
