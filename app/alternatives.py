@@ -174,13 +174,9 @@ def seats(config: RepoConfig, pulls: int, more: int) -> int:
     Above four rivals the group is parted, and pull requests may not meet. Only who asks for them gets ours all the same:
     a number of them, or one by command.
     """
-    match config.alternatives:
-        case Alternatives.FILL:
-            least = 0
-        case Alternatives.OFF:
-            least = 1
-        case int(number):
-            least = number
+    named = {Alternatives.FILL: 0, Alternatives.OFF: 1}
+    wish = config.alternatives
+    least = named[wish] if isinstance(wish, Alternatives) else wish
     return max(0, max(SEATS - pulls, least) - more)
 
 
