@@ -40,6 +40,8 @@ class WhyNot(StrEnum):
     """No agent came to it in time."""
     SAME = "same"
     """It makes the same edit as a rival."""
+    QUOTES_HINT = "quotes_hint"
+    """It repeats the hint that it was given."""
     ROUNDS = "rounds"
     TOKENS = "tokens"
     MALFORMED = "malformed"
@@ -65,7 +67,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What attempts cost a repository so far; one at work is counted when it ends, however it does."""
+    """What agents cost a repository, or may cost it."""
 
     tokens: int = 0
     """Without those that the engine had in its cache: they cost next to nothing."""

@@ -1,11 +1,12 @@
 """Runs an agent in a process of its own, which holds no secret and reaches nothing but us; we ask the model for it.
 
 It has read what strangers wrote, so what it says is believed no further than it can be checked: lines have a length,
-messages a type, questions a number and a price, and a record must be of what was asked and name what was paid.
+messages a type, questions a number and a price, a record must be of what was asked and name what was paid, and its patch
+must be one that our own tools could have written. What it all cost is read off the engine's counts and our clock.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -24,16 +25,25 @@ from model.agents.messages import (
     from_agent,
     line,
 )
-from model.agents.trajectory import Attempt, Step, Trajectory
-from model.domain import Issue
+from model.agents.trajectory import Attempt, Step, Stop, Trajectory
+from model.domain import EngineInfo, Issue, Tokens
 from model.engines.piped import Complete, Count, Facts, facts
+from model.errors import BadDiff
 from model.prompts.untrusted import visible
 from model.protocols import Engine
-from worker.shut_in import Died, ShutIn
+from model.workspace import own_diff
+from worker.bill import Bill
+from worker.shut_in import LINE_BYTES, Died, ShutIn
 from worker.till import Asking, Greedy, Till
 
 _MESSAGES: Final = 5_000
 """Of one attempt."""
+_LINE_BYTES_PER_TOKEN: Final = 128
+"""Of the engine's context: a pipeline's record holds the files it showed, some 20 times."""
+_SECONDS: Final = 1e6
+"""Of one step; no attempt is as long."""
+_REASON: Final = 2_000
+"""Characters kept of why an attempt failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +59,7 @@ class AgentLimits:
 
 
 class AgentFailed(Exception):
-    """The agent's process could not start, died, said nonsense, or took too much.
-
-    `finished`: attempts that were over by then, in the order of their seeds; `tokens`: what was paid for in all.
-    """
-
-    def __init__(self, reason: str, finished: tuple[Attempt, ...] = (), tokens: int = 0) -> None:
-        super().__init__(reason)
-        self.finished, self.tokens = finished, tokens
+    """The agent's process could not start, died, said nonsense, or took too much."""
 
 
 def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
@@ -70,10 +73,12 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     limits: AgentLimits = AgentLimits(),
     on_step: Callable[[int, Step], None] = lambda _attempt, _step: None,
     sandbox: Sandbox = Sandbox.BUBBLEWRAP,
+    bill: Bill | None = None,
 ) -> tuple[Attempt, ...]:
     """One attempt for each seed, in their order, on a tree that is only read. Blocks: the thread must stay alive.
 
     `on_step` is told the attempt's place and its step, on the caller's thread; what it raises kills the process.
+    However it ends, `bill` tells afterwards what it cost, and which attempts were over.
     Raises AgentFailed, UnknownAgent, ValueError for seeds that are not all different, and what the engine raises that is
     no EngineError.
     """
@@ -92,15 +97,20 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
             seconds=limits.seconds,
             guidance=guidance,
         )
-        record = _Record(task)
+        bill = bill or Bill(agent, EngineInfo(engine.name, engine.model, ""), seeds)
+        record = _Record(task, till, bill)
+        longest = max(LINE_BYTES, _LINE_BYTES_PER_TOKEN * engine.context_tokens)
         try:
             started = command(sandbox, tree)
-            with ShutIn(started, limits.seconds + limits.grace_seconds) as process:
+            with ShutIn(started, limits.seconds + limits.grace_seconds, longest) as process:
                 _begin(process, task, sandbox)
                 _follow(process, record, till, on_step)
-            return record.complete(till.due)
+            return record.complete()
         except (NoSandbox, Died, BadMessage, Greedy, _Untrue) as error:
-            raise AgentFailed(str(error), record.finished(), till.spent) from error
+            raise AgentFailed(str(error)) from error
+        finally:
+            bill.tokens, bill.is_used_up = till.cost, till.is_used_up
+            bill.finished = record.finished()
 
 
 def _begin(process: ShutIn, task: Task, sandbox: Sandbox) -> None:
@@ -139,10 +149,10 @@ def _take(
         case Count() | Complete():
             asking.take(message)
         case Stepped(attempt, step):
-            record.require_place(attempt)
+            record.require_step(attempt, step)
             on_step(attempt, step)
-        case Finished(trajectory, seconds):
-            record.add(Attempt(trajectory, seconds))
+        case Finished(trajectory):
+            record.add(trajectory)
         case Failed(why):
             raise Died(f"the agent failed: {visible(why[:500])}")
         case Ready():
@@ -156,38 +166,77 @@ class _Untrue(Exception):
 class _Record:
     """The attempts that are over, each in its place."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, till: Till, bill: Bill) -> None:
+        self.task, self._till, self._bill = task, till, bill
         self._attempts: dict[int, Attempt] = {}
 
-    def require_place(self, attempt: int) -> None:
-        """Raises _Untrue for an attempt that nobody asked for, or that is over."""
+    def require_step(self, attempt: int, step: Step) -> None:
+        """Raises _Untrue for an attempt that nobody asked for, or that is over, and for impossible figures."""
         if attempt in self._attempts or not 0 <= attempt < len(self.task.seeds):
             raise _Untrue(f"the agent's process told a step of attempt {attempt}, which is none")
+        self._require_possible(step)
 
-    def add(self, attempt: Attempt) -> None:
-        """Raises _Untrue for the record of anything else than what was asked."""
-        seed, seeds = attempt.trajectory.seed, self.task.seeds
+    def add(self, told: Trajectory) -> None:
+        """Raises _Untrue for the record of anything else than what was asked, and for one that can't be true."""
+        seed, seeds = told.seed, self.task.seeds
         place = seeds.index(seed) if seed in seeds else -1
-        if place < 0 or place in self._attempts or _about(attempt.trajectory) != _asked(self.task):
+        if place < 0 or place in self._attempts or _about(told) != _asked(self.task):
             raise _Untrue("the agent's process told of an attempt that it was not asked for")
-        self._attempts[place] = attempt
+        for step in told.steps:
+            self._require_possible(step)
+        _require_patch(told)
+        self._require_paid(told)
+        reason = None if told.failure is None else visible(told.failure[:_REASON])
+        self._attempts[place] = Attempt(replace(told, failure=reason), self._bill.seconds)
 
     def finished(self) -> tuple[Attempt, ...]:
         """Those that there are, in the order of their seeds."""
         return tuple(attempt for _, attempt in sorted(self._attempts.items()))
 
-    def complete(self, due: int) -> tuple[Attempt, ...]:
+    def complete(self) -> tuple[Attempt, ...]:
         """All of them. Raises _Untrue where one lacks, or they tell of fewer tokens than they were given."""
         done = self.finished()
         if len(done) < len(self.task.seeds):
             raise _Untrue(
                 f"the agent's process told of {len(done)} of {len(self.task.seeds)} attempts"
             )
-        told = sum(one.tokens.prompt + one.tokens.completion for one in done)
+        told, due = self._told, self._till.due
         if told < due:
             raise _Untrue(f"the agent's process told of {told:,} tokens, and {due:,} were paid for")
         return done
+
+    @property
+    def _told(self) -> int:
+        return sum(_total(one.tokens) for one in self._attempts.values())
+
+    def _require_paid(self, more: Trajectory) -> None:
+        told = self._told + sum(_total(step.tokens) for step in more.steps)
+        paid = self._till.spent
+        if told > paid:
+            raise _Untrue(
+                f"the agent's process told of {told:,} tokens, and {paid:,} were paid for"
+            )
+
+    def _require_possible(self, step: Step) -> None:
+        had = step.tokens
+        possible = 0 <= had.cached <= had.prompt and had.completion >= 0
+        if not possible or _total(had) > self._till.spent or not 0 <= step.seconds <= _SECONDS:
+            raise _Untrue("the agent's process told of a step whose tokens or seconds can't be")
+
+
+def _total(tokens: Tokens) -> int:
+    return tokens.prompt + tokens.completion
+
+
+def _require_patch(told: Trajectory) -> None:
+    if told.patch is None:
+        return
+    if told.stop is not Stop.SUBMITTED:
+        raise _Untrue(f"the agent's process told of a patch that was not handed in ({told.stop})")
+    try:
+        own_diff.require(told.patch)
+    except BadDiff as error:
+        raise _Untrue(f"the agent's process handed in what it may not: {error}") from error
 
 
 _About = tuple[str, Issue, Guidance | None, tuple[str, str]]

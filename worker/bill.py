@@ -1,8 +1,10 @@
-"""What attempts have cost by now: those that die, or are taken back, cost something too."""
+"""What attempts side by side have cost by now, whoever ends them: the engine's tokens, and our own clock's seconds."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from app.alternatives import Spent
 from app.db.store.attempts import Record
 from model.agents.trajectory import Attempt, Step
 from model.domain import EngineInfo, Tokens
@@ -10,52 +12,59 @@ from model.domain import EngineInfo, Tokens
 
 @dataclass(slots=True)
 class Bill:
-    """Of attempts side by side, by their place."""
+    """Of attempts, by their place. Only sums are kept of their steps."""
 
     agent: str
     engine: EngineInfo
     seeds: Sequence[int]
-    steps: dict[int, list[Step]] = field(default_factory=dict)
+    tokens: int = 0
+    """What a budget is charged (`Till.cost`)."""
+    is_used_up: bool = False
+    """The engine was asked for more than could be paid."""
+    finished: tuple[Attempt, ...] = ()
+    """In the order of their seeds; all are here when the work has come to its end."""
+    _told: dict[int, tuple[int, Tokens]] = field(default_factory=dict)
+    """How many steps, and what those had."""
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Since the work began."""
+        return time.monotonic() - self._began
+
+    @property
+    def cost(self) -> Spent:
+        """Attempts side by side cost the time of each."""
+        return Spent(self.tokens, self.seconds * len(self.seeds))
 
     def add(self, at: int, step: Step) -> int:
         """One more step of one of them. Returns how many that makes."""
-        self.steps.setdefault(at, []).append(step)
-        return len(self.steps[at])
+        count, had = self._told.get(at, (0, Tokens()))
+        more = step.tokens
+        told = Tokens(
+            had.prompt + more.prompt,
+            had.cached + more.cached,
+            had.completion + more.completion,
+        )
+        self._told[at] = (count + 1, told)
+        return count + 1
 
-    def records(
-        self, finished: Iterable[Attempt], stop: str, why: str, *, paid: int = 0
-    ) -> tuple[Record, ...]:
-        """Those that were over, and what is known of the others.
-
-        `paid`: tokens read and sampled in all, as far as they are known; what no step told is the first unfinished one's.
-        """
-        whole = {one.trajectory.seed: Record.of(one) for one in finished}
-        found = [
+    def records(self, stop: str, why: str) -> tuple[Record, ...]:
+        """Those that were over, and what is known of the others."""
+        whole = {one.trajectory.seed: Record.of(one) for one in self.finished}
+        return tuple(
             whole.get(seed) or self._unfinished(at, stop, why) for at, seed in enumerate(self.seeds)
-        ]
-        untold = paid - sum(one.tokens.prompt + one.tokens.completion for one in found)
-        dead = next((at for at, seed in enumerate(self.seeds) if seed not in whole), None)
-        if untold > 0 and dead is not None:
-            tokens = found[dead].tokens
-            found[dead] = replace(
-                found[dead], tokens=replace(tokens, prompt=tokens.prompt + untold)
-            )
-        return tuple(found)
+        )
 
     def _unfinished(self, at: int, stop: str, why: str) -> Record:
-        steps = self.steps.get(at, [])
-        paid = [step.tokens for step in steps]
+        steps, tokens = self._told.get(at, (0, Tokens()))
         return Record(
             agent=self.agent,
             engine=self.engine,
             seed=self.seeds[at],
             stop=stop,
-            steps=len(steps),
-            tokens=Tokens(
-                sum(one.prompt for one in paid),
-                sum(one.cached for one in paid),
-                sum(one.completion for one in paid),
-            ),
-            seconds=max((step.seconds for step in steps), default=0.0),
+            steps=steps,
+            tokens=tokens,
+            seconds=self.seconds,
             failure=why,
         )

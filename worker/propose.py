@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from app.alternatives import Spent, WhyNot, new_edits, remaining
+from app.alternatives import WhyNot, has_budget, new_edits
 from app.db.session import transaction
 from app.db.store import attempts, evaluations, groups, hints, progress, proposals
 from app.db.store.alternatives import Alternative
@@ -19,18 +19,19 @@ from app.db.store.evaluations import Evaluation
 from app.db.store.hints import Hint
 from app.db.store.jobs import Fenced
 from app.jobs import Planned, ProposePatches, VerifyGroup
+from app.repo_config import RepoConfig
 from app.sandbox import Sandbox
 from model.agents.trajectory import Attempt, Step, Stop
 from model.domain import EngineInfo, Issue
 from model.errors import ModelError, Superseded
 from model.protocols import Engine
-from worker import second_attempts
-from worker.agent_process import AgentFailed, AgentLimits
+from worker import agent_budget, second_attempts
+from worker.agent_budget import Run
+from worker.agent_process import AgentFailed
 from worker.bill import Bill
 from worker.config import last_good
 from worker.context import Context
 from worker.errors import Postponed
-from worker.till import USED_UP
 from worker.trees import Trees
 
 log = logging.getLogger(__name__)
@@ -62,8 +63,8 @@ class Task:
     evaluation: Evaluation
     place: Place
     errands: tuple[Errand, ...]
-    left: Spent
-    """Of today's budget."""
+    config: RepoConfig
+    """Its budget is the day's."""
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -109,7 +110,7 @@ class ProposePatchesHandler:
                 place = (job.installation, job.repository, job.issue, job.evaluation)
                 context.enqueue(connection, [Planned(VerifyGroup(*place))])
         except Fenced:
-            self._pay(context, task, made.records)
+            self._take_back(context, task, made.records)
             raise
 
     def _made(self, context: Context, job: ProposePatches, task: Task) -> Made:
@@ -118,8 +119,9 @@ class ProposePatchesHandler:
             return Made(lack=WhyNot.CRASHED)
         if tree is None:
             return Made(lack=WhyNot.NO_TREE)
-        if not task.left.tokens or not task.left.seconds:
-            return Made(lack=WhyNot.BUDGET)
+        with transaction(context.database) as connection:
+            if not has_budget(task.config, attempts.spent(connection, job.repository)):
+                return Made(lack=WhyNot.BUDGET)
         try:
             workshop = self.workshop()
         except ModelError as error:
@@ -132,15 +134,16 @@ class ProposePatchesHandler:
         records: list[Record] = []
         try:
             for errand in task.errands:
-                left = _left(task.left, records)
-                if not left.tokens or not left.seconds:
+                with transaction(context.database) as connection:
+                    where = (task.place.repository, task.config, len(errand.seeds))
+                    run = agent_budget.begun(connection, *where, waits=not records)
+                if run is None:
                     return Made(tuple(records), WhyNot.BUDGET)
-                limits = _limits(left, len(errand.seeds))
-                made = self._attempted(context, workshop, task, errand, (tree, limits))
+                made = self._attempted(context, workshop, task, errand, (tree, run))
                 about = errand.hint.attempt if errand.hint else None
                 records += [replace(record, guided_by=about) for record in made]
         except (Superseded, Postponed, Fenced):
-            self._pay(context, task, records)
+            self._take_back(context, task, records)
             raise
         return Made(tuple(records))
 
@@ -150,10 +153,10 @@ class ProposePatchesHandler:
         workshop: Workshop,
         task: Task,
         errand: Errand,
-        where: tuple[Path, AgentLimits],
+        where: tuple[Path, Run],
     ) -> tuple[Record, ...]:
-        """`where`: the tree, and what work on it may cost."""
-        tree, limits = where
+        """`where`: the tree, and what work on it may cost. However it ends, its run does."""
+        tree, run = where
         engine = EngineInfo(workshop.engine.name, workshop.engine.model, "")
         bill = Bill(workshop.agent, engine, errand.seeds)
 
@@ -173,27 +176,33 @@ class ProposePatchesHandler:
                 engine=workshop.engine,
                 seeds=errand.seeds,
                 guidance=second_attempts.guidance(tree, errand.hint) if errand.hint else None,
-                limits=limits,
+                limits=run.limits,
                 on_step=heard,
                 sandbox=workshop.sandbox,
+                bill=bill,
             )
         except (Superseded, Postponed, Fenced) as error:
-            self._pay(context, task, bill.records((), attempts.TAKEN_BACK, str(error)))
+            self._take_back(context, task, bill.records(attempts.TAKEN_BACK, str(error)))
             raise
         except AgentFailed as error:
             log.warning("an agent failed: %s", error)
-            return bill.records(error.finished, attempts.CRASHED, str(error), paid=error.tokens)
+            made = bill.records(attempts.CRASHED, str(error))
         except ModelError as error:
             log.warning("an agent's language model failed: %s", error)
-            return bill.records((), Stop.ENGINE.value, str(error))
-        return tuple(_ended(Record.of(one)) for one in done)
+            made = bill.records(Stop.ENGINE.value, str(error))
+        else:
+            made = tuple(map(Record.of, done))
+        finally:
+            with transaction(context.database) as connection:
+                attempts.end_run(connection, run.id, bill.cost)
+        return tuple(_ended(one, bill) for one in made)
 
-    def _pay(self, context: Context, task: Task, records: Sequence[Record]) -> None:
-        """What was spent was spent, whoever has the job by now."""
+    def _take_back(self, context: Context, task: Task, records: Sequence[Record]) -> None:
+        """What was done was done, whoever has the job by now."""
         with transaction(context.database) as connection:
             if evaluations.load(connection, task.evaluation.id) is not None:
                 for record in records:
-                    # It uses no hint up, and counts for nothing but its price.
+                    # It uses no hint up, and counts for nothing.
                     paid = replace(record, guided_by=None, stop=attempts.TAKEN_BACK)
                     attempts.save(connection, task.place, paid)
 
@@ -215,7 +224,7 @@ def _task(connection: Connection, job: ProposePatches) -> Task | None:
         evaluation=evaluation,
         place=place,
         errands=_errands(seeds, hinted),
-        left=remaining(config, attempts.spent(connection, job.repository)),
+        config=config,
     )
 
 
@@ -226,27 +235,18 @@ def _errands(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[Errand, ...]
     return (*second, Errand(rest)) if rest else tuple(second)
 
 
-def _ended(record: Record) -> Record:
-    """To an agent a budget that is used up is an engine that fails (pure)."""
-    if record.stop == Stop.ENGINE.value and USED_UP in (record.failure or ""):
+def _ended(record: Record, bill: Bill) -> Record:
+    """To an agent a budget that is used up is an engine that fails; and a patch that repeats its hint is none to it."""
+    if record.stop == Stop.ENGINE.value and bill.is_used_up:
         return replace(record, stop=attempts.OVER_BUDGET)
+    if record.quotes_hint:
+        return replace(record, stop=attempts.QUOTES_HINT)
     return record
 
 
-def _left(budget: Spent, records: Sequence[Record]) -> Spent:
-    """What is left of a budget after these (pure)."""
-    paid = sum(one.tokens.prompt - one.tokens.cached + one.tokens.completion for one in records)
-    worked = sum(one.seconds for one in records)
-    return Spent(max(0, budget.tokens - paid), max(0.0, budget.seconds - worked))
-
-
-def _limits(left: Spent, attempts_together: int) -> AgentLimits:
-    """Of the budget attempts side by side get the same time each (pure)."""
-    usual = AgentLimits()
-    return AgentLimits(
-        seconds=min(usual.seconds, left.seconds / attempts_together),
-        tokens=min(usual.tokens, left.tokens),
-    )
+def _rival(record: Record) -> str | None:
+    """The patch, if it may be judged (pure)."""
+    return None if record.stop == attempts.QUOTES_HINT else record.patch
 
 
 def _keep(connection: Connection, task: Task, made: Made) -> None:
@@ -254,7 +254,7 @@ def _keep(connection: Connection, task: Task, made: Made) -> None:
     evaluation = task.evaluation
     rivals = [judged.candidate.diff for judged in evaluation.judged]
     rivals += [one.diff for one in evaluation.alternatives]
-    new = new_edits(rivals, [record.patch for record in made.records])
+    new = new_edits(rivals, [_rival(record) for record in made.records])
     more, lacks = [], []
     for at, record in enumerate(made.records):
         number = attempts.next_number(connection, evaluation.group) if at in new else None

@@ -14,10 +14,13 @@ from app.walls import SAID_NOTHING
 from model.prompts.untrusted import visible
 
 LINE_BYTES: Final = 16 * 1024**2
-"""Of one line: a pipeline's record holds the files it showed, some 20 times."""
+"""Of one line, at least."""
+_LINES: Final = 256
+"""So many times its longest line a process may say in all."""
 _LAST_WORDS: Final = 4096
 _END_SECONDS: Final = 5.0
 """For a process that has closed its output."""
+_LOOK_SECONDS: Final = 0.01
 
 
 class Died(Exception):
@@ -27,10 +30,10 @@ class Died(Exception):
 class ShutIn:
     """One process with an empty environment and three pipes. Several threads may talk to it; one listens."""
 
-    def __init__(self, command: Sequence[str], seconds: float) -> None:
-        self._command, self._seconds = list(command), seconds
+    def __init__(self, command: Sequence[str], seconds: float, longest: int = LINE_BYTES) -> None:
+        self._command, self._seconds, self._longest = list(command), seconds, longest
         self._began = time.monotonic()
-        self._lock = threading.Lock()
+        self._saying, self._ending = threading.Lock(), threading.Lock()
         self._late = threading.Event()
         self._words = bytearray()
 
@@ -59,8 +62,7 @@ class ShutIn:
         trace: TracebackType | None,
     ) -> None:
         self._timer.cancel()
-        self.kill()
-        self._process.wait()
+        self._reap()
         self._drain.join(_END_SECONDS)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
@@ -72,34 +74,38 @@ class ShutIn:
         return max(self._began + self._seconds - time.monotonic() - _END_SECONDS, 0.1)
 
     def lines(self) -> Iterator[bytes]:
-        """What it prints, until it closes its output. Raises Died for a line without an end, and out of time."""
-        while raw := _there(self._process.stdout).readline(LINE_BYTES):
+        """What it prints, until it closes its output. Raises Died for a line without an end, too much, and out of time."""
+        left = _LINES * self._longest
+        while raw := _there(self._process.stdout).readline(self._longest):
             if not raw.endswith(b"\n"):
                 break
+            left -= len(raw)
+            if left < 0:
+                raise Died(f"the agent's process said over {_LINES * self._longest:,} bytes")
             yield raw
         self._require_time()
         if raw:
             raise Died(
-                f"the agent's process said a line of over {LINE_BYTES:,} bytes, or half a one"
+                f"the agent's process said a line of over {self._longest:,} bytes, or half a one"
             )
 
     def say(self, raw: bytes) -> None:
         """Print to it; for nothing when it is gone."""
-        with self._lock, suppress(OSError, ValueError):
+        with self._saying, suppress(OSError, ValueError):
             _there(self._process.stdin).write(raw)
             _there(self._process.stdin).flush()
 
     def kill(self) -> None:
-        """End it, and whatever it started, now."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        """End it, and whatever it started, now; nothing once it is reaped, when its number may be somebody else's."""
+        with self._ending:
+            self._kill()
 
     def end(self) -> int:
         """Its exit code, when it has closed its output. Raises Died out of time."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
-        self.kill()
-        code = self._process.wait()
+        last = time.monotonic() + _END_SECONDS
+        while self._is_running and time.monotonic() < last:
+            time.sleep(_LOOK_SECONDS)
+        code = self._reap()
         self._drain.join(_END_SECONDS)
         self._require_time()
         return code
@@ -108,6 +114,22 @@ class ShutIn:
         """The last line it printed to standard error, fit to be shown."""
         lines = self._words.decode(errors="replace").strip().splitlines()
         return visible(lines[-1][:300]) if lines else SAID_NOTHING
+
+    @property
+    def _is_running(self) -> bool:
+        """Asked without reaping it: whatever it started is found by its number."""
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._process.pid, how) is None
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _reap(self) -> int:
+        with self._ending:
+            self._kill()
+            return self._process.wait()
 
     def _end(self) -> None:
         self._late.set()

@@ -43,6 +43,7 @@ WHY_NOT = {
     WhyNot.CRASHED: "the agent's process ended before its work did",
     WhyNot.NOBODY: "no agent came to it in time",
     WhyNot.SAME: "the agent made the same edit as a rival",
+    WhyNot.QUOTES_HINT: "the agent's patch repeats the hint it was given, which nobody who judges may see",
     WhyNot.ROUNDS: "the agent took more steps than it may",
     WhyNot.TOKENS: "the agent ran out of room to think",
     WhyNot.MALFORMED: "the agent's replies could not be read",

@@ -29,6 +29,7 @@ TABLES = (
     "group_members",
     "outcomes",
     "attempts",
+    "agent_runs",
     "evaluation_alternatives",
     "evaluation_candidates",
     "hints",
@@ -847,12 +848,52 @@ def _create_alternatives() -> None:
             name=op.f("fk_attempts_repository_id_repositories"),
             ondelete="CASCADE",
         ),
+        sa.CheckConstraint(
+            "cached_tokens between 0 and prompt_tokens and completion_tokens >= 0 and seconds >= 0",
+            name=op.f("ck_attempts_figures"),
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_attempts")),
         sa.UniqueConstraint("group_id", "number", name=op.f("uq_attempts_group_id_number")),
-        comment="every attempt of an agent, kept whole: the bill, and what training learns from",
+        comment="every attempt of an agent, kept whole: what training learns from",
     )
     op.create_index(
         "ix_attempts_repository_id", "attempts", ["repository_id", "created_at"], unique=False
+    )
+    op.create_table(
+        "agent_runs",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "tokens",
+            sa.BigInteger(),
+            nullable=False,
+            comment="without cached ones; at most these as long as it is at work",
+        ),
+        sa.Column(
+            "seconds",
+            sa.Float(),
+            nullable=False,
+            comment="of all attempts together; at most, as tokens are",
+        ),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.CheckConstraint("tokens >= 0 and seconds >= 0", name=op.f("ck_agent_runs_figures")),
+        sa.ForeignKeyConstraint(
+            ["repository_id"],
+            ["repositories.id"],
+            name=op.f("fk_agent_runs_repository_id_repositories"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_agent_runs")),
+        comment="the bill: what an agent's process may cost, and what it did; whose worker died costs what it might have",
+    )
+    op.create_index(
+        "ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"], unique=False
     )
     op.create_table(
         "evaluation_alternatives",

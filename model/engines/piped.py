@@ -80,8 +80,11 @@ class Piped:
         self._ids = count()
 
     def count_tokens(self, text: str) -> int:
-        """As the real engine counts."""
-        return self._ask(Count(next(self._ids), text)).tokens
+        """As the real engine counts. Raises what that does."""
+        answer = self._ask(Count(next(self._ids), text))
+        if answer.down:
+            raise _raised(answer.down)
+        return answer.tokens
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """As the real engine answers. Raises EngineDown when that does."""

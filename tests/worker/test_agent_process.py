@@ -19,6 +19,7 @@ from model.agents.guidance import Source, guided
 from model.agents.replay import replayed
 from model.agents.trajectory import Stop
 from model.agents.trajectory_json import dumped
+from model.domain import EngineInfo
 from model.engines.scripted import Line, Scripted
 from model.errors import NoTools, Superseded, UnknownAgent
 from tests.model.agents import agentless
@@ -26,8 +27,9 @@ from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling
 from tests.model.fakes import Recording
 from tests.services import wait_for
 from tests.worker.agents import program
-from worker import agent_process
+from worker import agent_process, shut_in
 from worker.agent_process import AgentFailed, AgentLimits, run
+from worker.bill import Bill
 
 AGAIN = [replace(one, repeat=True) for one in (agentless.MATHS, agentless.MEND)]
 FULL = {
@@ -61,9 +63,10 @@ def hostile(ask, monkeypatch):
 
     def failed(code, *lines, **options):
         monkeypatch.setattr(agent_process, "command", program(code))
+        bill = Bill("mini-se", EngineInfo("scripted", "script", ""), options.get("seeds", (3,)))
         with pytest.raises(AgentFailed) as caught:
-            ask(*lines, **options)
-        return caught.value
+            ask(*lines, bill=bill, **options)
+        return str(caught.value), bill
 
     return failed
 
@@ -152,19 +155,26 @@ def test_an_unknown_agent_is_refused_at_once(ask):
         ask(agent="bond")
 
 
-def test_a_tree_that_is_none_is_said(ask, tree):
+def test_in_an_empty_tree_there_is_nothing_to_find(ask, tree):
     for one in sorted(tree.rglob("*"), reverse=True):
         one.rmdir() if one.is_dir() else one.unlink()
     (done,) = ask(LOOK, Line(reply="hm", repeat=True))
-    assert done.stop is Stop.MALFORMED
+    assert "no " in done.trajectory.steps[0].answers[0].content.lower()
+    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+
+
+def test_a_tree_that_is_none_is_said(ask, tree):
+    tree.rename(tree.parent / "elsewhere")
+    with pytest.raises(AgentFailed, match=r"no agent can be started .*tree"):
+        ask(LOOK)
 
 
 def test_tokens_have_an_end(ask):
-    (done,) = ask(replace(LOOK, repeat=True), limits=AgentLimits(tokens=12_000))
+    (done,) = ask(replace(LOOK, repeat=True), limits=AgentLimits(tokens=60_000))
     assert done.stop is Stop.ENGINE
     assert "used up" in done.trajectory.failure
     assert done.rounds >= 1
-    assert done.tokens.prompt + done.tokens.completion <= 12_000
+    assert done.tokens.prompt + done.tokens.completion <= 60_000
 
 
 def test_out_of_time_attempts_end_themselves(ask):
@@ -229,6 +239,25 @@ def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch,
         run(tree, ISSUE, agent="mini-se", engine=Scripted(()), seeds=(1,))
 
 
+TELLS = """
+told = task()
+from model.agents.trajectory import Trajectory, Limits, Step, Stop
+from model.domain import EngineInfo, Tokens
+from dataclasses import replace
+record = Trajectory(
+    agent=told.agent, engine=EngineInfo(told.engine.name, told.engine.model, "0"), issue=told.issue, tree="",
+    seed=told.seeds[0], limits=Limits(), tools=(), opening=(), opening_tokens=0, steps=(), stop=Stop.SUBMITTED,
+    patch="diff --git a/n.py b/n.py\\nnew file mode 100644\\n", guidance=told.guidance,
+)
+
+def step(*tokens, seconds=0.0):
+    return Step(Message("assistant", ""), (), Tokens(*tokens), seconds)
+
+def pay():
+    say(asked(1)); sys.stdin.buffer.readline()
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "why"),
     [
@@ -263,6 +292,10 @@ def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch,
         ),
         (
             "task()\nfor n in range(10_000):\n    say(Count(n, '')); sys.stdin.buffer.readline()",
+            "over 2,000 texts counted",
+        ),
+        (
+            f"{TELLS}pay()\nfor n in range(10_000):\n    say(messages.Stepped(0, step()))",
             "more than 5,000 things",
         ),
         ("task(); say(*[asked(n) for n in range(8)]); time.sleep(600)", "ended after"),
@@ -275,22 +308,9 @@ def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch,
 def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
     limits = AgentLimits(seconds=8, grace_seconds=2)
     stalling = Line(reply="yes", repeat=True, stall_seconds=0.0 if "range(10_000)" in code else 0.5)
-    failed = hostile(code, stalling, limits=limits)
-    assert failed.finished == ()
-    assert re.search(why, str(failed)), str(failed)
-
-
-TELLS = """
-told = task()
-from model.agents.trajectory import Trajectory, Limits, Stop
-from model.domain import EngineInfo
-from dataclasses import replace
-record = Trajectory(
-    agent=told.agent, engine=EngineInfo(told.engine.name, told.engine.model, "0"), issue=told.issue, tree="",
-    seed=told.seeds[0], limits=Limits(), tools=(), opening=(), opening_tokens=0, steps=(), stop=Stop.SUBMITTED,
-    patch="anything", guidance=told.guidance,
-)
-"""
+    said, bill = hostile(code, stalling, limits=limits)
+    assert bill.finished == ()
+    assert re.search(why, said), said
 
 
 @pytest.mark.parametrize(
@@ -301,34 +321,67 @@ record = Trajectory(
         ('record = replace(record, issue=replace(record.issue, title="x"))', "not asked for"),
         ('record = replace(record, engine=replace(record.engine, model="best"))', "not asked for"),
         ("say(messages.Finished(record, 1.0))", "not asked for"),
+        ("pay()", "told of 0 tokens, and 2 were paid for"),
+        ("record = replace(record, steps=(step(2, 0, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(-9, 0, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 2, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, -1, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 0, -1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 0, 1, seconds=-1e6),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 0, 1),) * 9)", "told of 18 tokens, and 2"),
+        ("pay(); say(messages.Stepped(0, step(10**9, 0, 1)))", "can't be"),
+        ('record = replace(record, patch="anything")', "may not: line 1 of the patch"),
         (
-            "say(asked(1)); sys.stdin.buffer.readline()",
-            "of 0 tokens, and 1 were paid|were paid for",
+            'record = replace(record, patch=record.patch.replace("n.py", ".github/workflows/n.yml"))',
+            "may not: .*secrets",
         ),
+        ('record = replace(record, patch=record.patch.replace("100644", "120000"))', "may not"),
+        ('record = replace(record, patch=record.patch.replace("n.py", "../n.py"))', "may not"),
+        ("record = replace(record, stop=Stop.ROUNDS)", "not handed in"),
     ],
 )
 def test_a_record_of_something_else_is_not_kept(hostile, code, why):
-    failed = hostile(f"{TELLS}{code}\nsay(messages.Finished(record, 1.0))", Line(reply="yes"))
-    assert re.search(why, str(failed)), str(failed)
+    said, _ = hostile(f"{TELLS}{code}\nsay(messages.Finished(record, 1.0))", Line(reply="yes"))
+    assert re.search(why, said), said
 
 
-def test_what_was_over_before_it_died_is_kept(hostile):
-    failed = hostile(
-        f"{TELLS}say(asked(1)); sys.stdin.buffer.readline()\n"
-        "say(messages.Finished(record, 1.0)); os._exit(9)",
+def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
+    _, bill = hostile(
+        f"{TELLS}pay(); record = replace(record, failure='no' + chr(0))\n"
+        "say(messages.Finished(record, -1e6)); time.sleep(0.2); os._exit(9)",
         Line(reply="yes"),
         seeds=(3, 4),
     )
-    assert [one.patch for one in failed.finished] == ["anything"]
-    assert failed.tokens > 0
+    (one,) = bill.finished
+    assert one.patch.startswith("diff --git a/n.py")
+    assert one.trajectory.failure == "no⟦U+0000⟧"
+    assert 0 < one.seconds < bill.seconds - 0.1
+    assert bill.tokens == 2
+
+
+def test_what_it_says_in_all_has_an_end(hostile, monkeypatch):
+    monkeypatch.setattr(shut_in, "_LINES", 2)
+    big = "task()\nfor n in range(9): say(Count(n, 'x' * 5_000_000))\ntime.sleep(60)"
+    said, _ = hostile(big)
+    assert said == "the agent's process said over 33,554,432 bytes"
+
+
+def test_a_large_context_has_longer_lines(hostile):
+    code = 'say(b"x" * (17 * 1024**2) + b"\\n")'
+    said, _ = hostile(code, engine=Scripted((), context_tokens=262_144))
+    assert "JSONDecodeError" in said
+
+
+def test_a_question_under_way_is_charged_in_full(hostile):
+    _, bill = hostile(
+        "task(); say(asked(1, most=500)); time.sleep(1); os._exit(9)", Line(stall_seconds=30)
+    )
+    assert 500 < bill.tokens < 1_000
 
 
 def test_a_step_of_no_attempt_is_refused(hostile):
-    failed = hostile(
-        f"{TELLS}from model.agents.trajectory import Step, Tokens\n"
-        'step = Step(Message("assistant", ""), (), Tokens(), 0.0)\nsay(messages.Stepped(1, step))'
-    )
-    assert "attempt 1, which is none" in str(failed)
+    said, _ = hostile(f"{TELLS}say(messages.Stepped(1, step()))")
+    assert "attempt 1, which is none" in said
 
 
 PARENT = """

@@ -1,8 +1,10 @@
 """What agents write becomes rivals; whatever becomes of the agents, the group is judged, and the bill is kept."""
 
 import threading
+import time
 import zlib
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
@@ -16,7 +18,9 @@ from app.db.store.jobs import Fenced
 from app.db.tables import attempts as attempt_table
 from app.db.tables import evaluations as evaluation_table
 from app.jobs import Planned, ProposePatches, VerifyGroup
+from app.repo_config import WITHOUT_FILE
 from app.sandbox import Sandbox
+from model.agents.guidance import Source, guided
 from model.agents.trajectory import Stop
 from model.agents.trajectory_json import loaded
 from model.domain import Issue, Tokens
@@ -25,8 +29,10 @@ from model.errors import EngineDown, Superseded
 from tests.app.db.store import world
 from tests.model.agents.builders import make_attempt, make_step
 from tests.worker.attempts import carry_out, waiting
+from worker import agent_budget
 from worker.agent_process import AgentFailed
 from worker.context import Context
+from worker.errors import Postponed
 from worker.propose import ProposePatchesHandler, Workshop
 from worker.trees import Trees
 
@@ -86,10 +92,11 @@ def agents(trees, run):
 def writing(*patches):
     """Agents that hand in these, one after the other; None: nothing."""
 
-    def run(_tree, issue, *, seeds, on_step, **_more):
+    def run(_tree, issue, *, seeds, on_step, bill, **_more):
         for at in range(len(seeds)):
             on_step(at, STEP)
-        return tuple(
+            bill.tokens += 70
+        bill.finished = tuple(
             make_attempt(
                 issue=issue,
                 seed=seed,
@@ -99,6 +106,7 @@ def writing(*patches):
             )
             for seed, one in zip(seeds, patches, strict=True)
         )
+        return bill.finished
 
     return run
 
@@ -144,7 +152,7 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
         (2, 2, "submitted"),
     ]
     assert loaded(zlib.decompress(kept[0].trajectory)).patch == patch("w * h")
-    assert spent(database) == Spent(3 * 70, 3 * 2.5)
+    assert spent(database).tokens == 3 * 70
     assert trees.find(job.evaluation) is None
 
 
@@ -164,14 +172,16 @@ def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
 
 
 def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(database, trees, job):
-    def run(_tree, issue, *, seeds, on_step, **_more):
+    def run(_tree, issue, *, seeds, on_step, bill, **_more):
         on_step(0, STEP)
         on_step(1, STEP)
         on_step(1, STEP)
         over = make_attempt(
             issue=issue, seed=seeds[0], steps=(STEP,), patch=patch("w * h"), stop=Stop.SUBMITTED
         )
-        raise AgentFailed("killed by signal 9", (over,))
+        bill.finished, bill.tokens = (over,), 3 * 70
+        time.sleep(0.2)
+        raise AgentFailed("killed by signal 9")
 
     carry_out(database, agents(trees, run), job)
     after = loaded_evaluation(database, job)
@@ -183,14 +193,17 @@ def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(databa
         ("crashed", 2, "killed by signal 9"),
         ("crashed", 0, "killed by signal 9"),
     ]
-    assert spent(database) == Spent(3 * 70, 2.5 + 1.5)
+    assert [row.prompt_tokens for row in rows(database)] == [100, 200, 0]
+    assert spent(database).tokens == 3 * 70
+    assert spent(database).seconds > 3 * 0.2
     assert tried(database, job) == 1
     assert [one.kind for one in waiting(database)] == ["verify_group"]
 
 
 @pytest.mark.parametrize("error", [EngineDown("connection refused"), AgentFailed("no bubblewrap")])
 def test_without_an_engine_or_walls_the_group_goes_on(database, trees, job, error):
-    def run(*_tree, **_more):
+    def run(*_tree, bill, **_more):
+        bill.tokens = 50
         raise error
 
     carry_out(database, agents(trees, run), job)
@@ -198,6 +211,7 @@ def test_without_an_engine_or_walls_the_group_goes_on(database, trees, job, erro
     why = WhyNot.ENGINE if isinstance(error, EngineDown) else WhyNot.CRASHED
     assert (after.alternatives, after.alternatives_lack) == ((), why)
     assert tried(database, job) == 0
+    assert spent(database).tokens == 50
     assert [one.kind for one in waiting(database)] == ["verify_group"]
 
 
@@ -251,8 +265,9 @@ def test_what_took_the_process_down_once_is_not_tried_again(database, trees, job
 def test_agents_nobody_waits_for_stop_and_are_paid(database, trees, job):
     lost = threading.Event()
 
-    def run(_tree, _issue, *, on_step, **_more):
+    def run(_tree, _issue, *, on_step, bill, **_more):
         lost.set()
+        bill.tokens = 70
         on_step(0, STEP)
 
     with transaction(database) as connection:
@@ -261,7 +276,7 @@ def test_agents_nobody_waits_for_stop_and_are_paid(database, trees, job):
     with pytest.raises(Superseded):
         agents(trees, run)(context, job)
     assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
-    assert spent(database) == Spent(70, 1.5)
+    assert spent(database).tokens == 70
     assert tried(database, job) == 0
     assert waiting(database) == []
 
@@ -284,6 +299,102 @@ def test_what_was_written_when_newer_work_came_is_paid(database, trees, job):
     with pytest.raises(Fenced):
         carry_out(database, agents(trees, run), job)
     assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
-    assert (spent(database), tried(database, job)) == (Spent(3 * 70, 3 * 2.5), 0)
+    assert (spent(database).tokens, tried(database, job)) == (3 * 70, 0)
     assert loaded_evaluation(database, job).alternatives == ()
     assert trees.find(job.evaluation) is None
+
+
+def test_two_jobs_do_not_spend_the_same_budget(database, trees, job):
+    """What an agent at work may cost is nobody else's meanwhile; who finds nothing left waits for its end."""
+
+    def run(*tree, limits, **more):
+        with transaction(database) as connection:
+            at_work = attempts.spent(connection, job.repository, at_work=True)
+        assert at_work == Spent(limits.tokens, limits.seconds * 3)
+        assert spent(database) == Spent()
+        with transaction(database) as connection, pytest.raises(Postponed, match="at work"):
+            agent_budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+        with transaction(database) as connection:
+            more_of_it = (connection, job.repository, WITHOUT_FILE, 1)
+            assert agent_budget.begun(*more_of_it, waits=False) is None
+        return writing(None, None, None)(*tree, **more)
+
+    carry_out(database, agents(trees, run), job)
+    assert spent(database).tokens == 3 * 70
+    with transaction(database) as connection:
+        again = agent_budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+    assert again.limits.tokens == 200_000 - 3 * 70
+
+
+def test_who_asks_at_once_waits_for_the_lock(database, job):
+    begun = []
+
+    def begin():
+        with transaction(database) as connection:
+            one = agent_budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=False)
+            begun.append(one)
+
+    with transaction(database) as connection:
+        first = agent_budget.begun(connection, job.repository, WITHOUT_FILE, 3, waits=True)
+        second = threading.Thread(target=begin)
+        second.start()
+        second.join(0.5)
+        assert begun == []
+    second.join(10)
+    assert first.limits.tokens == 200_000
+    assert begun == [None]
+
+
+def test_a_worker_that_is_killed_leaves_what_it_might_have_cost(database, trees, job, monkeypatch):
+    with transaction(database) as connection:
+        agent_budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+    assert spent(database) == Spent()
+    monkeypatch.setattr(attempts, "LONGEST_RUN", timedelta(0))
+    assert spent(database) == Spent(200_000, 1_800)
+    carry_out(database, agents(trees, writing()), job)
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.BUDGET
+
+
+def test_what_hangs_costs_its_time_whatever_is_raised(database, trees, job):
+    def run(*_tree, bill, **_more):
+        time.sleep(0.2)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        carry_out(database, agents(trees, run), job)
+    assert spent(database).seconds > 3 * 0.2
+
+
+def test_an_agent_does_not_say_itself_that_its_budget_is_used_up(database, trees, job):
+    def run(_tree, issue, *, seeds, bill, **_more):
+        bill.is_used_up = len(seeds) == 1
+        said = "the 5 tokens that this work may cost are used up"
+        return tuple(
+            make_attempt(issue=issue, seed=seed, stop=Stop.ENGINE, failure=said) for seed in seeds
+        )
+
+    carry_out(database, agents(trees, run), job)
+    assert [row.stop for row in rows(database)] == ["engine"] * 3
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.ENGINE
+
+
+def test_a_patch_that_repeats_its_hint_is_kept_and_not_judged(database, trees, job):
+    hint = guided(Source.MAINTAINER, "the width may never be wider than zebra stripes")
+
+    def run(_tree, issue, *, seeds, **_more):
+        return tuple(
+            make_attempt(
+                issue=issue, seed=seed, patch=patch(code), guidance=hint, stop=Stop.SUBMITTED
+            )
+            for seed, code in zip(seeds, ["w * h", f"0  # {hint.feedback}", "h * w"], strict=True)
+        )
+
+    carry_out(database, agents(trees, run), job)
+    after = loaded_evaluation(database, job)
+    assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
+    assert after.alternatives_lack is WhyNot.QUOTES_HINT
+    assert [(row.number, row.stop) for row in rows(database)] == [
+        (1, "submitted"),
+        (None, "quotes_hint"),
+        (2, "submitted"),
+    ]

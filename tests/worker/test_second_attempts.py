@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import update
 
-from app.alternatives import Refused, WhyNot
+from app.alternatives import Refused, Spent, WhyNot
 from app.db.session import transaction
 from app.db.store import attempts, evaluations, hints
 from app.db.store.alternatives import Alternative
@@ -126,6 +126,8 @@ def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, ju
 
 def test_where_the_budget_is_spent_no_hint_is_left(connection, judged):
     evaluation = judged("alternatives_budget: {tokens: 200}")
+    run = attempts.begin_run(connection, world.REPOSITORY, Spent(500, 60.0))
+    attempts.end_run(connection, run, Spent(200, 2.0))
     words = Words(1, "it drops `None`", "mona")
     refused = Refused(WhyNot.BUDGET)
     assert second_attempts.after_words(connection, evaluation, words) == refused

@@ -4,13 +4,15 @@ import hashlib
 import zlib
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.alternatives import Spent, WhyNot, failure
 from app.db.store.candidates import save_patch
-from app.db.tables import attempts
+from app.db.tables import agent_runs, attempts
 from app.identifiers import AlternativeNumber, CommitSha, RepositoryId
 from model.agents import trajectory_json
 from model.agents.guidance import Guidance
@@ -23,6 +25,10 @@ OVER_BUDGET = "over_budget"
 """Why an attempt ended that could pay for no further reply."""
 TAKEN_BACK = "taken_back"
 """Why an attempt ended that nobody waited for any more."""
+QUOTES_HINT = "quotes_hint"
+"""Why a patch that was handed in is no rival: it repeats its hint, which whoever judges must not see."""
+LONGEST_RUN: Final = timedelta(minutes=40)
+"""A run that is open for longer has lost its worker: it costs what it might have cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Record:
     engine: EngineInfo
     seed: int
     stop: str
-    """A `Stop`, CRASHED, OVER_BUDGET or TAKEN_BACK."""
+    """A `Stop`, CRASHED, OVER_BUDGET, TAKEN_BACK or QUOTES_HINT."""
     steps: int
     tokens: Tokens
     seconds: float
@@ -65,6 +71,8 @@ class Record:
     guidance: Guidance | None = None
     guided_by: int | None = None
     """The attempt that the guidance is about; None: there is none."""
+    quotes_hint: bool = False
+    """Its patch repeats its hint."""
 
     @classmethod
     def of(cls, attempt: Attempt) -> "Record":
@@ -82,6 +90,7 @@ class Record:
             failure=trajectory.failure,
             trajectory=trajectory_json.dumped(trajectory),
             guidance=trajectory.guidance,
+            quotes_hint=trajectory.guidance is not None and trajectory.patch_quotes_hint,
         )
 
 
@@ -151,19 +160,45 @@ def tried(
     return sum(_counts(stop) for stop in rows)
 
 
-def spent(connection: Connection, repository: RepositoryId) -> Spent:
-    """What attempts cost a repository since the day began, in UTC."""
-    paid = attempts.c.prompt_tokens - attempts.c.cached_tokens + attempts.c.completion_tokens
+def spent(connection: Connection, repository: RepositoryId, *, at_work: bool = False) -> Spent:
+    """What agents cost a repository since the day began, in UTC; `at_work`: and what those at work now may cost."""
+    run = agent_runs.c
+    ended = or_(
+        run.ended_at.is_not(None), run.created_at <= func.now() - LONGEST_RUN, literal(at_work)
+    )
     row = connection.execute(
         select(
-            func.coalesce(func.sum(paid), 0).label("tokens"),
-            func.coalesce(func.sum(attempts.c.seconds), 0.0).label("seconds"),
+            func.coalesce(func.sum(run.tokens), 0).label("tokens"),
+            func.coalesce(func.sum(run.seconds), 0.0).label("seconds"),
         ).where(
-            attempts.c.repository_id == repository,
-            attempts.c.created_at >= func.date_trunc("day", func.now(), "UTC"),
+            run.repository_id == repository,
+            run.created_at >= func.date_trunc("day", func.now(), "UTC"),
+            ended,
         )
     ).one()
     return Spent(int(row.tokens), float(row.seconds))
+
+
+def lock_budget(connection: Connection, repository: RepositoryId) -> None:
+    """Until this transaction ends nobody else begins a run in it: two would be given the same tokens."""
+    lock = func.hashtextextended(f"agents:{repository}", 0)
+    connection.execute(select(func.pg_advisory_xact_lock(lock)))
+
+
+def begin_run(connection: Connection, repository: RepositoryId, most: Spent) -> int:
+    """What an agent's process may cost is taken from the budget. Returns the run's id."""
+    values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
+    statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
+    return int(connection.execute(statement).scalar_one())
+
+
+def end_run(connection: Connection, run: int, cost: Spent) -> None:
+    """What it did cost; nothing where its repository was forgotten meanwhile."""
+    connection.execute(
+        update(agent_runs)
+        .where(agent_runs.c.id == run)
+        .values(tokens=cost.tokens, seconds=cost.seconds, ended_at=func.now())
+    )
 
 
 def last_failure(connection: Connection, group: int) -> WhyNot | None:
@@ -179,8 +214,9 @@ def last_failure(connection: Connection, group: int) -> WhyNot | None:
 
 def why_not(stop: str) -> WhyNot:
     """Why an attempt that ended so is no alternative (pure)."""
-    if stop in {CRASHED, OVER_BUDGET}:
-        return WhyNot.CRASHED if stop == CRASHED else WhyNot.BUDGET
+    ours = {CRASHED: WhyNot.CRASHED, OVER_BUDGET: WhyNot.BUDGET, QUOTES_HINT: WhyNot.QUOTES_HINT}
+    if stop in ours:
+        return ours[stop]
     return failure(Stop(stop)) or WhyNot.SAME
 
 

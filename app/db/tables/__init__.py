@@ -1,6 +1,6 @@
 """The tables. Called tables because "model" is the language model here."""
 
-from app.db.tables.attempts import attempts, evaluation_alternatives
+from app.db.tables.attempts import agent_runs, attempts, evaluation_alternatives
 from app.db.tables.calibrators import calibrators
 from app.db.tables.columns import metadata
 from app.db.tables.exchange import (
@@ -24,6 +24,7 @@ from app.db.tables.outcomes import outcome_events, outcomes
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
 __all__ = [
+    "agent_runs",
     "attempts",
     "calibrators",
     "candidates",

@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    CheckConstraint,
     Column,
     Float,
     ForeignKey,
@@ -14,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables.columns import identity, metadata, now
+from app.db.tables.columns import identity, metadata, moment, now
 from app.db.tables.groups import groups, repositories
 from app.db.tables.verdicts import evaluations, opinion, patches
 
@@ -58,8 +59,38 @@ attempts = Table(
     Column("guidance", JSONB, comment="the hint; null: none"),
     now("created_at"),
     UniqueConstraint("group_id", "number"),
+    CheckConstraint(
+        "cached_tokens between 0 and prompt_tokens and completion_tokens >= 0 and seconds >= 0",
+        name="figures",
+    ),
     Index("ix_attempts_repository_id", "repository_id", "created_at"),
-    comment="every attempt of an agent, kept whole: the bill, and what training learns from",
+    comment="every attempt of an agent, kept whole: what training learns from",
+)
+
+agent_runs = Table(
+    "agent_runs",
+    metadata,
+    identity(),
+    Column(
+        "repository_id",
+        BigInteger,
+        ForeignKey(repositories.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column(
+        "tokens",
+        BigInteger,
+        nullable=False,
+        comment="without cached ones; at most these as long as it is at work",
+    ),
+    Column(
+        "seconds", Float, nullable=False, comment="of all attempts together; at most, as tokens are"
+    ),
+    moment("ended_at"),
+    now("created_at"),
+    CheckConstraint("tokens >= 0 and seconds >= 0", name="figures"),
+    Index("ix_agent_runs_repository_id", "repository_id", "created_at"),
+    comment="the bill: what an agent's process may cost, and what it did; whose worker died costs what it might have",
 )
 
 evaluation_alternatives = Table(

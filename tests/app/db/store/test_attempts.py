@@ -1,15 +1,17 @@
 """Attempts are kept with their price; which of them count, and what they come to."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import update
+from sqlalchemy.exc import IntegrityError
 
 from app.alternatives import Spent, WhyNot
 from app.db.session import transaction
 from app.db.store import alternatives, attempts
 from app.db.store.attempts import Place, Record
-from app.db.tables import attempts as table
+from app.db.tables import agent_runs
 from app.identifiers import AlternativeNumber, CommitSha
 from model.agents.trajectory import Stop
 from model.domain import EngineInfo, Issue, Tokens
@@ -78,13 +80,16 @@ def test_an_agent_is_not_blamed_for_others(connection, place, stop, counts):
     assert attempts.tried(connection, place.group, [BASE], "0") == 0
 
 
-def test_a_day_is_counted_from_midnight_and_without_what_was_cached(connection, place):
+def test_a_day_is_counted_from_midnight(connection, place):
     assert attempts.spent(connection, REPOSITORY) == Spent()
-    for stop in (Stop.SUBMITTED, attempts.TAKEN_BACK, Stop.ENGINE):
-        attempts.save(connection, place, record(stop))
+    runs = [attempts.begin_run(connection, REPOSITORY, Spent(500, 60.0)) for _ in range(3)]
+    assert attempts.spent(connection, REPOSITORY) == Spent()
+    assert attempts.spent(connection, REPOSITORY, at_work=True) == Spent(1_500, 180.0)
+    for run in runs:
+        attempts.end_run(connection, run, Spent(70, 2.5))
     assert attempts.spent(connection, REPOSITORY) == Spent(3 * 70, 7.5)
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    connection.execute(update(table).values(created_at=midnight - timedelta(seconds=1)))
+    connection.execute(update(agent_runs).values(created_at=midnight - timedelta(seconds=1)))
     assert attempts.spent(connection, REPOSITORY) == Spent()
 
 
@@ -96,6 +101,7 @@ def test_a_day_is_counted_from_midnight_and_without_what_was_cached(connection, 
         (Stop.TIMEOUT, None, WhyNot.TIMEOUT),
         (attempts.CRASHED, None, WhyNot.CRASHED),
         (attempts.OVER_BUDGET, None, WhyNot.BUDGET),
+        (attempts.QUOTES_HINT, None, WhyNot.QUOTES_HINT),
     ],
 )
 def test_the_newest_attempt_says_what_failed(connection, place, stop, number, why):
@@ -103,3 +109,14 @@ def test_the_newest_attempt_says_what_failed(connection, place, stop, number, wh
     attempts.save(connection, place, record(stop), number)
     attempts.save(connection, place, record(attempts.TAKEN_BACK, None))
     assert attempts.last_failure(connection, place.group) is why
+
+
+@pytest.mark.parametrize("tokens", [Tokens(-1, -1, 5), Tokens(10, 11, 0), Tokens(10, 0, -1)])
+def test_impossible_figures_are_not_stored(connection, place, tokens):
+    with pytest.raises(IntegrityError, match="ck_attempts_figures"):
+        attempts.save(connection, place, replace(record(patch=None), tokens=tokens))
+
+
+def test_a_bill_below_nothing_is_not_stored(connection, place):
+    with pytest.raises(IntegrityError, match="ck_agent_runs_figures"):
+        attempts.begin_run(connection, REPOSITORY, Spent(-1, 0.0))
