@@ -95,13 +95,16 @@ class ProposePatchesHandler:
         """Write, keep every attempt, go on. Work that nobody waits for any more ends quietly."""
         with transaction(context.database) as connection:
             task = _task(connection, job)
+        goes_on = False
         try:
             if task is not None:
                 self._finish(context, job, task, self._made(context, job, task))
-        except (Superseded, Fenced):
-            self.trees.discard(job.evaluation)
+        except Postponed:
+            goes_on = True
             raise
-        self.trees.discard(job.evaluation)
+        finally:  # whatever else it was, such as a repository that is gone: nobody reads this tree again
+            if not goes_on:
+                self.trees.discard(job.evaluation)
 
     def _finish(self, context: Context, job: ProposePatches, task: Task, made: Made) -> None:
         try:

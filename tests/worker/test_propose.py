@@ -363,6 +363,7 @@ def test_what_hangs_costs_its_time_whatever_is_raised(database, trees, job):
     with pytest.raises(ZeroDivisionError):
         carry_out(database, agents(trees, run), job)
     assert spent(database).seconds > 3 * 0.2
+    assert trees.find(job.evaluation) is None
 
 
 def test_an_agent_does_not_say_itself_that_its_budget_is_used_up(database, trees, job):
