@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Final, Self
@@ -200,19 +200,20 @@ class Asking:
         self._till.require_modest(question)
         if not self._free.acquire(blocking=False):
             raise Greedy(f"the agent's process asked for more than {_TOGETHER} things at once")
-        self._pool.submit(self._answer, question)
+        work = self._pool.submit(self._till.answer, question, self._process.seconds_left)
+        work.add_done_callback(self._tell)
 
     def require_engine(self) -> None:
         """Raises what the engine raised, if that was no EngineError."""
         if self._broken is not None:
             raise self._broken
 
-    def _answer(self, question: Question) -> None:
-        try:
-            answer = self._till.answer(question, self._process.seconds_left)
-        except BaseException as error:  # noqa: BLE001 - it is raised where the work is waited for
+    def _tell(self, work: Future[Answer]) -> None:
+        if work.cancelled():
+            return
+        if error := work.exception():  # it is raised where the work is waited for
             self._broken = error
             self._process.kill()
             return
         self._free.release()  # first: who hears the answer may ask at once
-        self._process.say(line(answer))
+        self._process.say(line(work.result()))
