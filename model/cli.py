@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -40,7 +40,7 @@ from model.options import (
 )
 from model.prompts.untrusted import safe_issue, safe_patch, visible
 from model.protocols import Engine, Verifier
-from model.verdict_json import Subject, to_json
+from model.verdict_json import Json, Subject, to_json
 
 _VERIFY = "verify"
 _COLOURS = {
@@ -115,24 +115,26 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
-    make = partial(_made, verifier, prompt, voting, by)
     if verifier in catalog.WITHOUT_ENGINE:
         verdict = _without_engine(by, reported, patches, min_lines)
     else:
+        make = partial(_made, verifier, prompt, voting, by)
         verdict = _judge(choice, make, reported, patches, votes)
     if by:
         consensus = partial(catalog.consensus(min_lines).verify, reported, patches, votes=0)
         verdict = by.weigh(verdict, consensus)
     if json_output:
         known = by.calibration if by else None
-        subject = _subject(reported, patches)
-        said = to_json(verdict, subject, verifier=verifier, calibration=known)
-        sys.stdout.write(json.dumps(said, indent=2) + "\n")
+        _write(to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known))
     else:
         _show(verdict)
     if caution := caution_about(verdict.engine):
         STDERR.print(caution)
     raise typer.Exit(exit_code(verdict))
+
+
+def _write(document: Mapping[str, Json]) -> None:
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
 
 def _subject(issue: Issue, patches: Sequence[Patch]) -> Subject:

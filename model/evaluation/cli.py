@@ -139,11 +139,21 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     except ModelError as error:
         stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_held(kept)}")
     if attack:
-        from model.evaluation import attack_cli
-
-        attack_cli.tell(cases, runs[0], kept, json_output=json_output)
+        _tell_attacks(cases, runs[0], kept, json_output=json_output)
     else:
         _tell(runs, kept, caution, json_output=json_output)
+
+
+def _tell_attacks(
+    cases: "Sequence[Case]",
+    judged: "Sequence[JudgedGroup]",
+    kept: Path | None,
+    *,
+    json_output: bool,
+) -> None:
+    from model.evaluation import attack_cli
+
+    attack_cli.tell(cases, judged, kept, json_output=json_output)
 
 
 def _held(kept: Path | None) -> str:

@@ -64,12 +64,12 @@ def main(
             return MiniSE(engine, limits=limits)
         return AgentlessMini(engine, limits=limits, plan=plan)
 
-    todo = [one for one in _places(data, trees, issues) if not run.has(agent, one[0].id)]
-    if todo:
+    left = [one for one in _places(data, trees, issues) if not run.has(agent, one[0].id)]
+    if left:
         with vllm_server.running(model, context=context) as server:
             choice = EngineChoice("openai_compatible", url=server.url)
             with closing(catalog.engine(choice)) as engine:
-                for row in _attempted(todo, made(engine), trees / "index.sqlite", trajectories):
+                for row in _attempted(left, made(engine), trees / "index.sqlite", trajectories):
                     run.add(row | {"model": model})
     summary = agents_table.summary(run.rows)
     out.with_suffix(".summary.json").write_text(json.dumps(summary, indent=1) + "\n")
@@ -115,20 +115,20 @@ def _places(data: Path, trees: Path, count: int) -> list[_Place]:
 
 
 def _attempted(
-    todo: Sequence[_Place], agent: Agent, database: Path, kept: Path | None
+    places: Sequence[_Place], agent: Agent, database: Path, kept: Path | None
 ) -> Iterator[dict[str, Any]]:
     """All at once, so that the server has something to batch; each when it is over."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with (
         Progress(*columns, TimeElapsedColumn(), console=CONSOLE, transient=True) as bar,
-        ThreadPoolExecutor(len(todo)) as pool,
+        ThreadPoolExecutor(len(places)) as pool,
     ):
-        task = bar.add_task(f"{agent.name}", total=len(todo))
+        task = bar.add_task(f"{agent.name}", total=len(places))
 
         def told(step: Step) -> None:
             bar.update(task, description=f"{agent.name}, {step.seconds:.0f} s")
 
-        futures = [pool.submit(_one, place, agent, (database, kept), told) for place in todo]
+        futures = [pool.submit(_one, place, agent, (database, kept), told) for place in places]
         for future in as_completed(futures):
             yield future.result()
             bar.advance(task)

@@ -411,4 +411,5 @@ def test_it_does_not_outlive_who_started_it(bubblewrap, tree, tmp_path, sandbox)
         started = family.children(recursive=True)
         os.kill(parent.pid, signal.SIGKILL)
         parent.wait()
+    assert started
     wait_for(lambda: not any(one.is_running() for one in started), seconds=30)

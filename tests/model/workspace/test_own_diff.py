@@ -28,7 +28,9 @@ EDIT = (
     ids=lambda one: one.path,
 )  # fmt: skip
 def test_what_our_own_git_writes_passes(change):
-    own_diff.require(git_diff.of([change, Change("and/more", b"1\n", b"2\n")], 30))
+    diff = git_diff.of([change, Change("and/more", b"1\n", b"2\n")], 30)
+    own_diff.require(diff)
+    assert diff.count("diff --git ") == 2
 
 
 @pytest.mark.parametrize(
