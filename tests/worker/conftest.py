@@ -9,8 +9,11 @@ from app.demo.standin.client import StandIn
 from app.github.endpoints import endpoints
 from app.sandbox import Sandbox
 from app.walls import trouble
+from model.engines.scripted import Scripted
+from tests.model.agents.builders import ISSUE, TREE, written
 from tests.worker.git_server import GitServer, Upstream
 from tests.worker.scenery import Scenery
+from worker.agent_process import run
 from worker.checkout import Checkouts
 from worker.export import Exports
 from worker.hardened_git import Caps, Git
@@ -71,3 +74,21 @@ def scene(standin, app, database, tmp_path):
     yield made
     made.github.close()
     assert standin.violations() == []
+
+
+@pytest.fixture
+def tree(tmp_path):
+    written(tmp_path / "tree", TREE)
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def ask(bubblewrap, tree):
+    """`ask(*lines)`: Mini-SE on the tree behind real walls, with a script."""
+
+    def asked(*lines, engine=None, **options):
+        script = engine or Scripted(lines)
+        wanted = {"agent": "mini-se", "seeds": (3,)} | options
+        return run(tree, ISSUE, engine=script, **wanted)
+
+    return asked
