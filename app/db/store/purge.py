@@ -42,7 +42,8 @@ def purge(
     connection.execute(select(func.pg_advisory_xact_lock(installation)))
     tombstone = {"installation_id": installation, "repository_id": number or _ALL}
     connection.execute(insert(forgotten).values(**tombstone).on_conflict_do_nothing())
-    for table in (deliveries, jobs):
+    # A delivery comes with its job at any moment: one that comes in between must not stay without it.
+    for table in (jobs, deliveries):
         statement = delete(table).where(table.c.installation_id == installation)
         if number is not None:
             statement = statement.where(table.c.repository_id == number)

@@ -1,5 +1,5 @@
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import event, insert, select
 
 from app.db.session import transaction
 from app.db.store import outcome_events, outcomes, purge
@@ -60,6 +60,31 @@ def test_a_repository_goes_and_its_installation_stays(connection):
         purge.purge(connection, INSTALLATION, REPOSITORY)
         assert left(connection) == {"installations", "jobs", "etags", "write_limits"}
         assert connection.execute(select(etags.c.path)).scalar_one() == "/repos/octo/cats/pulls"
+
+
+@pytest.mark.parametrize("number", [None, REPOSITORY])
+def test_a_delivery_that_comes_meanwhile_keeps_its_job(database, number):
+    about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY}
+    job = {"kind": "record_event", "queue": "events", "payload": {}, "state": "ready"}
+
+    def deliver(*_statement):
+        guid = f"after statement {len(came)}"
+        came.append(guid)
+        with database.begin() as other:
+            row = {"guid": guid, "event": "push", "body": b"{}"}
+            other.execute(insert(deliveries).values(**row, **about))
+            other.execute(insert(jobs).values(delivery_guid=guid, **job, **about))
+
+    came = []
+    with transaction(database) as connection:
+        settle(connection)
+    with transaction(database) as connection:
+        event.listen(connection, "after_cursor_execute", deliver)
+        purge.purge(connection, INSTALLATION, number)
+    with transaction(database) as connection:
+        waiting = set(connection.scalars(select(jobs.c.delivery_guid)))
+        assert set(connection.scalars(select(deliveries.c.guid))) <= waiting
+        assert came[-1] in waiting
 
 
 @pytest.mark.parametrize("number", [None, REPOSITORY])
