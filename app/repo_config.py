@@ -118,6 +118,10 @@ class RepoConfig(BaseModel):
     alternatives_budget: AlternativesBudget = AlternativesBudget()
     """What these may cost in a day (UTC), for the whole repository; holds for `/r4p propose` too."""
 
+    draft_pull_requests: Annotated[bool, Field(strict=True)] = False
+    """Let `/r4p open A1` open an alternative as a draft pull request, where the operator has given the
+    bot a second App that may write code."""
+
 
 WITHOUT_FILE = RepoConfig(version=1)
 """What holds for a repository that has no file: it is watched in silence."""
@@ -217,6 +221,8 @@ def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
         if "enum" in kind:
             return f"choose {_either(kind['enum'])}"
         return f"give a mapping of {_either(list(kind['properties']), 'and')}"
+    if field["type"] == "boolean":
+        return "choose `true` or `false`"
     if field["type"] == "integer":
         least, most = field["minimum"], field["maximum"]
         return f"give {least}" if least == most else f"give a whole number from {least} to {most}"
