@@ -56,8 +56,7 @@ def run() -> int:
     lines = list(findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and settings.verifier not in catalog.WITHOUT_ENGINE:
-        lines.append(_shut_in(load(AgentSettings).agent_sandbox))
-    lines.append(_drafts())
+        lines += [_shut_in(load(AgentSettings).agent_sandbox), _drafts()]
     width = max(len(line.about) for line in lines)
     for line in lines:
         sys.stdout.write(visible(f"{line.mark:<5} {line.about:<{width}}  {line.said}") + "\n")

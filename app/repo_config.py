@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 from rapidfuzz import fuzz, process
 
@@ -65,6 +72,15 @@ Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
+def _truth(written: object) -> object:
+    """A word of the file as what it says; anything else as it is."""
+    return (
+        {"true": True, "false": False}.get(written, written)
+        if isinstance(written, str)
+        else written
+    )
+
+
 class AlternativesBudget(BaseModel):
     """What alternatives may cost a repository in a day (UTC)."""
 
@@ -118,7 +134,7 @@ class RepoConfig(BaseModel):
     alternatives_budget: AlternativesBudget = AlternativesBudget()
     """What these may cost in a day (UTC), for the whole repository; holds for `/r4p propose` too."""
 
-    draft_pull_requests: Annotated[bool, Field(strict=True)] = False
+    draft_pull_requests: Annotated[bool, BeforeValidator(_truth), Field(strict=True)] = False
     """Let `/r4p open A1` open an alternative as a draft pull request, where the operator has given the
     bot a second App that may write code."""
 

@@ -7,6 +7,7 @@ after an answer that was lost, ours is looked for and adopted.
 import base64
 import hashlib
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from app.github import wire
 from app.github.auth import Purpose, Scope
@@ -15,6 +16,8 @@ from app.github.connection import Connection
 from app.github.effects import EffectKey, EffectStore
 from app.github.errors import Ambiguous, NotFound, Unprocessable
 from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryRef
+
+Read = TypeVar("Read")
 
 
 class BranchTaken(Exception):
@@ -103,7 +106,7 @@ class Drafts:
         commit = self._commit(repository, new.commit)
         body: dict[str, Json] = {"ref": f"refs/heads/{new.branch}", "sha": commit}
         try:
-            self._planned(repository, key, "git/refs", body)
+            self._planned(wire.Branch, (repository, key), "git/refs", body)
         except Unprocessable as error:
             there = self._ours(repository, new)
             if there is None:
@@ -147,8 +150,8 @@ class Drafts:
             "draft": True,
         }
         try:
-            call, answer = self._planned(repository, key, "pulls", body)
-            return PullNumber(wire.read(wire.Numbered, call, answer).number)
+            made = self._planned(wire.Numbered, (repository, key), "pulls", body)
+            return PullNumber(made.number)
         except Unprocessable:
             found = self._find(repository, new, commit)
             if found is None:
@@ -182,12 +185,18 @@ class Drafts:
         return sha
 
     def _planned(
-        self, repository: RepositoryRef, key: EffectKey, path: str, body: dict[str, Json]
-    ) -> tuple[Call, Answer]:
-        """Send what can be seen."""
+        self,
+        shape: type[Read],
+        thing: tuple[RepositoryRef, EffectKey],
+        path: str,
+        body: dict[str, Json],
+    ) -> Read:
+        """Send what can be seen, and read what it became."""
+        repository, key = thing
         self.effects.plan(key, None)
         try:
-            return self._write(repository, path, body)
+            call, answer = self._write(repository, path, body)
+            return wire.read(shape, call, answer)
         except Ambiguous:
             self.effects.mark_ambiguous(key)
             raise

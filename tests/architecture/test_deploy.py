@@ -36,6 +36,18 @@ def test_whose_agents_have_tools_is_told_nothing_of_githubs():
     assert works["networks"] == ["inside"]
 
 
+def test_who_may_write_code_has_the_second_key_and_nobody_else():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    (writer,) = [
+        name for name, one in services.items() if "writer_private_key" in one.get("secrets", [])
+    ]
+    assert writer == "worker-writer"
+    assert services[writer]["secrets"] == ["writer_private_key"]
+    assert services[writer]["profiles"] == ["writer"]
+    assert not services[writer]["environment"].keys() & SECRET
+    assert not [name for name in services[writer]["environment"] if "ENGINE" in name]
+
+
 def test_every_queue_has_a_worker():
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     named = [
