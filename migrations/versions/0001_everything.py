@@ -923,7 +923,6 @@ def _create_alternatives() -> None:
             server_default=sa.text("now()"),
             nullable=False,
         ),
-        sa.CheckConstraint("pull_number is null or not_opened is null", name=op.f("ck_drafts_end")),
         sa.ForeignKeyConstraint(
             ["attempt_id"],
             ["attempts.id"],

@@ -2,7 +2,6 @@
 
 from sqlalchemy import (
     BigInteger,
-    CheckConstraint,
     Column,
     ForeignKey,
     Table,
@@ -39,6 +38,5 @@ drafts = Table(
     Column("not_opened", Text, comment="why the last attempt came to nothing"),
     now("created_at"),
     UniqueConstraint("repository_id", "pull_number"),
-    CheckConstraint("pull_number is null or not_opened is null", name="end"),
     comment="draft pull requests of alternatives: ours, so nobody's rivals",
 )
