@@ -11,6 +11,7 @@ from app.db.tables import (
     candidates,
     drafts,
     evaluation_alternatives,
+    group_members,
     groups,
     patches,
     pull_requests,
@@ -111,6 +112,11 @@ def branch_of(connection: Connection, draft: Draft) -> str | None:
             & (candidates.c.pull_number == pull_requests.c.number),
         )
         .join(attempts, attempts.c.repository_id == candidates.c.repository_id)
+        .join(
+            group_members,
+            (group_members.c.group_id == attempts.c.group_id)
+            & (group_members.c.pull_number == candidates.c.pull_number),
+        )
         .where(attempts.c.id == draft.attempt, candidates.c.base_sha == draft.written_on)
         .order_by(candidates.c.id)
         .limit(1)
