@@ -114,7 +114,7 @@ class Verbs:
         return Said(comments.proposing_reply(subject.asked_in, writer.agent, writer.model))
 
     def _open(self, context: Context, subject: Subject, command: Command) -> Said:
-        """The writer, who has another App's key, opens it, and what came of that is told afterwards."""
+        """A worker that has another App's key opens it, and what came of that is told afterwards."""
         repository, where = subject.repository, subject.asked_in
         with context.transaction() as connection:
             known = _verdict(connection, subject)

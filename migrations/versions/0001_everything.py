@@ -981,7 +981,7 @@ def _create_alternatives() -> None:
         sa.PrimaryKeyConstraint(
             "evaluation_id", "attempt_id", name=op.f("pk_evaluation_alternatives")
         ),
-        comment="patches of our own that were judged beside pull requests; nobody merges them as they are",
+        comment="patches of our own that were judged beside pull requests",
     )
     op.create_table(
         "hints",

@@ -1,10 +1,12 @@
 """The compose file hands every process the settings it needs."""
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from app.github.auth import PERMISSIONS, Purpose
 from app.jobs import Queue
 from app.settings import IdentitySettings
 
@@ -46,6 +48,15 @@ def test_who_may_write_code_has_the_second_key_and_nobody_else():
     assert services[writer]["profiles"] == ["writer"]
     assert not services[writer]["environment"].keys() & SECRET
     assert not [name for name in services[writer]["environment"] if "ENGINE" in name]
+
+
+def test_the_second_app_asks_for_what_a_draft_takes_and_the_first_for_no_right_to_write_code():
+    first, second = (
+        json.loads((COMPOSE.parent / f"{name}-manifest.json").read_text())["default_permissions"]
+        for name in ("app", "writer")
+    )
+    assert second == PERMISSIONS[Purpose.OPEN_DRAFT]
+    assert first["contents"] == "read"
 
 
 def test_every_queue_has_a_worker():
