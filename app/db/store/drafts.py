@@ -87,8 +87,9 @@ def load(connection: Connection, identity: int) -> Draft | None:
 
 def save(connection: Connection, identity: int, found: PullNumber | NotOpened) -> None:
     """What came of it: the pull request, or why there is none."""
-    ended = isinstance(found, NotOpened)
-    values = {"not_opened": found.value} if ended else {"pull_number": found, "not_opened": None}
+    values: dict[str, object] = {"pull_number": found, "not_opened": None}
+    if isinstance(found, NotOpened):
+        values = {"not_opened": found.value}
     connection.execute(update(drafts).where(drafts.c.id == identity).values(**values))
 
 
