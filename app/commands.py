@@ -35,6 +35,7 @@ class Verb(StrEnum):
     DISAGREE = "disagree"
     GROUP = "group"
     PROPOSE = "propose"
+    OPEN = "open"
     HELP = "help"
 
 
@@ -117,6 +118,13 @@ REGISTRY: Mapping[Verb, Entry] = {
         example="/r4p propose",
         where=_ANYWHERE,
     ),
+    Verb.OPEN: Entry(
+        usage="open A1",
+        description="Open a patch of the bot as a draft pull request, where the settings allow it.",
+        needs=Permission.WRITE,
+        example="/r4p open A1",
+        where=_ANYWHERE,
+    ),
     Verb.HELP: Entry(
         usage="help",
         description="List these commands.",
@@ -161,7 +169,7 @@ class Unknown:
     """The line as it should read; None when there is nothing near."""
 
 
-WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE})
+WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE, Verb.OPEN})
 """Verbs that a reaction answers, when all is well."""
 
 
@@ -220,6 +228,8 @@ def _command(line: str, words: list[str]) -> Command | Unknown:
             return _group(line, words[1:])
         case Verb.EXPLAIN | Verb.AGREE | Verb.DISAGREE:
             return _about(verb, line, words[1:])
+        case Verb.OPEN:
+            return _open(line, words[1:])
         case _:
             return Command(verb, line)
 
@@ -253,6 +263,12 @@ def _about(verb: Verb, line: str, words: list[str]) -> Command | Unknown:
     pulls = () if pull is None else (pull,)
     said = "" if verb is Verb.EXPLAIN else reason
     return Command(verb, line, pulls, alternative=ours, reason=said)
+
+
+def _open(line: str, words: list[str]) -> Command | Unknown:
+    if len(words) != 1 or (ours := _alternative(words[0])) is None:
+        return Unknown(line, "`open` needs one patch of the bot, written as A1", None)
+    return Command(Verb.OPEN, line, alternative=ours)
 
 
 def _alternative(word: str) -> AlternativeNumber | None:

@@ -29,6 +29,7 @@ TIME_LIMIT_SECONDS: Final[Mapping[Queue, float | None]] = {
     Queue.GITHUB: 1_800,
     Queue.VERIFY: 7_200,
     Queue.AGENTS: 7_200,
+    Queue.WRITER: 1_800,
     Queue.TRAIN: None,
 }
 """After this a worker's process is killed and replaced; the attempt counts. None: no limit."""

@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
+from app.repo_config import FILE
 from app.sandbox import Sandbox
-from app.settings import AgentSettings, EngineSettings, load
+from app.settings import (
+    AgentSettings,
+    EngineSettings,
+    IdentitySettings,
+    SettingsError,
+    WriterSettings,
+    load,
+)
 from app.walls import trouble
 from model import catalog
 from model.engines.examine import PROBABILITIES, Check, examine
@@ -48,7 +56,7 @@ def run() -> int:
     lines = list(findings(settings))
     works = not any(line.mark is Mark.FAIL for line in lines)
     if works and settings.verifier not in catalog.WITHOUT_ENGINE:
-        lines.append(_shut_in(load(AgentSettings).agent_sandbox))
+        lines += [_shut_in(load(AgentSettings).agent_sandbox), _drafts()]
     width = max(len(line.about) for line in lines)
     for line in lines:
         sys.stdout.write(visible(f"{line.mark:<5} {line.about:<{width}}  {line.said}") + "\n")
@@ -86,6 +94,19 @@ def _shut_in(sandbox: Sandbox) -> Line:
         said = "an empty environment is all that shuts them in: their worker's container must hold no secret and reach the model only"
         return Line(Mark.LESS, "agents", said)
     return Line(Mark.OK, "agents", "bubblewrap shuts them in")
+
+
+def _drafts() -> Line:
+    """Whether there is a second App to open draft pull requests as; nobody needs one."""
+    about = "draft pull requests"
+    if load(IdentitySettings).writer_app_id is None:
+        return Line(Mark.OK, about, "off: R4P_WRITER_APP_ID names no second App")
+    try:
+        writer = load(WriterSettings)
+    except SettingsError as error:
+        return Line(Mark.LESS, about, f"none can be opened: {' '.join(str(error).split())}")
+    said = f"App {writer.writer_app_id} opens them, where {FILE} says draft_pull_requests: true"
+    return Line(Mark.OK, about, said)
 
 
 def _no_server(settings: EngineSettings) -> Line:

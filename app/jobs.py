@@ -39,6 +39,8 @@ class Queue(StrEnum):
     """Holds no secret: reads patches, talks to the engine."""
     AGENTS = "agents"
     """Holds no secret of GitHub's: has agents read a tree that was handed over, talks to the engine."""
+    WRITER = "writer"
+    """Holds the second App's key and runs no model: opens draft pull requests."""
     TRAIN = "train"
 
 

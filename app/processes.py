@@ -17,6 +17,7 @@ from app.settings import (
     GitHubSettings,
     QueueSettings,
     SettingsError,
+    WriterSettings,
     child_environment,
     load,
     python,
@@ -26,9 +27,13 @@ from model.agents import catalog as agents
 from model.catalog import VotingChoice
 from model.errors import BadChoice, UnknownAgent, UnknownVerifier
 
-SECRETS = frozenset(
-    {"R4P_WEBHOOK_SECRET", "R4P_PRIVATE_KEY", "R4P_PRIVATE_KEY_PATH", "R4P_ENGINE_API_KEY"}
-)
+_WRITER_KEY = frozenset({"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"})
+SECRETS = _WRITER_KEY | {
+    "R4P_WEBHOOK_SECRET",
+    "R4P_PRIVATE_KEY",
+    "R4P_PRIVATE_KEY_PATH",
+    "R4P_ENGINE_API_KEY",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,9 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
     )
 
 
+WRITER = Process("writer", ("worker", "--queues", "writer", "--concurrency", "1"), _WRITER_KEY)
+"""Opens draft pull requests: only there where the operator gave a second App."""
+
 FIT = Process("fit", ("calibrate",))
 """Fits every judge's calibrator once, then ends; reads numbers only, so it is told no secret."""
 
@@ -95,8 +103,9 @@ def end_with_parent() -> None:
         sys.exit("r4p: the parent is gone already")
 
 
-NEEDED: Mapping[str, type[GitHubSettings] | type[EngineSettings]] = {
+NEEDED: Mapping[str, type[GitHubSettings | EngineSettings | WriterSettings]] = {
     Queue.GITHUB.value: GitHubSettings,
+    Queue.WRITER.value: WriterSettings,
     Queue.VERIFY.value: EngineSettings,
     Queue.AGENTS.value: EngineSettings,
 }

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_core import ErrorDetails
 from rapidfuzz import fuzz, process
 
@@ -65,6 +72,15 @@ Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
+def _truth(written: object) -> object:
+    """A word of the file as what it says; anything else as it is."""
+    return (
+        {"true": True, "false": False}.get(written, written)
+        if isinstance(written, str)
+        else written
+    )
+
+
 class AlternativesBudget(BaseModel):
     """What alternatives may cost a repository in a day (UTC)."""
 
@@ -117,6 +133,10 @@ class RepoConfig(BaseModel):
     that many. With any but `off` a single pull request is enough to start."""
     alternatives_budget: AlternativesBudget = AlternativesBudget()
     """What these may cost in a day (UTC), for the whole repository; holds for `/r4p propose` too."""
+
+    draft_pull_requests: Annotated[bool, BeforeValidator(_truth), Field(strict=True)] = False
+    """Let `/r4p open A1` open an alternative as a draft pull request, where the operator has given the
+    bot a second App that may write code."""
 
 
 WITHOUT_FILE = RepoConfig(version=1)
@@ -217,6 +237,8 @@ def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
         if "enum" in kind:
             return f"choose {_either(kind['enum'])}"
         return f"give a mapping of {_either(list(kind['properties']), 'and')}"
+    if field["type"] == "boolean":
+        return "choose `true` or `false`"
     if field["type"] == "integer":
         least, most = field["minimum"], field["maximum"]
         return f"give {least}" if least == most else f"give a whole number from {least} to {most}"

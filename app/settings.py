@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.sandbox import Sandbox
@@ -21,6 +29,16 @@ class SettingsError(SystemExit):
 
 class _Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="R4P_", frozen=True, extra="ignore")
+
+
+def _base_url(value: str) -> str:
+    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
+        raise ValueError(f"{value!r} is no base URL: write https://host")
+    return value
+
+
+BaseUrl = Annotated[str, AfterValidator(_base_url)]
+"""github.com, or the base URL of a GitHub Enterprise Server."""
 
 
 class LogSettings(_Settings):
@@ -66,24 +84,14 @@ class IdentitySettings(_Settings):
     """Our App, by which the echoes of our own check runs are known and ignored at the door."""
     bot_name: str | None = None
     """The App's name as people may address it: `@name verify` is then `/r4p verify`."""
-    github_url: str = "https://github.com"
-    """github.com, or the base URL of a GitHub Enterprise Server."""
-
-    @field_validator("github_url")
-    @classmethod
-    def _with_scheme(cls, value: str) -> str:
-        return _base_url(value)
+    github_url: BaseUrl = "https://github.com"
+    writer_app_id: Annotated[int | None, BeforeValidator(lambda given: given or None)] = None
+    """The second App, which opens draft pull requests; None: nobody does."""
 
     @property
     def host(self) -> str:
         """Where GitHub's pages are, such as `github.com`."""
         return urlsplit(self.github_url).netloc
-
-
-def _base_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
-        raise ValueError(f"{value!r} is no base URL: write https://host")
-    return value
 
 
 class WebhookSettings(_Settings):
@@ -116,35 +124,51 @@ class GitHubSettings(_Settings):
     private_key: SecretStr | None = None
     """The PEM text, or its path in R4P_PRIVATE_KEY_PATH."""
     private_key_path: Path | None = None
-    github_url: str = "https://github.com"
-    """github.com, or the base URL of a GitHub Enterprise Server."""
+    github_url: BaseUrl = "https://github.com"
     checkout_dir: Path = Path.home() / ".cache" / "r4p" / "checkouts"
     """Bare repositories, fetched into and never checked out."""
 
-    @field_validator("github_url")
-    @classmethod
-    def _with_scheme(cls, value: str) -> str:
-        return _base_url(value)
-
     @model_validator(mode="after")
     def _one_key(self) -> "GitHubSettings":
-        if (self.private_key is None) == (self.private_key_path is None):
-            raise ValueError("set exactly one of R4P_PRIVATE_KEY and R4P_PRIVATE_KEY_PATH")
-        try:
-            text = self.key().get_secret_value()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"R4P_PRIVATE_KEY_PATH: {self.private_key_path} can't be read ({error})"
-            ) from None
-        if "PRIVATE KEY-----" not in text:
-            raise ValueError("the private key is not in PEM form: give the file GitHub made")
+        _pem(self.private_key, self.private_key_path, "R4P_PRIVATE_KEY")
         return self
 
     def key(self) -> SecretStr:
         """The private key's PEM text."""
-        if self.private_key is not None:
-            return self.private_key
-        return SecretStr(self.private_key_path.read_text() if self.private_key_path else "")
+        return _pem(self.private_key, self.private_key_path, "R4P_PRIVATE_KEY")
+
+
+class WriterSettings(_Settings):
+    """The second App, which opens draft pull requests. Only processes that consume the `writer` queue load this."""
+
+    writer_app_id: int
+    writer_private_key: SecretStr | None = None
+    """The PEM text, or its path in R4P_WRITER_PRIVATE_KEY_PATH."""
+    writer_private_key_path: Path | None = None
+    github_url: BaseUrl = "https://github.com"
+
+    @model_validator(mode="after")
+    def _one_key(self) -> "WriterSettings":
+        self.key()
+        return self
+
+    def key(self) -> SecretStr:
+        """The private key's PEM text."""
+        given = (self.writer_private_key, self.writer_private_key_path)
+        return _pem(*given, "R4P_WRITER_PRIVATE_KEY")
+
+
+def _pem(key: SecretStr | None, path: Path | None, name: str) -> SecretStr:
+    """A private key, given itself or by its path."""
+    if (key is None) == (path is None):
+        raise ValueError(f"set exactly one of {name} and {name}_PATH")
+    try:
+        text = key or SecretStr(path.read_text() if path else "")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name}_PATH: {path} can't be read ({error})") from None
+    if "PRIVATE KEY-----" not in text.get_secret_value():
+        raise ValueError(f"{name} is not in PEM form: give the file GitHub made")
+    return text
 
 
 class EngineSettings(_Settings):

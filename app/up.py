@@ -17,8 +17,8 @@ import httpx
 
 from app.db import migrate
 from app.embedded import Embedded, EmbeddedError
-from app.processes import Process, all_processes
-from app.settings import GitHubSettings, WebhookSettings, check
+from app.processes import WRITER, Process, all_processes
+from app.settings import GitHubSettings, WebhookSettings, check, child_environment
 
 START_SECONDS = 60
 STOP_SECONDS = 30
@@ -84,7 +84,7 @@ class Bot:
             self.services = started.enter_context(Embedded(self.data / "services"))
             started.callback(self._stop_children)
             migrate.upgrade(self.services.database_url)
-            for process in all_processes(self.listen.host, self.listen.port):
+            for process in self._processes():
                 log = logs / f"{process.name}.log"
                 self.children.append(_Child(process, log, self._spawn(process, log)))
             self._await_ready()
@@ -110,6 +110,11 @@ class Bot:
                 raise BotDown(f"{child.process.name} keeps dying:\n{child.tail()}")
             child.restarts.append(now)
             child.popen = self._spawn(child.process, child.log)
+
+    def _processes(self) -> tuple[Process, ...]:
+        """Who opens draft pull requests is started where there is a second App to do it as."""
+        writes = bool(child_environment(self.environment).get("R4P_WRITER_APP_ID"))
+        return (*all_processes(self.listen.host, self.listen.port), *[WRITER][: int(writes)])
 
     def _stop_children(self) -> None:
         """Web first, so that nothing new comes in."""

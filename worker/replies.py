@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app import comments
-from app.db.store.effects import refusal_key, reply_key
+from app.db.store.effects import draft_reply_key, refusal_key, reply_key
 from app.github.effects import EffectKey
 from app.github.publisher import CommentDraft, Publisher
 from app.identifiers import AskedIn, CommentId, IssueNumber, RepositoryRef
@@ -34,4 +34,12 @@ class Replies:
         """Say that nothing could be judged, beside the answer: whichever is said last replaces no other."""
         key = EffectKey(repository, refusal_key(asked_in))
         marker = comments.refusal_marker(asked_in)
+        return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))
+
+    def tell(
+        self, repository: RepositoryRef, number: int, asked_in: AskedIn, draft: int, body: str
+    ) -> CommentId:
+        """Say what came of a draft pull request, beside the answer for the same reason."""
+        key = EffectKey(repository, draft_reply_key(draft, asked_in))
+        marker = comments.draft_marker(draft, asked_in)
         return self.publisher.comment(key, CommentDraft(IssueNumber(number), body, marker))

@@ -104,7 +104,9 @@ class PublishVerdictHandler:
             marker=comments.group_marker(evaluation.group),
         )
         comment = self.publisher.comment(key, draft)
-        return comment_url(self.github, IssueRef(repository, evaluation.issue), comment)
+        return comment_url(
+            self.github.transport.endpoints.web, IssueRef(repository, evaluation.issue), comment
+        )
 
     def _check(
         self, repository: RepositoryRef, row: Row, view: VerdictView, url: str | None
@@ -131,9 +133,8 @@ def open_heads(heads: Heads) -> frozenset[PullNumber]:
     return frozenset(pull.number for pull in heads.pulls if pull.state is State.OPEN)
 
 
-def comment_url(github: GitHub, issue: IssueRef, comment: CommentId) -> str:
-    """Where a person reads it (pure)."""
-    web = github.transport.endpoints.web
+def comment_url(web: str, issue: IssueRef, comment: CommentId) -> str:
+    """Where a person reads it; `web` is where GitHub's pages are (pure)."""
     return f"{web}/{issue.repository.full_name}/issues/{issue.number}#issuecomment-{comment}"
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from app import links
 from app.db.session import transaction
-from app.db.store import candidates, groups
+from app.db.store import candidates, drafts, groups
 from app.db.store.candidates import Candidate
 from app.db.store.groups import PullRow, StoredRepository
 from app.github import links as github_links
@@ -157,13 +157,14 @@ class Collector:
 
 
 def _forced(context: Context, ref: IssueRef) -> tuple[frozenset[PullNumber], frozenset[PullNumber]]:
-    """What commands added to the group and took out of it."""
+    """What commands added to the group and took out of it. Our own drafts are out: they are judged as alternatives."""
     with transaction(context.database) as connection:
         group = groups.group_of(connection, ref.repository.id, ref.number)
         rows = groups.members(connection, group.id) if group else []
+        ours = drafts.pulls(connection, ref.repository.id)
     return (
         frozenset(row.pull for row in rows if row.forced is True),
-        frozenset(row.pull for row in rows if row.forced is False),
+        ours.union(row.pull for row in rows if row.forced is False),
     )
 
 

@@ -9,10 +9,13 @@ from app.alternatives import Refused, WhyNot, remaining
 from app.commands import Command, GroupEdit, Verb
 from app.comments import AlternativesStatus, GroupView, Stage, StatusView
 from app.db.session import transaction
-from app.db.store import attempts, evaluations, groups, jobs, progress
+from app.db.store import attempts, drafts, evaluations, groups, jobs, progress
+from app.db.store.drafts import Asked
 from app.db.store.effects import PostgresEffects, comment_key
 from app.db.store.evaluations import Evaluation
 from app.db.store.groups import GroupRow
+from app.draft_jobs import OpenDraft
+from app.drafts import refused
 from app.github.connection import Connection as GitHub
 from app.github.effects import EffectKey
 from app.identifiers import (
@@ -74,22 +77,20 @@ class Verbs:
     github: GitHub
     writer: Writer | None = None
     """Who writes alternatives; None: nobody can."""
+    may_open: bool = False
+    """A second App is there, which opens draft pull requests."""
 
     def carry_out(self, context: Context, subject: Subject, command: Command) -> Said:
         """Do what the command says."""
-        match command.verb:
-            case Verb.VERIFY:
-                return self._verify(context, subject)
-            case Verb.STATUS:
-                return self._status(context, subject)
-            case Verb.EXPLAIN:
-                return self._explain(context, subject, command)
-            case Verb.GROUP:
-                return self._group(context, subject, command)
-            case Verb.PROPOSE:
-                return self._propose(context, subject)
-            case _:
-                return self._opinion(context, subject, command)
+        whole = {
+            Verb.VERIFY: self._verify,
+            Verb.STATUS: self._status,
+            Verb.PROPOSE: self._propose,
+        }
+        if command.verb in whole:
+            return whole[command.verb](context, subject)
+        named = {Verb.EXPLAIN: self._explain, Verb.GROUP: self._group, Verb.OPEN: self._open}
+        return named.get(command.verb, self._opinion)(context, subject, command)
 
     def _verify(self, context: Context, subject: Subject) -> Said:
         with context.transaction() as connection:
@@ -111,6 +112,30 @@ class Verbs:
             _evaluate(context, connection, subject, propose=True)
         writer = self.writer
         return Said(comments.proposing_reply(subject.asked_in, writer.agent, writer.model))
+
+    def _open(self, context: Context, subject: Subject, command: Command) -> Said:
+        """A worker that has another App's key opens it, and what came of that is told afterwards."""
+        repository, where = subject.repository, subject.asked_in
+        with context.transaction() as connection:
+            known = _verdict(connection, subject)
+            if known is None:
+                return Said(comments.no_verdict_reply(where), done=False)
+            chosen = next((one for one in known.alternatives if one.id == command.about), None)
+            if chosen is None:
+                view = verdict_view(known)
+                return Said(comments.no_such_reply(where, view, command.about), done=False)
+            stored = groups.repository(connection, repository.id)
+            config = last_good(stored.config_text if stored else None)
+            if why := refused(config, has_writer=self.may_open):
+                return Said(comments.not_opening_reply(where, chosen.id, why), done=False)
+            asked = Asked(where, subject.asked_under, subject.author)
+            draft = drafts.ask(connection, repository.id, chosen.attempt, asked)
+            if draft.pull is None:
+                job = OpenDraft(repository.installation, repository.id, draft.id)
+                context.enqueue(connection, [Planned(job)])
+            elif draft.asked.where != where:
+                return Said(comments.open_already_reply(where, chosen.id, draft.pull))
+        return Said()
 
     def _opinion(self, context: Context, subject: Subject, command: Command) -> Said:
         """Opinions are kept as outcomes when the delivery is recorded; here is what else follows, and the answer."""
@@ -164,7 +189,9 @@ class Verbs:
         url = None
         if effect is not None and effect.github_id is not None:
             issue = IssueRef(subject.repository, subject.issue)
-            url = comment_url(self.github, issue, CommentId(effect.github_id))
+            url = comment_url(
+                self.github.transport.endpoints.web, issue, CommentId(effect.github_id)
+            )
         return StatusView(
             alternatives=_alternatives(connection, subject, group, newest),
             members=members_of(groups.members(connection, group.id)),
@@ -181,6 +208,9 @@ class Verbs:
             group = groups.ensure_group(connection, subject.repository.id, subject.issue)
             if edit is not GroupEdit.SHOW:
                 adds = edit is GroupEdit.ADD
+                ours = drafts.pulls(connection, subject.repository.id)
+                if own := next((one for one in command.pulls if adds and one in ours), None):
+                    return Said(comments.own_draft_reply(subject.asked_in, own), done=False)
                 groups.force_members(connection, group, command.pulls, member=adds)
                 _evaluate(context, connection, subject)
             members = members_of(groups.members(connection, group))

@@ -16,8 +16,10 @@ from app.db.store.effects import PostgresEffects
 from app.db.store.etags import PostgresEtags
 from app.db.store.limits import PostgresLimiter
 from app.dispatch import Doorbell
+from app.draft_jobs import OpenDraft, TellDraft
 from app.github.auth import App
 from app.github.connection import Connection as GitHub
+from app.github.drafts import Drafts
 from app.github.endpoints import endpoints
 from app.github.publisher import Publisher
 from app.github.redaction import remember
@@ -49,6 +51,7 @@ from app.settings import (
     GitHubSettings,
     IdentitySettings,
     QueueSettings,
+    WriterSettings,
     load,
 )
 from model import catalog
@@ -69,6 +72,7 @@ from worker.forget import (
 )
 from worker.handover import HandOver
 from worker.locate import LocateIssuesHandler
+from worker.open_draft import OpenDraftHandler
 from worker.outcomes import (
     MeasureSurvivalHandler,
     PollReactionsHandler,
@@ -85,6 +89,7 @@ from worker.retrain import RefitCalibratorsHandler, due_calibrators
 from worker.rivals import Collector
 from worker.runner import Runner
 from worker.tasks import Runtime
+from worker.tell_draft import TellDraftHandler
 from worker.trees import Trees
 from worker.upkeep import Tick, Upkeep
 from worker.verbs import Verbs, Writer
@@ -215,12 +220,21 @@ def _propose_patches(parts: Parts) -> Handler:
 def _run_command(parts: Parts) -> Handler:
     github, publisher = parts.github, parts.publisher
     mention = parts.identity.bot_name
-    verbs = Verbs(github, parts.writer)
+    verbs = Verbs(github, parts.writer, parts.identity.writer_app_id is not None)
     return RunCommandHandler(github, publisher, Replies(publisher), verbs, mention)
 
 
 def _publish_verdict(parts: Parts) -> Handler:
     return PublishVerdictHandler(parts.github, parts.publisher, parts.pace.debounce_seconds)
+
+
+def _open_draft(parts: Parts) -> Handler:
+    settings = load(WriterSettings)
+    url = endpoints(settings.github_url)
+    app = App(settings.writer_app_id, settings.key())
+    limits, etags = PostgresLimiter(parts.database), PostgresEtags(parts.database)
+    github = GitHub.open(app, url, limits, etags)
+    return OpenDraftHandler(Drafts(github, PostgresEffects(parts.database)), url)
 
 
 _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
@@ -232,6 +246,8 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     ProposePatches: _propose_patches,
     VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.bench),
     PublishVerdict: _publish_verdict,
+    OpenDraft: _open_draft,
+    TellDraft: lambda parts: TellDraftHandler(Replies(parts.publisher)),
     RunCommand: _run_command,
     RefreshConfig: lambda parts: RefreshConfigHandler(parts.github),
     ResolvePermission: lambda parts: ResolvePermissionHandler(parts.github),

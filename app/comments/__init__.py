@@ -1,7 +1,23 @@
 """Every sentence the bot says on GitHub, made from frozen views (pure)."""
 
 from app.comments.checks import BUTTONS, ButtonText, CheckText, check_run
-from app.comments.hidden import group_marker, refusal_marker, reply_marker, verdict_json
+from app.comments.drafts import (
+    DraftView,
+    draft_body,
+    draft_title,
+    not_opened_reply,
+    not_opening_reply,
+    open_already_reply,
+    opened_reply,
+    own_draft_reply,
+)
+from app.comments.hidden import (
+    draft_marker,
+    group_marker,
+    refusal_marker,
+    reply_marker,
+    verdict_json,
+)
 from app.comments.notices import CONFIG_CHECK_NAME, config_check, config_note
 from app.comments.replies import (
     explain_reply,
@@ -44,6 +60,7 @@ __all__ = [
     "AlternativesStatus",
     "ButtonText",
     "CheckText",
+    "DraftView",
     "Finding",
     "GroupView",
     "Row",
@@ -53,6 +70,9 @@ __all__ = [
     "check_run",
     "config_check",
     "config_note",
+    "draft_body",
+    "draft_marker",
+    "draft_title",
     "explain_reply",
     "failed_reply",
     "forbidden_reply",
@@ -63,8 +83,13 @@ __all__ = [
     "no_alternative_reply",
     "no_such_reply",
     "no_verdict_reply",
+    "not_opened_reply",
+    "not_opening_reply",
     "not_proposing_reply",
     "not_trying_again_reply",
+    "open_already_reply",
+    "opened_reply",
+    "own_draft_reply",
     "proposing_reply",
     "refusal_marker",
     "reply_marker",

@@ -23,6 +23,11 @@ def refusal_marker(asked_in: AskedIn) -> str:
     return f"<!-- r4p:not-judged={asked_in} -->"
 
 
+def draft_marker(draft: int, asked_in: AskedIn) -> str:
+    """Stands in our word on what came of a draft pull request."""
+    return f"<!-- r4p:draft={draft}-{asked_in} -->"
+
+
 def verdict_json(document: Json) -> str:
     """The document in an HTML comment that nothing in it can close, mention from or refer from."""
     written = json.dumps(document, ensure_ascii=True, separators=(",", ":"))

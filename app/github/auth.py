@@ -33,6 +33,8 @@ class Purpose(StrEnum):
     """Reading the API and fetching git objects."""
     PUBLISH = "publish"
     """Our comment, our check runs, our reactions; it can read what it writes."""
+    OPEN_DRAFT = "open_draft"
+    """A branch and a draft pull request: of the second App's tokens only."""
     SEE = "see"
     """Nothing but that the repository is there. Every App may, so only a missing repository is refused."""
 
@@ -51,9 +53,10 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
         "checks": "write",
         "metadata": "read",
     },
+    Purpose.OPEN_DRAFT: {"contents": "write", "pull_requests": "write", "metadata": "read"},
     Purpose.SEE: {"metadata": "read"},
 }
-"""Never contents:write, never workflows: no purpose pushes."""
+"""contents:write is asked for by the second App alone, whose key no other process has; workflows by nobody."""
 
 
 class App:
@@ -67,7 +70,7 @@ class App:
         except (ValueError, TypeError, UnsupportedAlgorithm):
             raise ValueError(
                 "the private key is not an RSA key in PEM form: set R4P_PRIVATE_KEY or"
-                " R4P_PRIVATE_KEY_PATH to the file GitHub gave for the App"
+                " R4P_PRIVATE_KEY_PATH (of a second App R4P_WRITER_PRIVATE_KEY) to the file GitHub gave for it"
             ) from None
 
     def authorization(self) -> str:

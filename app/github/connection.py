@@ -66,11 +66,17 @@ class Connection:
         """Wait for a turn to write, a few seconds at most."""
         return self.limiter.permit_write(repository.installation)
 
-    def write(self, repository: RepositoryRef, call: Call, permit: WritePermit) -> Answer:
+    def write(
+        self,
+        repository: RepositoryRef,
+        call: Call,
+        permit: WritePermit,
+        purpose: Purpose = Purpose.PUBLISH,
+    ) -> Answer:
         """Send a call that changes something, exactly once."""
         if permit.installation != repository.installation:
             raise ValueError(f"{call}: the permit is installation {permit.installation}'s")
-        return self._send(Scope.of(repository, Purpose.PUBLISH), call)
+        return self._send(Scope.of(repository, purpose), call)
 
     def as_app(self, call: Call) -> Answer:
         """Send a call as the App itself rather than as an installation."""

@@ -127,6 +127,28 @@ class OpenPull(Slice):
     base: PullHead
 
 
+class Numbered(Slice):
+    number: int
+
+
+class Made(Slice):
+    sha: str
+
+
+class Branch(Slice):
+    object: Made
+
+
+class GitCommit(Slice):
+    sha: str
+    tree: Made
+    message: Text
+
+
+class DefaultBranch(Slice):
+    default_branch: Text
+
+
 class HookDelivery(Slice):
     id: int
     guid: str

@@ -30,6 +30,7 @@ TABLES = (
     "outcomes",
     "attempts",
     "agent_runs",
+    "drafts",
     "evaluation_alternatives",
     "evaluation_candidates",
     "hints",
@@ -896,6 +897,52 @@ def _create_alternatives() -> None:
         "ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"], unique=False
     )
     op.create_table(
+        "drafts",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "attempt_id",
+            sa.BigInteger(),
+            nullable=False,
+            comment="which wrote the alternative",
+        ),
+        sa.Column(
+            "asked_in", sa.Text(), nullable=False, comment="the comment or review that asked last"
+        ),
+        sa.Column("asked_under", sa.BigInteger(), nullable=False),
+        sa.Column("asked_by", sa.Text(), nullable=False),
+        sa.Column(
+            "pull_number", sa.BigInteger(), nullable=True, comment="null: it is not open yet"
+        ),
+        sa.Column(
+            "not_opened", sa.Text(), nullable=True, comment="why the last attempt came to nothing"
+        ),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.ForeignKeyConstraint(
+            ["attempt_id"],
+            ["attempts.id"],
+            name=op.f("fk_drafts_attempt_id_attempts"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["repository_id"],
+            ["repositories.id"],
+            name=op.f("fk_drafts_repository_id_repositories"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_drafts")),
+        sa.UniqueConstraint("attempt_id", name=op.f("uq_drafts_attempt_id")),
+        sa.UniqueConstraint(
+            "repository_id", "pull_number", name=op.f("uq_drafts_repository_id_pull_number")
+        ),
+        comment="draft pull requests of alternatives: ours, so nobody's rivals",
+    )
+    op.create_table(
         "evaluation_alternatives",
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
         sa.Column("attempt_id", sa.BigInteger(), nullable=False),
@@ -934,7 +981,7 @@ def _create_alternatives() -> None:
         sa.PrimaryKeyConstraint(
             "evaluation_id", "attempt_id", name=op.f("pk_evaluation_alternatives")
         ),
-        comment="patches of our own that were judged beside pull requests; nobody merges them as they are",
+        comment="patches of our own that were judged beside pull requests",
     )
     op.create_table(
         "hints",

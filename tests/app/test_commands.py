@@ -118,6 +118,7 @@ def test_what_is_quoted_shown_or_hidden_does_not_command(body):
         ),
         ("/r4p explain A0", Command(Verb.EXPLAIN, "/r4p explain A0")),
         ("/r4p propose", Command(Verb.PROPOSE, "/r4p propose")),
+        ("/r4p open a2", Command(Verb.OPEN, "/r4p open a2", alternative=2)),
         ("/r4p verify please", Command(Verb.VERIFY, "/r4p verify please")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -140,6 +141,8 @@ def test_what_follows_the_verb_is_understood(body, command):
             "`group add` needs pull requests written as #N",
             "/r4p group add #12 #15",
         ),
+        ("/r4p open", "`open` needs one patch of the bot, written as A1", None),
+        ("/r4p open #12", "`open` needs one patch of the bot, written as A1", None),
         ("/r4p group add #x", "`group add` needs pull requests written as #N", None),
         (
             "/r4p group add " + " ".join(f"#{n}" for n in range(1, 22)),

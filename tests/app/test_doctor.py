@@ -172,3 +172,18 @@ def test_a_container_is_said_to_be_less(doctor, bwrap):
 
 def test_without_a_model_there_is_no_agent(doctor):
     assert "agents" not in doctor(verifier="consensus")[1]
+
+
+def test_draft_pull_requests_are_off_broken_or_on(doctor):
+    about = "draft pull requests"
+    assert doctor()[1][about] == "ok: off: R4P_WRITER_APP_ID names no second App"
+    code, found = doctor(writer_app_id="8")
+    assert code == 0
+    assert found[about].startswith(
+        "less: none can be opened: r4p: cannot start: set exactly one of"
+    )
+    code, found = doctor(writer_private_key="-----BEGIN RSA PRIVATE KEY-----")
+    assert (code, found[about].startswith("ok: App 8 opens them, where .github/r4p.yml")) == (
+        0,
+        True,
+    )

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from app.draft_jobs import OpenDraft, TellDraft
 from app.jobs import (
     KINDS,
     EvaluateIssue,
@@ -47,6 +48,8 @@ EXAMPLES = [
     (TidyCheckouts(0), "tidy_checkouts"),
     (Redeliver(0), "redeliver"),
     (RefitCalibrators(0), "refit_calibrators"),
+    (OpenDraft(7, 70, 4), "open_draft:70:4"),
+    (TellDraft(7, 70, 4), "tell_draft:70:4"),
 ]
 
 

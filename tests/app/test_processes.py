@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.processes import FIT, SECRETS, all_processes, become_worker
+from app.processes import FIT, SECRETS, WRITER, all_processes, become_worker
 from app.settings import SettingsError
 
 GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
@@ -16,10 +16,11 @@ GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
         ("verify", {"R4P_ENGINE_API_KEY"}),
         ("agents", {"R4P_ENGINE_API_KEY"}),
         ("beat", set()),
+        ("writer", {"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"}),
     ],
 )
 def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
-    (process,) = [one for one in all_processes("127.0.0.1", 8000) if one.name == name]
+    (process,) = [one for one in (*all_processes("127.0.0.1", 8000), WRITER) if one.name == name]
     environment = process.environment(GIVEN)
     assert SECRETS & environment.keys() == secrets
     assert environment["R4P_DATABASE_URL"] == "postgresql://"

@@ -66,6 +66,11 @@ def test_alternatives_are_a_word_or_a_number(word, means):
     assert parse(f"version: 1\nalternatives: {word}").alternatives == means
 
 
+@pytest.mark.parametrize(("word", "means"), [("true", True), ("false", False)])
+def test_draft_pull_requests_are_wanted_or_not(word, means):
+    assert parse(f"version: 1\ndraft_pull_requests: {word}").draft_pull_requests is means
+
+
 def test_every_key_is_read():
     assert parse(FULL.replace("renovate[bot]", "'renovate[bot]'")) == RepoConfig(
         version=1,
@@ -107,6 +112,14 @@ def test_a_configuration_does_not_change():
         ("version: 1\nvotes: four", "line 2: `votes` can't be `four`: give a whole number from 1 to 32"),
         ("version: 1\nvotes: 1.5", "line 2: `votes` can't be `1.5`: give a whole number from 1 to 32"),
         ("version: 1\nvotes:", "line 2: `votes` can't be empty: give a whole number from 1 to 32"),
+        (
+            "version: 1\ndraft_pull_requests: 1",
+            "line 2: `draft_pull_requests` can't be `1`: choose `true` or `false`",
+        ),
+        (
+            "version: 1\ndraft_pull_requests: [true]",
+            "line 2: `draft_pull_requests` can't be a list of 1: choose `true` or `false`",
+        ),
         ("version: 1\nvotes: {a: 1}", "line 2: `votes` can't be a mapping: give a whole number from 1 to 32"),
         (
             "version: 1\ntriggers:\n  - command\n  - push",

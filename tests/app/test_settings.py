@@ -9,6 +9,7 @@ from app.settings import (
     IdentitySettings,
     SettingsError,
     WebhookSettings,
+    WriterSettings,
     check,
     load,
 )
@@ -88,10 +89,24 @@ def test_a_key_that_is_not_there_or_none_is_refused_at_once(monkeypatch, tmp_pat
         load(GitHubSettings)
 
 
-@pytest.mark.parametrize("kind", [GitHubSettings, IdentitySettings])
+def test_the_second_app_has_a_key_of_its_own(monkeypatch):
+    monkeypatch.setenv("R4P_WRITER_APP_ID", "")
+    assert load(IdentitySettings).writer_app_id is None
+    monkeypatch.setenv("R4P_WRITER_APP_ID", "8")
+    assert load(IdentitySettings).writer_app_id == 8
+    monkeypatch.setenv("R4P_PRIVATE_KEY", PEM)
+    with pytest.raises(SettingsError, match="exactly one of R4P_WRITER_PRIVATE_KEY and"):
+        load(WriterSettings)
+    monkeypatch.setenv("R4P_WRITER_PRIVATE_KEY", PEM)
+    assert load(WriterSettings).key().get_secret_value() == PEM
+
+
+@pytest.mark.parametrize("kind", [GitHubSettings, IdentitySettings, WriterSettings])
 def test_a_base_url_without_a_scheme_is_refused_at_once(monkeypatch, kind):
     monkeypatch.setenv("R4P_APP_ID", "7")
     monkeypatch.setenv("R4P_PRIVATE_KEY", PEM)
+    monkeypatch.setenv("R4P_WRITER_APP_ID", "8")
+    monkeypatch.setenv("R4P_WRITER_PRIVATE_KEY", PEM)
     monkeypatch.setenv("R4P_GITHUB_URL", "ghe.example.com")
     with pytest.raises(SettingsError, match="write https://host"):
         load(kind)

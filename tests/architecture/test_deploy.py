@@ -1,10 +1,12 @@
 """The compose file hands every process the settings it needs."""
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from app.github.auth import PERMISSIONS, Purpose
 from app.jobs import Queue
 from app.settings import IdentitySettings
 
@@ -34,6 +36,27 @@ def test_whose_agents_have_tools_is_told_nothing_of_githubs():
     assert not works["environment"].keys() & SECRET
     assert "secrets" not in works
     assert works["networks"] == ["inside"]
+
+
+def test_who_may_write_code_has_the_second_key_and_nobody_else():
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    (writer,) = [
+        name for name, one in services.items() if "writer_private_key" in one.get("secrets", [])
+    ]
+    assert writer == "worker-writer"
+    assert services[writer]["secrets"] == ["writer_private_key"]
+    assert services[writer]["profiles"] == ["writer"]
+    assert not services[writer]["environment"].keys() & SECRET
+    assert not [name for name in services[writer]["environment"] if "ENGINE" in name]
+
+
+def test_the_second_app_asks_for_what_a_draft_takes_and_the_first_for_no_right_to_write_code():
+    first, second = (
+        json.loads((COMPOSE.parent / f"{name}-manifest.json").read_text())["default_permissions"]
+        for name in ("app", "writer")
+    )
+    assert second == PERMISSIONS[Purpose.OPEN_DRAFT]
+    assert first["contents"] == "read"
 
 
 def test_every_queue_has_a_worker():

@@ -22,6 +22,7 @@ from tests.stories import script
 SECRET = "a-webhook-secret-that-no-log-may-hold"
 SLUG = "r4p-bot"
 DAY_SECONDS = 3_600.0
+WRITER_RIGHTS = {"contents": "write", "pull_requests": "write", "metadata": "read"}
 _TOKEN = re.compile(r"gh[a-z]_[A-Za-z0-9]|v1\.[0-9a-f]{8}|eyJ[A-Za-z0-9]")
 
 PACE = {
@@ -49,6 +50,8 @@ class Stage:
     bot: Bot
     database: Engine
     checkouts: Path
+    writer: App
+    """The second App, which opens draft pull requests; on no repository unless a story installs it."""
 
     def tick(self, name: str) -> None:
         """The clock strikes: `reconcile`, `reactions` or `redeliver`."""
@@ -81,14 +84,14 @@ class Stage:
 
     def secrets_in_logs(self, since: dict[str, int]) -> list[str]:
         """Lines that the bot's processes logged since, and that hold something secret."""
-        key = self.app.private_key.splitlines()[1]
+        keys = [app.private_key.splitlines()[1] for app in (self.app, self.writer)]
         return [
             f"{log.name}: {line}"
             for log in self._logs()
             for line in log.read_bytes()[since.get(log.name, 0) :]
             .decode(errors="replace")
             .split("\n")
-            if SECRET in line or key in line or _TOKEN.search(line)
+            if SECRET in line or any(key in line for key in keys) or _TOKEN.search(line)
         ]
 
     def _logs(self) -> list[Path]:
@@ -110,7 +113,13 @@ def running(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
         key = data / "app.pem"
         key.touch(mode=0o600)
         key.write_text(app.private_key)
+        writer = standin.register_app(slug="r4p-writer", permissions=WRITER_RIGHTS)
+        writer_key = data / "writer.pem"
+        writer_key.touch(mode=0o600)
+        writer_key.write_text(writer.private_key)
         settings = PACE | {
+            "R4P_WRITER_APP_ID": str(writer.app_id),
+            "R4P_WRITER_PRIVATE_KEY_PATH": str(writer_key),
             "R4P_APP_ID": str(app.app_id),
             "R4P_PRIVATE_KEY_PATH": str(key),
             "R4P_WEBHOOK_SECRET": SECRET,
@@ -123,6 +132,6 @@ def running(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
             standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
             database = engine(bot.services.database_url, pool_size=2)
             try:
-                yield Stage(standin, app, bot, database, data / "checkouts")
+                yield Stage(standin, app, bot, database, data / "checkouts", writer)
             finally:
                 database.dispose()

@@ -26,7 +26,7 @@ SOON_SECONDS = 5.0
 """A job that runs later than this waits for time to pass."""
 OPEN_SECONDS = 600.0
 """A job that runs later than this is planned, not open."""
-_MARKER = re.compile(r"<!-- (r4p:(?:group|reply|not-judged)=[\w-]+) -->")
+_MARKER = re.compile(r"<!-- (r4p:(?:group|reply|not-judged|draft)=[\w-]+) -->")
 
 
 @dataclass
@@ -182,6 +182,10 @@ class Story(Known):
         refusal = self._said(number, f"r4p:not-judged={asked_in} ")
         assert (len(found) <= 1, len(refusal) <= 1) == (True, True)
         return "".join(said.body for said in [*found, *refusal])
+
+    def told(self, number: int) -> list[str]:
+        """What the bot told of draft pull requests there, read."""
+        return [said.body for said in self._said(number, "r4p:draft=")]
 
     def is_silent(self, *numbers: int) -> bool:
         """Whether the bot has said nothing there."""

@@ -290,4 +290,5 @@ def test_every_kind_of_job_is_run_every_way():
     covered = {job.kind for job in here | people} | {"verify_group", "run_command"}
     elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_retrain.py
     elsewhere |= {"propose_patches"}  # test_propose.py
+    elsewhere |= {"open_draft", "tell_draft"}  # test_open_draft.py
     assert covered | IN_TEST_RECORD | elsewhere == HANDLED

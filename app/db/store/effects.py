@@ -72,6 +72,16 @@ def reply_key(answers: AskedIn) -> str:
     return f"reply:{answers}"
 
 
+def draft_key(attempt: int) -> str:
+    """Names the draft pull request of an alternative, by the attempt that wrote it."""
+    return f"draft:{attempt}"
+
+
+def draft_reply_key(draft: int, asked_in: AskedIn) -> str:
+    """Names our word on what came of a draft pull request that was asked for there."""
+    return f"draft-told:{draft}:{asked_in}"
+
+
 def refusal_key(asked_in: AskedIn) -> str:
     """Names our word that nothing could be judged of what was asked for there."""
     return f"not-judged:{asked_in}"

@@ -3,6 +3,7 @@
 from app.db.tables.attempts import agent_runs, attempts, evaluation_alternatives
 from app.db.tables.calibrators import calibrators
 from app.db.tables.columns import metadata
+from app.db.tables.drafts import drafts
 from app.db.tables.exchange import (
     deliveries,
     effects,
@@ -29,6 +30,7 @@ __all__ = [
     "calibrators",
     "candidates",
     "deliveries",
+    "drafts",
     "effects",
     "etags",
     "evaluation_alternatives",

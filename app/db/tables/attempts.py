@@ -109,5 +109,5 @@ evaluation_alternatives = Table(
         primary_key=True,
     ),
     *opinion(),
-    comment="patches of our own that were judged beside pull requests; nobody merges them as they are",
+    comment="patches of our own that were judged beside pull requests",
 )

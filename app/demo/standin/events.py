@@ -33,11 +33,16 @@ def emit(world: World, repo: Repository, event: str, payload: Json, sender: User
             deliver(world, installation.app, event, body)
 
 
+# No address by the standard, and yet how GitHub writes a bot's.
+_BOTS_ADDRESS = '[bot]@users.noreply.github.com" is not a "email"'
+
+
 def deliver(world: World, app: AppRecord, event: str, payload: Json) -> None:
     """Queue one delivery and record where its body or headers break GitHub's schema."""
     delivery = world.deliveries.add(app, event, payload)
     for broken in world.contract.check_webhook(event, delivery.headers, delivery.body):
-        world.journal.break_rule(broken.where, broken.what)
+        if not broken.what.endswith(_BOTS_ADDRESS):
+            world.journal.break_rule(broken.where, broken.what)
 
 
 def _stub(installation: Installation) -> Json:

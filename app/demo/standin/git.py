@@ -135,6 +135,18 @@ class GitRepository:
 
     # ---- writing
 
+    def write_blob(self, data: bytes) -> str:
+        """Store a file's bytes; its id."""
+        return self.run("hash-object", "-w", "--stdin", "--no-filters", data=data).strip()
+
+    def edited_tree(self, base: str, entries: list[tuple[str, str, str | None]]) -> str:
+        """The tree of `base` with entries (mode, path, blob) put in; without a blob one is taken out."""
+        with self._index(base) as env:
+            lines = [f"{m} {o}\t{p}" if o else f"0 {'0' * 40}\t{p}" for m, p, o in entries]
+            data = ("\0".join(lines) + "\0").encode()
+            self.run("update-index", "-z", "--index-info", data=data, env=env)
+            return self.run("write-tree", env=env).strip()
+
     def commit_files(
         self, parent: str | None, files: Mapping[str, str | None], message: str, who: Signature
     ) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.demo.standin import rest_apps, rest_issues, rest_pulls, rest_repos
+from app.demo.standin import rest_apps, rest_git, rest_issues, rest_pulls, rest_repos
 from app.demo.standin.auth import Need, needs
 from app.demo.standin.wire import Answer, Call
 from app.demo.standin.world import World
@@ -64,6 +64,13 @@ ENDPOINTS: dict[str, Endpoint] = {
     "pulls/list-files": _endpoint(rest_pulls.list_files, "pull_requests=read"),
     "pulls/list-commits": _endpoint(rest_pulls.list_commits, "pull_requests=read"),
     "pulls/list-reviews": _endpoint(rest_pulls.list_reviews, "pull_requests=read"),
+    "pulls/create": _endpoint(rest_git.create_pull, "pull_requests=write", content=True),
+    "git/create-blob": _endpoint(rest_git.create_blob, "contents=write"),
+    "git/create-tree": _endpoint(rest_git.create_tree, "contents=write"),
+    "git/create-commit": _endpoint(rest_git.create_commit, "contents=write"),
+    "git/create-ref": _endpoint(rest_git.create_ref, "contents=write"),
+    "git/get-commit": _endpoint(rest_git.get_commit, "contents=read"),
+    "git/get-ref": _endpoint(rest_git.get_ref, "contents=read"),
     "checks/create": _endpoint(rest_pulls.create_check, "checks=write", content=True),
     "checks/update": _endpoint(rest_pulls.update_check, "checks=write"),
     "checks/get": _endpoint(rest_pulls.get_check, "checks=read"),

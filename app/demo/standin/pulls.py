@@ -59,8 +59,9 @@ def add_pull(
         is_fork=new.fork,
         draft=new.draft,
     )
+    is_there = repo.branches.get(ref) == sha
     _set_head(world, repo, issue, sha)
-    if not new.fork:
+    if not new.fork and not is_there:
         _pushed(world, repo, ref, (_NOTHING, sha), author)
     world.comparison(repo, issue.pull)  # read once here, so that later requests are fast
     events.pull(world, repo, issue, "opened", author)
@@ -169,6 +170,12 @@ def commit_on_branch(
     move_branch(world, repo, branch, after)
     _pushed(world, repo, branch, (before or _NOTHING, after), author)
     return after
+
+
+def create_branch(world: World, repo: Repository, branch: str, sha: str, by: User) -> None:
+    """Push a commit that exists as a new branch."""
+    move_branch(world, repo, branch, sha)
+    _pushed(world, repo, branch, (_NOTHING, sha), by)
 
 
 def move_branch(world: World, repo: Repository, branch: str, sha: str) -> None:

@@ -47,6 +47,8 @@ def test_help_lists_every_command():
 add some or leave some out. | write access | issue |
 | `/r4p propose` | Have an agent of the bot write a patch, to be judged beside the pull requests. \
 | write access | issue or pull request |
+| `/r4p open A1` | Open a patch of the bot as a draft pull request, where the settings allow it. \
+| write access | issue or pull request |
 | `/r4p help` | List these commands. | anyone | issue or pull request |
 
 Write a command at the beginning of a line of a new comment or review, for example `/r4p explain #12`.

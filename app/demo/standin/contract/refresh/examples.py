@@ -4,7 +4,7 @@ from typing import Any
 
 from app.demo.standin.contract.closing import close, close_root
 from app.demo.standin.contract.dialect import Schema
-from app.demo.standin.contract.refresh.completion import Completion
+from app.demo.standin.contract.refresh.completion import CannotComplete, Completion
 from app.demo.standin.contract.refresh.cut import inlined, webhooks_in_scope
 from app.demo.standin.contract.refresh.scope import Operations
 from app.demo.standin.contract.validators import Validators
@@ -24,7 +24,12 @@ def rest_examples(document: dict[str, Any], operations: Operations) -> dict[str,
                 body = full.get("content", {}).get("application/json")
                 if body is not None:
                     start = _first_example(document, body) or _envelope(status, full)
-                    value = completion.complete(body["schema"], start)
+                    try:
+                        value = completion.complete(body["schema"], start)
+                    except CannotComplete:
+                        if status.startswith("2"):
+                            raise
+                        continue  # one of two shapes, of which every error fits both
                     _drop_undeclared(closed, close_root(body["schema"], schemas), value)
                     built.setdefault(operation["operationId"], {})[status] = value
     return built

@@ -1,0 +1,137 @@
+"""`/r4p open A1`: a draft pull request, only where the repository and the operator both want it."""
+
+import pytest
+
+from tests.stories import stage as stages
+from tests.stories.stage import WRITER_RIGHTS
+from tests.stories.story import Story
+from tests.stories.verdicts import ADVISORY, area
+
+pytestmark = pytest.mark.services
+
+WANTED = ADVISORY + "draft_pull_requests: true\n"
+DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]
+
+
+def with_an_alternative(story, rights=WRITER_RIGHTS):
+    """An issue with one pull request and A1, and the second App with these rights; their numbers."""
+    if rights:
+        story.stage.standin.install(story.stage.writer, [story.repo], rights)
+    issue = story.issue()
+    only = story.rival(issue, "w - h")
+    story.settle()
+    asked = story.command(issue, "/r4p propose")
+    assert "will write an alternative" in story.answer(issue, asked)
+    assert story.verdict(issue).ours == {"A1": "Correct"}
+    return issue, only
+
+
+def refused(story, issue, line="/r4p open A1", **options):
+    """What is answered to a command that is refused at once."""
+    asked = story.command(issue, line, **options)
+    assert story.reactions(issue, asked) == REFUSED
+    return story.answer(issue, asked)
+
+
+def opened(story, issue):
+    """The number of the draft that a command opened."""
+    asked = story.command(issue, "/r4p open A1")
+    assert (story.reactions(issue, asked), story.answer(issue, asked)) == (DONE, "")
+    (said,) = story.told(issue)
+    return int(said.split("#")[1].split(".")[0])
+
+
+def test_an_alternative_is_opened_as_a_draft_once_and_is_nobodys_rival(tell):
+    story = tell(WANTED)
+    issue, only = with_an_alternative(story)
+    draft = opened(story, issue)
+    pull = story.repo.pull(draft)
+    assert (pull.draft, pull.head_ref, pull.base_ref) == (True, f"r4p/issue-{issue}-A1", "main")
+    text = story.repo.issue(draft)
+    assert (text.author, text.title) == ("r4p-writer[bot]", f"Alternative A1 for issue #{issue}")
+    assert "**Untested.**" in text.body
+    assert f"/issues/{issue}#issuecomment-{story.verdict(issue).id}" in text.body
+    again = story.command(issue, "/r4p open A1")
+    assert story.answer(issue, again).endswith(f"A1 was opened already: #{draft}.\n")
+    assert story.kinds()["open_draft"] == 1
+    judged = story.evaluations()
+    story.repo.edit_pr(draft, body=f"Fixes #{issue}")
+    story.repo.ready(draft)
+    story.settle()
+    assert story.evaluations() == judged
+    said = story.verdict(issue)
+    assert (said.rows, said.ours) == ({only: "Incorrect"}, {"A1": "Correct"})
+    added = refused(story, issue, f"/r4p group add #{draft}")
+    assert f"#{draft} is the bot's own draft" in added
+    story.repo.merge(draft)
+    story.settle()
+    assert story.outcomes(issue) == []
+
+
+def test_without_the_repositorys_word_nothing_is_opened(tell):
+    story = tell()
+    issue, _only = with_an_alternative(story)
+    assert "`draft_pull_requests: true` in `.github/r4p.yml`" in refused(story, issue)
+    assert "open_draft" not in story.kinds()
+
+
+def test_a_reader_may_not_have_one_opened_and_nobody_one_that_is_not_there(tell):
+    story = tell(WANTED)
+    issue, _only = with_an_alternative(story)
+    assert "needs write access" in refused(story, issue, author="reader")
+    assert "A9 is not among" in refused(story, issue, "/r4p open A9")
+    assert "written as A1" in refused(story, issue, "/r4p open")
+    assert "open_draft" not in story.kinds()
+
+
+@pytest.mark.parametrize(
+    ("rights", "said"),
+    [
+        (None, "second App, which opens pull requests, is not installed"),
+        ({"metadata": "read"}, "does not let the bot's second App write here"),
+    ],
+)
+def test_a_second_app_that_may_not_write_here_is_said(tell, rights, said):
+    story = tell(WANTED)
+    issue, _only = with_an_alternative(story, rights)
+    asked = story.command(issue, "/r4p open A1")
+    assert story.reactions(issue, asked) == DONE
+    (told,) = story.told(issue)
+    assert said in told
+
+
+def test_where_the_code_has_moved_on_that_is_said(tell):
+    story = tell(WANTED)
+    issue, _only = with_an_alternative(story)
+    story.repo.commit(area("w + h + 1"))
+    story.settle()
+    story.command(issue, "/r4p open A1")
+    (told,) = story.told(issue)
+    assert "the code has moved on" in told
+
+
+def test_where_a_write_fails_one_draft_is_opened_all_the_same(tell):
+    story = tell(WANTED)
+    issue, _only = with_an_alternative(story)
+    story.breaks("POST /pulls", "502_after_effect")
+    story.repo.comment(issue, "/r4p open A1", "maintainer")
+    story.wait_for(lambda: story.postponed("open_draft"))
+    story.let_pass(40)
+    (told,) = story.told(issue)
+    assert "is open as a draft pull request: #" in told
+
+
+@pytest.fixture(scope="module")
+def without_a_writer(tmp_path_factory):
+    data = tmp_path_factory.mktemp("stage")
+    settings = stages.scripted(data) | {"R4P_WRITER_APP_ID": ""}
+    with stages.running(data, settings) as running:
+        yield running
+
+
+def test_without_a_second_app_what_is_missing_is_named(without_a_writer):
+    assert "writer" not in {child.process.name for child in without_a_writer.bot.children}
+    story = Story.begin(without_a_writer, "story-without-a-writer", WANTED, {})
+    issue, _only = with_an_alternative(story)
+    assert "`R4P_WRITER_APP_ID`" in refused(story, issue)
+    story.end()
