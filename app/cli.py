@@ -141,6 +141,20 @@ def rederive() -> None:
     typer.echo(f"derived anew: the outcomes of {pulls} pull requests")
 
 
+@main.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    }
+)
+def train(context: typer.Context) -> None:
+    """Learn from labelled patches: datasets, plans, runs. `r4p train --help` lists what there is."""
+    from app import processes
+
+    processes.become_training(context.args)
+
+
 def _mount_verify() -> None:
     """`r4p verify` is the model package's own command; its module imports no torch until it runs."""
     from model.cli import verify

@@ -4,7 +4,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -157,6 +157,12 @@ def become_fit() -> None:
     if find_spec("sklearn") is None:
         raise SettingsError("r4p: calibrate needs scikit-learn: install r4p-bot[train]")
     os.execv(python(), [python(), "-m", "training.refit"])  # noqa: S606 (no shell is what we want)
+
+
+def become_training(arguments: Sequence[str]) -> None:
+    """Replace this process by `python -m training`: the bot's own packages do not know what it needs."""
+    end_with_parent()
+    os.execv(python(), [python(), "-m", "training", *arguments])  # noqa: S606 (no shell is what we want)
 
 
 def become_beat() -> None:
