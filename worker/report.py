@@ -9,6 +9,7 @@ from app.db.store import evaluations, groups
 from app.db.store.effects import check_key, comment_key
 from app.db.store.evaluations import Evaluation
 from app.db.store.groups import StoredRepository
+from app.drafts import refused
 from app.github import links
 from app.github.connection import Connection as GitHub
 from app.github.effects import EffectKey
@@ -32,6 +33,8 @@ class PublishVerdictHandler:
     publisher: Publisher
     quiet_seconds: float
     """How long to wait before a head that moved is looked at again."""
+    has_writer: bool
+    """The operator gave a second App, which opens draft pull requests."""
 
     def __call__(self, context: Context, job: PublishVerdict) -> None:
         """Publish, unless a newer verdict is out or the issue was closed; a moved head is judged anew."""
@@ -78,8 +81,10 @@ class PublishVerdictHandler:
     def _publish(self, stored: StoredRepository, evaluation: Evaluation, heads: Heads) -> bool:
         """Write what the settings want to be seen. Returns whether a head has moved."""
         moved = moved_heads(evaluation, heads)
-        view = verdict_view(evaluation, moved, stored.config_error)
-        wanted = publication(last_good(stored.config_text), evaluation.trigger, view.news)
+        config = last_good(stored.config_text)
+        may_open = refused(config, has_writer=self.has_writer) is None
+        view = verdict_view(evaluation, moved, stored.config_error, may_open=may_open)
+        wanted = publication(config, evaluation.trigger, view.news)
         says = wanted.comment and not heads.is_locked
         url = self._comment(stored.ref, evaluation, view) if says else None
         for row in view.rows if wanted.checks else ():

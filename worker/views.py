@@ -25,6 +25,8 @@ def verdict_view(
     evaluation: Evaluation,
     moved: Collection[PullNumber] = (),
     config_problem: str | None = None,
+    *,
+    may_open: bool = False,
 ) -> VerdictView:
     """A verified evaluation as the bot tells it; `moved` are the pull requests changed since."""
     document = cast("dict[str, Any]", evaluation.verdict)
@@ -61,6 +63,7 @@ def verdict_view(
         config_problem=config_problem,
         alternatives=tuple(_alternatives(evaluation, verdicts)),
         no_alternative=evaluation.alternatives_lack,
+        may_open=may_open,
         is_demonstration=DEMONSTRATION_ENGINE in engine.name.split(" + "),
     )
 

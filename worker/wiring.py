@@ -225,7 +225,12 @@ def _run_command(parts: Parts) -> Handler:
 
 
 def _publish_verdict(parts: Parts) -> Handler:
-    return PublishVerdictHandler(parts.github, parts.publisher, parts.pace.debounce_seconds)
+    return PublishVerdictHandler(
+        parts.github,
+        parts.publisher,
+        parts.pace.debounce_seconds,
+        has_writer=parts.identity.writer_app_id is not None,
+    )
 
 
 def _open_draft(parts: Parts) -> Handler:

@@ -72,10 +72,18 @@ def offer(view: VerdictView, limit: int) -> str:
     if chosen is None:
         return ""
     one = next(each for each in view.alternatives if each.verdict.id == chosen)
+    opening = (
+        f"`/r4p open {chosen}` opens {chosen} as a draft pull request." if view.may_open else ""
+    )
+    return "\n\n".join(filter(None, (_diff(one, limit), opening)))
+
+
+def _diff(one: AlternativeView, limit: int) -> str:
+    name = alternative_id(one.number)
     if not is_copyable(one.diff):
-        return f"{chosen}'s diff is not shown: it holds characters that would not survive being copied from here."
+        return f"{name}'s diff is not shown: it holds characters that would not survive being copied from here."
     if len(one.diff) > limit:
-        return f"{chosen}'s diff is not shown: {len(one.diff):,} characters don't fit in here."
+        return f"{name}'s diff is not shown: {len(one.diff):,} characters don't fit in here."
     return _folded(one)
 
 

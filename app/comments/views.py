@@ -96,6 +96,8 @@ class VerdictView:
     """By number; judged in one group with `rows`."""
     no_alternative: WhyNot | None = None
     """Why one that was wanted is missing; None: none is."""
+    may_open: bool = False
+    """An alternative is opened as a draft pull request by a command here."""
 
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:

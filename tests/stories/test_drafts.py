@@ -44,6 +44,7 @@ def opened(story, issue):
 def test_an_alternative_is_opened_as_a_draft_once_and_is_nobodys_rival(tell):
     story = tell(WANTED)
     issue, only = with_an_alternative(story)
+    assert "`/r4p open A1` opens A1 as a draft pull request." in story.verdict(issue).body
     draft = opened(story, issue)
     pull = story.repo.pull(draft)
     assert (pull.draft, pull.head_ref, pull.base_ref) == (True, f"r4p/issue-{issue}-A1", "main")

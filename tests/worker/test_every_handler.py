@@ -125,7 +125,7 @@ def test_nothing_is_published_on_a_closed_issue(twice, scene):
             waits = groups.group_of(connection, scene.id, scene.issue).waiting
         return scene.shown(), scene.stored()[0], waits
 
-    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0)
+    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
     left = twice(handler, arrange, observe)
     assert left == (([], [[], []], []), ["superseded"], "the issue is closed")
 
@@ -174,7 +174,7 @@ def test_publishing_writes_one_comment_and_a_check_each(twice, scene):
         carry_out(database, verifying(), verify)
         return PublishVerdict(scene.installation, scene.id, scene.issue, verify.evaluation)
 
-    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0)
+    handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
     left = twice(handler, arrange, lambda _: (scene.shown(), scene.stored()[0]))
     assert left == ((["verdict"], [["success"], ["neutral"]], []), ["published"])
 

@@ -174,6 +174,14 @@ def test_a_diff_that_would_not_survive_is_not_shown(odd):
     assert odd not in comment.partition("<summary>Reasons")[0]
 
 
+@pytest.mark.parametrize("diff", [DIFF, DIFF + "+x\n" * 7_000])
+def test_the_command_that_opens_it_is_told_where_it_does_so(diff):
+    said = "\n\n`/r4p open A1` opens A1 as a draft pull request.\n"
+    assert said in told(ours(1, diff=diff), may_open=True)
+    assert "/r4p open" not in told(ours(1, diff=diff))
+    assert "/r4p open" not in told(ours(1, Verdict.INCORRECT), may_open=True)
+
+
 def test_a_diff_that_is_too_long_is_not_shown():
     comment = told(ours(1, diff=DIFF + "+x\n" * 7_000))
     assert (
