@@ -21,6 +21,7 @@ from app.db.tables.groups import (
     repositories,
 )
 from app.db.tables.hints import hints
+from app.db.tables.models import model_aliases, models, shadow_verdicts
 from app.db.tables.outcomes import outcome_events, outcomes
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
@@ -44,11 +45,14 @@ __all__ = [
     "installations",
     "jobs",
     "metadata",
+    "model_aliases",
+    "models",
     "outcome_events",
     "outcomes",
     "patches",
     "pull_requests",
     "repositories",
+    "shadow_verdicts",
     "votes",
     "write_limits",
 ]

@@ -11,6 +11,7 @@ from app.db.tables import metadata
 STATES = {
     "calibrators": "active",
     "jobs": "dead",
+    "models": "champion",
     "evaluations": "published",
     "effects": "confirmed",
     "pull_requests": "merged",

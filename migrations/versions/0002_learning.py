@@ -1,0 +1,131 @@
+"""What learning keeps: trained models, who judges, what a shadow would have said."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+TABLES = ("models", "model_aliases", "shadow_verdicts")
+"""In the order of creation."""
+
+
+def upgrade() -> None:
+    _models()
+    _aliases()
+    _shadow_verdicts()
+
+
+def downgrade() -> None:
+    for table in reversed(TABLES):
+        op.drop_table(table)
+
+
+def _created() -> sa.Column[object]:
+    return sa.Column(
+        "created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
+    )
+
+
+def _models() -> None:
+    op.create_table(
+        "models",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False, comment="served as; of these bytes for ever"),
+        sa.Column(
+            "base", sa.Text(), nullable=False, comment="served name of the model that it adapts"
+        ),
+        sa.Column("verifier", sa.Text(), nullable=False, comment="whose prompt it was trained on"),
+        sa.Column("run", sa.Text(), nullable=False, comment="folder of the run that trained it"),
+        sa.Column(
+            "directory",
+            sa.Text(),
+            nullable=False,
+            comment="of the adapter, as the servers read it",
+        ),
+        sa.Column("sha256", sa.Text(), nullable=False, comment="of the adapter's two files"),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
+        sa.Column(
+            "share", sa.Float(), nullable=True, comment="of the issues that it judges as a canary"
+        ),
+        sa.Column(
+            "gate",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=False,
+            comment="r4p.gate/1",
+        ),
+        sa.Column(
+            "evaluation",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="r4p.evaluation/1; null: there was none",
+        ),
+        _created(),
+        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint(
+            "state in ('candidate','rejected','shadow','canary','champion','retired')",
+            name=op.f("ck_models_state"),
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_models")),
+        sa.UniqueConstraint("name", name=op.f("uq_models_name")),
+        comment="adapters that were trained; numbers and paths that name nobody",
+    )
+    op.create_index(
+        "uq_models_in_line",
+        "models",
+        ["state"],
+        unique=True,
+        postgresql_where=sa.text("state in ('shadow','canary','champion')"),
+    )
+
+
+def _aliases() -> None:
+    op.create_table(
+        "model_aliases",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("alias", sa.Text(), nullable=False, comment="champion, canary or shadow"),
+        sa.Column(
+            "model_id",
+            sa.BigInteger(),
+            nullable=True,
+            comment="null: nobody, which for the champion is the model of the settings",
+        ),
+        sa.Column("why", sa.Text(), nullable=False),
+        _created(),
+        sa.ForeignKeyConstraint(
+            ["model_id"], ["models.id"], name=op.f("fk_model_aliases_model_id_models")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_model_aliases")),
+        comment="every move of an alias, none is ever changed; the newest row of each counts",
+    )
+    op.create_index(op.f("ix_model_aliases_alias"), "model_aliases", ["alias"])
+
+
+def _shadow_verdicts() -> None:
+    op.create_table(
+        "shadow_verdicts",
+        sa.Column("evaluation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("model_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "verdict",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=False,
+            comment="r4p.verdict/1, shown to nobody",
+        ),
+        _created(),
+        sa.ForeignKeyConstraint(
+            ["evaluation_id"],
+            ["evaluations.id"],
+            name=op.f("fk_shadow_verdicts_evaluation_id_evaluations"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["model_id"], ["models.id"], name=op.f("fk_shadow_verdicts_model_id_models")
+        ),
+        sa.PrimaryKeyConstraint("evaluation_id", "model_id", name=op.f("pk_shadow_verdicts")),
+        comment="what a shadow says of what others judge, to be held against outcomes",
+    )

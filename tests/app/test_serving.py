@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import pytest
+
+from app.serving import Adapter, Alias, LineUp, State, judge_of, place_of, state_without, why_not
+
+ISSUES = [f"octo/cat#{number}" for number in range(2_000)]
+
+
+def adapter(name, verifier="r4p"):
+    return Adapter(name, "base", Path(name), "0" * 64, verifier)
+
+
+CHAMPION, CANARY, SHADOW = adapter("r4p-1"), adapter("r4p-2"), adapter("r4p-3")
+
+
+def judged_by_canary(share):
+    line_up = LineUp(CHAMPION, CANARY, share)
+    return {issue for issue in ISSUES if judge_of(issue, line_up) is CANARY}
+
+
+def test_without_a_champion_the_model_of_the_settings_judges():
+    assert judge_of("octo/cat#1", LineUp()) is None
+    assert judge_of("octo/cat#1", LineUp(CHAMPION)) is CHAMPION
+
+
+def test_a_canary_judges_its_share_and_keeps_its_issues_as_it_grows():
+    small, large = judged_by_canary(0.1), judged_by_canary(0.2)
+    assert 160 <= len(small) <= 240
+    assert 340 <= len(large) <= 460
+    assert small < large
+    assert judged_by_canary(0.0) == set()
+    assert judged_by_canary(1.0) == set(ISSUES)
+
+
+def test_an_issue_has_the_same_place_on_every_machine():
+    assert place_of("octo/cat#1") == pytest.approx(0.3293, abs=1e-4)
+
+
+def test_a_canary_may_stand_beside_the_model_of_the_settings():
+    assert judge_of("octo/cat#1", LineUp(canary=CANARY, share=1.0)) is CANARY
+
+
+def test_an_adapter_judges_only_by_the_prompt_that_it_was_trained_on():
+    other = adapter("r4p-4", "yes-no")
+    whole = LineUp(other, CANARY, 0.5, SHADOW)
+    assert whole.of_verifier("r4p") == LineUp(None, CANARY, 0.5, SHADOW)
+    assert whole.of_verifier("yes-no") == LineUp(other, None, 0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("state", "to", "said"),
+    [
+        (State.CANDIDATE, Alias.SHADOW, None),
+        (State.SHADOW, Alias.CANARY, None),
+        (State.CANARY, Alias.CHAMPION, None),
+        (State.RETIRED, Alias.CHAMPION, None),
+        (State.CANARY, Alias.CANARY, "is the canary already"),
+        (State.CHAMPION, Alias.CHAMPION, "is the champion already"),
+        (State.CHAMPION, Alias.CANARY, "promote another in its place"),
+        (State.REJECTED, Alias.SHADOW, "was rejected"),
+    ],
+)
+def test_which_model_can_be_given_which_alias(state, to, said):
+    found = why_not("r4p-1", state, to)
+    assert found is None if said is None else said in found
+
+
+def test_a_champion_retires_and_others_may_come_again():
+    assert [state_without(alias) for alias in Alias] == [
+        State.RETIRED,
+        State.CANDIDATE,
+        State.CANDIDATE,
+    ]
