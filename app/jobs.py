@@ -280,14 +280,6 @@ class Redeliver(Job):
     kind = "redeliver"
 
 
-@dataclass(frozen=True, slots=True)
-class RefitCalibrators(Job):
-    """Fit every judge's calibrator on what became of judged patches by now."""
-
-    queue = Queue.TRAIN
-    kind = "refit_calibrators"
-
-
 def from_payload(kind: str, payload: Mapping[str, Json]) -> Job:
     """The job that `payload()` wrote. Raises ValueError for an unknown kind or other fields."""
     job = KINDS.get(kind)

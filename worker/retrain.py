@@ -8,7 +8,8 @@ from importlib.util import find_spec
 
 from sqlalchemy import Connection
 
-from app.jobs import OF_THE_APP, Planned, RefitCalibrators
+from app.jobs import OF_THE_APP, Planned
+from app.learning_jobs import RefitCalibrators
 from app.processes import FIT
 from worker.context import Context
 

@@ -5,10 +5,8 @@ A process is only asked for the settings that its queues' jobs need, so one that
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final
-
-from sqlalchemy import Engine
 
 from app import logs
 from app.db.session import engine
@@ -21,8 +19,6 @@ from app.github.auth import App
 from app.github.connection import Connection as GitHub
 from app.github.drafts import Drafts
 from app.github.endpoints import endpoints
-from app.github.publisher import Publisher
-from app.github.redaction import remember
 from app.jobs import (
     EvaluateIssue,
     ForgetCheckout,
@@ -36,29 +32,21 @@ from app.jobs import (
     Reconcile,
     RecordEvent,
     Redeliver,
-    RefitCalibrators,
     RefreshConfig,
     ResolvePermission,
     RunCommand,
     TidyCheckouts,
     VerifyGroup,
 )
+from app.learning_jobs import RefitCalibrators
 from app.settings import (
-    AgentSettings,
     BrokerSettings,
     DatabaseSettings,
-    EngineSettings,
-    GitHubSettings,
-    IdentitySettings,
     QueueSettings,
     WriterSettings,
     load,
 )
-from model import catalog
-from model.catalog import EngineChoice, VotingChoice
-from model.protocols import Verifier
 from worker import agent_process
-from worker.checkout import Checkouts
 from worker.collect import EvaluateIssueHandler
 from worker.commands import RunCommandHandler
 from worker.config import RefreshConfigHandler
@@ -79,7 +67,8 @@ from worker.outcomes import (
     ResolvePermissionHandler,
     due_reactions,
 )
-from worker.propose import ProposePatchesHandler, Workshop
+from worker.parts import Parts
+from worker.propose import ProposePatchesHandler
 from worker.reconcile import ReconcileHandler, due_repositories
 from worker.record import RecordEventHandler
 from worker.redeliver import RedeliverHandler, due_redeliveries
@@ -90,95 +79,9 @@ from worker.rivals import Collector
 from worker.runner import Runner
 from worker.tasks import Runtime
 from worker.tell_draft import TellDraftHandler
-from worker.trees import Trees
 from worker.upkeep import Tick, Upkeep
-from worker.verbs import Verbs, Writer
-from worker.verify import Bench, VerifyGroupHandler
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What handlers are made of; each part is made, and its settings read, at its first use."""
-
-    database: Engine
-    pace: QueueSettings
-
-    @cached_property
-    def identity(self) -> IdentitySettings:
-        """Who we are, without a secret."""
-        return load(IdentitySettings)
-
-    @cached_property
-    def github(self) -> GitHub:
-        """GitHub as our App."""
-        settings = load(GitHubSettings)
-        app = App(settings.app_id, settings.key())
-        url = endpoints(settings.github_url)
-        return GitHub.open(app, url, PostgresLimiter(self.database), PostgresEtags(self.database))
-
-    @cached_property
-    def publisher(self) -> Publisher:
-        """The only hand that writes on GitHub."""
-        return Publisher(self.github, PostgresEffects(self.database))
-
-    @cached_property
-    def checkouts(self) -> Checkouts:
-        """Bare repositories to fetch into."""
-        settings = load(GitHubSettings)
-        return Checkouts(settings.checkout_dir, endpoints(settings.github_url))
-
-    @cached_property
-    def bench(self) -> Bench:
-        """The verifier that the settings name, and consensus beside it; an embedded model is loaded now."""
-        settings = load(EngineSettings)
-        name = settings.verifier
-        if name in catalog.WITHOUT_ENGINE:
-            return Bench(name, catalog.consensus(settings.min_lines))
-        return Bench(name, self._asking(settings), catalog.consensus(settings.min_lines))
-
-    @cached_property
-    def agents(self) -> AgentSettings:
-        """Who writes alternatives, and where."""
-        return load(AgentSettings)
-
-    @property
-    def trees(self) -> Trees:
-        """Where source trees are handed over."""
-        return Trees(self.agents.trees)
-
-    @cached_property
-    def workshop(self) -> Workshop:
-        """The agent that the settings name, with a language model; an embedded one is loaded now."""
-        engine = catalog.engine(_engine_choice(load(EngineSettings)))
-        return Workshop(self.agents.agent, engine, self.agents.agent_sandbox)
-
-    @property
-    def writer(self) -> Writer | None:
-        """Who writes alternatives; None where there is no language model to write with."""
-        if self.agents.verifier in catalog.WITHOUT_ENGINE:
-            return None
-        return Writer(self.agents.agent, self.agents.model)
-
-    def _asking(self, settings: EngineSettings) -> Verifier:
-        return catalog.verifier(
-            settings.verifier,
-            catalog.engine(_engine_choice(settings)),
-            prompt=settings.prompt,
-            voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
-        )
-
-
-def _engine_choice(settings: EngineSettings) -> EngineChoice:
-    key = settings.engine_api_key
-    remember(key.get_secret_value() if key else "")
-    return EngineChoice(
-        name=settings.chosen,
-        model=settings.model,
-        url=settings.engine_url,
-        api_key=key.get_secret_value() if key else None,
-        cache=settings.model_dir,
-        script=settings.engine_script,
-    )
+from worker.verbs import Verbs
+from worker.verify import VerifyGroupHandler
 
 
 @dataclass(slots=True)

@@ -18,7 +18,6 @@ from app.jobs import (
     Reconcile,
     RecordEvent,
     Redeliver,
-    RefitCalibrators,
     RefreshConfig,
     ResolvePermission,
     RunCommand,
@@ -26,6 +25,7 @@ from app.jobs import (
     VerifyGroup,
     from_payload,
 )
+from app.learning_jobs import RefitCalibrators
 
 EXAMPLES = [
     (RecordEvent(7, "guid"), "record_event:guid"),

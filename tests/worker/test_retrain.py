@@ -7,8 +7,9 @@ from sqlalchemy import select
 
 from app.db.session import transaction
 from app.db.tables import calibrators
-from app.jobs import OF_THE_APP, RefitCalibrators
+from app.jobs import OF_THE_APP
 from app.judgements import Judge
+from app.learning_jobs import RefitCalibrators
 from model.domain import EngineInfo
 from tests.app.db import lived
 from tests.worker.attempts import carry_out

@@ -17,8 +17,8 @@ from model.engines.scripted import Line, Scripted
 from tests.app.db import lived
 from tests.model.fakes import Weighing, token
 from tests.worker.attempts import carry_out
+from worker.parts import Parts
 from worker.verify import Bench, VerifyGroupHandler
-from worker.wiring import Parts
 
 pytestmark = pytest.mark.services
 REPOSITORY, ISSUE = 70, 3

@@ -17,9 +17,9 @@ from app.jobs import (
     Queue,
     Reconcile,
     Redeliver,
-    RefitCalibrators,
     TidyCheckouts,
 )
+from app.learning_jobs import RefitCalibrators
 
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
 """Kinds of jobs that forgetting an installation needs itself."""

@@ -1,0 +1,42 @@
+"""The only reader of the environment: one frozen settings class per concern, so that a process asks
+for no secret it does not need. A required value has no default and a wrong one stops the process.
+"""
+
+from app.settings.environment import child_environment, plain_environment, python
+from app.settings.github import (
+    BaseUrl,
+    GitHubSettings,
+    IdentitySettings,
+    WebhookSettings,
+    WriterSettings,
+)
+from app.settings.judging import AgentSettings, EngineSettings
+from app.settings.reading import SettingsError, check, load
+from app.settings.running import (
+    BrokerSettings,
+    ChildSettings,
+    DatabaseSettings,
+    LogSettings,
+    QueueSettings,
+)
+
+__all__ = [
+    "AgentSettings",
+    "BaseUrl",
+    "BrokerSettings",
+    "ChildSettings",
+    "DatabaseSettings",
+    "EngineSettings",
+    "GitHubSettings",
+    "IdentitySettings",
+    "LogSettings",
+    "QueueSettings",
+    "SettingsError",
+    "WebhookSettings",
+    "WriterSettings",
+    "check",
+    "child_environment",
+    "load",
+    "plain_environment",
+    "python",
+]
