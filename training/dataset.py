@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from model import typed_json
 from training.groups import LabelSource, TrainingGroup
+from training.manifest import SCHEMA, Manifest, Split
 
-SCHEMA = "r4p.dataset/1"
 MANIFEST = "manifest.json"
 
 _MOMENT = pa.timestamp("us", tz="UTC")
@@ -44,51 +44,6 @@ class BadDataset(ValueError):
     """A folder that holds no whole dataset, or may not be written; says which and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step on the way from what was found to what is learnt from."""
-
-    name: str
-    kept: int
-    dropped: Mapping[str, int]
-    """By reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """What one file holds."""
-
-    sha256: str
-    groups: int
-    issues: int
-    repositories: int
-    unknown: int
-    """Seats without a label: patches nobody knows about, and padding."""
-    positives: Mapping[str, int]
-    """Groups by their number of correct patches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """How a dataset came about, and what is in it."""
-
-    seed: int
-    as_of: str
-    """Labels are as they were then; ISO 8601."""
-    rules: Mapping[str, int]
-    """Versions of the rules by which it was made."""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of each file it was made from, by name."""
-    steps: tuple[Step, ...] = ()
-    splits: Mapping[str, Split] = field(default_factory=dict)
-    schema: str = SCHEMA
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 that differs wherever two datasets differ."""
-        return hashlib.sha256(_json(self).encode()).hexdigest()
-
-
 def write(
     directory: Path, splits: Mapping[str, Sequence[TrainingGroup]], manifest: Manifest
 ) -> Manifest:
@@ -102,7 +57,7 @@ def write(
     try:
         held = {name: _write_split(_file(beside, name), of) for name, of in splits.items()}
         made = replace(manifest, splits=held)
-        (beside / MANIFEST).write_text(_json(made))
+        (beside / MANIFEST).write_text(made.json)
         beside.chmod(0o755)
         beside.rename(directory)
     except BaseException:
@@ -187,7 +142,3 @@ def _group(row: Mapping[str, Any]) -> TrainingGroup:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _json(of: Manifest) -> str:
-    return json.dumps(asdict(of), indent=2, sort_keys=True) + "\n"

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from training import dataset
-from training.dataset import BadDataset, Manifest, Split, Step
+from training.dataset import BadDataset
 from training.groups import LabelSource, TrainingGroup
+from training.manifest import Manifest, Split, Step
 
 GROUP = TrainingGroup(
     key="a",
