@@ -1,0 +1,264 @@
+"""A training run's plan: what is trained, how, on how many machines. One plan for every engine that trains.
+
+`training/trl_config.py` renders it for TRL, `training/export/verl.py` for verl; each refuses a setting that its engine
+can't honour. Values are frozen, and checked where the file comes in: `training/plan_file.py`.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+_STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class BadPlan(ValueError):
+    """A plan that can't be read or followed: names the key, the value and the fix."""
+
+
+class Trainer(StrEnum):
+    """How a model is taught."""
+
+    GRPO = "grpo"
+    """From rewards of its own replies (DeepSeekMath; R4P, section 3)."""
+    SFT = "sft"
+    """From replies that are given."""
+    DPO = "dpo"
+    """From pairs, one better than the other."""
+    REWARD_MODEL = "reward-model"
+    """To score, from pairs (Bradley-Terry)."""
+
+
+class Engine(StrEnum):
+    """Who writes the replies that are rewarded."""
+
+    TRANSFORMERS = "transformers"
+    """The model being trained, in the trainer's own process."""
+    SERVER = "server"
+    """A vLLM server that is given the adapter anew for each round."""
+    COLOCATED = "colocated"
+    """A vLLM inside the trainer's process, on the same GPUs."""
+
+
+class Task(StrEnum):
+    """What a reply is an answer to."""
+
+    JUDGE = "judge"
+    """A group of patches is judged, as the bot does."""
+    REPAIR = "repair"
+    """An agent resolves an issue, and the verifier judges its patch."""
+
+
+class Advantage(StrEnum):
+    """How rewards of one group become advantages; formulas in training/advantages.py."""
+
+    GRPO = "grpo"
+    LEAVE_ONE_OUT = "leave-one-out"
+    WITHOUT_DEVIATION = "without-deviation"
+
+
+class Loss(StrEnum):
+    """How the losses of a step's tokens become one number."""
+
+    TOKEN_MEAN = "token-mean"  # noqa: S105 - no secret
+    """Every token of the step weighs the same (DAPO)."""
+    CONSTANT_LENGTH = "constant-length"
+    """The sum, over the longest reply allowed times the number of replies (Dr. GRPO)."""
+    SEQUENCE_MEAN = "sequence-mean"
+    """Every reply weighs the same, whatever its length."""
+
+
+class Importance(StrEnum):
+    """How the loss is corrected for replies that another engine sampled. Nothing is left to an engine's default."""
+
+    OFF = "off"
+    TOKEN_TRUNCATE = "token-truncate"  # noqa: S105 - no secret
+    TOKEN_MASK = "token-mask"  # noqa: S105 - no secret
+    SEQUENCE_TRUNCATE = "sequence-truncate"
+    SEQUENCE_MASK = "sequence-mask"
+
+
+class Overlong(StrEnum):
+    """What becomes of replies that were cut off at their longest."""
+
+    KEEP = "keep"
+    MASK = "mask"
+    """They teach nothing; their reward still counts for their group's mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is trained."""
+
+    __pydantic_config__ = _STRICT
+    base: str
+    """A directory, or a name in a model hub."""
+    dtype: str = "bfloat16"
+    """Of the weights: float32 or bfloat16."""
+    gradient_checkpointing: bool = True
+    """Half the memory for activations, a third more time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lora:
+    """A plain low-rank adapter, as vLLM takes it: no bias, no embeddings, no head (Hu et al., 2021)."""
+
+    __pydantic_config__ = _STRICT
+    rank: Count = 32
+    alpha: Count = 64
+    dropout: Share = 0.0
+    targets: tuple[str, ...] = (
+        "q_proj",
+        "k_proj",
+        "v_proj",
+        "o_proj",
+        "gate_proj",
+        "up_proj",
+        "down_proj",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model is asked."""
+
+    __pydantic_config__ = _STRICT
+    template: str = "r4p_group"
+    """A name in model/prompts, or the path of a file."""
+    max_tokens: Count = 8192
+    """Longer prompts are left out, counted, never clipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """How replies are drawn, in rounds: all of a round's replies come from one state of the model."""
+
+    __pydantic_config__ = _STRICT
+    prompts: Count = 128
+    """Per round; a smaller last round is said."""
+    replies: Annotated[int, Field(ge=2)] = 16
+    """Per prompt: a group."""
+    max_tokens: Count = 4096
+    passes: Count = 1
+    """How often a round is gone through."""
+    temperature: Positive = 1.0
+    top_p: Share = 1.0
+    engine: Engine = Engine.TRANSFORMERS
+    url: str = ""
+    """Of the server, as in `http://127.0.0.1:8000/v1`; can be given on the command line."""
+    task: Task = Task.JUDGE
+    max_turns: Count = 1
+    """Of an agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy gradient's loss."""
+
+    __pydantic_config__ = _STRICT
+    advantage: Advantage = Advantage.GRPO
+    loss: Loss = Loss.TOKEN_MEAN
+    clip_low: NotNegative = 0.2
+    clip_high: NotNegative = 0.28
+    ratio_ceiling: Positive | None = 10.0
+    """Highest ratio that counts where the advantage is negative (dual clip)."""
+    kl: NotNegative = 0.0
+    entropy_bonus: NotNegative = 0.0
+    importance: Importance = Importance.OFF
+    importance_ceiling: Positive | None = None
+    overlong: Overlong = Overlong.KEEP
+    drop_uniform_groups: bool = False
+    """Leave groups of equal rewards out, and draw others in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supervised:
+    """What is learnt from given replies."""
+
+    __pydantic_config__ = _STRICT
+    task: str = "boxed"
+    """`boxed`: the answer to a group, as a warm-up; `yes-no`: one patch at a time (R2E-Gym)."""
+    max_tokens: Count = 32768
+    """Of prompt and reply together; longer ones are left out, counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What is learnt from pairs."""
+
+    __pydantic_config__ = _STRICT
+    beta: Positive = 0.1
+    """How far DPO may move from where it began; the smaller, the further."""
+    flip_rate: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    """Share of pairs believed to be the wrong way round."""
+    margin: bool = False
+    """Let a reward model's scores lie as far apart as the pairs' targets do."""
+    max_tokens: Count = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Optimiser:
+    """AdamW, and how much it is shown."""
+
+    __pydantic_config__ = _STRICT
+    learning_rate: Positive = 1e-6
+    schedule: str = "constant"
+    """constant, linear or cosine."""
+    warmup_steps: Annotated[int, Field(ge=0)] = 0
+    weight_decay: NotNegative = 0.0
+    max_gradient_norm: Positive = 1.0
+    epochs: Count = 1
+    max_steps: Count | None = None
+    """Where to stop before the epochs are over."""
+    batch: Count = 128
+    """Prompts (GRPO), examples or pairs of one optimiser step, over all processes."""
+    micro_batch: Count = 1
+    """Sequences that one process takes through the model at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """What a run can go on from."""
+
+    __pydantic_config__ = _STRICT
+    every_steps: Count = 10
+    keep: Count = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The machines a plan was made for."""
+
+    __pydantic_config__ = _STRICT
+    nodes: Count = 1
+    processes: Count = 1
+    """GPUs, or processes where there are none, of one node."""
+    sequence_parallel: Count = 1
+    rollout_tensor_parallel: Count = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainPlan:
+    """A whole plan."""
+
+    __pydantic_config__ = _STRICT
+    name: str
+    trainer: Trainer
+    model: Model
+    about: str = ""
+    seed: int = 0
+    adapter: Lora | None = None
+    """None: all weights are trained."""
+    prompt: Prompt = field(default_factory=Prompt)
+    rollout: Rollout = field(default_factory=Rollout)
+    policy: Policy = field(default_factory=Policy)
+    supervised: Supervised = field(default_factory=Supervised)
+    pairs: Pairs = field(default_factory=Pairs)
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    scale: Scale = field(default_factory=Scale)
