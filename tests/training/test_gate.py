@@ -1,0 +1,160 @@
+from dataclasses import replace
+
+import pytest
+
+from model.evaluation.bootstrap import Estimate
+from training.gate import Compared, Outcome, Provenance, Rules, Step, decide, refusal
+
+GOOD = Provenance(
+    status="finished",
+    steps=(Step(0.5, 1.2, 0.01), Step(0.4, 1.0, 0.02)),
+    adapter="a" * 64,
+    adapter_now="a" * 64,
+    dataset="d" * 64,
+    dataset_now="d" * 64,
+    label_rule=2,
+    label_rule_now=2,
+    trained_on=frozenset({"octo/cat#1"}),
+    measured_on=frozenset({"octo/cat#2"}),
+)
+BETTER = Estimate(0.05, -0.01, 0.11)
+EVEN = Estimate(0.0, -0.015, 0.015)
+READABLE = {"format_valid": Estimate(0.97, 0.95, 0.99)}
+
+
+def compared(**changes):
+    plain = Compared(
+        name="outcomes",
+        issues=40,
+        groups=50,
+        patches=160,
+        candidate=READABLE,
+        champion=READABLE,
+        difference={"reward": BETTER, "balanced_accuracy": EVEN},
+        constants={},
+        only_candidate=6,
+        only_champion=4,
+        p_worse=0.8,
+        p_differs=0.7,
+    )
+    return replace(plain, **changes)
+
+
+def decided(provenance=GOOD, objections=(), sets=None, rules=None):
+    sets = [compared()] if sets is None else sets
+    return decide(provenance, objections, sets, rules or Rules())
+
+
+def against(gate):
+    return [one.check for one in gate.findings if not one.passed]
+
+
+def test_a_candidate_that_is_better_and_surely_no_worse_passes():
+    gate = decided()
+    assert (gate.outcome, gate.why) == (Outcome.PASSED, "passed every check")
+    document = gate.document()
+    assert document["schema"] == "r4p.gate/1"
+    assert document["outcome"] == "passed"
+    assert document["rules"]["margin"] == 0.02
+    assert all(one["passed"] for one in document["findings"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"status": "failed"}, "run"),
+        ({"adapter_now": "b" * 64}, "adapter"),
+        ({"dataset_now": "e" * 64}, "dataset"),
+        ({"label_rule": 1}, "labels"),
+        ({"measured_on": frozenset({"octo/cat#1"})}, "leak"),
+        ({"steps": (Step(float("nan")),)}, "numbers"),
+        ({"steps": (Step(0.1, float("inf")), Step(0.1, 1.0))}, "numbers"),
+        ({"steps": ()}, "numbers"),
+        ({"steps": (Step(0.1, 0.0),)}, "entropy"),
+        ({"steps": (Step(0.1, 1.0, 0.9),)}, "clipping"),
+    ],
+)
+def test_what_is_broken_or_leaked_fails_however_good_it_looks(changes, check):
+    gate = decided(replace(GOOD, **changes))
+    assert (gate.outcome, against(gate)) == (Outcome.FAILED, [check])
+    assert gate.why.startswith(f"{check}: ")
+
+
+def test_labels_by_tests_have_no_rule_to_be_of():
+    assert decided(replace(GOOD, label_rule=None)).outcome is Outcome.PASSED
+
+
+def test_an_adapter_that_vllm_would_refuse_fails():
+    gate = decided(objections=("bias is all",))
+    assert (gate.outcome, gate.why) == (Outcome.FAILED, "loadable: bias is all")
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        (
+            {"difference": {"reward": Estimate(0.01, -0.03, 0.05), "balanced_accuracy": EVEN}},
+            "outcomes: reward no worse",
+        ),
+        (
+            {"difference": {"reward": BETTER, "balanced_accuracy": Estimate(-0.2, -0.3, -0.1)}},
+            "outcomes: balanced_accuracy no worse",
+        ),
+        (
+            {"difference": {"reward": BETTER, "balanced_accuracy": Estimate(None, None, None)}},
+            "outcomes: balanced_accuracy no worse",
+        ),
+        (
+            {"difference": {"reward": Estimate(0.1, None, None), "balanced_accuracy": EVEN}},
+            "outcomes: reward no worse",
+        ),
+        ({"difference": {"reward": EVEN, "balanced_accuracy": EVEN}}, "outcomes: reward improves"),
+        ({"candidate": {"format_valid": Estimate(0.5, 0.4, 0.6)}}, "outcomes: replies"),
+        ({"candidate": {"format_valid": Estimate(None, None, None)}}, "outcomes: replies"),
+        (
+            {"only_candidate": 0, "only_champion": 9, "p_worse": 0.002},
+            "outcomes: issues decided rightly",
+        ),
+    ],
+)
+def test_a_candidate_that_may_be_worse_fails(changes, check):
+    gate = decided(sets=[compared(**changes)])
+    assert (gate.outcome, against(gate)) == (Outcome.FAILED, [check])
+
+
+def test_superiority_is_asked_for_where_it_is_wanted():
+    gate = decided(rules=Rules(must_be_better=True))
+    assert against(gate) == ["outcomes: reward improves"]
+    sure = compared(difference={"reward": Estimate(0.05, 0.01, 0.1), "balanced_accuracy": EVEN})
+    assert decided(sets=[sure], rules=Rules(must_be_better=True)).outcome is Outcome.PASSED
+    even = compared(difference={"reward": EVEN, "balanced_accuracy": EVEN})
+    assert decided(sets=[even], rules=Rules(must_improve=False)).outcome is Outcome.PASSED
+
+
+def test_every_set_with_enough_issues_has_to_pass():
+    worse = compared(
+        name="benchmark",
+        difference={"reward": Estimate(-0.1, -0.2, 0.0), "balanced_accuracy": EVEN},
+    )
+    assert decided(sets=[compared(), worse]).outcome is Outcome.FAILED
+    small = replace(worse, issues=29)
+    gate = decided(sets=[compared(), small])
+    assert (gate.outcome, against(gate)) == (Outcome.PASSED, ["benchmark: issues"])
+    assert gate.why == "benchmark: issues: 29; 30 are needed to decide by it"
+
+
+def test_too_few_issues_decide_nothing():
+    gate = decided(sets=[compared(issues=29)])
+    assert (gate.outcome, against(gate)) == (Outcome.TOO_FEW, ["outcomes: issues"])
+    none = decided(sets=[])
+    assert (none.outcome, none.why) == (
+        Outcome.TOO_FEW,
+        "groups: there is no labelled group to measure on",
+    )
+    broken = decided(replace(GOOD, status="failed"), sets=[])
+    assert broken.outcome is Outcome.FAILED
+
+
+def test_what_could_not_be_measured_fails_with_the_reason():
+    gate = refusal("the engine is down", Rules())
+    assert (gate.outcome, gate.why) == (Outcome.FAILED, "measured: the engine is down")

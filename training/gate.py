@@ -1,0 +1,267 @@
+"""Whether a trained model may come into use: nothing broken, nothing leaked, and no worse than the champion (pure).
+
+Non-inferiority with a margin that is fixed before anybody looks: where the whole 95 % interval of the difference lies
+above minus the margin, and the difference itself is an improvement, the candidate passes. A superiority test on the
+few fresh issues of a week would pass nobody, or noise. All sets of groups have to pass, so that trying several makes
+passing harder and no correction is due. Labels by maintainers and by benchmarks are different sets.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from model.evaluation.bootstrap import Estimate
+
+SCHEMA = "r4p.gate/1"
+PRIMARY = "reward"
+"""What was trained for, unreadable answers included: has to improve, on every set."""
+GUARDED = (PRIMARY, "balanced_accuracy")
+"""May not become worse by more than the margin. The second sees who says the same of every patch."""
+
+
+class Outcome(StrEnum):
+    """What follows for the candidate."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    TOO_FEW = "too few"
+    """Issues to decide by: it waits for more, and is not served meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Fixed before a run is looked at."""
+
+    margin: float = 0.02
+    """By how much the candidate may be worse and still count as no worse; shares, 0 to 1."""
+    least_issues: int = 30
+    """Of a set, for it to decide anything."""
+    least_format_valid: float = 0.9
+    """Share of the candidate's replies that can be read."""
+    least_entropy: float = 0.001
+    """Of the sampled tokens at the end, in nats: below that the model says one thing only."""
+    most_clipped: float = 0.5
+    """Share of tokens at the end whose ratio was clipped."""
+    must_improve: bool = True
+    """The difference of the primary metric has to be above 0."""
+    must_be_better: bool = False
+    """Its whole interval has to be: for the set of all issues ever, not for a week's."""
+    alpha: float = 0.05
+    """Of McNemar's exact one-sided test against the candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a run said of one optimiser step; None: nothing of that kind."""
+
+    loss: float | None
+    entropy: float | None = None
+    clipped: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a candidate was made from, and whether that still stands."""
+
+    status: str
+    """Of the run: finished, or failed."""
+    steps: tuple[Step, ...]
+    adapter: str
+    """SHA-256 that the run noted."""
+    adapter_now: str
+    dataset: str
+    """Digest of the manifest that the run noted."""
+    dataset_now: str
+    """Of the dataset that it is measured on."""
+    label_rule: int | None
+    """Version by which that was labelled; None: by tests."""
+    label_rule_now: int
+    trained_on: frozenset[str]
+    """Issues."""
+    measured_on: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Candidate and champion on the same groups, by the same prompts and sampler."""
+
+    name: str
+    """Of the set: who labelled it, and which part of a dataset it is."""
+    issues: int
+    groups: int
+    patches: int
+    candidate: Mapping[str, Estimate]
+    champion: Mapping[str, Estimate]
+    difference: Mapping[str, Estimate]
+    """Candidate less champion, paired by issue."""
+    constants: Mapping[str, Mapping[str, float | None]]
+    """What somebody reaches who says the same of every patch."""
+    only_candidate: int
+    """Issues that it alone decides rightly."""
+    only_champion: int
+    p_worse: float
+    """Exact one-sided McNemar: small when the champion alone is right more often."""
+    p_differs: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One question, and its answer for people."""
+
+    check: str
+    passed: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The decision, with every reason."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    rules: Rules
+
+    @property
+    def why(self) -> str:
+        """In one line."""
+        against = [one for one in self.findings if not one.passed]
+        return "; ".join(f"{one.check}: {one.said}" for one in against) or "passed every check"
+
+    def document(self) -> dict[str, Any]:
+        """As JSON keeps it."""
+        return {"schema": SCHEMA, "why": self.why, **asdict(self)}
+
+
+def decide(
+    provenance: Provenance,
+    objections: Sequence[str],
+    compared: Sequence[Compared],
+    rules: Rules,
+) -> Gate:
+    """Whether the candidate passes. `objections`: what vLLM would refuse of its adapter.
+
+    A set with too few issues decides nothing; when none has enough, nothing is decided.
+    """
+    sound = (*_integrity(provenance, rules), _loadable(objections))
+    enough = [one for one in compared if one.issues >= rules.least_issues]
+    few = [_few(one, rules) for one in compared if one not in enough]
+    measured = [finding for one in enough for finding in _no_worse(one, rules)]
+    findings = (*sound, *measured, *few) if enough else (*sound, *(few or [_none()]))
+    if not all(one.passed for one in (*sound, *measured)):
+        return Gate(Outcome.FAILED, findings, rules)
+    return Gate(Outcome.PASSED if enough else Outcome.TOO_FEW, findings, rules)
+
+
+def refusal(error: str, rules: Rules) -> Gate:
+    """The gate of a candidate that could not be measured at all."""
+    return Gate(Outcome.FAILED, (Finding("measured", passed=False, said=error),), rules)
+
+
+def _integrity(of: Provenance, rules: Rules) -> tuple[Finding, ...]:
+    both = sorted(of.trained_on & of.measured_on)
+    numbers = [value for one in of.steps for value in (one.loss, one.entropy, one.clipped)]
+    wild = sum(value is not None and not math.isfinite(value) for value in numbers)
+    return (
+        Finding("run", of.status == "finished", f"the run is {of.status}"),
+        _same("adapter", of.adapter, of.adapter_now),
+        _same("dataset", of.dataset, of.dataset_now),
+        Finding("labels", of.label_rule in {None, of.label_rule_now}, _rule(of)),
+        Finding("leak", not both, _shared(both)),
+        Finding("numbers", bool(of.steps) and not wild, _numbers(of, wild)),
+        *_healthy(of.steps[-1:], rules),
+    )
+
+
+def _same(what: str, before: str, now: str) -> Finding:
+    said = "is what the run wrote down" if before == now else f"was {before[:12]}, is {now[:12]}"
+    return Finding(what, before == now, said)
+
+
+def _rule(of: Provenance) -> str:
+    if of.label_rule is None:
+        return "by tests"
+    return f"by rule {of.label_rule}; today's is {of.label_rule_now}"
+
+
+def _shared(issues: Sequence[str]) -> str:
+    if not issues:
+        return "no issue was trained on and measured on"
+    return f"{len(issues)} issues were trained on and measured on, such as {issues[0]}"
+
+
+def _numbers(of: Provenance, wild: int) -> str:
+    return f"{wild} of its numbers are not finite" if wild else f"finite in {len(of.steps)} steps"
+
+
+def _healthy(last: Sequence[Step], rules: Rules) -> list[Finding]:
+    found = []
+    for step in last:
+        if step.entropy is not None:
+            alive = step.entropy >= rules.least_entropy
+            said = f"{step.entropy:.4f} nats at the end; {rules.least_entropy} is the least"
+            found.append(Finding("entropy", alive, said))
+        if step.clipped is not None:
+            said = f"{step.clipped:.0%} of tokens at the end; {rules.most_clipped:.0%} is the most"
+            found.append(Finding("clipping", step.clipped <= rules.most_clipped, said))
+    return found
+
+
+def _loadable(objections: Sequence[str]) -> Finding:
+    return Finding("loadable", not objections, "; ".join(objections) or "a plain LoRA adapter")
+
+
+def _no_worse(one: Compared, rules: Rules) -> list[Finding]:
+    guarded = [_guarded(one, name, rules) for name in GUARDED]
+    readable = one.candidate["format_valid"].value
+    least = rules.least_format_valid
+    said = "no vote was asked" if readable is None else f"{readable:.1%} can be read"
+    improves = [_improves(one, rules)] if rules.must_improve or rules.must_be_better else []
+    return [
+        *guarded,
+        *improves,
+        Finding(
+            f"{one.name}: replies",
+            readable is not None and readable >= least,
+            f"{said}; {least:.0%} is the least",
+        ),
+        Finding(
+            f"{one.name}: issues decided rightly",
+            one.p_worse >= rules.alpha,
+            f"{one.only_candidate} by the candidate alone, {one.only_champion} by the champion alone, "
+            f"p = {one.p_worse:.3f}",
+        ),
+    ]
+
+
+def _guarded(one: Compared, name: str, rules: Rules) -> Finding:
+    found = one.difference[name]
+    passed = found.low is not None and found.low >= -rules.margin
+    said = f"{_shown(found)} on {one.issues} issues; may not fall below {-rules.margin:+.3f}"
+    return Finding(f"{one.name}: {name} no worse", passed, said)
+
+
+def _improves(one: Compared, rules: Rules) -> Finding:
+    found = one.difference[PRIMARY]
+    value = found.low if rules.must_be_better else found.value
+    passed = value is not None and value > 0
+    what = "lower end" if rules.must_be_better else "difference"
+    return Finding(f"{one.name}: {PRIMARY} improves", passed, f"{what} of {_shown(found)}")
+
+
+def _shown(one: Estimate) -> str:
+    if one.value is None:
+        return "unknown"
+    if one.low is None or one.high is None:
+        return f"{one.value:+.3f}"
+    return f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+
+
+def _few(one: Compared, rules: Rules) -> Finding:
+    said = f"{one.issues}; {rules.least_issues} are needed to decide by it"
+    return Finding(f"{one.name}: issues", passed=False, said=said)
+
+
+def _none() -> Finding:
+    return Finding("groups", passed=False, said="there is no labelled group to measure on")
