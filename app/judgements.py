@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.identifiers import EvaluationId, PullNumber
+from app.identifiers import CommitSha, EvaluationId, IssueRef, PullNumber
 from app.outcomes import OutcomeKind
 from model.calibration import Evidence
 from model.domain import EngineInfo, Verdict
@@ -42,6 +42,27 @@ class Fate:
     evaluation: EvaluationId | None
     """The verdict that could be read then."""
     occurred_at: datetime
+    value: float | None = None
+    """A share for survival, a number of people for reactions."""
+    head: CommitSha | None = None
+    """The pull request's own commit that this is about."""
+    actor: str | None = None
+    """A login, or which CI it was; None: nobody acted."""
+    by_author: bool = False
+    """The actor wrote the pull request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A pull request as it was submitted to a judge at one head."""
+
+    head: CommitSha
+    patch: str | None
+    """SHA-256 of the diff; None: it could not be read."""
+    submitted_at: datetime
+    """When it was collected."""
+    by_author: bool = True
+    """False: somebody else pushed this head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +71,11 @@ class PullRecord:
 
     group: int
     """The issue, by our number."""
+    issue: IssueRef
     pull: PullNumber
-    judgements: tuple[Judgement, ...]
+    submissions: tuple[Submission, ...] = ()
+    """Oldest first; what nobody has judged is among them."""
+    judgements: tuple[Judgement, ...] = ()
     """Oldest first."""
-    fates: tuple[Fate, ...]
+    fates: tuple[Fate, ...] = ()
     """Oldest first."""

@@ -7,27 +7,29 @@ same history changes nothing.
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from app.judgements import Judge, PullRecord
+from app.judgements import Judge, Judgement, PullRecord
 from model.calibration import NO_HISTORY, Calibrator
-from model.domain import Label
 from training import corpus, recipes
 from training.calibrate import Fit, fit
 from training.corpus import Corpus, NewCalibrator, StoredCalibrator
-from training.curation.labels import RULE_VERSION, Labelled, label
+from training.curation.labels import RULE_VERSION, LabelledPatch, all_of
 from training.evidence import Row
 
 LEAST_NEW = 10
 """Patches that neither calibrator was fitted on, below which nothing is compared."""
 
 WEAK = 0.5
-"""What the word of somebody who had read the verdict counts beside a merge or a revert: the verdict may have led it."""
+"""What a label that only leans to its side counts beside one that a deed decided."""
+
+_Named = tuple[int, int, str]
+"""Our number of the issue, the pull request's, and the patch's content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Decision:
 def refit(known: Corpus, now: datetime) -> list[dict[str, Any]]:
     """Fit, decide and keep, one judge after the other; what was done, as plain JSON values."""
     records = known.records()
-    return [_refit(known, judge, records, now) for judge in judges(records)]
+    labels = named(all_of(records, now))
+    return [_refit(known, judge, rows(records, judge, labels), now) for judge in judges(records)]
 
 
 def judges(records: Iterable[PullRecord]) -> list[Judge]:
@@ -51,18 +54,29 @@ def judges(records: Iterable[PullRecord]) -> list[Judge]:
 
 
 def rows(
-    records: Iterable[PullRecord], judge: Judge, now: datetime
+    records: Iterable[PullRecord], judge: Judge, known: Mapping[_Named, LabelledPatch]
 ) -> tuple[list[Row], Counter[str]]:
-    """What the judge knew of patches whose truth is known, and how many there are of each sort, dropped ones too."""
+    """What the judge knew of patches whose truth is known, and how many labels of each rule there are.
+
+    One row for each pull request: of several patches the last one that has a label.
+    """
     kept, counts = [], Counter[str]()
     for record in records:
-        if all(one.judge != judge for one in record.judgements):
+        own = [one for one in reversed(record.judgements) if one.judge == judge and one.patch]
+        told = [(one, known[record.group, record.pull, str(one.patch)]) for one in own]
+        if not told:
             continue
-        found = label(record, judge, now)
-        row = _row(record, found)
-        counts[found.why if row or found.label is None else "no vote could be read"] += 1
+        judgement, found = next((one for one in told if one[1].probability is not None), told[0])
+        row = _row(judgement, found)
+        unread = found.probability is not None and row is None
+        counts["no vote could be read" if unread else found.why] += 1
         kept += [row] if row else []
     return kept, counts
+
+
+def named(labels: Iterable[LabelledPatch]) -> dict[_Named, LabelledPatch]:
+    """Labels by what they are about."""
+    return {(one.group, one.pull, one.patch): one for one in labels}
 
 
 def decide(fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None) -> Decision:
@@ -86,9 +100,9 @@ def decide(fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None) -
 
 
 def _refit(
-    known: Corpus, judge: Judge, records: Sequence[PullRecord], now: datetime
+    known: Corpus, judge: Judge, found: tuple[list[Row], Counter[str]], now: datetime
 ) -> dict[str, Any]:
-    told, counts = rows(records, judge, now)
+    told, counts = found
     fitted = fit(told, fitted_at=now.isoformat(timespec="seconds"))
     said: dict[str, Any] = {
         "verifier": judge.verifier,
@@ -117,14 +131,12 @@ def _refit(
     return said | {"calibrator": number, "decision": f"{taken}: {decision.why}"}
 
 
-def _row(record: PullRecord, found: Labelled) -> Row | None:
-    if found.label is None or found.judgement is None:
+def _row(judgement: Judgement, found: LabelledPatch) -> Row | None:
+    is_positive = found.label.is_positive
+    if is_positive is None or not judgement.evidence.is_opinion:
         return None
-    known = found.judgement.evidence
-    if not known.is_opinion:
-        return None
-    weight = WEAK if found.is_weak else 1.0
-    return Row(known, found.label is Label.CORRECT, str(record.group), weight)
+    weight = WEAK if found.label.is_weak else 1.0
+    return Row(judgement.evidence, is_positive, str(found.group), weight)
 
 
 def _briers(

@@ -52,7 +52,7 @@ def test_outcomes_become_a_calibrator_in_use_once(corpus):
     assert first["decision"] == "in use: the first"
     assert first["history"] == {"issues": 80, "correct": 40, "incorrect": 40}
     assert first["patches"] == {
-        "merged as it was judged, and not reverted": 40,
+        "merged": 40,
         "reverted": 40,
     }
     in_use = corpus.active(JUDGE).calibrator

@@ -1,105 +1,139 @@
-"""Whether a judged patch was correct, as far as what became of it tells (pure). Unknown is not incorrect.
+"""Whether a submitted patch was correct, as far as what became of it tells (pure). Unknown is not incorrect.
 
-Rule 1. A merge of exactly the judged patch that nobody took back for a while says correct; a revert says incorrect;
-so does, weakly, an explicit word of somebody with write permission about the verdict. A closed pull request says
-nothing: a third of those are no failure of the patch.
+A label is about one patch, not about a pull request: what was merged may differ from what was submitted first. It is
+derived from raw history whenever it is needed and never stored; `now` in the past gives what could be known then.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from app.judgements import Fate, Judge, Judgement, PullRecord
-from app.outcomes import CAN_WRITE, OutcomeKind
-from model.domain import Label, Verdict
+from app.identifiers import IssueRef, PullNumber
+from app.judgements import Fate, PullRecord
+from app.outcomes import APP
+from model.domain import Verdict
+from training.curation.audit import UNAUDITED, Audit
+from training.curation.caps import CAPS, Caps, capped
+from training.curation.decisions import decide
+from training.curation.rules import RULE_VERSION, RULES, Grade, graded
 
-RULE_VERSION = 1
-"""Raised with every change of meaning."""
+ECHO = 0.5
+"""What a deed or word counts that came when our verdict could be read, which may have led it.
 
-HELD_FOR = timedelta(days=14)
-"""A merge that nobody reverted for so long holds."""
+Whether it agrees makes no difference: to discount agreement alone would teach that verdicts are wrong.
+"""
 
-_OPPOSITE = {Label.CORRECT: Label.INCORRECT, Label.INCORRECT: Label.CORRECT}
-_CLAIMED = {Verdict.CORRECT: Label.CORRECT, Verdict.INCORRECT: Label.INCORRECT}
+_CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """What is known of the truth about one judged patch."""
+class LabelledPatch:
+    """What is known of the truth about one patch."""
 
-    label: Label | None
-    """None: unknown."""
+    group: int
+    """The issue, by our number."""
+    issue: IssueRef
+    pull: PullNumber
+    patch: str
+    """SHA-256 of the diff."""
+    submitted_at: datetime
+    is_first: bool
+    """The pull request's first patch that could be read."""
     why: str
-    judgement: Judgement | None = None
-    """The judgement that the label is about; there is one where there is a label."""
-    is_weak: bool = False
-    """Somebody said so who had read the verdict; nothing was done."""
+    """The rule that labelled it, by name."""
+    label: Grade
+    probability: float | None
+    """That it is correct; None: unknown."""
+    evidence: tuple[str, ...]
+    """What the label rests on; names nobody."""
+    weight: float
+    """How much it counts, 0 to 1; of an unknown one nothing."""
+    is_echo: bool
+    """A person decided it who could read our claim about this pull request before."""
+    outcome_at: datetime | None
+    """When it could be known; None: unknown."""
+    decided_by: str | None
+    """Whose deed or word it is, for caps; never written into a dataset."""
+    rule: int = RULE_VERSION
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that the label is right; None: there is none."""
+        return None if self.probability is None else max(self.probability, 1 - self.probability)
 
 
-def label(record: PullRecord, judge: Judge, now: datetime) -> Labelled:
-    """The truth about the patch that this judge has judged, as far as it is known by now."""
-    merge = _last(record, OutcomeKind.MERGED)
-    opinion = _opinion(record, judge)
-    if merge is None:
-        return opinion or Labelled(None, _unknown(record))
-    judgement = _at(record, judge, merge.occurred_at)
-    if judgement is None:
-        return Labelled(None, "merged, and not judged as it was merged")
-    if _last(record, OutcomeKind.REVERTED):
-        return Labelled(Label.INCORRECT, "reverted", judgement)
-    if reason := _doubt(record, opinion, merge, now):
-        return Labelled(None, reason)
-    return Labelled(Label.CORRECT, "merged as it was judged, and not reverted", judgement)
+def all_of(
+    records: Sequence[PullRecord],
+    now: datetime,
+    audit: Audit = UNAUDITED,
+    caps: Caps = CAPS,
+) -> list[LabelledPatch]:
+    """Every patch that could be read of every pull request, with weights capped over all of them."""
+    issues: dict[int, list[PullRecord]] = {}
+    for record in records:
+        issues.setdefault(record.group, []).append(record)
+    found = [
+        of(record, patch, now, issues[record.group], audit)
+        for record in records
+        for patch in patches(record)
+    ]
+    weights = capped([(one.weight, one.decided_by, one.issue.repository.id) for one in found], caps)
+    return [replace(one, weight=weight) for one, weight in zip(found, weights, strict=True)]
 
 
-def _unknown(record: PullRecord) -> str:
-    if _last(record, OutcomeKind.MERGED_AFTER_CHANGES):
-        return "merged after changes"
-    return "closed" if _last(record, OutcomeKind.CLOSED) else "open"
+def patches(record: PullRecord) -> tuple[str, ...]:
+    """The pull request's patches that could be read, by content, oldest first."""
+    return tuple(dict.fromkeys(one.patch for one in record.submissions if one.patch))
 
 
-def _doubt(record: PullRecord, opinion: Labelled | None, merge: Fate, now: datetime) -> str | None:
-    """Why a merge proves nothing; None when it holds."""
-    reopened = any(
-        one.kind is OutcomeKind.REOPENED and one.reason == "issue" for one in record.fates
+def of(
+    record: PullRecord,
+    patch: str,
+    now: datetime,
+    rivals: Sequence[PullRecord] = (),
+    audit: Audit = UNAUDITED,
+) -> LabelledPatch:
+    """The label of one patch of a pull request by then, its weight not yet capped.
+
+    `rivals`: the records of the same issue, this one may be among them.
+    """
+    record, rivals = _by(record, now), [_by(one, now) for one in rivals if one.pull != record.pull]
+    decision = decide(record, patch, rivals, now)
+    grade = RULES[decision.rule].grade
+    probability = audit.belief(decision.rule)
+    if decision.share is not None and not audit.checked.get(decision.rule):
+        probability = graded(decision.share)
+    is_echo = _is_echo(record, decision.by)
+    known = patches(record)
+    return LabelledPatch(
+        group=record.group,
+        issue=record.issue,
+        pull=record.pull,
+        patch=patch,
+        submitted_at=next(one.submitted_at for one in record.submissions if one.patch == patch),
+        is_first=known[0] == patch,
+        why=decision.rule,
+        label=grade,
+        probability=probability,
+        evidence=decision.evidence,
+        weight=0.0 if grade is Grade.UNKNOWN else ECHO if is_echo else 1.0,
+        is_echo=is_echo and grade is not Grade.UNKNOWN,
+        outcome_at=None if grade is Grade.UNKNOWN else decision.known_at,
+        decided_by=decision.by.actor if decision.by else None,
     )
-    if reopened:
-        return "merged, and its issue was opened again"
-    if opinion is not None and opinion.label is not Label.CORRECT:
-        return "merged, and a maintainer holds it incorrect"
-    return "merged too lately" if now - merge.occurred_at < HELD_FOR else None
 
 
-def _at(record: PullRecord, judge: Judge, moment: datetime) -> Judgement | None:
-    """The judge's last judgement of the patch that everybody had judged last by then."""
-    # GitHub's times are whole seconds.
-    before = [one for one in record.judgements if one.judged_at.replace(microsecond=0) <= moment]
-    if not before or before[-1].patch is None:
-        return None
-    own = [one for one in before if one.judge == judge and one.patch == before[-1].patch]
-    return own[-1] if own else None
+def _by(record: PullRecord, now: datetime) -> PullRecord:
+    """As it was known by then."""
+    return replace(record, fates=tuple(one for one in record.fates if one.occurred_at <= now))
 
 
-def _opinion(record: PullRecord, judge: Judge) -> Labelled | None:
-    """What those who may write said of this judge's verdicts, if they say one thing."""
-    said = [found for one in record.fates if (found := _said(record.judgements, one, judge))]
-    if len({one.label for one in said}) > 1:
-        return Labelled(None, "maintainers disagree with each other")
-    return said[-1] if said else None
+def _is_echo(record: PullRecord, decided: Fate | None) -> bool:
+    """Whether a claim of ours could be read when a person decided."""
+    if decided is None or decided.evaluation is None or decided.permission == APP:
+        return False
+    said = [one.verdict for one in record.judgements if one.evaluation == decided.evaluation]
+    return bool(said) and said[-1] in _CLAIMS
 
 
-def _said(judgements: Sequence[Judgement], fate: Fate, judge: Judge) -> Labelled | None:
-    if fate.kind not in {OutcomeKind.AGREE, OutcomeKind.DISAGREE}:
-        return None
-    about = [one for one in judgements if one.evaluation == fate.evaluation and one.judge == judge]
-    if fate.permission not in CAN_WRITE or not about or about[-1].verdict not in _CLAIMED:
-        return None
-    claimed = _CLAIMED[about[-1].verdict]
-    agreed = fate.kind is OutcomeKind.AGREE
-    label = claimed if agreed else _OPPOSITE[claimed]
-    why = f"a maintainer {'agrees' if agreed else 'disagrees'}"
-    return Labelled(label, why, about[-1], is_weak=True)
-
-
-def _last(record: PullRecord, kind: OutcomeKind) -> Fate | None:
-    return next((one for one in reversed(record.fates) if one.kind is kind), None)
+__all__ = ["ECHO", "RULE_VERSION", "Grade", "LabelledPatch", "all_of", "of", "patches"]

@@ -1,20 +1,33 @@
-"""History: every judgement with what became of the pull request, as calibration and training read it."""
+"""History: what was submitted and said, with what became of it, as calibration and training read it."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, Select, exists, select
 
 from app.db.tables import (
     candidates,
     evaluation_candidates,
     evaluations,
+    groups,
     outcome_events,
     outcomes,
+    repositories,
 )
-from app.identifiers import EvaluationId, PullNumber
-from app.judgements import Fate, Judge, Judgement, PullRecord
-from app.outcomes import OutcomeKind
+from app.identifiers import (
+    CommitSha,
+    EvaluationId,
+    InstallationId,
+    IssueNumber,
+    IssueRef,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+from app.judgements import Fate, Judge, Judgement, PullRecord, Submission
+from app.outcomes import EventKind, OutcomeKind
 from model import evidence
 from model.domain import EngineInfo, Verdict, VoteCount
 
@@ -22,38 +35,47 @@ _Pull = tuple[int, int]
 """Repository and number."""
 
 
-def records(connection: Connection) -> list[PullRecord]:
-    """Every pull request that was ever judged, once for each issue; what nobody could judge is left out."""
+def records(connection: Connection, group: int | None = None) -> list[PullRecord]:
+    """Every pull request that was ever submitted to a judge, once for each issue; `group`: of this issue alone."""
     fates = _fates(connection)
-    judged: dict[tuple[int, _Pull], list[Judgement]] = defaultdict(list)
-    for row in connection.execute(_judged()):
-        judged[row.group_id, (row.repository_id, row.pull_number)].append(_judgement(row))
+    rows = connection.execute(_submitted(group))
     return [
-        PullRecord(group, PullNumber(pull[1]), tuple(found), tuple(fates.get(pull, ())))
-        for (group, pull), found in judged.items()
+        _record(list(told), fates)
+        for _, told in groupby(rows, key=lambda row: (row.group_id, row.pull_number))
     ]
 
 
-def _judged() -> Any:
-    return (
+def _submitted(group: int | None) -> Select[Any]:
+    """A row for each time a candidate was submitted, oldest first within a pull request."""
+    pushed_by_another = exists().where(
+        outcome_events.c.repository_id == candidates.c.repository_id,
+        outcome_events.c.pull_number == candidates.c.pull_number,
+        outcome_events.c.kind == EventKind.HEAD_MOVED.value,
+        outcome_events.c.head_sha == candidates.c.head_sha,
+        outcome_events.c.data["by_author"].astext.is_distinct_from("true"),
+    )
+    query = (
         select(
             evaluation_candidates,
             candidates.c.repository_id,
             candidates.c.pull_number,
+            candidates.c.head_sha,
             candidates.c.patch_sha256,
+            candidates.c.created_at.label("submitted_at"),
+            pushed_by_another.label("pushed_by_another"),
             evaluations.c.group_id,
             evaluations.c.verifier,
             evaluations.c.verified_at,
+            evaluations.c.failure,
             evaluations.c.verdict["engine"].label("engine"),
+            groups.c.issue_number,
+            repositories.c.full_name,
+            repositories.c.installation_id,
         )
         .join(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
         .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
-        .where(
-            evaluations.c.verifier.is_not(None),
-            evaluations.c.verified_at.is_not(None),
-            evaluations.c.failure.is_(None),
-            evaluation_candidates.c.verdict.is_not(None),
-        )
+        .join(groups, groups.c.id == evaluations.c.group_id)
+        .join(repositories, repositories.c.id == groups.c.repository_id)
         .order_by(
             evaluations.c.group_id,
             candidates.c.pull_number,
@@ -61,30 +83,75 @@ def _judged() -> Any:
             evaluations.c.id,
         )
     )
+    return query if group is None else query.where(evaluations.c.group_id == group)
 
 
-def _judgement(row: Row[*tuple[object, ...]]) -> Judgement:
-    votes = VoteCount(row.votes_correct, row.votes_incorrect, row.votes_none)
-    return Judgement(
-        judge=Judge(row.verifier, EngineInfo(**row.engine)),
-        evaluation=EvaluationId(row.evaluation_id),
-        judged_at=row.verified_at,
-        patch=row.patch_sha256,
-        verdict=Verdict(row.verdict),
-        evidence=evidence.of_votes(votes, row.score, row.forced_share, row.consensus, row.verifier),
+def _record(rows: list[Row[Any]], fates: dict[_Pull, list[Fate]]) -> PullRecord:
+    first = rows[0]
+    repository = RepositoryRef(
+        InstallationId(first.installation_id), RepositoryId(first.repository_id), first.full_name
     )
+    return PullRecord(
+        group=first.group_id,
+        issue=IssueRef(repository, IssueNumber(first.issue_number)),
+        pull=PullNumber(first.pull_number),
+        submissions=_submissions(rows),
+        judgements=tuple(_judgements(rows)),
+        fates=tuple(fates.get((first.repository_id, first.pull_number), ())),
+    )
+
+
+def _submissions(rows: list[Row[Any]]) -> tuple[Submission, ...]:
+    once = {
+        row.candidate_id: Submission(
+            head=CommitSha(row.head_sha),
+            patch=row.patch_sha256,
+            submitted_at=row.submitted_at,
+            by_author=not row.pushed_by_another,
+        )
+        for row in rows
+    }
+    return tuple(once[number] for number in sorted(once))
+
+
+def _judgements(rows: list[Row[Any]]) -> Iterator[Judgement]:
+    """What could not be judged is left out."""
+    for row in rows:
+        if None in {row.verifier, row.verified_at, row.verdict} or row.failure is not None:
+            continue
+        votes = VoteCount(row.votes_correct, row.votes_incorrect, row.votes_none)
+        yield Judgement(
+            judge=Judge(row.verifier, EngineInfo(**row.engine)),
+            evaluation=EvaluationId(row.evaluation_id),
+            judged_at=row.verified_at,
+            patch=row.patch_sha256,
+            verdict=Verdict(row.verdict),
+            evidence=evidence.of_votes(
+                votes, row.score, row.forced_share, row.consensus, row.verifier
+            ),
+        )
 
 
 def _fates(connection: Connection) -> dict[_Pull, list[Fate]]:
+    raw = outcome_events.c
     rows = connection.execute(
-        select(outcomes, outcome_events.c.occurred_at)
-        .join(outcome_events, outcome_events.c.id == outcomes.c.event_id)
-        .order_by(outcome_events.c.occurred_at, outcomes.c.id)
+        select(outcomes, raw.occurred_at, raw.data["by_author"].astext.label("by_author"))
+        .join(outcome_events, raw.id == outcomes.c.event_id)
+        .order_by(raw.occurred_at, outcomes.c.id)
     )
     found: dict[_Pull, list[Fate]] = defaultdict(list)
     for row in rows:
-        evaluation = None if row.evaluation_id is None else EvaluationId(row.evaluation_id)
         found[row.repository_id, row.pull_number].append(
-            Fate(OutcomeKind(row.kind), row.reason, row.permission, evaluation, row.occurred_at)
+            Fate(
+                kind=OutcomeKind(row.kind),
+                reason=row.reason,
+                permission=row.permission,
+                evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+                occurred_at=row.occurred_at,
+                value=row.value,
+                head=None if row.head_sha is None else CommitSha(row.head_sha),
+                actor=row.actor,
+                by_author=row.by_author == "true",
+            )
         )
     return found
