@@ -197,40 +197,6 @@ class RefreshConfig(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvePermission(Job):
-    """Fill in which permission an outcome's actor had, as soon after the event as possible."""
-
-    queue = Queue.GITHUB
-    kind = "resolve_permission"
-
-    repository: RepositoryId
-    actor: str
-
-
-@dataclass(frozen=True, slots=True)
-class PollReactions(Job):
-    """Read the thumbs on the canonical comment: GitHub sends no webhook for reactions."""
-
-    queue = Queue.GITHUB
-    kind = "poll_reactions"
-
-    repository: RepositoryId
-    issue: IssueNumber
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureSurvival(Job):
-    """Measure from git which share of a merged patch's lines is still on the default branch."""
-
-    queue = Queue.GITHUB
-    kind = "measure_survival"
-
-    repository: RepositoryId
-    pull: PullNumber
-    days: int
-
-
-@dataclass(frozen=True, slots=True)
 class Reconcile(Job):
     """Look for open pull requests whose webhooks were missed."""
 

@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, mirror, outcome_events, outcome_permissions, outcomes
+from app.db.store import groups, outcome_events, outcome_permissions, outcomes
 from app.db.store.effects import PostgresEffects, comment_key
 from app.db.store.outcome_permissions import Answer
 from app.db.store.outcomes import MergedPullRow
-from app.events import ReviewEvent, parse
 from app.github import client
 from app.github.auth import Purpose, Scope
 from app.github.client import ReactionFacts
@@ -19,13 +18,15 @@ from app.github.connection import Connection as GitHub
 from app.github.effects import EffectKey
 from app.github.errors import Forbidden, NotFound
 from app.identifiers import CommentId, IssueNumber, PullNumber, RepositoryId, RepositoryRef
-from app.jobs import EvaluateIssue, MeasureSurvival, Planned, PollReactions, ResolvePermission
+from app.jobs import Planned
+from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
 from app.outcomes import CAN_WRITE, Details, EventKind, OutcomeEvent
 from worker import second_attempts, survival
 from worker.checkout import CheckoutBusy, Checkouts
 from worker.context import Context
 from worker.errors import Postponed
 from worker.hardened_git import GitUnreachable
+from worker.hear_review import review
 from worker.record import ask_permissions, record
 from worker.survival import MergedPull, Revert
 
@@ -57,25 +58,19 @@ class ResolvePermissionHandler:
             touched = outcome_permissions.fill_in(connection, *about, answer)
             outcomes.rederive(connection, job.repository, touched)
             if answer.permission in CAN_WRITE:
-                context.enqueue(connection, list(_with_hints(connection, job, answer)))
+                context.enqueue(connection, list(_to_hear(connection, job, answer)))
 
     def _ask(self, repository: RepositoryRef, actor: str, now: datetime) -> Answer:
         return Answer(client.permission_of(self.github, repository, actor).value, now)
 
 
-def _with_hints(
-    connection: Connection, job: ResolvePermission, answer: Answer
-) -> Iterator[Planned]:
-    """Alternatives are tried again where a maintainer's review asks for changes to a copy of them."""
+def _to_hear(connection: Connection, job: ResolvePermission, answer: Answer) -> Iterator[Planned]:
+    """Reviews by this maintainer that ask for changes to something an agent of ours wrote."""
     about = (job.repository, job.actor)
     for guid in outcome_permissions.change_requests(connection, *about, answer):
-        delivery = mirror.delivery(connection, guid)
-        event = parse(delivery.event, guid, delivery.body) if delivery else None
-        if isinstance(event, ReviewEvent):
-            for issue in second_attempts.after_review(connection, event):
-                yield Planned(
-                    EvaluateIssue(job.installation, job.repository, issue, "pull_request")
-                )
+        event = review(connection, guid)
+        if event is not None and second_attempts.may_concern(connection, event):
+            yield Planned(HearReview(job.installation, job.repository, guid))
 
 
 @dataclass(frozen=True, slots=True)

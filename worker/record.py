@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from app.db.store import groups, mirror, outcome_events, outcomes
 from app.events import GHOST, CheckEvent, Event, Ignored, RepositoryEvent, parse
 from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
-from app.jobs import EvaluateIssue, MeasureSurvival, Planned, RecordEvent, ResolvePermission
+from app.jobs import EvaluateIssue, Planned, RecordEvent
+from app.outcome_jobs import MeasureSurvival, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
 from app.policy import KnownLinks, follow_ups
 from worker import second_attempts

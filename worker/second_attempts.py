@@ -16,7 +16,14 @@ from app.db.store import attempts, copies, evaluations, groups, hints, proposals
 from app.db.store.evaluations import Evaluation
 from app.db.store.hints import Hint
 from app.events import CheckAction, CheckEvent, ReviewAction, ReviewEvent
-from app.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
+from app.github.client import ReviewComment
+from app.identifiers import (
+    AlternativeNumber,
+    CommitSha,
+    EvaluationId,
+    IssueNumber,
+    RepositoryId,
+)
 from model.agents.guidance import Guidance, Source, guided
 from model.domain import Issue, PatchId
 from model.verdict_json import patches_from_json
@@ -64,7 +71,7 @@ def after_words(connection: Connection, evaluation: Evaluation, words: Words) ->
 def after_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber, ...]:
     """What a failing check prints about a copy of an alternative becomes the hint about that one.
 
-    A copy is a pull request that makes the same edit. Returns the issues to look at again.
+    A copy is a pull request that makes the same edit, or the draft that we opened of it. Returns the issues to look at again.
     """
     failed = event.action is CheckAction.COMPLETED and event.conclusion in _FAILED
     if event.is_suite or not failed or not event.output:
@@ -73,12 +80,25 @@ def after_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber,
     return _of_copies(connection, event.repository.id, event.head, told)
 
 
-def after_review(connection: Connection, event: ReviewEvent) -> tuple[IssueNumber, ...]:
-    """What a review says that asks for changes to a copy; the caller knows that its author may write."""
+def may_concern(connection: Connection, event: ReviewEvent) -> bool:
+    """Whether a review asks for changes to a copy of an alternative, or to the draft that we opened of one."""
     asks = event.action is ReviewAction.SUBMITTED and event.state == "changes_requested"
-    if not asks or not event.body.strip() or event.commit is None:
+    return (
+        asks
+        and event.commit is not None
+        and bool(_about(connection, event.repository.id, event.commit))
+    )
+
+
+def after_review(
+    connection: Connection, event: ReviewEvent, comments: Iterable[ReviewComment]
+) -> tuple[IssueNumber, ...]:
+    """What a review that asks for changes says, as a whole and of lines; the caller knows that its author may write."""
+    of_lines = (f"{one.path}: {one.body}" for one in comments if one.body.strip())
+    words = "\n\n".join(filter(None, (event.body.strip(), *of_lines)))
+    if not words or event.commit is None or not may_concern(connection, event):
         return ()
-    told = _Told(Source.MAINTAINER, event.body, event.author.login)
+    told = _Told(Source.MAINTAINER, words, event.author.login)
     return _of_copies(connection, event.repository.id, event.commit, told)
 
 
@@ -93,15 +113,27 @@ def _of_copies(
     connection: Connection, number: RepositoryId, head: CommitSha, told: _Told
 ) -> tuple[IssueNumber, ...]:
     again: dict[IssueNumber, None] = {}
-    for pair in copies.at_head(connection, number, head):
-        evaluation = evaluations.load(connection, pair.evaluation)
-        if evaluation is None or new_edits([pair.theirs], [pair.ours]):
+    for issue, alternative, identity in _about(connection, number, head):
+        evaluation = evaluations.load(connection, identity)
+        if evaluation is None:
             continue
-        remark = Remark(told.source, pair.number)
+        remark = Remark(told.source, alternative)
         said = {one.id: told.words for one in evaluation.alternatives}
         if are_due(_leave(connection, evaluation, remark, said, told.by)):
-            again[pair.issue] = None
+            again[issue] = None
     return tuple(again)
+
+
+def _about(
+    connection: Connection, number: RepositoryId, head: CommitSha
+) -> list[tuple[IssueNumber, AlternativeNumber, EvaluationId]]:
+    """The alternatives that make the edit which is at this head."""
+    copied = [
+        (pair.issue, pair.number, pair.evaluation)
+        for pair in copies.at_head(connection, number, head)
+        if not new_edits([pair.theirs], [pair.ours])
+    ]
+    return [*copied, *copies.drafted(connection, number, head)]
 
 
 def guidance(tree: Path, hint: Hint) -> Guidance | None:

@@ -24,8 +24,6 @@ from app.jobs import (
     ForgetCheckout,
     Job,
     LocateIssues,
-    MeasureSurvival,
-    PollReactions,
     ProposePatches,
     PublishVerdict,
     PurgeData,
@@ -33,12 +31,12 @@ from app.jobs import (
     RecordEvent,
     Redeliver,
     RefreshConfig,
-    ResolvePermission,
     RunCommand,
     TidyCheckouts,
     VerifyGroup,
 )
 from app.learning_jobs import RefitCalibrators
+from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,
@@ -59,6 +57,7 @@ from worker.forget import (
     due_checkouts,
 )
 from worker.handover import HandOver
+from worker.hear_review import HearReviewHandler
 from worker.locate import LocateIssuesHandler
 from worker.open_draft import OpenDraftHandler
 from worker.outcomes import (
@@ -159,6 +158,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     RunCommand: _run_command,
     RefreshConfig: lambda parts: RefreshConfigHandler(parts.github),
     ResolvePermission: lambda parts: ResolvePermissionHandler(parts.github),
+    HearReview: lambda parts: HearReviewHandler(parts.github),
     PollReactions: lambda parts: PollReactionsHandler(parts.github),
     MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
     Reconcile: lambda parts: ReconcileHandler(parts.github, parts.pace.debounce_seconds),

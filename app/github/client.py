@@ -48,6 +48,14 @@ class ReactionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewComment:
+    """What a review says of a line. Untrusted text."""
+
+    path: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class PullSummary:
     """Enough of an open pull request to see whether we missed something of it."""
 
@@ -113,6 +121,18 @@ def reactions(
             created_at=item.created_at,
         )
         for item in wire.read(tuple[wire.Reaction, ...], _call(path), answer)
+    )
+
+
+def review_comments(
+    github: Connection, repository: RepositoryRef, pull: PullNumber, review: int
+) -> tuple[ReviewComment, ...]:
+    """The first hundred remarks on single lines that a review makes. Raises NotFound when it is gone."""
+    path = f"/repos/{repository.full_name}/pulls/{pull}/reviews/{review}/comments"
+    answer = github.get(repository, path, {"per_page": 100})
+    return tuple(
+        ReviewComment(item.path, item.body)
+        for item in wire.read(tuple[wire.ReviewComment, ...], _call(path), answer)
     )
 
 

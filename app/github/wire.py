@@ -106,6 +106,11 @@ class Reaction(Slice):
     created_at: datetime
 
 
+class ReviewComment(Slice):
+    path: Text
+    body: Body
+
+
 class Permission(Slice):
     permission: str
     role_name: str | None = None

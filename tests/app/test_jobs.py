@@ -10,8 +10,6 @@ from app.jobs import (
     EvaluateIssue,
     ForgetCheckout,
     LocateIssues,
-    MeasureSurvival,
-    PollReactions,
     ProposePatches,
     PublishVerdict,
     PurgeData,
@@ -19,13 +17,13 @@ from app.jobs import (
     RecordEvent,
     Redeliver,
     RefreshConfig,
-    ResolvePermission,
     RunCommand,
     TidyCheckouts,
     VerifyGroup,
     from_payload,
 )
 from app.learning_jobs import RefitCalibrators
+from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
 
 EXAMPLES = [
     (RecordEvent(7, "guid"), "record_event:guid"),
@@ -41,6 +39,7 @@ EXAMPLES = [
     (ResolvePermission(7, 70, "mona"), "resolve_permission:70:mona"),
     (PollReactions(7, 70, 3), "poll_reactions:70:3"),
     (MeasureSurvival(7, 70, 12, 30), "measure_survival:70:12:30"),
+    (HearReview(7, 70, "guid"), "hear_review:70:guid"),
     (Reconcile(7, 70), "reconcile:70"),
     (PurgeData(7, 70), "purge_data:7:70"),
     (PurgeData(7, None), "purge_data:7:all"),

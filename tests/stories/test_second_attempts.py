@@ -80,7 +80,8 @@ def test_a_maintainers_review_of_a_copy_leads_to_one_too(tell, author, ours):
     copy, rival = story.rival(issue, "w - h"), story.rival(issue, "w / h")
     story.settle()
     assert story.verdict(issue).ours == {}
-    story.repo.review(copy, "CHANGES_REQUESTED", author, "Rather multiply the sides.")
+    notes = [("shapes.py", 2, "Rather multiply the sides.")]
+    story.repo.review(copy, "CHANGES_REQUESTED", author, comments=notes)
     story.settle()
     said = story.verdict(issue)
     assert (said.rows, said.ours) == ({copy: "Incorrect", rival: "Incorrect"}, ours)

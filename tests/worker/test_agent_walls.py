@@ -115,7 +115,10 @@ HOSTS = [
     *("/etc/hosts", "/etc/ssl", "/dev/tty", "/dev/shm", "/dev/mem", "/dev/kmsg"),
     *(str(Path.home() / name) for name in (".bashrc", ".ssh", ".cache", ".config")),
     str(Path(__file__)),
-    *(str(CHECKOUT / name) for name in ("pyproject.toml", ".git", "app/settings/__init__.py", "worker")),
+    *(
+        str(CHECKOUT / name)
+        for name in ("pyproject.toml", ".git", "app/settings/__init__.py", "worker")
+    ),
 ]
 
 

@@ -15,14 +15,12 @@ from app.jobs import (
     EvaluateIssue,
     ForgetCheckout,
     LocateIssues,
-    MeasureSurvival,
-    PollReactions,
     PublishVerdict,
     Reconcile,
     RefreshConfig,
-    ResolvePermission,
     TidyCheckouts,
 )
+from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
 from tests.worker.attempts import carry_out, waiting
 from tests.worker.scenery import CONFIG, RESULTS, area, verifying
 from worker.commands import RunCommandHandler
@@ -291,4 +289,5 @@ def test_every_kind_of_job_is_run_every_way():
     elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_retrain.py
     elsewhere |= {"propose_patches"}  # test_propose.py
     elsewhere |= {"open_draft", "tell_draft"}  # test_open_draft.py
+    elsewhere |= {"hear_review"}  # test_hear_review.py
     assert covered | IN_TEST_RECORD | elsewhere == HANDLED

@@ -9,11 +9,7 @@ from app.db.session import transaction
 from app.db.store import outcomes
 from app.db.tables import outcome_events
 from app.identifiers import PullNumber
-from app.jobs import (
-    MeasureSurvival,
-    PollReactions,
-    ResolvePermission,
-)
+from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
 from tests.worker.attempts import waiting
 from tests.worker.rivals import World
 from worker.outcomes import MeasureSurvivalHandler, PollReactionsHandler, ResolvePermissionHandler

@@ -11,11 +11,7 @@ from app.demo.standin.client import StandIn
 from app.github.client import ReactionFacts
 from app.github.endpoints import endpoints
 from app.identifiers import IssueNumber, PullNumber
-from app.jobs import (
-    MeasureSurvival,
-    PollReactions,
-    ResolvePermission,
-)
+from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.waits import WaitsFor
 from tests.app.github.local_github import LocalGitHub, Reply, connected

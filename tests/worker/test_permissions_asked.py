@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from app.identifiers import InstallationId, RepositoryId, RepositoryRef
-from app.jobs import Planned, ResolvePermission
+from app.jobs import Planned
+from app.outcome_jobs import ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent
 from worker.record import ask_permissions
 

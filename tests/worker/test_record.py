@@ -7,14 +7,8 @@ from app.db.session import transaction
 from app.db.store import outcomes
 from app.db.tables import deliveries, jobs, metadata, outcome_events, repositories
 from app.db.tables import outcomes as outcomes_table
-from app.jobs import (
-    EvaluateIssue,
-    ForgetCheckout,
-    MeasureSurvival,
-    PurgeData,
-    RecordEvent,
-    ResolvePermission,
-)
+from app.jobs import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
+from app.outcome_jobs import MeasureSurvival, ResolvePermission
 from tests.app.db.store.world import (
     FIRST,
     INSTALLATION,

@@ -1,21 +1,25 @@
 """What a verdict or a maintainer says against an alternative is kept as a hint, while the budget lasts."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import update
 
 from app.alternatives import Refused, Spent, WhyNot
 from app.db.session import transaction
-from app.db.store import attempts, evaluations, hints
+from app.db.store import attempts, drafts, evaluations, hints, outcome_events
 from app.db.store.alternatives import Alternative
 from app.db.store.attempts import Place, Record
 from app.db.store.candidates import Candidate
+from app.db.store.drafts import Asked
 from app.db.store.evaluations import NewEvaluation, Verified
 from app.db.store.hints import Hint
 from app.db.tables import repositories
 from app.events import Actor, CheckAction, CheckEvent, ReviewAction, ReviewEvent
+from app.github.client import ReviewComment
 from app.identifiers import RepositoryRef
+from app.outcomes import EventKind, OutcomeEvent
 from model.agents.guidance import Source
 from model.domain import (
     Coverage,
@@ -220,7 +224,9 @@ def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judged):
     evaluation = judged("alternatives: off")
     copied = world.head_of(world.FIRST)[::-1]
     world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
-    assert second_attempts.after_review(connection, review(copied)) == (world.ISSUE,)
+    asks = review(copied)
+    assert second_attempts.may_concern(connection, asks)
+    assert second_attempts.after_review(connection, asks, ()) == (world.ISSUE,)
     second = evaluation.alternatives[1].attempt
     assert due(connection, evaluation) == (
         Hint(second, Source.MAINTAINER, "It drops `None`.", "mona"),
@@ -229,13 +235,49 @@ def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judged):
 
 @pytest.mark.parametrize(
     "change",
-    [{"state": "commented"}, {"body": " "}, {"commit": None}, {"action": ReviewAction.DISMISSED}],
+    [{"state": "commented"}, {"commit": None}, {"action": ReviewAction.DISMISSED}],
 )
 def test_other_reviews_of_a_copy_say_nothing(connection, judged, change):
     evaluation = judged()
     copied = world.head_of(world.FIRST)[::-1]
     world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
-    assert second_attempts.after_review(connection, review(copied, **change)) == ()
+    says = review(copied, **change)
+    assert not second_attempts.may_concern(connection, says)
+    assert second_attempts.after_review(connection, says, ()) == ()
+
+
+def test_a_review_without_words_says_nothing_unless_its_lines_do(connection, judged):
+    evaluation = judged()
+    copied = world.head_of(world.FIRST)[::-1]
+    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    silent = review(copied, body=" ")
+    assert second_attempts.after_review(connection, silent, [ReviewComment("a.py", " ")]) == ()
+    said = [ReviewComment("a.py", "It drops `None`.")]
+    assert second_attempts.after_review(connection, silent, said) == (world.ISSUE,)
+    second = evaluation.alternatives[1].attempt
+    (hint,) = due(connection, evaluation)
+    assert hint == Hint(second, Source.MAINTAINER, "a.py: It drops `None`.", "mona")
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_our_own_draft_is_a_copy_until_somebody_pushes_to_it(connection, judged, moved):
+    evaluation = judged("alternatives: off")
+    second = evaluation.alternatives[1].attempt
+    asked = Asked("900", world.ISSUE, "mona")
+    draft = drafts.ask(connection, world.REPOSITORY, second, asked)
+    drafts.save(connection, draft.id, world.SECOND)
+    if moved:
+        push = OutcomeEvent(
+            kind=EventKind.HEAD_MOVED,
+            source="push",
+            occurred_at=datetime.now(UTC),
+            pull=world.SECOND,
+        )
+        outcome_events.append(connection, world.REPOSITORY, [push])
+    asks = review(world.head_of(world.SECOND), number=world.SECOND)
+    assert second_attempts.may_concern(connection, asks) is not moved
+    expected = () if moved else (world.ISSUE,)
+    assert second_attempts.after_review(connection, asks, ()) == expected
 
 
 def test_a_hint_names_places_of_the_tree_that_is_there(tmp_path):

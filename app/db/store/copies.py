@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from app.db.tables import (
     attempts,
     candidates,
+    drafts,
     evaluation_alternatives,
     group_members,
     groups,
+    outcome_events,
     patches,
+    pull_requests,
 )
 from app.identifiers import (
     AlternativeNumber,
@@ -20,6 +23,7 @@ from app.identifiers import (
     PullNumber,
     RepositoryId,
 )
+from app.outcomes import EventKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +81,42 @@ def at_head(connection: Connection, number: RepositoryId, head: CommitSha) -> tu
             evaluation=EvaluationId(row.evaluation),
         )
         for row in rows
+    )
+
+
+def drafted(
+    connection: Connection, number: RepositoryId, head: CommitSha
+) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
+    """The alternatives whose own draft pull request is at this head, as long as nobody has pushed to it.
+
+    Each with its issue and the newest evaluation in which it was judged.
+    """
+    moved = exists().where(
+        outcome_events.c.repository_id == number,
+        outcome_events.c.pull_number == drafts.c.pull_number,
+        outcome_events.c.kind == EventKind.HEAD_MOVED.value,
+    )
+    keys = (groups.c.issue_number, attempts.c.number)
+    rows = connection.execute(
+        select(*keys, func.max(evaluation_alternatives.c.evaluation_id))
+        .select_from(drafts)
+        .join(
+            pull_requests,
+            (pull_requests.c.repository_id == drafts.c.repository_id)
+            & (pull_requests.c.number == drafts.c.pull_number),
+        )
+        .join(attempts, attempts.c.id == drafts.c.attempt_id)
+        .join(groups, groups.c.id == attempts.c.group_id)
+        .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
+        .where(
+            drafts.c.repository_id == number,
+            pull_requests.c.head_sha == head,
+            evaluation_alternatives.c.verdict.is_not(None),
+            ~moved,
+        )
+        .group_by(*keys)
+    )
+    return tuple(
+        (IssueNumber(issue), AlternativeNumber(alternative), EvaluationId(evaluation))
+        for issue, alternative, evaluation in rows
     )

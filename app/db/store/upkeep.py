@@ -10,16 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from app.db.store.jobs import StoredJob
 from app.db.tables import etags, ignored_deliveries, jobs
 from app.identifiers import InstallationId, JobId, RepositoryId
-from app.jobs import (
-    ForgetCheckout,
-    PollReactions,
-    PurgeData,
-    Queue,
-    Reconcile,
-    Redeliver,
-    TidyCheckouts,
-)
+from app.jobs import ForgetCheckout, PurgeData, Queue, Reconcile, Redeliver, TidyCheckouts
 from app.learning_jobs import RefitCalibrators
+from app.outcome_jobs import PollReactions
 
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
 """Kinds of jobs that forgetting an installation needs itself."""

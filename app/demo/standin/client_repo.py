@@ -1,6 +1,6 @@
 """One repository of the stand-in, as the people who work in it see it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,10 +157,20 @@ class Repo:
         return PullFacts(**self._do("revert", number=number, by=by))
 
     def review(
-        self, number: int, state: str = "APPROVED", author: str = "maintainer", body: str = ""
+        self,
+        number: int,
+        state: str = "APPROVED",
+        author: str = "maintainer",
+        body: str = "",
+        *,
+        comments: Sequence[tuple[str, int, str]] = (),
     ) -> int:
-        """Submit a review: APPROVED, CHANGES_REQUESTED or COMMENTED; its id."""
-        return int(self._do("review", number=number, author=author, given=[state, body]))
+        """Submit a review: APPROVED, CHANGES_REQUESTED or COMMENTED; its id.
+
+        `comments` are path, line and text of remarks on single lines.
+        """
+        given = {"state": state, "body": body, "comments": list(comments)}
+        return int(self._do("review", number=number, author=author, given=given))
 
     def pull(self, number: int) -> PullFacts:
         """How a pull request stands."""

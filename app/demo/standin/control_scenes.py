@@ -112,10 +112,11 @@ def _revert(world: World, repo: str, number: int, by: str) -> Json:
     return _pull_facts(pulls.revert(world, found, issue, world.account(by)))
 
 
-def _review(world: World, repo: str, number: int, author: str, given: list[str]) -> int:
+def _review(world: World, repo: str, number: int, author: str, given: dict[str, Any]) -> int:
     found, issue = _thread(world, repo, number)
-    state, body = given
-    return pulls.review(world, found, issue, (state, body), world.account(author)).id
+    comments = tuple((path, line, body) for path, line, body in given["comments"])
+    written = pulls.Given(given["state"], given["body"], comments)
+    return pulls.review(world, found, issue, written, world.account(author)).id
 
 
 def _commit(

@@ -4,7 +4,7 @@ from app.demo.standin import objects, objects_issues
 from app.demo.standin.changes import CommitInfo, Comparison, FileChange, Identity
 from app.demo.standin.clock import optional_timestamp, timestamp
 from app.demo.standin.node_ids import node_id
-from app.demo.standin.state import Issue, Pull, Repository, Review, User
+from app.demo.standin.state import Issue, LineComment, Pull, Repository, Review, User
 from app.demo.standin.wire import Json
 from app.demo.standin.world import World
 
@@ -208,4 +208,38 @@ def review(world: World, repo: Repository, issue: Issue, given: Review) -> Json:
         "submitted_at": timestamp(given.submitted_at),
         "commit_id": given.commit_id,
         "author_association": world.association(repo, given.author),
+    }
+
+
+def review_comment(
+    world: World, repo: Repository, issue: Issue, given: Review, one: LineComment
+) -> Json:
+    """What a review says of a line, with what GitHub's schema requires: `line` is not among that."""
+    pull_url = objects.repository_api(world, repo, f"/pulls/{issue.number}")
+    url = objects.repository_api(world, repo, f"/pulls/comments/{one.id}")
+    html = f"{world.url}/{repo.full_name}/pull/{issue.number}#discussion_r{one.id}"
+    at = timestamp(given.submitted_at)
+    return {
+        "url": url,
+        "pull_request_review_id": given.id,
+        "id": one.id,
+        "node_id": node_id("PullRequestReviewComment", one.id),
+        "diff_hunk": f"@@ -{one.line} +{one.line} @@",
+        "path": one.path,
+        "position": 1,
+        "original_position": 1,
+        "commit_id": given.commit_id,
+        "original_commit_id": given.commit_id,
+        "user": objects.optional_user(world, given.author),
+        "body": one.body,
+        "created_at": at,
+        "updated_at": at,
+        "html_url": html,
+        "pull_request_url": pull_url,
+        "author_association": world.association(repo, given.author),
+        "_links": {
+            "self": {"href": url},
+            "html": {"href": html},
+            "pull_request": {"href": pull_url},
+        },
     }

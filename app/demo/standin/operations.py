@@ -64,6 +64,9 @@ ENDPOINTS: dict[str, Endpoint] = {
     "pulls/list-files": _endpoint(rest_pulls.list_files, "pull_requests=read"),
     "pulls/list-commits": _endpoint(rest_pulls.list_commits, "pull_requests=read"),
     "pulls/list-reviews": _endpoint(rest_pulls.list_reviews, "pull_requests=read"),
+    "pulls/list-comments-for-review": _endpoint(
+        rest_pulls.list_review_comments, "pull_requests=read"
+    ),
     "pulls/create": _endpoint(rest_git.create_pull, "pull_requests=write", content=True),
     "git/create-blob": _endpoint(rest_git.create_blob, "contents=write"),
     "git/create-tree": _endpoint(rest_git.create_tree, "contents=write"),

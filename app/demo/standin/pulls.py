@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.demo.standin import checks, events, threads
 from app.demo.standin.git import GitError
-from app.demo.standin.state import Issue, Pull, Repository, Review, User
+from app.demo.standin.state import Issue, LineComment, Pull, Repository, Review, User
 from app.demo.standin.wire import ApiError
 from app.demo.standin.world import World
 
@@ -101,13 +101,31 @@ def set_draft(world: World, repo: Repository, issue: Issue, draft: bool, sender:
     events.pull(world, repo, issue, action, sender)
 
 
-def review(
-    world: World, repo: Repository, issue: Issue, given: tuple[str, str], author: User
-) -> Review:
-    """Submit a review: `given` is its state (APPROVED, CHANGES_REQUESTED, COMMENTED) and text."""
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody writes into a review."""
+
+    state: str
+    """APPROVED, CHANGES_REQUESTED or COMMENTED."""
+    body: str
+    comments: tuple[tuple[str, int, str], ...] = ()
+    """Path, line and text of each remark on a line."""
+
+
+def review(world: World, repo: Repository, issue: Issue, given: Given, author: User) -> Review:
+    """Submit a review."""
     pull = _pull(issue)
-    state, body = given
-    fresh = Review(world.ids.next("review"), author, state, body, pull.head_sha, world.clock.now())
+    fresh = Review(
+        id=world.ids.next("review"),
+        author=author,
+        state=given.state,
+        body=given.body,
+        commit_id=pull.head_sha,
+        submitted_at=world.clock.now(),
+        comments=tuple(
+            LineComment(world.ids.next("review_comment"), *one) for one in given.comments
+        ),
+    )
     pull.reviews.append(fresh)
     events.review(world, repo, issue, fresh)
     return fresh

@@ -92,6 +92,19 @@ def list_reviews(world: World, call: Call) -> Answer:
     return page(shown, call.query, _url(world, call))
 
 
+def list_review_comments(world: World, call: Call) -> Answer:
+    """GET .../pulls/{pull_number}/reviews/{review_id}/comments"""
+    issue, pull = _pull(world, call)
+    wanted = call.number("review_id")
+    given = next((one for one in pull.reviews if one.id == wanted), None)
+    if given is None:
+        raise not_found()
+    shown = [
+        objects_pulls.review_comment(world, call.repo, issue, given, one) for one in given.comments
+    ]
+    return page(shown, call.query, _url(world, call))
+
+
 def create_check(world: World, call: Call) -> Answer:
     """POST .../check-runs"""
     call.text("name"), call.text("head_sha")  # both are required

@@ -116,6 +116,16 @@ class TimelineEvent:
     commit_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LineComment:
+    """What a review says of one line of a file."""
+
+    id: int
+    path: str
+    line: int
+    body: str
+
+
 @dataclass(slots=True)
 class Review:
     """A submitted pull-request review."""
@@ -126,6 +136,7 @@ class Review:
     body: str
     commit_id: str
     submitted_at: float
+    comments: tuple[LineComment, ...] = ()
 
 
 @dataclass(slots=True)

@@ -52,6 +52,7 @@ OPERATIONS: Operations = {
     f"{_PULL}/commits": ("get",),
     f"{_PULL}/files": ("get",),
     f"{_PULL}/reviews": ("get",),
+    f"{_PULL}/reviews/{{review_id}}/comments": ("get",),
     "/users/{username}": ("get",),
 }
 EVENTS = (
