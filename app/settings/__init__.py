@@ -19,6 +19,7 @@ from app.settings.running import (
     LogSettings,
     QueueSettings,
 )
+from app.settings.training import TrainSettings
 
 __all__ = [
     "AgentSettings",
@@ -32,6 +33,7 @@ __all__ = [
     "LogSettings",
     "QueueSettings",
     "SettingsError",
+    "TrainSettings",
     "WebhookSettings",
     "WriterSettings",
     "check",

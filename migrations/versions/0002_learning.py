@@ -9,7 +9,7 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-TABLES = ("models", "model_aliases", "shadow_verdicts")
+TABLES = ("models", "model_aliases", "shadow_verdicts", "trainings")
 """In the order of creation."""
 
 
@@ -17,6 +17,7 @@ def upgrade() -> None:
     _models()
     _aliases()
     _shadow_verdicts()
+    _trainings()
 
 
 def downgrade() -> None:
@@ -128,4 +129,49 @@ def _shadow_verdicts() -> None:
         ),
         sa.PrimaryKeyConstraint("evaluation_id", "model_id", name=op.f("pk_shadow_verdicts")),
         comment="what a shadow says of what others judge, to be held against outcomes",
+    )
+
+
+def _trainings() -> None:
+    op.create_table(
+        "trainings",
+        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("stage", sa.Text(), nullable=False, comment="dataset, run, evaluate or register"),
+        sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
+        sa.Column("plan", sa.Text(), nullable=False, comment="a plan's name or path"),
+        sa.Column("folder", sa.Text(), nullable=False, comment="on the machine that trains"),
+        sa.Column("launcher", sa.Text(), nullable=False),
+        sa.Column("launches", sa.Integer(), nullable=False, comment="starts of the stage at hand"),
+        sa.Column(
+            "labels",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="counts of its dataset; null: none was built yet",
+        ),
+        sa.Column(
+            "progress",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=False,
+            comment="the newest metrics of the run",
+        ),
+        sa.Column("model", sa.Text(), nullable=True, comment="registered under this name"),
+        _created(),
+        sa.Column(
+            "beat_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
+        ),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint(
+            "state in ('running','finished','rejected','skipped','failed')",
+            name=op.f("ck_trainings_state"),
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_trainings")),
+        comment="of language models; one runs at a time; numbers and paths that name nobody",
+    )
+    op.create_index(
+        "uq_trainings_running",
+        "trainings",
+        ["state"],
+        unique=True,
+        postgresql_where=sa.text("state = 'running'"),
     )

@@ -23,6 +23,7 @@ from app.db.tables.groups import (
 from app.db.tables.hints import hints
 from app.db.tables.models import model_aliases, models, shadow_verdicts
 from app.db.tables.outcomes import outcome_events, outcomes
+from app.db.tables.trainings import trainings
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "pull_requests",
     "repositories",
     "shadow_verdicts",
+    "trainings",
     "votes",
     "write_limits",
 ]

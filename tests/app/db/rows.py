@@ -16,6 +16,7 @@ STATES = {
     "effects": "confirmed",
     "pull_requests": "merged",
     "groups": "closed",
+    "trainings": "finished",
 }
 
 

@@ -1,0 +1,133 @@
+"""When the bot trains a model, on what, and how far a training has come (pure).
+
+A training is a row of `trainings` and a folder. It goes through its stages in order; each leaves a file by which it is
+known to be done, so that whoever takes a training over begins where it was left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+LAUNCHES: Final = 5
+"""How often one stage of a training is started before it is given up."""
+
+
+class Stage(StrEnum):
+    """What is being done, in this order."""
+
+    DATASET = "dataset"
+    RUN = "run"
+    EVALUATE = "evaluate"
+    REGISTER = "register"
+
+
+class State(StrEnum):
+    """What became of a training."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    """A model came of it that passed the gate."""
+    REJECTED = "rejected"
+    """A model came of it that the gate refused; it is kept, and judges nothing."""
+    SKIPPED = "skipped"
+    """Not enough to learn from, so nothing was trained."""
+    FAILED = "failed"
+
+
+class Launcher(StrEnum):
+    """What starts the stages that compute."""
+
+    SUBPROCESS = "subprocess"
+    SLURM = "slurm"
+    KUBERNETES = "kubernetes"
+    RAY = "ray"
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a dataset holds to learn from."""
+
+    issues: int = 0
+    """Issues with at least one labelled patch."""
+    correct: int = 0
+    """Seats with a patch that is rather correct than not."""
+    incorrect: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """One training as stored."""
+
+    id: int
+    state: State
+    stage: Stage
+    why: str
+    """Why it is in that state; empty while it runs well."""
+    plan: str
+    """Name of a plan, or its path."""
+    folder: Path
+    """Holds everything of this training: `dataset/`, `run/` and logs."""
+    launcher: Launcher
+    launches: int = 0
+    """How often the stage at hand was started."""
+    labels: Labels | None = None
+    """None: no dataset was built yet."""
+    progress: Mapping[str, Any] = field(default_factory=dict)
+    """The newest line of `run/metrics.jsonl`."""
+    model: str | None = None
+    """The name under which what it made was registered."""
+    created_at: datetime | None = None
+    beat_at: datetime | None = None
+    """When somebody last worked on it."""
+    finished_at: datetime | None = None
+
+    @property
+    def dataset(self) -> Path:
+        """Where its dataset is."""
+        return self.folder / "dataset"
+
+    @property
+    def run(self) -> Path:
+        """Where the trainer writes."""
+        return self.folder / "run"
+
+
+def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
+    """Whether to ask again: nobody did within `every`, or what was begun has not ended."""
+    if last is None or last.state is State.RUNNING:
+        return True
+    return last.created_at is None or now - last.created_at >= every
+
+
+def why_not(labels: Labels, before: Labels | None, least_new: int) -> str | None:
+    """Why nothing is trained on these labels; None: they are enough. `before`: of the training before.
+
+    Somebody who asks for a training is refused only what can't teach anything; the clock needs `least_new` issues more
+    than last time (`least_new` 0: as somebody who asks).
+    """
+    if labels.issues == 0 or labels.correct + labels.incorrect == 0:
+        return (
+            "no patch has a label: the corpus is empty, or all that is known of its patches is unknown. Labels come of"
+            " outcomes that have matured, in repositories with `training: on` in .github/r4p.yml"
+        )
+    if labels.correct == 0 or labels.incorrect == 0:
+        only = "correct" if labels.correct else "incorrect"
+        many = labels.correct or labels.incorrect
+        return f"every labelled patch ({many}) is {only}: who always says so is always right, so nothing can be learnt"
+    new = labels.issues - (before.issues if before else 0)
+    if new < least_new:
+        return (
+            f"{max(new, 0)} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
+        )
+    return None
+
+
+def labels_of(manifest: Mapping[str, Any], seats: int = 4) -> Labels:
+    """What a dataset's manifest (r4p.dataset/1) says of the split that is learnt from. Raises KeyError."""
+    split = manifest["splits"]["train"]
+    correct = sum(int(many) * count for many, count in split["positives"].items())
+    known = split["groups"] * seats - split["unknown"]
+    return Labels(split["issues"], correct, known - correct)
