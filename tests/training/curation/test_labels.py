@@ -1,125 +1,267 @@
 """What became of a patch says correct, incorrect or nothing; nothing is never taken for incorrect."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 
 import pytest
 
-from app.judgements import Fate, Judge, Judgement, PullRecord
 from app.outcomes import OutcomeKind
-from model.calibration import Evidence
-from model.domain import EngineInfo, Label, Verdict
-from training.curation.labels import HELD_FOR, label
-
-JUDGE = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52"))
-OTHER = Judge("consensus", EngineInfo("consensus", "everything", "0" * 12))
-DAY = timedelta(days=1)
-START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-LATER = START + 60 * DAY
-KNOWN = Evidence(score=0.75, valid=4)
-
-
-def judgement(number=1, *, judge=JUDGE, verdict=Verdict.CORRECT, patch="p", days=0.0):
-    return Judgement(judge, number, START + days * DAY, patch, verdict, KNOWN)
-
-
-def fate(kind, *, days=1.0, reason=None, permission="write", evaluation=1):
-    return Fate(kind, reason, permission, evaluation, START + days * DAY)
-
-
-MERGED = fate(OutcomeKind.MERGED)
-REVERTED = fate(OutcomeKind.REVERTED, days=40)
-CLOSED = fate(OutcomeKind.CLOSED, reason="closed_by_maintainer")
-AGREE, DISAGREE = fate(OutcomeKind.AGREE), fate(OutcomeKind.DISAGREE)
-FIRST = judgement()
-
-
-def told(*fates, judgements=(FIRST,), judge=JUDGE, now=LATER):
-    found = label(PullRecord(1, 12, tuple(judgements), fates), judge, now)
-    assert (found.label is None) == (found.judgement is None)
-    return found.label, found.why
-
-
-@pytest.mark.parametrize(
-    ("fates", "found", "why"),
-    [
-        ([MERGED], Label.CORRECT, "merged as it was judged, and not reverted"),
-        ([MERGED, REVERTED], Label.INCORRECT, "reverted"),
-        ([AGREE], Label.CORRECT, "a maintainer agrees"),
-        ([DISAGREE], Label.INCORRECT, "a maintainer disagrees"),
-        ([DISAGREE, CLOSED], Label.INCORRECT, "a maintainer disagrees"),
-        ([AGREE, MERGED], Label.CORRECT, "merged as it was judged, and not reverted"),
-    ],
+from model.domain import Verdict
+from tests.training.curation.fates import (
+    AGREE,
+    APPROVED,
+    ASKED,
+    CLOSED,
+    DAY,
+    DISAGREE,
+    FAILED,
+    ISSUE,
+    LATER,
+    MERGED,
+    REVERTED,
+    START,
+    fate,
+    judgement,
+    record,
+    submission,
+    survived,
 )
-def test_what_was_done_or_said_labels_the_patch(fates, found, why):
-    assert told(*fates) == (found, why)
+from training.curation import labels, rules
+from training.curation.audit import Checked, audit
+from training.curation.caps import Caps
+from training.curation.rules import HELD_FOR, RULES, Grade
+
+
+def told(*fates, patch="p", now=LATER, rivals=(), **about):
+    return labels.of(record(*fates, **about), patch, now, rivals)
+
+
+def closed(reason, **about):
+    return fate(OutcomeKind.CLOSED, reason=reason, **about)
+
+
+def passed_rival(actor="ci[bot]"):
+    return record(replace(FAILED, reason="success", actor=actor), pull=13)
+
+
+REOPENED_ISSUE = fate(OutcomeKind.REOPENED, reason="issue", days=3)
+CASES = {
+    "merged": ([MERGED], {}),
+    "survived": ([MERGED, survived(0.9)], {}),
+    "rewritten": ([MERGED, survived(0.4)], {}),
+    "lines_gone": ([MERGED, survived(0.05)], {}),
+    "reverted": ([MERGED, REVERTED], {}),
+    "reverted_late": ([MERGED, replace(REVERTED, occurred_at=START + 92 * DAY)], {}),
+    "issue_reopened": ([MERGED, REOPENED_ISSUE], {}),
+    "disputed": ([MERGED, DISAGREE], {}),
+    "lately": ([MERGED], {"now": MERGED.occurred_at + HELD_FOR - DAY}),
+    "merged_by_author": ([replace(MERGED, by_author=True)], {}),
+    "merged_with_help": (
+        [replace(MERGED, head="at q")],
+        {"patches": ["p", submission("q", days=0.5, by_author=False)], "patch": "q"},
+    ),
+    "mended": (
+        [replace(MERGED, head="at q")],
+        {"patches": ["p", submission("q", days=0.5, by_author=False)]},
+    ),
+    "sent_back": ([ASKED, replace(MERGED, head="at q")], {"patches": ["p", "q"]}),
+    "changed": ([replace(MERGED, head="at q")], {"patches": ["p", "q"]}),
+    "unread": (
+        [replace(MERGED, head="at another")],
+        {"judgements": [judgement(patch=None)]},
+    ),
+    "called_right": ([AGREE], {}),
+    "called_wrong": ([DISAGREE, CLOSED], {}),
+    "words_differ": ([AGREE, replace(DISAGREE, actor="another")], {}),
+    "landed": ([closed("landed_indirectly")], {}),
+    "failed_ci": ([FAILED, closed("superseded")], {"rivals": [passed_rival()]}),
+    "rejected": ([ASKED, CLOSED], {}),
+    "superseded": ([ASKED, closed("superseded")], {}),
+    "withdrawn": ([closed("issue_not_planned")], {}),
+    "closed_by_author": ([closed("closed_by_author")], {}),
+    "closed_by_bot": ([closed("closed_by_bot")], {}),
+    "closed": ([CLOSED], {}),
+    "outdated": ([], {"patches": ["p", "q"]}),
+    "open": ([], {}),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_has_its_case(rule):
+    fates, about = CASES[rule]
+    found = told(*fates, **about)
+    assert found.why == rule
+    assert found.label is RULES[rule].grade
+    assert found.rule == rules.RULE_VERSION
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_unknown_is_no_probability_no_weight_and_no_time(rule):
+    fates, about = CASES[rule]
+    found = told(*fates, **about)
+    if found.label is Grade.UNKNOWN:
+        assert (found.probability, found.confidence, found.outcome_at) == (None, None, None)
+        assert (found.weight, found.is_echo) == (0.0, False)
+    else:
+        assert (found.probability > 0.5) is found.label.is_positive
+        assert found.confidence == pytest.approx(abs(found.probability - 0.5) + 0.5)
+        assert found.weight > 0
+        assert START < found.outcome_at <= LATER
 
 
 @pytest.mark.parametrize(
-    ("fates", "why"),
+    ("fates", "about", "why"),
     [
-        ([], "open"),
-        ([CLOSED], "closed"),
-        ([fate(OutcomeKind.CLOSED, reason="superseded")], "closed"),
-        ([fate(OutcomeKind.MERGED_AFTER_CHANGES)], "merged after changes"),
-        ([fate(OutcomeKind.REVIEWED, reason="changes_requested")], "open"),
-        ([MERGED, fate(OutcomeKind.REOPENED, reason="issue", days=3)],
-         "merged, and its issue was opened again"),
-        ([DISAGREE, MERGED], "merged, and a maintainer holds it incorrect"),
-        ([AGREE, DISAGREE], "maintainers disagree with each other"),
-        ([fate(OutcomeKind.AGREE, permission="read")], "open"),
-        ([fate(OutcomeKind.AGREE, permission=None)], "open"),
-        ([fate(OutcomeKind.AGREE, evaluation=None)], "open"),
+        ([CLOSED, fate(OutcomeKind.REOPENED, reason="pull_request", days=2)], {}, "open"),
+        ([closed("issue_duplicate")], {}, "withdrawn"),
+        ([closed("unknown")], {}, "closed"),
+        ([CLOSED], {"patches": ["p", "q"]}, "outdated"),
+        ([closed("landed_indirectly")], {"patches": ["p", "q"]}, "outdated"),
+        ([CLOSED], {"now": CLOSED.occurred_at + HELD_FOR - DAY}, "lately"),
+        ([fate(OutcomeKind.AGREE, permission="read")], {}, "open"),
+        ([fate(OutcomeKind.AGREE, permission=None)], {}, "open"),
+        ([fate(OutcomeKind.AGREE, evaluation=None)], {}, "open"),
+        ([replace(ASKED, permission="read"), CLOSED], {}, "closed"),
+        ([replace(ASKED, head="at q"), CLOSED], {}, "closed"),
+        ([ASKED, APPROVED, CLOSED], {}, "closed"),
+        ([FAILED, CLOSED], {"rivals": [passed_rival("lint[bot]")]}, "closed"),
+        ([replace(FAILED, head="at q"), CLOSED], {"rivals": [passed_rival()]}, "closed"),
+        ([FAILED], {"rivals": [passed_rival()]}, "open"),
+        ([fate(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")], {}, "changed"),
+        ([fate(OutcomeKind.MERGED_AFTER_CHANGES, head="unseen")],
+         {"now": START + 3 * DAY}, "lately"),
+        ([replace(MERGED, by_author=True), APPROVED], {}, "merged"),
+        ([MERGED, survived(None)], {}, "merged"),
+        ([MERGED, survived(0.0, days=8, reason="after_7_days")], {}, "merged"),
+        ([AGREE, MERGED], {}, "merged"),
+        ([MERGED, DISAGREE, REVERTED], {}, "reverted"),
+        ([AGREE, MERGED], {"now": START + 3 * DAY}, "called_right"),
+        ([DISAGREE, MERGED], {"now": START + 3 * DAY}, "disputed"),
+        ([AGREE, ASKED, CLOSED], {}, "disputed"),
+        ([AGREE, MERGED, REOPENED_ISSUE], {}, "issue_reopened"),
     ],
 )  # fmt: skip
-def test_what_proves_nothing_is_unknown_and_says_why(fates, why):
-    assert told(*fates) == (None, why)
-
-
-def test_a_merge_has_to_hold_for_a_while():
-    assert told(MERGED, now=MERGED.occurred_at + HELD_FOR - DAY) == (None, "merged too lately")
-    assert told(MERGED, now=MERGED.occurred_at + HELD_FOR)[0] is Label.CORRECT
-
-
-def test_to_disagree_with_incorrect_is_to_say_correct():
-    said = judgement(verdict=Verdict.INCORRECT)
-    assert told(DISAGREE, judgements=[said])[0] is Label.CORRECT
-    assert told(AGREE, judgements=[said])[0] is Label.INCORRECT
-    unsure = judgement(verdict=Verdict.UNSURE)
-    assert told(AGREE, judgements=[unsure]) == (None, "open")
-
-
-def test_a_word_about_a_verdict_is_weaker_than_a_deed():
-    record = PullRecord(1, 12, (FIRST,), (AGREE,))
-    assert label(record, JUDGE, LATER).is_weak
-    assert not label(PullRecord(1, 12, (FIRST,), (MERGED,)), JUDGE, LATER).is_weak
-
-
-def test_a_merge_is_about_the_patch_that_was_merged():
-    old, new = judgement(1, patch="old"), judgement(2, patch="new", days=0.5)
-    found = label(PullRecord(1, 12, (old, new), (MERGED,)), JUDGE, LATER)
-    assert found.judgement is new
-    late = judgement(3, patch="later", days=5)
-    found = label(PullRecord(1, 12, (old, new, late), (MERGED,)), JUDGE, LATER)
-    assert found.judgement is new
+def test_what_is_told_apart(fates, about, why):
+    assert told(*fates, **about).why == why
 
 
 @pytest.mark.parametrize(
-    ("judgements", "judge"),
+    ("verdict", "word", "grade"),
     [
-        ([judgement(days=5)], JUDGE),
-        ([judgement(patch=None)], JUDGE),
-        ([judgement(1, judge=OTHER, patch="old"), judgement(2, patch="p", days=0.5)], OTHER),
+        (Verdict.CORRECT, AGREE, Grade.WEAKLY_CORRECT),
+        (Verdict.CORRECT, DISAGREE, Grade.WEAKLY_INCORRECT),
+        (Verdict.INCORRECT, AGREE, Grade.WEAKLY_INCORRECT),
+        (Verdict.INCORRECT, DISAGREE, Grade.WEAKLY_CORRECT),
+        (Verdict.UNSURE, AGREE, Grade.UNKNOWN),
     ],
-    ids=["judged after the merge", "could not be read", "this judge saw another patch"],
 )
-def test_a_merge_says_nothing_of_what_this_judge_did_not_see(judgements, judge):
-    assert told(MERGED, judgements=judgements, judge=judge) == (
-        None,
-        "merged, and not judged as it was merged",
+def test_a_word_is_about_what_the_verdict_claimed(verdict, word, grade):
+    assert told(word, judgements=[judgement(verdict=verdict)]).label is grade
+
+
+def test_a_word_is_about_the_patch_that_was_judged():
+    spoken = record(
+        AGREE, patches=["p", "q"], judgements=[judgement(1), judgement(2, patch="q", days=2)]
     )
+    assert labels.of(spoken, "p", LATER).why == "called_right"
+    assert labels.of(spoken, "q", LATER).why == "open"
 
 
-def test_a_merge_counts_for_every_judge_of_that_patch():
-    both = [judgement(1, judge=OTHER), judgement(2, days=0.5)]
-    assert told(MERGED, judgements=both, judge=OTHER)[0] is Label.CORRECT
-    assert told(MERGED, judgements=both)[0] is Label.CORRECT
+def test_bringing_a_patch_up_to_date_is_no_help():
+    known = ["p", replace(submission("p", days=0.5, by_author=False), head="updated")]
+    assert told(replace(MERGED, head="updated"), patches=known).why == "merged"
+
+
+def test_what_was_merged_is_found_by_its_head_or_by_what_was_judged_last():
+    known = ["p", submission("q", days=0.5), submission("p", days=0.7)]
+    assert told(replace(MERGED, head="at q"), patches=known, patch="q").why == "merged"
+    rebased = replace(MERGED, head="rebased")
+    assert told(rebased).why == "merged"
+    late = [judgement(1), judgement(2, patch="q", days=5)]
+    assert told(rebased, patches=["p", "q"], judgements=late).why == "merged"
+
+
+@pytest.mark.parametrize(
+    ("share", "probability"), [(1.0, 0.98), (0.5, 0.79), (0.25, 0.695), (0.1, 0.638)]
+)
+def test_the_more_lines_survive_the_more_is_believed(share, probability):
+    assert told(MERGED, survived(share)).probability == pytest.approx(probability)
+
+
+def test_the_last_count_of_lines_holds():
+    counts = [survived(0.9), survived(0.2, days=91, reason="after_90_days")]
+    assert told(MERGED, *counts).why == "rewritten"
+    assert told(MERGED, *counts).outcome_at == START + 91 * DAY
+    assert told(MERGED, *counts, now=START + 60 * DAY).why == "survived"
+
+
+def test_a_label_is_known_when_its_window_has_passed():
+    assert told(MERGED).outcome_at == MERGED.occurred_at + HELD_FOR
+    assert told(MERGED, REVERTED).outcome_at == REVERTED.occurred_at
+    assert told(MERGED, REVERTED, now=START + 20 * DAY).why == "merged"
+    rivals = [passed_rival()]
+    assert told(FAILED, CLOSED, rivals=rivals).outcome_at == CLOSED.occurred_at + HELD_FOR
+
+
+def test_a_decision_that_could_read_our_claim_counts_less_whatever_it_says():
+    assert (told(MERGED).is_echo, told(MERGED).weight) == (True, labels.ECHO)
+    against = [judgement(verdict=Verdict.INCORRECT)]
+    assert told(MERGED, judgements=against).is_echo
+
+
+@pytest.mark.parametrize(
+    ("fates", "about"),
+    [
+        ([replace(MERGED, evaluation=None)], {}),
+        ([MERGED], {"judgements": [judgement(verdict=Verdict.UNSURE)]}),
+        ([MERGED], {"judgements": [judgement(2)]}),
+        ([FAILED, CLOSED], {"rivals": [passed_rival()]}),
+    ],
+    ids=["nobody could read one", "it claimed nothing", "about another patch", "a CI reads none"],
+)
+def test_what_no_claim_could_lead_counts_whole(fates, about):
+    found = told(*fates, **about)
+    assert (found.is_echo, found.weight) == (False, 1.0)
+
+
+def test_evidence_says_what_happened_and_names_nobody():
+    found = told(MERGED, AGREE, survived(0.9))
+    assert found.evidence == (
+        "merged by somebody with write on 2026-03-02",
+        "90% of its lines left after 30 days",
+        "called right by somebody with write on 2026-03-02",
+    )
+    assert told(replace(MERGED, by_author=True, permission=None)).evidence == (
+        "merged by its author on 2026-03-02",
+    )
+    assert found.decided_by == "maintainer"
+
+
+def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():
+    one = record(FAILED, CLOSED, patches=["first", replace(submission("p"), patch="p")])
+    unread = submission(None)
+    other = record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
+    found = labels.all_of([one, other], LATER)
+    assert [(each.pull, each.patch, each.is_first, each.why) for each in found] == [
+        (12, "first", True, "outdated"),
+        (12, "p", False, "failed_ci"),
+        (13, "r", True, "open"),
+    ]
+
+
+def test_nobody_weighs_more_than_the_caps_let_them():
+    many = [replace(record(MERGED), group=number) for number in range(10)]
+    weights = {one.weight for one in labels.all_of(many, LATER, caps=Caps(actor=2.0))}
+    assert weights == {0.2}
+
+
+def test_audited_rules_are_believed_as_they_were_found():
+    checked = audit([Checked("merged", at < 10) for at in range(40)])
+    assert labels.of(record(MERGED), "p", LATER, (), checked).probability == pytest.approx(19 / 50)
+    graded = audit([Checked("survived", True)] * 30)
+    kept = record(MERGED, survived(0.5))
+    assert labels.of(kept, "p", LATER, (), graded).probability == pytest.approx(39.8 / 40)
+
+
+def test_the_issue_goes_with_the_label():
+    found = told(MERGED)
+    assert (found.group, found.issue, found.pull, found.submitted_at) == (1, ISSUE, 12, START)
