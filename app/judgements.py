@@ -6,7 +6,7 @@ from datetime import datetime
 from app.identifiers import CommitSha, EvaluationId, IssueRef, PullNumber
 from app.outcomes import OutcomeKind
 from model.calibration import Evidence
-from model.domain import EngineInfo, Verdict
+from model.domain import EngineInfo, Issue, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +79,11 @@ class PullRecord:
     """Oldest first."""
     fates: tuple[Fate, ...] = ()
     """Oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenIssue:
+    """An issue as it was when its first rivals were collected; who edits it later edits no lesson."""
+
+    text: Issue
+    read_at: datetime

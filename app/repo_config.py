@@ -68,6 +68,17 @@ class Alternatives(StrEnum):
     """As many as a group of four has free seats."""
 
 
+class Training(StrEnum):
+    """What issues, patches and their outcomes may be used for."""
+
+    OFF = "off"
+    """Nothing is learnt from them, and they are not handed out."""
+    EXPORT = "export"
+    """They may be written to a file, for people to measure by."""
+    ON = "on"
+    """And the bot's model may learn from them."""
+
+
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
@@ -137,6 +148,9 @@ class RepoConfig(BaseModel):
     draft_pull_requests: Annotated[bool, BeforeValidator(_truth), Field(strict=True)] = False
     """Let `/r4p open A1` open an alternative as a draft pull request, where the operator has given the
     bot a second App that may write code."""
+    training: Training = Training.OFF
+    """What judged issues, their patches and what became of them may be used for. `off`: nothing.
+    `export`: a file for people to measure by. `on`: the bot's model may learn from them too."""
 
 
 WITHOUT_FILE = RepoConfig(version=1)

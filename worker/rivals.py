@@ -212,4 +212,5 @@ def _row(pull: PullFacts) -> PullRow:
         head_sha=pull.head_sha,
         base_sha=pull.base_sha,
         base_ref=pull.base_ref,
+        author=pull.author.login if pull.author else None,
     )

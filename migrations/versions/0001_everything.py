@@ -464,6 +464,12 @@ def upgrade() -> None:
         sa.Column("base_sha", sa.Text(), nullable=False),
         sa.Column("base_ref", sa.Text(), server_default="", nullable=False),
         sa.Column(
+            "author",
+            sa.Text(),
+            nullable=True,
+            comment="who opened it; null: the account is gone, or nobody looked",
+        ),
+        sa.Column(
             "updated_at",
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),

@@ -15,6 +15,7 @@ from app.repo_config import (
     ConfigError,
     Mode,
     RepoConfig,
+    Training,
     TriggerKind,
     json_schema,
     parse,
@@ -36,6 +37,7 @@ ignore_authors: [renovate[bot]]
 alternatives: 2
 alternatives_budget:
   tokens: 50000
+training: on
 """
 
 
@@ -58,6 +60,7 @@ def test_what_is_not_said_is_careful():
     assert WITHOUT_FILE.comments is Comments.OUTCOMES
     assert WITHOUT_FILE.paths == WITHOUT_FILE.ignore_authors == ()
     assert WITHOUT_FILE.alternatives is Alternatives.OFF
+    assert WITHOUT_FILE.training is Training.OFF
     assert WITHOUT_FILE.alternatives_budget == AlternativesBudget(tokens=200_000, seconds=3_600)
 
 
@@ -69,6 +72,11 @@ def test_alternatives_are_a_word_or_a_number(word, means):
 @pytest.mark.parametrize(("word", "means"), [("true", True), ("false", False)])
 def test_draft_pull_requests_are_wanted_or_not(word, means):
     assert parse(f"version: 1\ndraft_pull_requests: {word}").draft_pull_requests is means
+
+
+@pytest.mark.parametrize("word", ["off", "export", "on"])
+def test_training_is_a_word_that_yaml_reads_as_a_truth(word):
+    assert parse(f"version: 1\ntraining: {word}").training == word
 
 
 def test_every_key_is_read():
@@ -84,6 +92,7 @@ def test_every_key_is_read():
         ignore_authors=("renovate[bot]",),
         alternatives=2,
         alternatives_budget=AlternativesBudget(tokens=50_000, seconds=3_600),
+        training=Training.ON,
     )
 
 

@@ -37,6 +37,8 @@ class PullRow:
     head_sha: CommitSha
     base_sha: CommitSha
     base_ref: str
+    author: str | None = None
+    """Who opened it; None: the account is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,7 @@ def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[P
             "head_sha": pull.head_sha,
             "base_sha": pull.base_sha,
             "base_ref": pull.base_ref,
+            "author": pull.author,
         }
         connection.execute(
             insert(pull_requests)

@@ -80,6 +80,7 @@ pull_requests = Table(
     Column("head_sha", Text, nullable=False),
     Column("base_sha", Text, nullable=False),
     Column("base_ref", Text, nullable=False, server_default=""),
+    Column("author", Text, comment="who opened it; null: the account is gone, or nobody looked"),
     now("updated_at"),
 )
 
