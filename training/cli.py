@@ -14,3 +14,18 @@ main = typer.Typer(
 @main.callback()
 def _commands() -> None:
     """Learn from labelled patches."""
+
+
+_PASSED_ON = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+
+
+@main.command(context_settings=_PASSED_ON)
+def dataset(context: typer.Context) -> None:
+    """Build datasets from outcomes and labelled groups, and tell what is in one."""
+    from training.dataset_cli import app
+
+    app(context.args, prog_name="r4p train dataset")

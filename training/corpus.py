@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Engine
 
 from app.db.session import engine, transaction
-from app.db.store import calibrators, history
+from app.db.store import calibrators, history, lessons
 from app.db.store.calibrators import NewCalibrator, StoredCalibrator
 from app.judgements import Judge, PullRecord
 from app.settings import DatabaseSettings, load
+from training.curation import labels
+from training.pools import Pool, from_labels
 
 __all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "opened"]
 
@@ -25,6 +28,24 @@ class Corpus:
         """Every pull request that was judged, with what became of it."""
         with transaction(self.database) as connection:
             return history.records(connection)
+
+    def pools(self, now: datetime) -> list[Pool]:
+        """Issues and first-submitted patches with their labels by now, of repositories that let the bot learn.
+
+        What was purged is gone from here on; what a repository takes back by its settings likewise.
+        """
+        with transaction(self.database) as connection:
+            allowed = lessons.consenting(connection)
+            records = [
+                one for one in history.records(connection) if one.issue.repository.id in allowed
+            ]
+            known = [one for one in labels.all_of(records, now) if one.is_first]
+            return from_labels(
+                known,
+                lessons.issues(connection, {one.group for one in known}),
+                lessons.diffs(connection, {one.patch for one in known}),
+                lessons.authors(connection, allowed),
+            )
 
     def active(self, judge: Judge) -> StoredCalibrator | None:
         """The calibrator in use; one that was fitted under other rules is none."""

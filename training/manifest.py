@@ -13,9 +13,12 @@ class Step:
     """One step on the way from what was found to what is learnt from."""
 
     name: str
-    kept: int
+    issues: int
+    """Kept."""
+    units: int
+    """Kept of what the step looks at: patches, or groups once they are formed."""
     dropped: Mapping[str, int]
-    """By reason."""
+    """Issues, patches or groups, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class Manifest:
     """How a dataset came about, and what is in it."""
 
     seed: int
-    as_of: str
-    """Labels are as they were then; ISO 8601."""
+    as_of: str | None
+    """Outcomes are as they were then, ISO 8601; None: there are none."""
     rules: Mapping[str, int]
     """Versions of the rules by which it was made."""
     sources: Mapping[str, str] = field(default_factory=dict)

@@ -1,11 +1,14 @@
 """Every patch that is known for an issue, before any group is formed of them (pure)."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from app.identifiers import PullNumber, RepositoryId
+from app.judgements import FrozenIssue
 from model.evaluation.groups import LabelledGroup
+from training.curation.labels import LabelledPatch
 from training.groups import LabelSource
 
 
@@ -69,6 +72,39 @@ def from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
         else:
             joined[group.instance_id] = replace(before, patches=before.patches + patches)
     return list(joined.values())
+
+
+def from_labels(
+    labels: Iterable[LabelledPatch],
+    issues: Mapping[int, FrozenIssue],
+    diffs: Mapping[str, str],
+    authors: Mapping[tuple[RepositoryId, PullNumber], str],
+) -> list[Pool]:
+    """One pool for each issue that was judged; a patch whose text is gone is left out."""
+    by_issue: dict[int, list[LabelledPatch]] = {}
+    for one in labels:
+        if one.patch in diffs and one.group in issues:
+            by_issue.setdefault(one.group, []).append(one)
+    return [
+        Pool(
+            issue=f"{found[0].issue.repository.full_name}#{found[0].issue.number}",
+            repo=found[0].issue.repository.full_name,
+            statement=issues[group].text.text,
+            patches=tuple(
+                PoolPatch(
+                    diff=diffs[one.patch],
+                    target=one.probability,
+                    weight=one.weight if one.probability is not None else 1.0,
+                    author=authors.get((one.issue.repository.id, one.pull)),
+                    outcome_at=one.outcome_at,
+                )
+                for one in found
+            ),
+            source=LabelSource.OUTCOMES,
+            as_of=issues[group].read_at,
+        )
+        for group, found in by_issue.items()
+    ]
 
 
 def patches(pools: Iterable[Pool]) -> Counter[str]:

@@ -27,7 +27,7 @@ MANIFEST = Manifest(
     as_of="2026-04-01T00:00:00+00:00",
     rules={"labels": 2},
     sources={"groups.jsonl": "00"},
-    steps=(Step("statement", 2, {"short": 1}),),
+    steps=(Step("statement", 2, 8, {"short": 1}),),
 )
 SPLITS = {"train": [GROUP, OTHER], "test": []}
 

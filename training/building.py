@@ -1,0 +1,115 @@
+"""From pools of patches to the splits of a dataset, by a recipe; every drop is counted (pure)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from training.balance import Balance, balanced
+from training.combinations import Shape, a_few, groups
+from training.curation import changes, copies, sources, statements
+from training.curation.changes import ChangeLimits
+from training.curation.copies import Measured
+from training.curation.labels import RULE_VERSION
+from training.curation.statements import StatementLimits
+from training.curation.steps import AnyStep, IssueStep, PatchStep, WholeStep, curated
+from training.groups import TrainingGroup
+from training.manifest import Step
+from training.pools import Pool
+from training.splits import TRAIN, SplitPlan, split
+
+RULES = {"curation": 1, "labels": RULE_VERSION}
+"""Versions: the first is raised with every change of what is kept here."""
+
+
+class NothingToLearn(ValueError):
+    """No group is left to train on; says what was dropped, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that decides what a dataset holds."""
+
+    seed: int = 1
+    statements: StatementLimits = field(default_factory=StatementLimits)
+    changes: ChangeLimits = field(default_factory=ChangeLimits)
+    left_out: tuple[str, ...] = ()
+    """Benchmark sources, as `family/*`."""
+    shape: Shape = field(default_factory=Shape)
+    balance: Balance = Balance.EVEN
+    split: SplitPlan = field(default_factory=SplitPlan)
+    measured_groups: int = 3
+    """Groups of one issue in the splits that are measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The splits, and what was dropped on the way."""
+
+    splits: Mapping[str, Sequence[TrainingGroup]]
+    steps: tuple[Step, ...]
+
+
+def steps(recipe: Recipe, measured: Measured | None) -> tuple[AnyStep, ...]:
+    """What issues and patches go through, in order; decontamination looks at whole pools, so it comes first."""
+    first = (IssueStep("decontamination", measured.reason),) if measured else ()
+    return (
+        *first,
+        IssueStep("statement", lambda pool: statements.unfit(pool, recipe.statements)),
+        PatchStep("source", lambda pool, one: sources.unwanted(pool, one, recipe.left_out)),
+        WholeStep("one-sided sources", sources.without_one_sided),
+        PatchStep("change", lambda pool, one: changes.unfit(pool, one, recipe.changes)),
+        WholeStep("copies of patches", copies.one_of_each_edit),
+        WholeStep("copies of issues", copies.one_of_each_issue),
+    )
+
+
+def built(pools: Sequence[Pool], recipe: Recipe, measured: Measured | None = None) -> Built:
+    """The dataset of these pools. Raises NothingToLearn."""
+    kept, told = curated(pools, steps(recipe, measured))
+    parts = split(kept, recipe.split)
+    told.append(_step("split", _groupless(parts.pools), parts.reasons))
+    made: dict[str, list[TrainingGroup]] = {}
+    for name, of in parts.pools.items():
+        formed, reasons = _formed(of, recipe)
+        told.append(_step(f"combinations: {name}", formed, reasons))
+        made[name] = formed
+    made[TRAIN], reasons = balanced(made[TRAIN], recipe.balance, recipe.seed)
+    told.append(_step(f"balance: {TRAIN}", made[TRAIN], reasons))
+    for name in set(made) - {TRAIN}:
+        made[name] = a_few(made[name], recipe.measured_groups, recipe.seed)
+    if not made[TRAIN]:
+        raise NothingToLearn(_nothing(pools, told))
+    return Built(made, tuple(told))
+
+
+def _formed(pools: Sequence[Pool], recipe: Recipe) -> tuple[list[TrainingGroup], list[str]]:
+    found = [groups(pool, recipe.shape, recipe.seed) for pool in pools]
+    return (
+        [one for formed, _ in found for one in formed],
+        [one for _, reasons in found for one in reasons],
+    )
+
+
+def _groupless(parts: Mapping[str, Sequence[Pool]]) -> list[Pool]:
+    return [pool for pools in parts.values() for pool in pools]
+
+
+def _step(name: str, kept: Sequence[Pool | TrainingGroup], reasons: Sequence[str]) -> Step:
+    issues = len({one.issue for one in kept})
+    units = sum(len(one.patches) if isinstance(one, Pool) else 1 for one in kept)
+    return Step(name, issues, units, dict(sorted(Counter(reasons).items())))
+
+
+def _nothing(pools: Sequence[Pool], told: Sequence[Step]) -> str:
+    if not pools:
+        return (
+            "there is no judged issue to learn from; let the bot judge, or give files with --groups"
+        )
+    reasons = Counter(
+        {f"{step.name}: {why}": n for step in told for why, n in step.dropped.items()}
+    )
+    said = "; ".join(f"{why} ({count})" for why, count in reasons.most_common(3))
+    return (
+        f"no group is left to train on, of {len(pools)} issues; dropped mostly: {said or 'nothing'}. "
+        "Wait for more labels, or ask for less: see r4p train dataset build --help"
+    )

@@ -1,0 +1,190 @@
+"""`r4p train dataset`: builds datasets from outcomes and from files of labelled groups, and tells what is in one."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from model.errors import BadGroups
+from model.evaluation import groups
+from training import building, corpus, dataset
+from training.balance import Balance
+from training.building import NothingToLearn, Recipe
+from training.combinations import Shape
+from training.curation.changes import ChangeLimits
+from training.curation.copies import Measured
+from training.curation.statements import StatementLimits
+from training.dataset import BadDataset
+from training.manifest import Manifest
+from training.pools import Pool, from_groups
+from training.splits import SplitBy, SplitPlan
+
+app = typer.Typer(name="dataset", help="Datasets to train and measure on.", no_args_is_help=True)
+
+_Files = Annotated[
+    list[Path] | None,
+    typer.Option("--groups", metavar="FILE", help="Labelled groups; without any, outcomes alone."),
+]
+_Outcomes = Annotated[
+    bool | None,
+    typer.Option(
+        help="Learn from outcomes in the database of R4P_DATABASE_URL; without --groups always."
+    ),
+]
+_Measured = Annotated[
+    list[Path] | None,
+    typer.Option("--measured-on", metavar="FILE", help="Groups of which nothing may be learnt."),
+]
+_WholeRepositories = Annotated[
+    bool, typer.Option(help="Leave out every repository that is measured on, not only its issues.")
+]
+_HoldOut = Annotated[
+    list[str] | None,
+    typer.Option("--hold-out", metavar="OWNER/NAME", help="A repository to measure on alone."),
+]
+_LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option("--leave-out", metavar="FAMILY/*", help="A benchmark's source to pass over."),
+]
+_Json = Annotated[bool, typer.Option("--json", help="The manifest as JSON on standard output.")]
+
+
+@app.command()
+def build(  # noqa: PLR0913 - one parameter per option of the command
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder.")],
+    files: _Files = None,
+    outcomes: _Outcomes = None,
+    measured_on: _Measured = None,
+    whole_repositories: _WholeRepositories = False,
+    hold_out: _HoldOut = None,
+    leave_out: _LeaveOut = None,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same dataset.")] = 1,
+    balance: Annotated[Balance, typer.Option(help="Over the correct patches of a group.")] = (
+        Balance.EVEN
+    ),
+    split_by: Annotated[SplitBy, typer.Option(help="What decides who is measured on.")] = (
+        SplitBy.TIME
+    ),
+    validation: Annotated[float, typer.Option(min=0, max=0.5, help="Share of issues.")] = 0.1,
+    test: Annotated[float, typer.Option(min=0, max=0.5, help="Share of issues.")] = 0.1,
+    cut: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Learn from what was decided before that day."),
+    ] = None,
+    embargo: Annotated[
+        int, typer.Option(metavar="DAYS", min=0, help="After the cut, before tests begin.")
+    ] = 14,
+    least: Annotated[int, typer.Option(min=1, help="Patches an issue must have.")] = 2,
+    most: Annotated[int, typer.Option(min=1, help="Patches of an issue that are combined.")] = 6,
+    most_characters: Annotated[
+        int | None, typer.Option(min=1, help="Of an issue with the patches of a group.")
+    ] = None,
+    only_ascii: Annotated[bool, typer.Option(help="The paper's filter of statements.")] = False,
+    suffix: Annotated[
+        str | None, typer.Option(metavar=".py", help="Only patches of such files.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Curate, combine, split and balance; write the dataset, and say what was dropped and why."""
+    recipe = Recipe(
+        seed=seed,
+        statements=StatementLimits(only_ascii=only_ascii),
+        changes=ChangeLimits(suffix=suffix),
+        left_out=tuple(leave_out or ()),
+        shape=Shape(most=most, least=least, most_characters=most_characters),
+        balance=balance,
+        split=SplitPlan(
+            seed=seed,
+            by=split_by,
+            validation=validation,
+            test=test,
+            held_out=frozenset(hold_out or ()),
+            cut=cut and cut.replace(tzinfo=UTC),
+            embargo=timedelta(days=embargo),
+        ),
+    )
+    now = datetime.now(UTC) if outcomes or not files else None
+    try:
+        pools = [*_read(files or ()), *(_outcomes(now) if now else ())]
+        measured = None
+        if measured_on:
+            measured = Measured.of(_read(measured_on), whole_repositories=whole_repositories)
+        made = building.built(pools, recipe, measured)
+        named = [*(files or ()), *(measured_on or ())]
+        written = dataset.write(
+            out,
+            made.splits,
+            Manifest(
+                seed=seed,
+                as_of=now and now.isoformat(timespec="seconds"),
+                rules=building.RULES,
+                sources={path.name: _sha256(path) for path in named},
+                steps=made.steps,
+            ),
+        )
+    except (BadGroups, BadDataset, NothingToLearn) as error:
+        _stop(str(error))
+    _tell(written, as_json=as_json)
+
+
+@app.command()
+def show(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A dataset.")],
+    as_json: _Json = False,
+) -> None:
+    """Say what is in a dataset, and what was dropped on the way; its files are checked."""
+    try:
+        held = dataset.manifest(directory)
+        for split in held.splits:
+            dataset.read(directory, split)
+    except BadDataset as error:
+        _stop(str(error))
+    _tell(held, as_json=as_json)
+
+
+def _read(files: Sequence[Path]) -> list[Pool]:
+    return from_groups(group for path in files for group in groups.read(path))
+
+
+def _outcomes(now: datetime) -> list[Pool]:
+    with corpus.opened() as known:
+        return known.pools(now)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _tell(held: Manifest, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(held.json)
+        return
+    console = Console()
+    steps = Table("step", "issues", "kept", "dropped", box=SIMPLE_HEAD)
+    for step in held.steps:
+        dropped = "; ".join(f"{why}: {count:,}" for why, count in step.dropped.items())
+        steps.add_row(step.name, f"{step.issues:,}", f"{step.units:,}", dropped)
+    splits = Table(
+        "split", "groups", "issues", "repositories", "by correct patches", box=SIMPLE_HEAD
+    )
+    for name, one in held.splits.items():
+        positives = "  ".join(f"{count}: {number:,}" for count, number in one.positives.items())
+        splits.add_row(
+            name, f"{one.groups:,}", f"{one.issues:,}", f"{one.repositories:,}", positives
+        )
+    console.print(steps, splits)
+    known = f", outcomes as of {held.as_of}" if held.as_of else ""
+    console.print(f"dataset {held.digest[:16]}, seed {held.seed}{known}")
+
+
+def _stop(message: str) -> NoReturn:
+    typer.echo(f"r4p train dataset: {message}", err=True)
+    raise typer.Exit(2)
