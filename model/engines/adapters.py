@@ -1,108 +1,167 @@
-"""LoRA adapters put into a vLLM that runs, and taken out again.
+"""LoRA adapters put into vLLM servers that run, and taken out again.
 
 A name stands for one set of weights, for ever: vLLM keeps cached prefixes by name, so another adapter under an old
-name would answer from the old one's keys and values. Hence names carry a hash of the adapter's bytes.
+name would answer from the old one's keys and values. A load reaches one server only, and one that serves the base
+instead says nothing; so every server is loaded by itself, and asked what it then answers.
 """
 
-import hashlib
-import math
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 
-from model.engines.openai_compatible import connect, http_client, probe
-from model.errors import EngineDown, EngineError
-from model.protocols import Completion, Message, Request
+from model import adapter_files, adapter_probe
+from model.adapter_probe import Passage, Probe, Reading, Served
+from model.engines.openai_compatible import http_client
+from model.errors import BadAdapter, EngineDown, EngineError
 
-_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _LOADING_SECONDS = 120.0
-_PROBE = Request(
-    (Message("user", "Which of two patches is right, and why?"),), 8, 0.0, 0, alternatives=1
-)
 
 
-def name_of(directory: Path) -> str:
-    """What an adapter is served as: its folder's name and 12 hex digits of its bytes.
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One server, by its own address: what a balancer hands on reaches one of several."""
 
-    Raises EngineError when the folder holds no adapter.
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Servable:
+    """An adapter, and what it is served as."""
+
+    name: str
+    base: str
+    """The served name of what it adapts."""
+    directory: Path
+    """A path that the servers read as well."""
+    sha256: str
+
+
+def load(replicas: Sequence[Replica], adapter: Servable, probe: Probe) -> tuple[Reading, ...]:
+    """Serve an adapter beside its base on every server, or on none; returns what each answers beside the trainer.
+
+    Loading what is served already changes nothing, and it is asked all the same. Raises BadAdapter for files that are
+    not what was trained or can't be served, EngineDown when a server is down or can't load adapters, EngineError when
+    one refuses this adapter, or answers otherwise than the trainer's model.
     """
-    digest = hashlib.sha256()
+    check(adapter, probe)
+    fresh = []
     try:
-        for file in _FILES:
-            digest.update((directory / file).read_bytes())
-    except OSError as error:
+        readings = []
+        for replica in replicas:
+            if bring(replica, adapter):
+                fresh.append(replica)
+            readings.append(_asked(replica, adapter, probe))
+    except EngineError:
+        for replica in fresh:
+            with suppress(EngineError):
+                unload(replica, adapter.name)
+        raise
+    return tuple(readings)
+
+
+def check(adapter: Servable, probe: Probe) -> None:
+    """Refuse files that can't be served, or are not those that were trained and measured. Raises BadAdapter."""
+    now = adapter_files.sha256_of(adapter.directory)
+    for what, expected in (("was registered", adapter.sha256), ("was measured", probe.adapter)):
+        if now != expected:
+            raise BadAdapter(
+                f"the adapter in {adapter.directory} is {now[:12]}, and {expected[:12]} {what}; train it anew"
+            )
+    if found := adapter_files.objections(adapter.directory):
+        raise BadAdapter(f"adapter {adapter.name} can't be served: {'; '.join(found)}")
+    if not probe.passages:
+        raise BadAdapter(f"the probe of {adapter.name} has no passage; measure it anew")
+
+
+def bring(replica: Replica, adapter: Servable) -> bool:
+    """Serve an adapter on one server, unasked what it answers; False: it did already. Raises as `load` does."""
+    card = _cards(replica).get(adapter.name)
+    if card is None:
+        body = {"lora_name": adapter.name, "lora_path": str(adapter.directory)}
+        _done(replica, "load_lora_adapter", body)
+        return True
+    if card.get("root") not in {None, str(adapter.directory)}:
         raise EngineError(
-            f"no adapter in {directory}: {error.strerror} ({error.filename})"
-        ) from error
-    return f"{directory.name}-{digest.hexdigest()[:12]}"
+            f"{replica.url} serves {card['root']} as {adapter.name}, and not {adapter.directory}; names are never "
+            "used again, so start that server anew"
+        )
+    return False
 
 
-def load(url: str, base: str, directory: Path, api_key: str | None = None) -> str:
-    """Serve the adapter in `directory`, a path that the server reads as well, beside its base; returns the name.
-
-    Loading what is served already changes nothing. Raises EngineDown when the server can't load adapters, and
-    EngineError when it refuses this one, or serves it without any effect (then it is taken out again).
-    """
-    name = name_of(directory)
-    if not _is_served(url, name, api_key):
-        _post(url, api_key, "load_lora_adapter", {"lora_name": name, "lora_path": str(directory)})
-        if not _changes(url, base, name, api_key):
-            unload(url, name, api_key)
-            raise EngineError(f"adapter {name} answers as {base} does; was it trained, and for it?")
-    return name
-
-
-def unload(url: str, name: str, api_key: str | None = None) -> None:
+def unload(replica: Replica, name: str) -> None:
     """Take an adapter out of service. Raises EngineDown and EngineError as `load` does."""
-    _post(url, api_key, "unload_lora_adapter", {"lora_name": name})
+    _done(replica, "unload_lora_adapter", {"lora_name": name})
 
 
-def _is_served(url: str, name: str, api_key: str | None) -> bool:
+def _asked(replica: Replica, adapter: Servable, probe: Probe) -> Reading:
+    models = (adapter.base, adapter.base, adapter.name)
+    rows = [_log_probabilities(replica, one, probe.passages) for one in models]
+    reading = adapter_probe.read(probe, Served(*rows))
+    if found := adapter_probe.objections(reading):
+        raise EngineError(
+            f"{replica.url} does not answer as {adapter.name} was trained: {'; '.join(found)}"
+        )
+    return reading
+
+
+def _log_probabilities(
+    replica: Replica, model: str, passages: Sequence[Passage]
+) -> tuple[tuple[float, ...], ...]:
+    """What each passage's continuation is worth to a model, token by token."""
+    body = {
+        "model": model,
+        "prompt": [[*one.prompt, *one.continuation] for one in passages],
+        "max_tokens": 1,
+        "temperature": 0.0,
+        "prompt_logprobs": 0,
+    }
+    answer = _done(replica, "completions", body)
     try:
-        probe(url, name, api_key)
-    except EngineDown:
-        return False
-    return True
+        choices = sorted(answer.json()["choices"], key=lambda choice: int(choice["index"]))
+        return tuple(_row(*pair) for pair in zip(passages, choices, strict=True))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise EngineError(
+            f"{replica.url} tells no log-probabilities of a prompt ({error!r}); vLLM does"
+        ) from error
 
 
-def _changes(url: str, base: str, name: str, api_key: str | None) -> bool:
-    """Whether the adapter moves an answer by more than asking the same model twice does."""
-    plain, adapted = (_said_twice(url, model, api_key) for model in (base, name))
-    noise = max(_difference(*plain), _difference(*adapted))
-    return _difference(plain[1], adapted[1]) > noise
+def _row(passage: Passage, choice: dict[str, Any]) -> tuple[float, ...]:
+    told = choice["prompt_logprobs"][len(passage.prompt) :]
+    pairs = zip(passage.continuation, told, strict=True)
+    return tuple(float(one[str(token)]["logprob"]) for token, one in pairs)
 
 
-def _said_twice(url: str, model: str, api_key: str | None) -> list[Completion]:
-    with closing(connect(url, model, api_key)) as engine:
-        return [_said(engine.complete([_PROBE])[0]) for _ in range(2)]
-
-
-def _said(answer: Completion | EngineError) -> Completion:
-    if isinstance(answer, EngineError):
-        raise answer
-    return answer
-
-
-def _difference(one: Completion, other: Completion) -> float:
-    """The largest difference in log-probability over the same words; infinite for other words."""
-    if one.text != other.text:
-        return math.inf
-    pairs = zip(one.tokens, other.tokens, strict=False)
-    return max((abs(a.log_probability - b.log_probability) for a, b in pairs), default=0.0)
-
-
-def _post(url: str, api_key: str | None, path: str, body: dict[str, str]) -> None:
+def _cards(replica: Replica) -> dict[str, dict[str, Any]]:
+    answer = _sent(replica, "models", None)
     try:
-        with http_client(url, api_key, _LOADING_SECONDS) as client:
-            answer = client.post(path, json=body)
-    except httpx.HTTPError as error:
-        raise EngineDown(f"no engine answers at {url}: {error}") from error
+        return {str(card["id"]): card for card in answer.json()["data"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise EngineDown(
+            f"{replica.url}/models is no list of models (HTTP {answer.status_code}); the URL ends in /v1 as a rule"
+        ) from error
+
+
+def _done(replica: Replica, path: str, body: dict[str, Any]) -> httpx.Response:
+    answer = _sent(replica, path, body)
     said = " ".join(answer.text.split())[:200]
     if answer.status_code == httpx.codes.NOT_FOUND and "detail" in said:
         raise EngineDown(
-            f"the engine at {url} has no {path}; start vLLM with --enable-lora and "
+            f"the engine at {replica.url} has no {path}; start vLLM with --enable-lora and "
             "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
         )
     if not answer.is_success:
-        raise EngineError(f"{path} at {url} answered HTTP {answer.status_code}: {said}")
+        raise EngineError(f"{path} at {replica.url} answered HTTP {answer.status_code}: {said}")
+    return answer
+
+
+def _sent(replica: Replica, path: str, body: dict[str, Any] | None) -> httpx.Response:
+    try:
+        with http_client(replica.url, replica.api_key, _LOADING_SECONDS) as client:
+            return client.get(path) if body is None else client.post(path, json=body)
+    except httpx.HTTPError as error:
+        raise EngineDown(f"no engine answers at {replica.url}: {error}") from error

@@ -11,13 +11,11 @@ from model.agents.tools import TOOLS
 from model.agents.with_tools import WithTools
 from model.catalog import EngineChoice
 from model.domain import Issue
-from model.engines import adapters
 from model.engines.examine import examine
 from model.engines.openai_compatible import connect
-from model.errors import EngineDown, EngineError, NoTools
+from model.errors import EngineError, NoTools
 from model.protocols import Completion, Message, Request
 from tests import vllm_server
-from tests.model import lora
 from tests.model.builders import patch
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
@@ -129,45 +127,6 @@ def test_nothing_is_missing_from_vllm(vllm):
     assert found.served.name == vllm.model
     assert found.served.context_tokens == 4096
     assert found.missing == ()
-
-
-def test_an_adapter_is_loaded_into_the_running_server_and_changes_its_answers(vllm, tmp_path):
-    directory = lora.make(tmp_path / "louder", vllm_server.weights(), scale=0.5)
-    name = adapters.load(vllm.url, vllm.model, directory)
-    assert name == adapters.load(vllm.url, vllm.model, directory) == adapters.name_of(directory)
-    with (
-        closing(connect(vllm.url, name)) as adapted,
-        closing(connect(vllm.url, vllm.model)) as base,
-    ):
-        assert adapted.context_tokens == 4096
-        (one,), (other,) = (said(e, replace(GREEDY, alternatives=1)) for e in (adapted, base))
-        assert one != other
-        assert "Paris" in other.text
-    adapters.unload(vllm.url, name)
-    with pytest.raises(EngineDown, match="does not serve 'louder"):
-        connect(vllm.url, name)
-
-
-def test_an_adapter_without_effect_is_not_kept(vllm, tmp_path):
-    directory = lora.make(tmp_path / "idle", vllm_server.weights(), scale=0.0)
-    with pytest.raises(EngineError, match="answers as smollm2-135m-instruct does"):
-        adapters.load(vllm.url, vllm.model, directory)
-    with pytest.raises(EngineDown, match=r"it serves smollm2-135m-instruct$"):
-        connect(vllm.url, adapters.name_of(directory))
-
-
-def test_other_weights_get_another_name(tmp_path):
-    if vllm_server.MISSING:
-        pytest.skip(vllm_server.MISSING)
-    base = vllm_server.weights()
-    one = lora.make(tmp_path / "a" / "r4p", base, scale=0.1)
-    other = lora.make(tmp_path / "b" / "r4p", base, scale=0.2)
-    assert adapters.name_of(one) != adapters.name_of(other)
-
-
-def test_a_folder_without_an_adapter_is_named(vllm, tmp_path):
-    with pytest.raises(EngineError, match=r"no adapter in .*: No such file"):
-        adapters.load(vllm.url, vllm.model, tmp_path)
 
 
 def test_a_server_without_a_tool_parser_is_asked_in_words(engine):
