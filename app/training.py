@@ -51,7 +51,7 @@ class Labels:
     """What a dataset holds to learn from."""
 
     issues: int = 0
-    """Issues with at least one labelled patch."""
+    """Issues with labelled patches, those to measure on included."""
     correct: int = 0
     """Seats with a patch that is rather correct than not."""
     incorrect: int = 0
@@ -126,8 +126,13 @@ def why_not(labels: Labels, before: Labels | None, least_new: int) -> str | None
 
 
 def labels_of(manifest: Mapping[str, Any], seats: int = 4) -> Labels:
-    """What a dataset's manifest (r4p.dataset/1) says of the split that is learnt from. Raises KeyError."""
-    split = manifest["splits"]["train"]
-    correct = sum(int(many) * count for many, count in split["positives"].items())
-    known = split["groups"] * seats - split["unknown"]
-    return Labels(split["issues"], correct, known - correct)
+    """What a dataset's manifest (r4p.dataset/1) says: issues of all splits, seats of the one that is learnt from.
+
+    Raises KeyError for another document.
+    """
+    splits = manifest["splits"]
+    issues = sum(one["issues"] for one in splits.values())
+    train = splits["train"]
+    correct = sum(int(many) * count for many, count in train["positives"].items())
+    known = train["groups"] * seats - train["unknown"]
+    return Labels(issues, correct, known - correct)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -25,6 +25,9 @@ from training.dataset import BadDataset
 from training.manifest import Manifest
 from training.pools import Pool, from_groups
 from training.splits import SplitBy, SplitPlan
+
+NOTHING: Final = 3
+"""Exit code: there is nothing to learn from, which is nobody's mistake."""
 
 app = typer.Typer(name="dataset", help="Datasets to train and measure on.", no_args_is_help=True)
 
@@ -92,7 +95,10 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Curate, combine, split and balance; write the dataset, and say what was dropped and why."""
+    """Curate, combine, split and balance; write the dataset, and say what was dropped and why.
+
+    Exit code 3: nothing is left to learn from.
+    """
     recipe = Recipe(
         seed=seed,
         statements=StatementLimits(only_ascii=only_ascii),
@@ -129,7 +135,9 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
                 steps=made.steps,
             ),
         )
-    except (BadGroups, BadDataset, NothingToLearn) as error:
+    except NothingToLearn as error:
+        _stop(str(error), NOTHING)
+    except (BadGroups, BadDataset) as error:
         _stop(str(error))
     _tell(written, as_json=as_json)
 
@@ -185,6 +193,6 @@ def _tell(held: Manifest, *, as_json: bool) -> None:
     console.print(f"dataset {held.digest[:16]}, seed {held.seed}{known}")
 
 
-def _stop(message: str) -> NoReturn:
+def _stop(message: str, code: int = 2) -> NoReturn:
     typer.echo(f"r4p train dataset: {message}", err=True)
-    raise typer.Exit(2)
+    raise typer.Exit(code)
