@@ -15,10 +15,13 @@ from training.curation.steps import AnyStep, IssueStep, PatchStep, WholeStep, cu
 from training.groups import TrainingGroup
 from training.manifest import Step
 from training.pools import Pool
-from training.splits import TRAIN, SplitPlan, split
+from training.splits import SPLITS, TRAIN, SplitPlan, split
 
 RULES = {"curation": 1, "labels": RULE_VERSION}
 """Versions: the first is raised with every change of what is kept here."""
+
+
+_ENOUGH = "its issue has enough groups"
 
 
 class NothingToLearn(ValueError):
@@ -57,6 +60,7 @@ def steps(recipe: Recipe, measured: Measured | None) -> tuple[AnyStep, ...]:
         IssueStep("statement", lambda pool: statements.unfit(pool, recipe.statements)),
         PatchStep("source", lambda pool, one: sources.unwanted(pool, one, recipe.left_out)),
         WholeStep("one-sided sources", sources.without_one_sided),
+        WholeStep("edits", changes.only_edits),
         PatchStep("change", lambda pool, one: changes.unfit(pool, one, recipe.changes)),
         WholeStep("copies of patches", copies.one_of_each_edit),
         WholeStep("copies of issues", copies.one_of_each_issue),
@@ -75,8 +79,11 @@ def built(pools: Sequence[Pool], recipe: Recipe, measured: Measured | None = Non
         made[name] = formed
     made[TRAIN], reasons = balanced(made[TRAIN], recipe.balance, recipe.seed)
     told.append(_step(f"balance: {TRAIN}", made[TRAIN], reasons))
-    for name in set(made) - {TRAIN}:
-        made[name] = a_few(made[name], recipe.measured_groups, recipe.seed)
+    for name in SPLITS[1:]:
+        few = a_few(made[name], recipe.measured_groups, recipe.seed)
+        reasons = [_ENOUGH] * (len(made[name]) - len(few))
+        told.append(_step(f"enough: {name}", few, reasons))
+        made[name] = few
     if not made[TRAIN]:
         raise NothingToLearn(_nothing(pools, told))
     return Built(made, tuple(told))

@@ -111,13 +111,15 @@ def _is_before(side: str) -> bool:
 
 
 def _cut(pools: Sequence[Pool], plan: SplitPlan) -> datetime | None:
-    """Before it the share of issues that is not tested on was opened; None where nothing tells a time."""
+    """An embargo before the latest issues of which something is known; None where nothing tells a time."""
     dated = sorted(
-        pool.as_of for pool in pools if pool.as_of is not None and pool.repo not in plan.held_out
+        pool.as_of
+        for pool in pools
+        if pool.as_of is not None and pool.known and pool.repo not in plan.held_out
     )
     if plan.by is SplitBy.ISSUE or not dated or not plan.test:
         return None
-    return dated[min(len(dated) - 1, int(len(dated) * (1 - plan.test)))]
+    return dated[min(len(dated) - 1, int(len(dated) * (1 - plan.test)))] - plan.embargo
 
 
 def _latest(pools: Sequence[Pool], share: float) -> frozenset[str]:

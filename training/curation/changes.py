@@ -4,8 +4,8 @@ Who wrote a patch is asked only of robots that raise versions: a coding agent's 
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from posixpath import basename, splitext
 
 from model import diff
@@ -46,7 +46,7 @@ _LOCKS = frozenset(
         "yarn.lock",
     ]
 )
-_PROSE = frozenset({".md", ".rst", ".txt", ".adoc", ".markdown"})
+_PROSE = re.compile(r"\.(?:md|rst|adoc|markdown)$|(?:^|/)docs?/.*\.txt$", re.IGNORECASE)
 _DEPENDENCIES = re.compile(
     r"(?:^|/)(?:package\.json|pyproject\.toml|setup\.(?:py|cfg)|requirements[^/]*\.(?:txt|in)|constraints[^/]*\.txt"
     r"|cargo\.toml|go\.mod|pom\.xml|[^/]*\.gradle(?:\.kts)?|gemfile|[^/]*\.csproj|composer\.json|dockerfile)$"
@@ -54,7 +54,9 @@ _DEPENDENCIES = re.compile(
     re.IGNORECASE,
 )
 """Files that name versions of other software. Elsewhere a number with a point is a number, and a fix."""
-_VERSION = re.compile(r"\b[\^~v]?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post)[-.]?\d*)?")
+_VERSION = re.compile(
+    r"(?<![\w.])[\^~v]?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post)[-.]?\d*)?"
+)
 _CHANGED = re.compile(r"^([-+])(?!\1\1 )(.*)$", re.MULTILINE)
 
 
@@ -71,18 +73,29 @@ class ChangeLimits:
     """Only files of this ending, as `.py`; None: any."""
 
 
+def only_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+    """Patches without the head of a mail, dates, messages and signatures: whoever judges is not shown them either."""
+    kept, reasons = [], list[str]()
+    for pool in pools:
+        left = []
+        for one in pool.patches:
+            try:
+                left.append(replace(one, diff=diff.bare(one.diff).text))
+            except BadDiff:
+                reasons.append("no unified diff")
+        kept += [replace(pool, patches=tuple(left))] if left else []
+    return kept, reasons
+
+
 def unfit(_: Pool, patch: PoolPatch, limits: ChangeLimits) -> Reason:
-    """Why a patch is left out."""
+    """Why a patch is left out. Raises BadDiff: `only_edits` comes before."""
     if patch.author and _CHORES.search(patch.author):
         return "by a robot that keeps dependencies up to date"
     if not patch.diff.strip():
         return "changes nothing"
     if len(patch.diff) > limits.characters:
         return f"more than {limits.characters:,} characters"
-    try:
-        files = diff.parse(patch.diff)
-    except BadDiff:
-        return "no unified diff"
+    files = diff.parse(patch.diff)
     return _of_files(files, limits) or _of_lines(files, patch.diff, limits)
 
 
@@ -95,7 +108,7 @@ def _of_files(files: tuple[FilePatch, ...], limits: ChangeLimits) -> Reason:
         return f"touches other files than {limits.suffix}"
     if _all(files, lambda path: basename(path).lower() in _LOCKS):
         return "only lock files"
-    if _all(files, lambda path: splitext(path)[1].lower() in _PROSE):
+    if _all(files, lambda path: bool(_PROSE.search(path))):
         return "only prose"
     return None
 

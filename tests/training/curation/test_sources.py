@@ -1,0 +1,43 @@
+from dataclasses import replace
+
+from tests.training.pools import patch, pool
+from training.curation.sources import LEAST, unwanted, without_one_sided
+from training.groups import LabelSource
+
+
+def pools(author, targets):
+    return [
+        replace(pool(f"o/r#{number}"), patches=(patch(number, target, author=author),))
+        for number, target in enumerate(targets)
+    ]
+
+
+def test_a_system_of_which_only_correct_patches_are_there_is_left_out():
+    told = [
+        *pools("leaderboard/a", [1.0] * (LEAST - 1)),
+        *pools("leaderboard/b", [1.0]),
+        *pools("fair/a", [1.0] * LEAST + [0.0]),
+        *pools("rare/a", [0.0] * (LEAST - 1)),
+        *pools("odd/a", [None] * LEAST),
+        *pools(None, [1.0] * LEAST),
+    ]
+    kept, reasons = without_one_sided(told)
+    assert {one.author for found in kept for one in found.patches} == {
+        "fair/a",
+        "rare/a",
+        "odd/a",
+        None,
+    }
+    assert reasons == ["its system's patches have one label"] * LEAST
+
+
+def test_whoever_merges_its_own_work_is_no_benchmark():
+    told = [replace(one, source=LabelSource.OUTCOMES) for one in pools("maintainer", [1.0] * LEAST)]
+    assert without_one_sided(told) == (told, [])
+
+
+def test_sources_are_left_out_by_name():
+    one = patch(0, author="leaderboard-lite/a")
+    assert unwanted(pool(), one, ("x/*", "leaderboard-*")) == "of a source that is left out"
+    assert unwanted(pool(), one, ("leaderboard",)) is None
+    assert unwanted(pool(), patch(0), ("*/*",)) is None
