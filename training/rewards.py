@@ -4,12 +4,13 @@ None is unscorable, never 0: it neither teaches nor moves the baseline of its gr
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from statistics import fmean
 
 from model.agents import search_replace
-from model.errors import MalformedEdit
+from model.answers import read_box
+from model.errors import MalformedEdit, UnreadableAnswer
 
 MALFORMED = -1.0
 """For a fix that is not written as asked (SWE-RL, arXiv 2502.18449, equation 1)."""
@@ -34,6 +35,15 @@ def judgement(boxed: frozenset[int] | None, targets: Sequence[float | None]) -> 
     return fmean(target if seat in boxed else 1 - target for seat, target in known)
 
 
+def reply(text: str, occupied: Collection[int], targets: Sequence[float | None]) -> float | None:
+    """What a verifier's reply to a group earns; `occupied` are the seats with a patch in them, from 1."""
+    try:
+        boxed = read_box(text, occupied)
+    except UnreadableAnswer:
+        boxed = None
+    return judgement(boxed, targets)
+
+
 def attempt(*, submitted: bool, believed: float | None) -> float | None:
     """What an agent's attempt earns by a verifier's word: the belief in its patch, 0 or 1 where one vote was asked.
 
@@ -43,15 +53,15 @@ def attempt(*, submitted: bool, believed: float | None) -> float | None:
     return believed if submitted else 0.0
 
 
-def imitation(reply: str, shown: Mapping[str, str], merged: Mapping[str, str]) -> float | None:
-    """How like the merged fix a reply's is, 0 to 1, or MALFORMED (SWE-RL, section 2.1).
+def imitation(text: str, shown: Mapping[str, str], merged: Mapping[str, str]) -> float | None:
+    """How like the merged fix a reply's edits are, 0 to 1, or MALFORMED (SWE-RL, section 2.1).
 
     `shown` has the files before, by path; `merged` those that the fix changed, afterwards. A reply is one thought in
     `<think>`, then edits in one `<solution>` as `model.agents.search_replace` reads them; it is stricter than the paper
     where SEARCH fits several places. None where the merged fix is too long to compare.
     """
-    match = _ANSWER.fullmatch(reply)
-    if match is None or any(reply.count(tag) != 1 for tag in _TAGS):
+    match = _ANSWER.fullmatch(text)
+    if match is None or any(text.count(tag) != 1 for tag in _TAGS):
         return MALFORMED
     try:
         changed = search_replace.apply(search_replace.parse(match[2]), shown)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from training import rewards
 from training.rewards import MALFORMED, MAX_CHARACTERS, attempt, imitation, judgement, likeness
 
 FILES = {"a.py": "one\ntwo\nthree\n", "b.py": "four\n"}
@@ -36,6 +37,21 @@ def reply(edits, thought="Line two is wrong."):
 def test_a_judgement_earns_its_expected_share_of_right_ones(boxed, targets, reward):
     found = judgement(None if boxed is None else frozenset(boxed), targets)
     assert found == (None if reward is None else pytest.approx(reward, abs=1e-15))
+
+
+@pytest.mark.parametrize(
+    ("text", "reward"),
+    [
+        (r"Patch 1 is right: \boxed{1}", 1.0),
+        (r"\boxed{1} no, \boxed{2, 3}", 0.0),
+        (r"\boxed{}", 2 / 3),
+        (r"\boxed{1, 4}", 0.0),
+        (r"\boxed{1", 0.0),
+        ("1", 0.0),
+    ],
+)
+def test_a_reply_is_read_as_the_bot_reads_it(text, reward):
+    assert rewards.reply(text, {1, 2, 3}, (1, 0, 0, None)) == pytest.approx(reward, abs=1e-15)
 
 
 @pytest.mark.parametrize(
