@@ -141,18 +141,35 @@ def rederive() -> None:
     typer.echo(f"derived anew: the outcomes of {pulls} pull requests")
 
 
-@main.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    }
-)
+_PASSED_ON = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+
+
+@main.command(context_settings=_PASSED_ON)
+def labels(context: typer.Context) -> None:
+    """Why patches have their labels, and how many there are. `r4p labels --help` lists what there is."""
+    from app import processes
+
+    processes.become_training(["labels", *context.args])
+
+
+@main.command(context_settings=_PASSED_ON)
 def train(context: typer.Context) -> None:
     """Learn from labelled patches: datasets, plans, runs. `r4p train --help` lists what there is."""
     from app import processes
 
     processes.become_training(context.args)
+
+
+@main.command(context_settings=_PASSED_ON)
+def models(context: typer.Context) -> None:
+    """Trained models, and who of them judges. `r4p models --help` lists what there is."""
+    from app.models_cli import main as commands
+
+    commands(context.args, prog_name="r4p models")
 
 
 def _mount_verify() -> None:

@@ -1,9 +1,10 @@
 """Who judges, who writes alternatives, and which language model they ask."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
 
 from app.sandbox import Sandbox
 from app.settings.reading import Settings
@@ -24,6 +25,9 @@ class EngineSettings(Settings):
     """auto: openai_compatible when an URL is set, else the embedded model."""
     engine_url: str | None = None
     """Base URL of an OpenAI-compatible server, such as vLLM: `http://host:8000/v1`."""
+    engine_urls: Annotated[tuple[str, ...], NoDecode] = ()
+    """Every server by its own address, separated by commas, where `engine_url` is a balancer in front of several: a
+    trained adapter is put into each. Empty: `engine_url` is the only one."""
     engine_api_key: SecretStr | None = None
     engine_script: Path | None = None
     """Replies of the scripted engine (tests)."""
@@ -34,6 +38,13 @@ class EngineSettings(Settings):
     None: the verifier's."""
     model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
     """Where model files are kept, looked for first."""
+
+    @field_validator("engine_urls", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
 
     @property
     def chosen(self) -> str:

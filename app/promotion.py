@@ -1,0 +1,211 @@
+"""What becomes of a trained model: registered, put into every server, given an alias, taken back.
+
+An alias moves only when every server answers as the model was trained; until then, and whenever anything fails, the
+champion stays where it is. It stays loaded when another one comes in its place, so that the way back takes no load.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from app.db.session import transaction
+from app.db.store import models
+from app.db.store.models import Model, NewModel
+from app.serving import Adapter, Alias, State, why_not
+from app.settings import EngineSettings
+from model import adapter_files, catalog
+from model.engines import adapters
+from model.engines.adapters import Replica, Servable
+from model.errors import BadAdapter, EngineError
+
+log = logging.getLogger(__name__)
+
+PASSED = "passed"
+"""The gate's word for a model that may come into use."""
+CANARY_SHARE = 0.1
+"""Of the issues, unless told otherwise."""
+
+
+class NotPromoted(Exception):
+    """A model stays what it is; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """An alias that was moved."""
+
+    name: str
+    to: Alias
+    said: str
+    """What the servers answered, in one line."""
+
+
+def replicas(settings: EngineSettings) -> tuple[Replica, ...]:
+    """Every server by its own address. Raises NotPromoted where there is none that could be given an adapter."""
+    urls = settings.engine_urls or ((settings.engine_url,) if settings.engine_url else ())
+    if not urls or settings.verifier in catalog.WITHOUT_ENGINE:
+        raise NotPromoted(
+            "no server can be given an adapter: set R4P_ENGINE_URL to a vLLM, and R4P_ENGINE_URLS to all of them "
+            "when that is a balancer"
+        )
+    key = settings.engine_api_key
+    return tuple(Replica(url, key.get_secret_value() if key else None) for url in urls)
+
+
+def register_run(connection: Connection, run: Path, base: str) -> str:
+    """Keep what a finished run made, as a candidate or rejected; returns its name. Twice changes nothing.
+
+    `base`: the served name of the model that it adapts. Raises NotPromoted for a folder that holds no finished run
+    that was measured, BadAdapter for one whose adapter is not what the run wrote.
+    """
+    result, gate = _document(run / "result.json"), _document(run / "gate.json")
+    evaluation = _document(run / "evaluation.json") if (run / "evaluation.json").exists() else None
+    directory = (run / "adapter").resolve()
+    sha256 = adapter_files.sha256_of(directory)
+    if sha256 != result.get("adapter_sha256"):
+        raise BadAdapter(f"{directory} is not what {run / 'result.json'} says; train it anew")
+    outcome, why = str(gate.get("outcome")), str(gate.get("why"))
+    day = datetime.fromtimestamp((run / "result.json").stat().st_mtime, UTC).date()
+    adapter = Adapter(
+        name=adapter_files.name_of(sha256, day),
+        base=base,
+        directory=directory,
+        sha256=sha256,
+        verifier=str((evaluation or {}).get("verifier", "r4p")),
+    )
+    state = State.REJECTED if outcome == "failed" else State.CANDIDATE
+    new = NewModel(adapter, run.resolve(), state, f"gate: {outcome}; {why}", gate, evaluation)
+    return models.register(connection, new)
+
+
+def promote(
+    database: Engine,
+    servers: Sequence[Replica],
+    name: str,
+    to: Alias,
+    *,
+    share: float = CANARY_SHARE,
+    verifier: str = "r4p",
+) -> Promotion:
+    """Load a model into every server, see that it answers as trained, and give it an alias.
+
+    `share`: of the issues, for a canary. Raises UnknownModel and NotPromoted, also when a server is down or refuses it:
+    then nothing has changed. A model whose files are not what was trained is rejected for good.
+    """
+    with transaction(database) as connection:
+        model = models.named(connection, name)
+    _check(model, to, verifier)
+    try:
+        probe = adapter_files.probe_of(model.adapter.probe or model.run)
+        readings = adapters.load(servers, servable(model.adapter), probe)
+    except BadAdapter as error:
+        with transaction(database) as connection:
+            models.reject(connection, name, str(error))
+        raise NotPromoted(f"{name} is rejected: {error}") from error
+    except EngineError as error:
+        raise NotPromoted(f"{name} is not promoted, nothing has changed: {error}") from error
+    worst = max(readings, key=lambda one: one.apart)
+    said = (
+        f"{len(readings)} server{'s' * (len(readings) != 1)} answer as trained: {worst.effect:.2f} of the effect arrives, "
+        f"log-probabilities are {worst.apart:.4f} nats apart"
+    )
+    with transaction(database) as connection:
+        models.lock(connection)
+        _check(models.named(connection, name), to, verifier)
+        models.promote(connection, name, to, said, share if to is Alias.CANARY else None)
+    return Promotion(name, to, said)
+
+
+def roll_back(
+    database: Engine, servers: Sequence[Replica], alias: Alias, why: str
+) -> tuple[str, str | None]:
+    """Reject who holds an alias; the champion before comes back, else the model of the settings.
+
+    Returns who was rejected and who is the champion now (None: the model of the settings). The alias moves at once;
+    then servers that lost the old champion, by a restart, are given it again as far as they answer. Raises NotPromoted
+    when nobody holds the alias.
+    """
+    with transaction(database) as connection:
+        models.lock(connection)
+        rejected = models.holder(connection, alias)
+        if rejected is None:
+            raise NotPromoted(
+                f"nobody is the {alias}, so there is nothing to take back; see: r4p models list"
+            )
+        models.withdraw(connection, alias, why)
+        champion = models.holder(connection, Alias.CHAMPION)
+    if champion:
+        bring_back(servers, champion.adapter)
+    return rejected.adapter.name, champion.adapter.name if champion else None
+
+
+def bring_back(servers: Sequence[Replica], adapter: Adapter) -> int:
+    """Serve an adapter again where it is not served, as after a restart; returns on how many it is served now.
+
+    It was asked what it answers when it was promoted, and its bytes are looked at again.
+    """
+    served = 0
+    if adapter_files.sha256_of(adapter.directory) != adapter.sha256:
+        raise BadAdapter(
+            f"the adapter in {adapter.directory} is not {adapter.name} any more; restore it, or roll back"
+        )
+    for server in servers:
+        try:
+            adapters.bring(server, servable(adapter))
+        except EngineError as error:
+            log.warning("%s is not served: %s", adapter.name, error)
+        else:
+            served += 1
+    return served
+
+
+def retire(servers: Sequence[Replica], name: str) -> None:
+    """Take an adapter out of every server that answers; others forget it when they are started anew."""
+    for server in servers:
+        with suppress(EngineError):
+            adapters.unload(server, name)
+
+
+def servable(adapter: Adapter) -> Servable:
+    """What a server is told of it."""
+    return Servable(adapter.name, adapter.base, adapter.directory, adapter.sha256)
+
+
+def _check(model: Model, to: Alias, verifier: str) -> None:
+    name = model.adapter.name
+    if reason := why_not(name, model.state, to):
+        raise NotPromoted(reason)
+    outcome = model.gate.get("outcome")
+    if outcome != PASSED:
+        raise NotPromoted(
+            f"{name} did not pass the gate ({outcome}: {model.gate.get('why')}); measure it on more issues with "
+            "r4p train evaluate, or train another"
+        )
+    if model.adapter.verifier != verifier:
+        raise NotPromoted(
+            f"{name} was trained to answer as {model.adapter.verifier}, and R4P_VERIFIER is {verifier}"
+        )
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise NotPromoted(
+            f"{path} can't be read ({error.strerror}); a run is trained by r4p train run and measured by "
+            "r4p train evaluate before it is registered"
+        ) from error
+    except ValueError as error:
+        raise NotPromoted(
+            f"{path} is no JSON ({error}); run the step that writes it again"
+        ) from error
+    if not isinstance(found, dict):
+        raise NotPromoted(f"{path} holds no object; run the step that writes it again")
+    return found
