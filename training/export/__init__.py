@@ -1,0 +1,1 @@
+"""Plans and datasets in the form of engines that run elsewhere."""
