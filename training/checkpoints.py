@@ -1,0 +1,60 @@
+"""Checkpoints that are whole or not there: a process may be killed while it writes one. Loads torch."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+COMPLETE = "COMPLETE"
+"""A file in a checkpoint that was written to its end."""
+_NAME = re.compile(r"checkpoint-(\d+)")
+
+
+class Diverged(RuntimeError):
+    """A loss or gradient that is no number: going on would only spoil the weights."""
+
+
+class Complete:
+    """For a trainer of transformers: marks each checkpoint that is whole, and stops at a loss that is no number."""
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)  # type: ignore[misc]
+        self.accelerator.wait_for_everyone()  # type: ignore[attr-defined]
+        if self.is_world_process_zero():  # type: ignore[attr-defined]
+            mark(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}")  # type: ignore[attr-defined]
+
+    def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
+        """One micro batch. Raises Diverged."""
+        loss: torch.Tensor = super().training_step(*args, **named)  # type: ignore[misc]
+        if not torch.isfinite(loss):
+            step = self.state.global_step + 1  # type: ignore[attr-defined]
+            raise Diverged(
+                f"the loss of step {step} is {loss.item()}: the weights before it are kept; a lower "
+                "optimiser.learning_rate, or another optimiser.max_gradient_norm, may help"
+            )
+        return loss
+
+
+def mark(checkpoint: Path) -> None:
+    """Say that a checkpoint was written to its end, once it is on the disk."""
+    for path in checkpoint.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    (checkpoint / COMPLETE).touch()
+
+
+def newest(folder: Path) -> tuple[Path, int] | None:
+    """The last whole checkpoint and its step; those that are not whole are removed."""
+    found = [
+        (path, int(match[1]))
+        for path in folder.glob("checkpoint-*")
+        if (match := _NAME.fullmatch(path.name))
+    ]
+    for path, _ in found:
+        if not (path / COMPLETE).exists():
+            shutil.rmtree(path)
+    whole = [one for one in found if (one[0] / COMPLETE).exists()]
+    return max(whole, key=lambda one: one[1], default=None)

@@ -1,0 +1,125 @@
+"""GRPO by TRL: replies from our rollouts, advantages from `training/advantages.py`, a loss that is none stops it.
+
+Loads TRL, which takes seconds.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
+
+from training import advantages, rollouts, rounds, trl_config, weights
+from training.checkpoints import Complete
+from training.groups import TrainingGroup
+from training.plan import Advantage, BadPlan, Task, TrainPlan
+from training.rollouts import Source
+from training.trainer_settings import common
+
+_ADVANTAGES: dict[Advantage, Callable[[advantages.Rewards], advantages.Advantages]] = {
+    Advantage.GRPO: partial(advantages.grpo, epsilon=advantages.TRL_EPSILON),
+    Advantage.LEAVE_ONE_OUT: advantages.leave_one_out,
+    Advantage.WITHOUT_DEVIATION: advantages.without_deviation,
+}
+
+
+class Trainer(Complete, GRPOTrainer):
+    """TRL's trainer with our advantages and our replies."""
+
+    left_out: dict[str, int]
+    """How many groups are not asked about, by reason."""
+    filled: int = 0
+    """Groups that are asked about once more, so that the last round is whole."""
+
+    def __init__(self, plan: TrainPlan, source: Source, **told: Any) -> None:
+        super().__init__(reward_funcs=[source.reward], rollout_func=source.rollout, **told)
+        self._advantage = _ADVANTAGES[plan.policy.advantage]
+        self._rewards: torch.Tensor | None = None
+        self.left_out = dict(source.left_out)
+
+    def sampled(self, prompts: list[list[int]]) -> tuple[list[list[int]], Any]:
+        """One reply to each prompt, both as token ids, with log-probabilities where another engine sampled it."""
+        found: tuple[list[list[int]], Any] = self._generate_single_turn(
+            prompts, None, {}, self.num_generations
+        )
+        return found
+
+    def _calculate_rewards(self, *args: Any, **named: Any) -> torch.Tensor:
+        self._rewards = super()._calculate_rewards(*args, **named)
+        return self._rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        """Replies with our own advantages: one definition for every engine, also where rewards are unknown."""
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self._rewards is None:
+            raise RuntimeError("TRL scored replies without asking for their rewards")
+        mine = slice(
+            self.accelerator.process_index * len(inputs),
+            (self.accelerator.process_index + 1) * len(inputs),
+        )
+        every = grouped(self._rewards[:, 0].tolist(), self.num_generations, self._advantage)
+        output["advantages"] = torch.tensor(every[mine], device=output["advantages"].device)
+        return output
+
+
+def grouped(
+    rewards: Sequence[float],
+    replies: int,
+    advantage: Callable[[advantages.Rewards], advantages.Advantages],
+) -> list[float]:
+    """Advantages of groups that follow one another; NaN is an unknown reward, and moves nothing."""
+    known = [None if math.isnan(one) else one for one in rewards]
+    parts = (known[at : at + replies] for at in range(0, len(known), replies))
+    return [one or 0.0 for part in parts for one in advantage(part)]
+
+
+def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Trainer:
+    """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan."""
+    settings = _settings(plan, folder)
+    tokenizer = weights.tokenizer(plan)
+    if plan.rollout.task == Task.REPAIR:
+        raise BadPlan(
+            "rollout.task = 'repair': episodes are no groups; see training/agent_rollouts.py"
+        )
+    kept, left_out = rollouts.askable(plan, groups, tokenizer)
+    asked = _asked(plan, kept, left_out)
+    source = rollouts.judgements(plan, asked.groups, tokenizer)
+    source.left_out = left_out
+    settings["max_steps"] = asked.steps
+    made = ready(plan, source, tokenizer, settings)
+    made.filled = asked.filled
+    return made
+
+
+def _settings(plan: TrainPlan, folder: Path) -> dict[str, Any]:
+    ours = trl_config.policy(plan, PartialState().num_processes)
+    return common(plan, folder, each=plan.rollout.replies) | ours
+
+
+def ready(plan: TrainPlan, source: Source, tokenizer: Any, settings: dict[str, Any]) -> Trainer:
+    """A trainer on any source of prompts, replies and rewards."""
+    return Trainer(
+        plan,
+        source,
+        model=weights.causal(plan),
+        args=GRPOConfig(**settings),
+        train_dataset=Dataset.from_list(source.rows),
+        processing_class=tokenizer,
+        peft_config=weights.adapter(plan.adapter),
+    )
+
+
+def _asked(
+    plan: TrainPlan, groups: Sequence[TrainingGroup], left_out: Counter[str]
+) -> rounds.Rounds:
+    try:
+        return rounds.laid_out(groups, plan)
+    except ValueError as error:
+        why = f"; left out: {dict(left_out)}" if left_out else ""
+        raise BadPlan(f"{error}{why}") from error

@@ -1,0 +1,180 @@
+"""One training run from plan to adapter, by whichever trainer the plan names; goes on where a killed one stopped.
+
+Several processes may run it side by side (accelerate, torchrun): the first writes, all train. Loads torch.
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+from transformers import PrinterCallback
+
+from model import adapter_files, prompts
+from training import (
+    checkpoints,
+    dataset,
+    encoding,
+    plan_file,
+    probe,
+    questions,
+    run_folder,
+    weights,
+)
+from training.groups import TrainingGroup
+from training.plan import BadPlan, Trainer, TrainPlan
+from training.run_folder import BadRun, Result, Status
+from training.watch import OnStep, Watch
+
+_PROBED = 4
+"""Prompts whose continuations are noted for the servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done."""
+
+    plan: TrainPlan
+    dataset: Path
+    folder: Path
+    resume: bool = False
+
+
+def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
+    """Train; the result stands in the folder as well. Raises BadPlan, BadRun or BadDataset where nothing was begun."""
+    began = time.monotonic()
+    groups = dataset.read(job.dataset, "train")
+    _on_first(lambda: _prepare(job))
+    if (done := run_folder.result(job.folder)) is not None:
+        return done
+    since = checkpoints.newest(job.folder)
+    watch = Watch(job.folder, on_step)
+    made = _Made()
+    try:
+        _train(job, groups, watch, made)
+        status, why = Status.FINISHED, ""
+    except (BadPlan, checkpoints.Diverged) as error:
+        status, why = Status.FAILED, str(error)
+    except Exception as error:  # noqa: BLE001 - whatever it was, the folder has to say it
+        status, why = Status.FAILED, f"{type(error).__name__}: {error}"
+    found = Result(
+        status=status,
+        why=why,
+        plan=job.plan.name,
+        trainer=job.plan.trainer.value,
+        base=job.plan.model.base,
+        steps=watch.steps,
+        seconds=round(time.monotonic() - began, 2),
+        resumed_from=since[1] if since else None,
+        **asdict(made),
+    )
+    if PartialState().is_main_process:
+        run_folder.write(job.folder / run_folder.RESULT, run_folder.as_json(found))
+    return found
+
+
+@dataclass(slots=True)
+class _Made:
+    """What is known of a run once its trainer stands, or is done."""
+
+    of: int = 0
+    filled: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    adapter_sha256: str | None = None
+
+
+def _train(job: Job, groups: Sequence[TrainingGroup], watch: Watch, made: _Made) -> None:
+    since = checkpoints.newest(job.folder)
+    trainer = _trainer(job.plan, groups, job.folder)
+    made.left_out, made.filled = dict(trainer.left_out), getattr(trainer, "filled", 0)
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(watch)
+    made.of = trainer.args.max_steps
+    trainer.train(resume_from_checkpoint=str(since[0]) if since else None)
+    made.of = trainer.state.max_steps
+    kept = job.folder / (run_folder.WEIGHTS if job.plan.adapter is None else run_folder.ADAPTER)
+    _save(trainer, kept)
+    if job.plan.adapter is not None and PartialState().is_main_process:
+        made.adapter_sha256 = adapter_files.sha256_of(kept)
+        if job.plan.trainer != Trainer.REWARD_MODEL:
+            _probe(job, groups, trainer, made.adapter_sha256)
+
+
+def _prepare(job: Job) -> None:
+    """A folder to begin or to go on in. Raises BadRun."""
+    plan, about = plan_file.toml(job.plan), _about(job.dataset)
+    if job.folder.exists() and any(job.folder.iterdir()):
+        if not job.resume:
+            raise BadRun(f"{job.folder} holds a run already; go on with --resume, or name another")
+        _same(job.folder / run_folder.PLAN, plan)
+        _same(job.folder / run_folder.DATASET, about)
+    job.folder.mkdir(parents=True, exist_ok=True)
+    run_folder.write(job.folder / run_folder.PLAN, plan)
+    run_folder.write(job.folder / run_folder.DATASET, about)
+    found = run_folder.result(job.folder)
+    if found is not None and found.status == Status.FINISHED:
+        return
+    (job.folder / run_folder.RESULT).unlink(missing_ok=True)
+    since = checkpoints.newest(job.folder)
+    run_folder.keep_until(job.folder, since[1] if since else 0)
+
+
+def _same(path: Path, text: str) -> None:
+    if path.exists() and path.read_text() != text:
+        raise BadRun(
+            f"{path} is another one than this; a run goes on as it began, or anew elsewhere"
+        )
+
+
+def _about(directory: Path) -> str:
+    manifest = dataset.manifest(directory)
+    counts = {name: split.groups for name, split in manifest.splits.items()}
+    return json.dumps({"digest": manifest.digest, "groups": counts}, indent=2) + "\n"
+
+
+def _trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Any:
+    """The plan's trainer, with its checkpoints in the folder. Raises BadPlan."""
+    if plan.trainer == Trainer.GRPO:
+        from training import grpo
+
+        return grpo.trainer(plan, groups, folder)
+    if plan.trainer == Trainer.SFT:
+        from training import sft
+
+        return sft.trainer(plan, groups, folder)
+    raise BadPlan(f"trainer = {plan.trainer.value!r} learns from pairs, and a dataset has groups")
+
+
+def _save(trainer: Any, directory: Path) -> None:
+    """The weights that were trained. Every process takes part, since each may hold a piece."""
+    beside = directory.with_name(f".{directory.name}.new")
+    trainer.save_model(str(beside))
+    PartialState().wait_for_everyone()
+    if PartialState().is_main_process:
+        run_folder.replace(
+            beside, directory, keep=adapter_files.FILES if _is_adapter(beside) else ()
+        )
+
+
+def _is_adapter(directory: Path) -> bool:
+    return (directory / adapter_files.CONFIG).exists()
+
+
+def _probe(job: Job, groups: Sequence[TrainingGroup], trainer: Any, sha256: str) -> None:
+    """What the trained adapter makes of a few prompts, so that a server can be asked the same."""
+    template = prompts.load(job.plan.prompt.template)
+    tokenizer = weights.tokenizer(job.plan)
+    asked = [encoding.prompt_ids(tokenizer, questions.of_group(template, one)) for one in groups]
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    measured = probe.measure(model, sorted(asked, key=len)[:_PROBED], sha256)
+    run_folder.write(job.folder / run_folder.PROBE, run_folder.as_json(measured))
+
+
+def _on_first(do: Callable[[], None]) -> None:
+    """By the first process, while the others wait for it."""
+    with PartialState().main_process_first():
+        if PartialState().is_main_process:
+            do()

@@ -1,0 +1,93 @@
+"""`r4p train run`: trains by a plan on a dataset, shows how it goes, and leaves a run's folder."""
+
+import sys
+import warnings
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from model.exits import STDERR, Exit, stop
+from training import board, plan_file, progress, run_folder
+from training.dataset import BadDataset
+from training.plan import BadPlan, TrainPlan
+from training.run_folder import BadRun, Result, Status, Step
+
+FAILED: Final = 1
+"""Exit code: the run began, and failed; `result.json` says why."""
+
+_Base = Annotated[
+    str | None, typer.Option(help="Train this model instead of the plan's: a directory or a name.")
+]
+_Url = Annotated[
+    str | None, typer.Option(help="Where the plan's vLLM server is, as in http://HOST:8000/v1.")
+]
+
+
+def run(  # noqa: PLR0913 - one for each option
+    plan: Annotated[str, typer.Argument(help="A plan's name, or its TOML file.")],
+    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="A dataset's folder.")],
+    folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's folder.")],
+    resume: Annotated[bool, typer.Option(help="Go on where a run was stopped, if it was.")] = False,
+    base: _Base = None,
+    engine_url: _Url = None,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")] = None,
+    tensorboard: Annotated[bool, typer.Option(help="Write curves for TensorBoard.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The result on standard output.")] = False,
+) -> None:
+    """Train a model by a plan."""
+    try:
+        wanted = _changed(plan_file.load(plan), base, engine_url, max_steps)
+        found = _run(wanted, data, folder, resume=resume, tensorboard=tensorboard)
+    except (BadPlan, BadRun, BadDataset) as error:
+        stop("train run", Exit.USAGE, str(error))
+    if as_json:
+        sys.stdout.write(run_folder.as_json(found))
+    STDERR.print(_told(found, folder))
+    if found.status == Status.FAILED:
+        raise typer.Exit(FAILED)
+
+
+def _changed(
+    plan: TrainPlan, base: str | None, url: str | None, max_steps: int | None
+) -> TrainPlan:
+    return replace(
+        plan,
+        model=replace(plan.model, base=base or plan.model.base),
+        rollout=replace(plan.rollout, url=url or plan.rollout.url),
+        optimiser=replace(plan.optimiser, max_steps=max_steps or plan.optimiser.max_steps),
+    )
+
+
+def _run(plan: TrainPlan, data: Path, folder: Path, *, resume: bool, tensorboard: bool) -> Result:
+    STDERR.print(f"{plan.name}: {plan.about or plan.trainer.value}; loading {plan.model.base}")
+    from training import run as running
+
+    _quiet()
+    with ExitStack() as stack:
+        watchers = [stack.enter_context(progress.shown(plan.name))]
+        if tensorboard:
+            watchers.append(stack.enter_context(board.written(folder)))
+
+        def on_step(step: Step) -> None:
+            for tell in watchers:
+                tell(step)
+
+        return running.run(running.Job(plan, data, folder, resume), on_step)
+
+
+def _quiet() -> None:
+    """What libraries say of their own making is nothing for who watches a run."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
+
+
+def _told(result: Result, folder: Path) -> str:
+    if result.status == Status.FAILED:
+        return f"{result.plan} failed after {result.steps} steps: {result.why}"
+    since = "" if result.resumed_from is None else f", resumed from step {result.resumed_from}"
+    return f"{result.plan}: {result.steps} steps in {result.seconds:.0f} s{since}; {folder}"

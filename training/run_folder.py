@@ -1,0 +1,135 @@
+"""A training run on disk: what was planned, on what, how it went and what came of it. Each file is whole or not there.
+
+`plan.toml`, `dataset.json`, `metrics.jsonl` (one object for each optimiser step), `checkpoint-N/`, then `adapter/`,
+`probe.json` and, whatever the end was, `result.json`.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from model import typed_json
+
+SCHEMA = "r4p.run/1"
+PLAN, DATASET, METRICS = "plan.toml", "dataset.json", "metrics.jsonl"
+ADAPTER, WEIGHTS, PROBE, RESULT = "adapter", "model", "probe.json", "result.json"
+
+
+class BadRun(ValueError):
+    """A folder that holds no run, or one that can't be started or gone on with: says which and what to do."""
+
+
+class Status(StrEnum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one optimiser step was like; None: not measured by this kind of training."""
+
+    step: int
+    of: int
+    loss: float | None
+    lr: float | None
+    seconds: float
+    """Since the step before."""
+    tokens: int | None = None
+    """Read and written since the run began."""
+    tokens_per_second: float | None = None
+    reward: float | None = None
+    """Mean over the replies whose reward is known."""
+    reward_std: float | None = None
+    entropy: float | None = None
+    """Nats a token."""
+    clip_low: float | None = None
+    """Share of tokens whose ratio was clipped from below."""
+    clip_high: float | None = None
+    format_valid: float | None = None
+    """Share of replies that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a run."""
+
+    status: Status
+    why: str
+    """Of a failure; "" otherwise."""
+    plan: str
+    trainer: str
+    base: str
+    steps: int
+    """Optimiser steps taken."""
+    of: int
+    seconds: float
+    """Of the last start; what was done before a crash is in metrics.jsonl."""
+    resumed_from: int | None
+    """The step of the checkpoint that the last start went on from."""
+    filled: int = 0
+    """Groups asked once more, to fill the last round."""
+    left_out: Mapping[str, int] | None = None
+    """Groups or examples that nothing was learnt from, by reason."""
+    adapter_sha256: str | None = None
+    schema: str = SCHEMA
+
+
+def write(path: Path, text: str) -> None:
+    """A file, whole or not at all."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text)
+    beside.replace(path)
+
+
+def replace(made: Path, directory: Path, keep: Sequence[str] = ()) -> None:
+    """Put a folder that was written to its end in its place; of its files only some, where they are named."""
+    for path in made.iterdir():
+        if keep and path.name not in keep:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(directory, ignore_errors=True)
+    made.rename(directory)
+
+
+def as_json(of: Any) -> str:
+    """A dataclass as its file has it."""
+    return json.dumps(asdict(of), indent=2, allow_nan=False) + "\n"
+
+
+def result(folder: Path) -> Result | None:
+    """What came of a run; None while there is no end to it. Raises BadRun."""
+    path = folder / RESULT
+    try:
+        return typed_json.read(Result, json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        raise BadRun(f"{path} is no result of a run: {error}") from error
+
+
+def steps(folder: Path) -> list[Step]:
+    """The steps so far; a last line that was torn is none. Raises BadRun."""
+    path = folder / METRICS
+    if not path.exists():
+        return []
+    lines = path.read_text().splitlines(keepends=True)
+    try:
+        return [typed_json.read(Step, json.loads(one)) for one in lines if one.endswith("\n")]
+    except (ValueError, TypeError) as error:
+        raise BadRun(f"{path} has a line that is no step: {error}") from error
+
+
+def keep_until(folder: Path, step: int) -> None:
+    """Forget the steps after a checkpoint: they are taken again."""
+    kept: Sequence[Step] = [one for one in steps(folder) if one.step <= step]
+    write(folder / METRICS, "".join(line(one) for one in kept))
+
+
+def line(step: Step) -> str:
+    """A step as a line of metrics.jsonl."""
+    return json.dumps(asdict(step), allow_nan=False) + "\n"

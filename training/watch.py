@@ -1,0 +1,82 @@
+"""Each step of a trainer becomes a line in its run's folder, and is told to who watches. Loads transformers."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from training import run_folder
+from training.checkpoints import Diverged
+from training.run_folder import Step
+
+OnStep = Callable[[Step], None]
+_NAMES = {
+    "loss": "loss",
+    "lr": "learning_rate",
+    "reward": "reward",
+    "reward_std": "reward_std",
+    "entropy": "entropy",
+    "clip_low": "clip_ratio/low_mean",
+    "clip_high": "clip_ratio/high_mean",
+    "format_valid": "format_valid",
+}
+"""Our names, and TRL's."""
+
+
+class Watch(TrainerCallback):  # type: ignore[misc]
+    """Writes metrics.jsonl; stops a run whose gradient is no number before a checkpoint is made of it."""
+
+    def __init__(self, folder: Path, on_step: OnStep) -> None:
+        self._folder = folder
+        self._on_step = on_step
+        self._last = time.monotonic()
+        self._tokens = 0.0
+        self.steps = 0
+
+    def on_train_begin(
+        self, _args: TrainingArguments, state: TrainerState, _control: TrainerControl, **_: Any
+    ) -> None:
+        """Seconds count from here on, tokens from the checkpoint."""
+        self._last = time.monotonic()
+        self._tokens = float(state.num_input_tokens_seen)
+        self.steps = state.global_step
+
+    def on_log(
+        self,
+        _args: TrainingArguments,
+        state: TrainerState,
+        _control: TrainerControl,
+        logs: Mapping[str, Any],
+        **_: Any,
+    ) -> None:
+        """Raises Diverged."""
+        if "loss" not in logs:
+            return
+        now, self.steps = time.monotonic(), state.global_step
+        seconds, self._last = now - self._last, now
+        tokens = float(logs.get("num_tokens") or state.num_input_tokens_seen)
+        drawn, self._tokens = tokens - self._tokens, tokens
+        step = Step(
+            step=state.global_step,
+            of=state.max_steps,
+            seconds=round(seconds, 4),
+            tokens=int(tokens),
+            tokens_per_second=round(drawn / seconds, 1) if seconds > 0 else None,
+            **{ours: _number(logs.get(theirs)) for ours, theirs in _NAMES.items()},
+        )
+        if state.is_world_process_zero:
+            with (self._folder / run_folder.METRICS).open("a") as file:
+                file.write(run_folder.line(step))
+            self._on_step(step)
+        if step.loss is None or not math.isfinite(float(logs.get("grad_norm", 0.0))):
+            raise Diverged(
+                f"step {step.step} has the loss {logs['loss']} and the gradient {logs.get('grad_norm')}: "
+                "no checkpoint is made of it; a lower optimiser.learning_rate may help"
+            )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if value is not None and math.isfinite(float(value)) else None
