@@ -29,3 +29,11 @@ def dataset(context: typer.Context) -> None:
     from training.dataset_cli import app
 
     app(context.args, prog_name="r4p train dataset")
+
+
+@main.command(name="export-verl", context_settings=_PASSED_ON)
+def export_verl(context: typer.Context) -> None:
+    """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
+    from training.export.cli import app
+
+    app(context.args, prog_name="r4p train export-verl")
