@@ -20,13 +20,10 @@ def patch(number=0, target=1.0, **more):
 
 
 def pool(issue="o/r#1", targets=(1.0,), **more):
+    """No two issues share a patch."""
     patches = tuple(
-        patch(number + 100 * (hash_of(issue) % 997), target)
+        PoolPatch(diff(f"return {issue!r}, {number}"), target)
         for number, target in enumerate(targets)
     )
     known = {"repo": issue.partition("#")[0], "statement": TEXT, "patches": patches}
     return Pool(issue, **{**known, **more})
-
-
-def hash_of(text):
-    return sum((at + 1) * ord(letter) for at, letter in enumerate(text))
