@@ -31,9 +31,27 @@ def dataset(context: typer.Context) -> None:
     app(context.args, prog_name="r4p train dataset")
 
 
+@main.command(context_settings=_PASSED_ON)
+def labels(context: typer.Context) -> None:
+    """Why patches have their labels, how many there are of each rule, and what they are worth."""
+    from training.labels_cli import app
+
+    app(context.args, prog_name="r4p labels")
+
+
 @main.command(name="export-verl", context_settings=_PASSED_ON)
 def export_verl(context: typer.Context) -> None:
     """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
     from training.export.cli import app
 
     app(context.args, prog_name="r4p train export-verl")
+
+
+@main.command(context_settings=_PASSED_ON)
+def run(context: typer.Context) -> None:
+    """Train a model by a plan on a dataset."""
+    from training.run_cli import run as training_run
+
+    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command.command()(training_run)
+    command(context.args, prog_name="r4p train run")

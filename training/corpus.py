@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from app.db.session import engine, transaction
 from app.db.store import calibrators, history, lessons
 from app.db.store.calibrators import NewCalibrator, StoredCalibrator
+from app.identifiers import IssueNumber, IssueRef, RepositoryId
 from app.judgements import Judge, PullRecord
 from app.settings import DatabaseSettings, load
 from training.curation import labels
@@ -24,10 +25,20 @@ class Corpus:
 
     database: Engine
 
-    def records(self) -> list[PullRecord]:
-        """Every pull request that was judged, with what became of it."""
+    def records(self, group: int | None = None) -> list[PullRecord]:
+        """Every pull request that was submitted to a judge, with what became of it; `group`: of one issue."""
         with transaction(self.database) as connection:
-            return history.records(connection)
+            return history.records(connection, group)
+
+    def find(self, number: IssueNumber, repository: str | None = None) -> dict[int, IssueRef]:
+        """Issues of that number, by our numbers of them."""
+        with transaction(self.database) as connection:
+            return history.find(connection, number, repository)
+
+    def may_learn(self, repository: RepositoryId) -> bool:
+        """Whether the repository lets the bot learn from it."""
+        with transaction(self.database) as connection:
+            return repository in lessons.consenting(connection)
 
     def pools(self, now: datetime) -> list[Pool]:
         """Issues and first-submitted patches with their labels by now, of repositories that let the bot learn.

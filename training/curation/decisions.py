@@ -37,7 +37,7 @@ class Decision:
     share: float | None = None
     """Of its lines, where their survival decides."""
     known_at: datetime | None = None
-    """When as much could be known."""
+    """When as much can be known."""
     leans: bool | None = None
     """To which side a deed leans that still has to hold."""
 
@@ -72,7 +72,7 @@ def _merged(case: Case, merge: Fate) -> Decision:
     if reopened := case.reopened("issue", merge):
         return _told("issue_reopened", reopened, *told, "issue opened again" + _on(reopened))
     if case.now - merge.occurred_at < HELD_FOR:
-        return replace(_told("lately", merge, *told), leans=True)
+        return replace(_lately(merge, *told), leans=True)
     return _held(case, merge, told)
 
 
@@ -98,10 +98,10 @@ def _before(case: Case, merge: Fate) -> Decision:
     """Another patch of the same pull request was merged."""
     told = ("another patch of the pull request was merged" + _on(merge),)
     if case.now - merge.occurred_at < HELD_FOR:
-        return _told("lately", merge, *told)
+        return _lately(merge, *told)
     known_at = merge.occurred_at + HELD_FOR
     if asked := case.request_for_changes():
-        told += ("changes were requested" + _permitted(asked) + _on(asked),)
+        told = ("changes were requested" + _permitted(asked) + _on(asked), *told)
         return replace(_told("sent_back", asked, *told), known_at=known_at)
     if case.is_mended:
         return replace(_told("mended", merge, *told), known_at=known_at)
@@ -119,16 +119,16 @@ def _closed(case: Case, closing: Fate) -> Decision:
     reason = closing.reason or "unknown"
     told = (f"closed ({reason.replace('_', ' ')})" + _permitted(closing) + _on(closing),)
     if case.now - closing.occurred_at < HELD_FOR:
-        return _told("lately", closing, *told)
+        return _lately(closing, *told)
     known_at = closing.occurred_at + HELD_FOR
     if reason == "landed_indirectly" and case.is_last:
         return replace(_told("landed", closing, *told), known_at=known_at)
     if failed := case.failed_ci():
-        told += ("CI failed on it, and succeeded on a rival" + _on(failed),)
+        told = ("CI failed on it, and succeeded on a rival" + _on(failed), *told)
         return replace(_told("failed_ci", failed, *told), known_at=known_at)
     asked = case.request_for_changes()
     if asked and reason == "closed_by_maintainer":
-        told += ("changes were requested" + _permitted(asked) + _on(asked),)
+        told = ("changes were requested" + _permitted(asked) + _on(asked), *told)
         return replace(_told("rejected", asked, *told), known_at=known_at)
     return _told(_CLOSED.get(reason, "closed") if case.is_last else "outdated", closing, *told)
 
@@ -155,6 +155,10 @@ def _with_words(case: Case, deed: Decision) -> Decision:
 
 def _told(rule: str, by: Fate, *evidence: str) -> Decision:
     return Decision(rule, by, evidence, known_at=by.occurred_at)
+
+
+def _lately(by: Fate, *evidence: str) -> Decision:
+    return Decision("lately", by, evidence, known_at=by.occurred_at + HELD_FOR)
 
 
 def _permitted(fate: Fate) -> str:

@@ -52,6 +52,8 @@ class LabelledPatch:
     """A person decided it who could read our claim about this pull request before."""
     outcome_at: datetime | None
     """When it could be known; None: unknown."""
+    settles_at: datetime | None
+    """When its window will have passed; None: it waits for no window."""
     decided_by: str | None
     """Whose deed or word it is, for caps; never written into a dataset."""
     rule: int = RULE_VERSION
@@ -119,6 +121,7 @@ def of(
         weight=0.0 if grade is Grade.UNKNOWN else ECHO if is_echo else 1.0,
         is_echo=is_echo and grade is not Grade.UNKNOWN,
         outcome_at=None if grade is Grade.UNKNOWN else decision.known_at,
+        settles_at=decision.known_at if decision.rule == "lately" else None,
         decided_by=decision.by.actor if decision.by else None,
     )
 

@@ -78,7 +78,7 @@ _RULES = (
         Grade.INCORRECT,
         0.05,
         f"It was merged and taken back within {REVERT_WINDOW.days} days.",
-        "SWE-RL keeps no reverted change; a revert is a deed against the patch",
+        "a deed against the patch itself",
     ),
     Rule(
         "reverted_late",
@@ -119,14 +119,14 @@ _RULES = (
     Rule(
         "rewritten",
         Grade.WEAKLY_CORRECT,
-        0.72,
+        0.71,
         f"It was merged as it is; after {SURVIVED_FOR} days or more {LINES_GONE:.0%} to {REWRITTEN:.0%} of its lines are left.",
         _SURVIVAL,
     ),
     Rule(
         "survived",
         Grade.CORRECT,
-        0.98,
+        0.95,
         f"It was merged as it is; after {SURVIVED_FOR} days or more at least {REWRITTEN:.0%} of its lines are left.",
         _SURVIVAL + ": survival told right from wrong better than the merge alone",
     ),

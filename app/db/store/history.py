@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, exists, select
+from sqlalchemy import Connection, Row, Select, exists, func, select
 
 from app.db.tables import (
     candidates,
@@ -43,6 +43,30 @@ def records(connection: Connection, group: int | None = None) -> list[PullRecord
         _record(list(told), fates)
         for _, told in groupby(rows, key=lambda row: (row.group_id, row.pull_number))
     ]
+
+
+def find(
+    connection: Connection, number: IssueNumber, repository: str | None = None
+) -> dict[int, IssueRef]:
+    """Issues of that number, by our numbers of them; `repository`: `owner/name`, whose case GitHub ignores."""
+    query = (
+        select(
+            groups.c.id,
+            groups.c.issue_number,
+            groups.c.repository_id,
+            repositories.c.installation_id,
+            repositories.c.full_name,
+        )
+        .join(repositories, repositories.c.id == groups.c.repository_id)
+        .where(groups.c.issue_number == number)
+        .order_by(groups.c.id)
+    )
+    if repository is not None:
+        query = query.where(func.lower(repositories.c.full_name) == repository.lower())
+    return {
+        row.id: IssueRef(_repository(row), IssueNumber(row.issue_number))
+        for row in connection.execute(query)
+    }
 
 
 def _submitted(group: int | None) -> Select[Any]:
@@ -88,16 +112,19 @@ def _submitted(group: int | None) -> Select[Any]:
 
 def _record(rows: list[Row[Any]], fates: dict[_Pull, list[Fate]]) -> PullRecord:
     first = rows[0]
-    repository = RepositoryRef(
-        InstallationId(first.installation_id), RepositoryId(first.repository_id), first.full_name
-    )
     return PullRecord(
         group=first.group_id,
-        issue=IssueRef(repository, IssueNumber(first.issue_number)),
+        issue=IssueRef(_repository(first), IssueNumber(first.issue_number)),
         pull=PullNumber(first.pull_number),
         submissions=_submissions(rows),
         judgements=tuple(_judgements(rows)),
         fates=tuple(fates.get((first.repository_id, first.pull_number), ())),
+    )
+
+
+def _repository(row: Row[Any]) -> RepositoryRef:
+    return RepositoryRef(
+        InstallationId(row.installation_id), RepositoryId(row.repository_id), row.full_name
     )
 
 

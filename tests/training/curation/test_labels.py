@@ -202,6 +202,16 @@ def test_a_label_is_known_when_its_window_has_passed():
     assert told(FAILED, CLOSED, rivals=rivals).outcome_at == CLOSED.occurred_at + HELD_FOR
 
 
+def test_what_happened_lately_says_until_when_it_waits():
+    found = told(MERGED, now=START + 3 * DAY)
+    assert (found.outcome_at, found.settles_at) == (None, MERGED.occurred_at + HELD_FOR)
+    assert told(MERGED).settles_at is None
+
+
+def test_weak_grades_are_those_that_lean():
+    assert [one for one in Grade if one.is_weak] == [Grade.WEAKLY_CORRECT, Grade.WEAKLY_INCORRECT]
+
+
 def test_a_decision_that_could_read_our_claim_counts_less_whatever_it_says():
     assert (told(MERGED).is_echo, told(MERGED).weight) == (True, labels.ECHO)
     against = [judgement(verdict=Verdict.INCORRECT)]
@@ -259,7 +269,7 @@ def test_audited_rules_are_believed_as_they_were_found():
     assert labels.of(record(MERGED), "p", LATER, (), checked).probability == pytest.approx(19 / 50)
     graded = audit([Checked("survived", True)] * 30)
     kept = record(MERGED, survived(0.5))
-    assert labels.of(kept, "p", LATER, (), graded).probability == pytest.approx(39.8 / 40)
+    assert labels.of(kept, "p", LATER, (), graded).probability == pytest.approx(39.5 / 40)
 
 
 def test_the_issue_goes_with_the_label():

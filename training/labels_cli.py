@@ -1,0 +1,169 @@
+"""`r4p labels`: why patches have their labels, how many there are of each rule, and what they are worth."""
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from app.identifiers import IssueNumber, IssueRef
+from training import corpus
+from training.corpus import Corpus
+from training.curation import checking, explained, labels
+from training.curation.explained import Explained
+from training.curation.labels import LabelledPatch
+from training.curation.rules import RULE_VERSION, RULES
+
+app = typer.Typer(
+    name="labels",
+    help="What became of judged patches says which were correct: why, how many, how sure.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+_ISSUE = re.compile(
+    r"(?:(?:https?://[^/]+/)?([\w.-]+/[\w.-]+)(?:#|/issues/))?#?(\d{1,9})", re.ASCII
+)
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_AsOf = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%d"], help="As it could be known at that day's beginning (UTC)."),
+]
+
+
+@app.command()
+def explain(
+    issue: Annotated[str, typer.Argument(help="owner/name#number, its URL, or its number alone.")],
+    as_of: _AsOf = None,
+    as_json: _Json = False,
+) -> None:
+    """Why each patch of an issue has its label, and what happened."""
+    name, number = _named(issue)
+    with corpus.opened() as known:
+        told = _explained(known, *_found(known, issue, number, name), _moment(as_of))
+    if as_json:
+        _print(explained.document(told))
+    else:
+        _write(explained.lines(told))
+
+
+@app.command()
+def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
+    """How many patches each rule labels, over all issues."""
+    now = _moment(as_of)
+    with corpus.opened() as known:
+        found = labels.all_of(known.records(), now)
+    counts = Counter(one.why for one in found)
+    if as_json:
+        rules = {rule: counts[rule] for rule in RULES}
+        _print({"schema": explained.SCHEMA, "rule_version": RULE_VERSION, "rules": rules})
+    else:
+        Console().print(_table(found, counts))
+
+
+@app.command()
+def sample(
+    count: Annotated[int, typer.Option(min=1, help="How many patches.")] = 200,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same patches.")] = 0,
+) -> None:
+    """Labelled patches to check by hand, a JSON object a line on standard output; `r4p labels audit` reads the answers."""
+    with corpus.opened() as known:
+        found = labels.all_of(known.records(), datetime.now(UTC))
+    _write(checking.questions(checking.sample(found, count, seed)))
+
+
+@app.command()
+def audit(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="What `sample` printed, answered.")
+    ],
+) -> None:
+    """What labels are worth, by the ones that were checked by hand."""
+    with corpus.opened() as known:
+        found = labels.all_of(known.records(), datetime.now(UTC))
+    try:
+        counted = checking.answered(file.read_text().splitlines(), found)
+    except ValueError as error:
+        _refuse(f"{file}: {error}")
+    _write(checking.report(counted))
+
+
+def _named(text: str) -> tuple[str | None, IssueNumber]:
+    found = _ISSUE.fullmatch(text.strip())
+    if found is None:
+        _refuse(f"{text!r} names no issue; write owner/name#number, its URL, or its number")
+    return found[1], IssueNumber(int(found[2]))
+
+
+def _found(
+    known: Corpus, asked: str, number: IssueNumber, name: str | None
+) -> tuple[int, IssueRef]:
+    found = known.find(number, name)
+    if not found:
+        _refuse(f"{asked}: nothing is known of such an issue; only those are that had rivals")
+    if len(found) > 1:
+        names = ", ".join(sorted(f"{one.repository.full_name}#{number}" for one in found.values()))
+        _refuse(f"{asked} may be any of {names}; say which")
+    return next(iter(found.items()))
+
+
+def _explained(known: Corpus, group: int, issue: IssueRef, now: datetime) -> Explained:
+    records = known.records(group)
+    return Explained(
+        issue=f"{issue.repository.full_name}#{issue.number}",
+        now=now,
+        records=records,
+        labels=labels.all_of(records, now),
+        is_learnt=known.may_learn(issue.repository.id),
+    )
+
+
+def _table(found: Sequence[LabelledPatch], counts: Counter[str]) -> Table:
+    echoes = Counter(one.why for one in found if one.is_echo)
+    weights = dict.fromkeys(RULES, 0.0)
+    for one in found:
+        weights[one.why] += one.weight
+    table = Table(
+        box=SIMPLE_HEAD, title=f"{len(found)} patches by version {RULE_VERSION} of the rules"
+    )
+    table.add_column("rule")
+    table.add_column("label")
+    for head in ("P(correct)", "patches", "claim read", "weight"):
+        table.add_column(head, justify="right")
+    for rule in RULES.values():
+        if counts[rule.name]:
+            table.add_row(
+                rule.name,
+                rule.grade.value.replace("_", " "),
+                "" if rule.probability is None else f"{rule.probability:.2f}",
+                str(counts[rule.name]),
+                str(echoes[rule.name] or ""),
+                f"{weights[rule.name]:.1f}",
+            )
+    return table
+
+
+def _moment(as_of: datetime | None) -> datetime:
+    return datetime.now(UTC) if as_of is None else as_of.replace(tzinfo=UTC)
+
+
+def _print(document: object) -> None:
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def _write(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+
+
+def _refuse(why: str) -> NoReturn:
+    sys.stderr.write(f"r4p: {why}\n")
+    raise typer.Exit(2)
