@@ -16,9 +16,6 @@ if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
     from model.evaluation.report.series import Series
 
 _REPORT = "report"
-PAGE = "report.html"
-"""Beside it stands a PNG for each figure."""
-
 _Folder = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="Run files of r4p evaluate; the report is written there."),
@@ -46,8 +43,10 @@ def report(folder: _Folder) -> None:
         STDERR.print(visible(note))
     with STDERR.status("measuring and drawing", spinner="line"):
         made = _made(found)
+        from model.evaluation.report.writing import PAGE, write
+
         try:
-            figures = _write(made, folder)
+            figures = write(made, folder)
         except OSError as error:
             stop(
                 _REPORT,
@@ -87,18 +86,3 @@ def _caution(series: "Series") -> str | None:
         return judges.caution(judges.plain(series.key.verifier), series.judged)
     except UnknownVerifier:
         return None
-
-
-def _write(made: "Report", folder: Path) -> int:
-    from model.evaluation.report.drawing import DARK, LIGHT, png
-    from model.evaluation.report.page import Picture, page
-
-    pictures = {
-        figure.name: Picture(png(figure.drawing, LIGHT), png(figure.drawing, DARK))
-        for section in made.sections
-        for figure in section.figures
-    }
-    for name, picture in pictures.items():
-        (folder / f"{name}.png").write_bytes(picture.light)
-    (folder / PAGE).write_text(page(made, pictures), encoding="utf-8")
-    return len(pictures)

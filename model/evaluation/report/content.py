@@ -19,6 +19,8 @@ class Scale(Enum):
     """Of shares, in percentage points."""
     SECONDS = "seconds"
     """Logarithmic."""
+    NUMBER = "number"
+    """Whatever it is, as matplotlib shows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ DARK = Theme(
     ("#56b4e9", "#f08030", "#2ec79b", "#e59ac5", "#f0c000", "#9fd4f5", "#e6e9ed"),
 )
 _MARKERS = "osD^vPX*"
+_MOST_MARKED = 24
+"""A curve of more points is a line without markers."""
 _DASHES = ("-", "--", ":", "-.")
 _GREY_DASHES = {"oracle": "--", "majority": "-."}
 _REFERENCES = ((0, (5, 2)), (0, (1, 1.5)), (0, (4, 1.5, 1, 1.5)))
@@ -114,7 +116,8 @@ def _panel(axes: "Axes", panel: Panel, drawing: Dots, theme: Theme) -> None:
             line.value, color=theme.faint, linestyle=_REFERENCES[at % 3], linewidth=1.2, label=label
         )
     if any(line.label for line in panel.lines):
-        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.12), ncols=1)
+        below = -0.3 if drawing.scale is Scale.DIFFERENCE else -0.12  # of the axis' own words
+        axes.legend(loc="upper left", bbox_to_anchor=(0, below), ncols=1)
     axes.set_title(panel.title)
     axes.set_yticks(range(len(panel.rows)), [_wrapped(row.label) for row in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
@@ -135,13 +138,15 @@ def _scaled(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
         )
         if direction == "x":
             axis.set_label_text("percentage points")
-    else:
+    elif scale is Scale.SECONDS:
         axes.set(**{f"{direction}scale": "log"})
         axis.set_major_formatter(FuncFormatter(lambda value, _at: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
 
 
 def _value(value: float, drawing: Dots) -> str:
+    if drawing.scale is Scale.DIFFERENCE:
+        return f"{100 * value:+.3g}"
     return f"{value:g} s" if drawing.scale is Scale.SECONDS else f"{value:.1%}"
 
 
@@ -201,11 +206,13 @@ def _curve(axes: "Axes", curve: Curve, shift: float, theme: Theme) -> None:
         look |= {"marker": "", "linestyle": _GREY_DASHES.get(curve.label, ":")}
     else:
         look |= {"linestyle": _DASHES[curve.colour // len(theme.colours) % 4]}
+        look |= {"marker": ""} if len(known) > _MOST_MARKED else {}
     xs, ys = [at for at, _ in known], [one.value for _, one in known]
     axes.plot(xs, ys, label=_short(curve.label), linewidth=1.3, **look)  # type: ignore[arg-type]
     if curve.colour != GREY:
         for at, one in known:
-            axes.vlines(at, one.low, one.high, colors=str(look["color"]), linewidth=1.4)  # type: ignore[arg-type]
+            if one.low is not None and one.high is not None:
+                axes.vlines(at, one.low, one.high, colors=str(look["color"]), linewidth=1.4)
 
 
 def _short(label: str) -> str:
