@@ -149,21 +149,26 @@ def roll_back(
 def bring_back(servers: Sequence[Replica], adapter: Adapter) -> int:
     """Serve an adapter again where it is not served, as after a restart; returns on how many it is served now.
 
-    It was asked what it answers when it was promoted, and its bytes are looked at again.
+    It was asked what it answers when it was promoted; its bytes are looked at again before it is loaded.
     """
     served = 0
+    for server in servers:
+        try:
+            if not adapters.serves(server, servable(adapter)):
+                _same_bytes(adapter)
+                adapters.bring(server, servable(adapter))
+        except (EngineError, BadAdapter) as error:
+            log.warning("%s does not serve %s: %s", server.url, adapter.name, error)
+        else:
+            served += 1
+    return served
+
+
+def _same_bytes(adapter: Adapter) -> None:
     if adapter_files.sha256_of(adapter.directory) != adapter.sha256:
         raise BadAdapter(
             f"the adapter in {adapter.directory} is not {adapter.name} any more; restore it, or roll back"
         )
-    for server in servers:
-        try:
-            adapters.bring(server, servable(adapter))
-        except EngineError as error:
-            log.warning("%s is not served: %s", adapter.name, error)
-        else:
-            served += 1
-    return served
 
 
 def retire(servers: Sequence[Replica], name: str) -> None:

@@ -1,10 +1,11 @@
 """What handlers are made of: each part is made, and its settings read, at its first use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlalchemy import Engine
 
+from app import promotion
 from app.db.store.effects import PostgresEffects
 from app.db.store.etags import PostgresEtags
 from app.db.store.limits import PostgresLimiter
@@ -13,6 +14,7 @@ from app.github.connection import Connection as GitHub
 from app.github.endpoints import endpoints
 from app.github.publisher import Publisher
 from app.github.redaction import remember
+from app.serving import Adapter
 from app.settings import (
     AgentSettings,
     EngineSettings,
@@ -23,12 +25,14 @@ from app.settings import (
 )
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
+from model.errors import EngineDown
 from model.protocols import Verifier
+from worker.bench import Bench
 from worker.checkout import Checkouts
 from worker.propose import Workshop
+from worker.trained import Trained
 from worker.trees import Trees
 from worker.verbs import Writer
-from worker.verify import Bench
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Parts:
 
     database: Engine
     pace: QueueSettings
+    benches: dict[str, Bench] = field(default_factory=dict)
+    """Of trained models, by name."""
 
     @cached_property
     def identity(self) -> IdentitySettings:
@@ -72,6 +78,14 @@ class Parts:
         return Bench(name, self._asking(settings), catalog.consensus(settings.min_lines))
 
     @cached_property
+    def trained(self) -> Trained | None:
+        """Trained models that may judge in its place; None where the engine takes none."""
+        settings = load(EngineSettings)
+        if settings.chosen != "openai_compatible" or settings.verifier in catalog.WITHOUT_ENGINE:
+            return None
+        return Trained(settings.verifier, self._trained_bench)
+
+    @cached_property
     def agents(self) -> AgentSettings:
         """Who writes alternatives, and where."""
         return load(AgentSettings)
@@ -94,10 +108,22 @@ class Parts:
             return None
         return Writer(self.agents.agent, self.agents.model)
 
-    def _asking(self, settings: EngineSettings) -> Verifier:
+    def _trained_bench(self, adapter: Adapter) -> Bench:
+        """The verifier that asks an adapter. A server that was started anew is given it again."""
+        settings = load(EngineSettings)
+        if not promotion.bring_back(promotion.replicas(settings), adapter):
+            raise EngineDown(f"no server serves {adapter.name}; see the log for each")
+        if adapter.name not in self.benches:
+            beside = catalog.consensus(settings.min_lines)
+            verifier = self._asking(settings, adapter.name)
+            self.benches[adapter.name] = Bench(settings.verifier, verifier, beside)
+        return self.benches[adapter.name]
+
+    def _asking(self, settings: EngineSettings, model: str | None = None) -> Verifier:
+        choice = _engine_choice(settings)
         return catalog.verifier(
             settings.verifier,
-            catalog.engine(_engine_choice(settings)),
+            catalog.engine(replace(choice, model=model or choice.model)),
             prompt=settings.prompt,
             voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
         )

@@ -27,7 +27,9 @@ from model.domain import (
 from model.errors import ModelError
 from model.protocols import Verifier
 from model.verdict_json import Calibration, Proposer, Subject, to_json
+from worker.bench import Bench
 from worker.context import Context
+from worker.trained import Trained
 
 log = logging.getLogger(__name__)
 
@@ -36,38 +38,36 @@ NO_OPINION = (ModelError, ArithmeticError, LookupError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """Who judges, and who is heard beside them."""
-
-    name: str
-    """The verifier's name in the catalogue."""
-    verifier: Verifier
-    beside: Verifier | None = None
-    """Asks no engine, so its belief is had for nothing; None: the verifier is that one itself."""
-
-    @property
-    def judge(self) -> Judge:
-        """Whom a calibrator is fitted for."""
-        return Judge(self.name, self.verifier.engine)
-
-
-@dataclass(frozen=True, slots=True)
 class VerifyGroupHandler:
     """Submits the candidates of one evaluation as one group to the verifier."""
 
     bench: Callable[[], Bench]
     """Made at the first use: loading a local model takes seconds that a worker's start need not."""
+    trained: Trained | None = None
+    """Who may judge in its place; None: the engine takes no adapters."""
 
     def __call__(self, context: Context, job: VerifyGroup) -> None:
         """Judge, store every vote, and have the verdict published. Asking again adds votes."""
-        bench = self.bench()
-        verifier = bench.verifier
         with transaction(context.database) as connection:
             evaluation = evaluations.load(connection, job.evaluation)
-            if evaluation is None or evaluation.state != "collected":
-                return
-            if evaluation.alternatives_wanted:
-                return  # not yet: agents are at work for it
+        if evaluation is None or evaluation.state != "collected":
+            return
+        if evaluation.alternatives_wanted:
+            return  # not yet: agents are at work for it
+        trained = self.trained
+        bench = trained.judge(context.database, evaluation, self.bench) if trained else self.bench()
+        finish(context, job, self._judged(context, evaluation, bench))
+        if trained:
+            trained.after(
+                context,
+                evaluation,
+                lambda shadow: self._judged(context, evaluation, shadow).document,
+            )
+
+    def _judged(self, context: Context, evaluation: Evaluation, bench: Bench) -> Verified:
+        """What a bench says of an evaluation; nothing is stored but its progress."""
+        verifier = bench.verifier
+        with transaction(context.database) as connection:
             earlier = votes.earlier(
                 connection, evaluation.group, evaluation.fingerprint, verifier.engine
             )
@@ -90,7 +90,7 @@ class VerifyGroupHandler:
         whole = with_unreadable(weighed, candidates)
         said = document(evaluation, whole, bench.name, stored)
         new = verdict.votes[len(earlier) :]
-        finish(context, job, Verified(said, whole.patches, new, bench.name, known))
+        return Verified(said, whole.patches, new, bench.name, known)
 
     def _report(self, context: Context, done: int, asked: int) -> None:
         with context.transaction() as connection:

@@ -35,12 +35,15 @@ from app.jobs import (
     TidyCheckouts,
     VerifyGroup,
 )
-from app.learning_jobs import RefitCalibrators
+from app.learning_jobs import RefitCalibrators, TrainModel
 from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
+from app.processes import told_elsewhere
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,
+    EngineSettings,
     QueueSettings,
+    TrainSettings,
     WriterSettings,
     load,
 )
@@ -58,6 +61,7 @@ from worker.forget import (
 )
 from worker.handover import HandOver
 from worker.hear_review import HearReviewHandler
+from worker.launchers import catalog as launchers
 from worker.locate import LocateIssuesHandler
 from worker.open_draft import OpenDraftHandler
 from worker.outcomes import (
@@ -71,6 +75,7 @@ from worker.propose import ProposePatchesHandler
 from worker.reconcile import ReconcileHandler, due_repositories
 from worker.record import RecordEventHandler
 from worker.redeliver import RedeliverHandler, due_redeliveries
+from worker.register import Registrar
 from worker.replies import Replies
 from worker.report import PublishVerdictHandler
 from worker.retrain import RefitCalibratorsHandler, due_calibrators
@@ -78,6 +83,7 @@ from worker.rivals import Collector
 from worker.runner import Runner
 from worker.tasks import Runtime
 from worker.tell_draft import TellDraftHandler
+from worker.train import TrainModelHandler, due_training
 from worker.upkeep import Tick, Upkeep
 from worker.verbs import Verbs
 from worker.verify import VerifyGroupHandler
@@ -144,6 +150,17 @@ def _open_draft(parts: Parts) -> Handler:
     return OpenDraftHandler(Drafts(github, PostgresEffects(parts.database)), url)
 
 
+def _train_model(_parts: Parts) -> Handler:
+    settings = load(TrainSettings)
+    return TrainModelHandler(
+        settings=settings,
+        launcher=launchers.of(settings),
+        register=Registrar(settings.promote, lambda: load(EngineSettings)),
+        database_url=load(DatabaseSettings).database_url,
+        told=told_elsewhere(),
+    )
+
+
 _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     RecordEvent: _record_event,
     LocateIssues: lambda parts: LocateIssuesHandler(
@@ -151,7 +168,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     ),
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
-    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.bench),
+    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.bench, parts.trained),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
     TellDraft: lambda parts: TellDraftHandler(Replies(parts.publisher)),
@@ -167,6 +184,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts, parts.trees),
     Redeliver: lambda parts: RedeliverHandler(parts.github),
     RefitCalibrators: lambda _parts: RefitCalibratorsHandler(load(DatabaseSettings).database_url),
+    TrainModel: _train_model,
 }
 
 HANDLED: Final = frozenset(job.kind for job in _MAKERS)
@@ -178,6 +196,7 @@ TICKS: Final[Mapping[str, Tick]] = {
     "redeliver": due_redeliveries,
     "checkouts": due_checkouts,
     "calibrators": due_calibrators,
+    "training": due_training,
 }
 """The clock's rules by name."""
 

@@ -80,17 +80,22 @@ def check(adapter: Servable, probe: Probe) -> None:
 
 def bring(replica: Replica, adapter: Servable) -> bool:
     """Serve an adapter on one server, unasked what it answers; False: it did already. Raises as `load` does."""
+    if serves(replica, adapter):
+        return False
+    body = {"lora_name": adapter.name, "lora_path": str(adapter.directory)}
+    _done(replica, "load_lora_adapter", body)
+    return True
+
+
+def serves(replica: Replica, adapter: Servable) -> bool:
+    """Whether a server serves it. Raises EngineDown, and EngineError when the name stands for other files there."""
     card = _cards(replica).get(adapter.name)
-    if card is None:
-        body = {"lora_name": adapter.name, "lora_path": str(adapter.directory)}
-        _done(replica, "load_lora_adapter", body)
-        return True
-    if card.get("root") not in {None, str(adapter.directory)}:
+    if card and card.get("root") not in {None, str(adapter.directory)}:
         raise EngineError(
             f"{replica.url} serves {card['root']} as {adapter.name}, and not {adapter.directory}; names are never "
             "used again, so start that server anew"
         )
-    return False
+    return card is not None
 
 
 def unload(replica: Replica, name: str) -> None:

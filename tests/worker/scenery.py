@@ -29,6 +29,7 @@ from app.jobs import RunCommand, VerifyGroup
 from model import catalog
 from model.engines.scripted import Line, Scripted
 from tests.worker.attempts import waiting
+from worker.bench import Bench
 from worker.checkout import Checkouts
 from worker.collect import EvaluateIssueHandler
 from worker.export import Exports
@@ -36,7 +37,7 @@ from worker.handover import HandOver
 from worker.replies import Replies
 from worker.rivals import Collector
 from worker.trees import Trees
-from worker.verify import Bench, VerifyGroupHandler
+from worker.verify import VerifyGroupHandler
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
 FILES = {"area.py": "def area(w, h):\n    return w + h\n", ".github/r4p.yml": CONFIG}

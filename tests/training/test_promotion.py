@@ -1,0 +1,243 @@
+"""A trained model from its run's folder to the champion of two servers, and back; on a real vLLM and database."""
+
+import json
+import socket
+from dataclasses import asdict, replace
+
+import pytest
+from typer.testing import CliRunner
+
+from app import promotion
+from app.db.session import transaction
+from app.db.store import models
+from app.db.store.models import UnknownModel
+from app.models_cli import main
+from app.promotion import NotPromoted
+from app.serving import Alias, LineUp, State
+from app.settings import EngineSettings
+from model.adapter_files import CONFIG, WEIGHTS
+from model.engines import adapters
+from model.engines.adapters import Replica
+from model.errors import BadAdapter
+from tests.training import adapted
+from training.gate import Finding, Gate, Outcome, Rules
+
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.model,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
+]
+
+
+def finished(run, *, seed=0, outcome=Outcome.PASSED):
+    """A run's folder as trainer and gate leave it."""
+    probe = adapted.trained(run, seed=seed)
+    result = {"schema": "r4p.run/1", "status": "finished", "adapter_sha256": probe.adapter}
+    gate = Gate(outcome, (Finding("reward", outcome is Outcome.PASSED, "0.1"),), Rules())
+    evaluation = {"schema": "r4p.evaluation/1", "verifier": "r4p", "compared": []}
+    for name, document in (
+        ("result", result),
+        ("gate", gate.document()),
+        ("evaluation", evaluation),
+    ):
+        (run / f"{name}.json").write_text(json.dumps(document))
+    return run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return [finished(folder / str(seed), seed=seed) for seed in range(2)]
+
+
+@pytest.fixture
+def names(database, runs):
+    with transaction(database) as connection:
+        return [promotion.register_run(connection, run, adapted.BASE) for run in runs]
+
+
+@pytest.fixture
+def servers(vllm, names):
+    """One server by two addresses; afterwards it serves its base alone."""
+    both = (Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost")))
+    yield both
+    for name in names:
+        promotion.retire(both[:1], name)
+
+
+@pytest.fixture
+def dead():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield Replica(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+
+
+def champion(database):
+    with transaction(database) as connection:
+        found = models.line_up(connection).champion
+    return found.name if found else None
+
+
+def state(database, name):
+    with transaction(database) as connection:
+        return models.named(connection, name).state
+
+
+def test_a_run_is_registered_once_under_a_name_of_its_bytes(database, names, runs):
+    with transaction(database) as connection:
+        again = promotion.register_run(connection, runs[0], adapted.BASE)
+        kept = models.named(connection, names[0])
+    assert again == names[0]
+    assert names[0].endswith(kept.adapter.sha256[:8])
+    assert (kept.state, kept.why) == (State.CANDIDATE, "gate: passed; passed every check")
+    assert kept.adapter.directory == runs[0] / "adapter"
+
+
+def test_promoted_served_replaced_and_rolled_back(database, servers, names):
+    first, second = names
+    said = promotion.promote(database, servers, first, Alias.CHAMPION).said
+    assert "2 servers answer as trained: " in said
+    promotion.promote(database, servers, second, Alias.CHAMPION)
+    assert champion(database) == second
+    assert {first, second} <= set(adapters._cards(servers[0])), "the one before stays loaded"
+    assert state(database, first) is State.RETIRED
+    assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
+    assert champion(database) == first
+    with pytest.raises(NotPromoted, match=f"{second} was rejected"):
+        promotion.promote(database, servers, second, Alias.CHAMPION)
+    assert promotion.roll_back(database, servers, Alias.CHAMPION, "too") == (first, None)
+    with pytest.raises(NotPromoted, match="nobody is the champion"):
+        promotion.roll_back(database, servers, Alias.CHAMPION, "again")
+
+
+def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
+    database, servers, names, dead
+):
+    first, second = names
+    promotion.promote(database, servers, first, Alias.CHAMPION)
+    with pytest.raises(NotPromoted, match=f"nothing has changed: no engine answers at {dead.url}"):
+        promotion.promote(database, [servers[0], dead], second, Alias.CHAMPION)
+    assert champion(database) == first
+    assert state(database, second) is State.CANDIDATE
+    assert set(adapters._cards(servers[0])) == {adapted.BASE, first}
+
+
+def test_a_rollback_waits_for_no_server(database, servers, names, dead):
+    first, second = names
+    for name in names:
+        promotion.promote(database, servers, name, Alias.CHAMPION)
+    promotion.retire(servers[:1], first)  # as after a restart
+    assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
+    assert first in adapters._cards(servers[0])
+    assert state(database, second) is State.REJECTED
+
+
+def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
+    database, servers, names, tmp_path, caplog
+):
+    run = finished(tmp_path, seed=3)
+    with transaction(database) as connection:
+        name = promotion.register_run(connection, run, adapted.BASE)
+    path = run / "adapter" / WEIGHTS
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(NotPromoted, match=f"{name} is rejected: the adapter in .* train it anew"):
+        promotion.promote(database, servers, name, Alias.CHAMPION)
+    assert state(database, name) is State.REJECTED
+    with transaction(database) as connection, pytest.raises(BadAdapter, match="is not what"):
+        promotion.register_run(connection, run, adapted.BASE)
+    with transaction(database) as connection:
+        adapter = models.named(connection, name).adapter
+    assert promotion.bring_back(servers, adapter) == 0
+    assert "restore it, or roll back" in caplog.text
+
+
+def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_path):
+    run = tmp_path
+    finished(run, seed=4)
+    config = run / "adapter" / CONFIG
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
+    sha256 = adapted.servable(run).sha256
+    probe = promotion.adapter_files.probe_of(run / "probe.json")
+    (run / "probe.json").write_text(json.dumps(asdict(replace(probe, adapter=sha256))))
+    (run / "result.json").write_text(json.dumps({"adapter_sha256": sha256}))
+    with transaction(database) as connection:
+        name = promotion.register_run(connection, run, adapted.BASE)
+    with pytest.raises(NotPromoted, match=r"nothing has changed: .*greater than max_lora_rank"):
+        promotion.promote(database, servers, name, Alias.CHAMPION)
+    assert (champion(database), state(database, name)) == (None, State.CANDIDATE)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kept"), [(Outcome.FAILED, State.REJECTED), (Outcome.TOO_FEW, State.CANDIDATE)]
+)
+def test_what_did_not_pass_the_gate_is_not_promoted(database, tmp_path, dead, outcome, kept):
+    run = finished(tmp_path, outcome=outcome)
+    with transaction(database) as connection:
+        name = promotion.register_run(connection, run, adapted.BASE)
+    assert state(database, name) is kept
+    with pytest.raises(NotPromoted, match=r"rejected|did not pass the gate"):
+        promotion.promote(database, [dead], name, Alias.CHAMPION)
+
+
+def test_an_adapter_of_another_verifier_is_not_promoted(database, names, dead):
+    with pytest.raises(NotPromoted, match="trained to answer as r4p, and R4P_VERIFIER is yes-no"):
+        promotion.promote(database, [dead], names[0], Alias.CHAMPION, verifier="yes-no")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "No such file"), ("{", "is no JSON"), ("[]", "holds no object")],
+)
+def test_a_folder_that_holds_no_measured_run_is_told(database, tmp_path, content, said):
+    if content:
+        (tmp_path / "result.json").write_text(content)
+    with transaction(database) as connection, pytest.raises(NotPromoted, match=said):
+        promotion.register_run(connection, tmp_path, adapted.BASE)
+
+
+def test_the_servers_are_those_of_the_settings():
+    one = EngineSettings(engine_url="http://a/v1")
+    assert [server.url for server in promotion.replicas(one)] == ["http://a/v1"]
+    several = EngineSettings(engine_url="http://a/v1", engine_urls="http://b/v1, http://c/v1")
+    assert [server.url for server in promotion.replicas(several)] == ["http://b/v1", "http://c/v1"]
+    for none in (EngineSettings(), EngineSettings(engine_url="http://a/v1", verifier="consensus")):
+        with pytest.raises(NotPromoted, match="set R4P_ENGINE_URL to a vLLM"):
+            promotion.replicas(none)
+
+
+def test_the_commands_tell_and_do_the_same(database_url, database, servers, runs, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.setenv("R4P_ENGINE_URL", servers[0].url)
+    monkeypatch.setenv("R4P_MODEL", adapted.BASE)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def said(*arguments, code=0):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == code, result.output
+        return result.output
+
+    name = said("register", str(runs[0])).split()[0]
+    assert f"{name} is the canary now: 1 server answer" in said(
+        "promote", name, "--to", "canary", "--share", "0.25"
+    )
+    assert "canary (25%)" in said("list")
+    assert f"{name} is the champion now" in said("promote", name)
+    shown = json.loads(said("show", name, "--json"))
+    assert (shown["state"], shown["gate"]["outcome"]) == ("champion", "passed")
+    assert [one["alias"] for one in shown["moves"]] == ["champion", "canary"]
+    assert "yes  reward: 0.1" in said("show", name)
+    assert f"{name} is rejected; the model of the settings judges" in said("rollback", "--why", "x")
+    assert json.loads(said("list", "--json"))[-1]["why"] == "x"
+    assert "no trained model is called 'r4p-0'" in said("promote", "r4p-0", code=1)
+    assert "was rejected" in said("promote", name, code=1)
+    monkeypatch.delenv("R4P_MODEL")
+    assert "set R4P_MODEL" in said("register", str(runs[0]), code=2)
+
+
+def test_an_unknown_name_is_told(database):
+    with pytest.raises(UnknownModel, match="none yet"):
+        promotion.promote(database, [], "r4p-0", Alias.CHAMPION)
+    with transaction(database) as connection:
+        assert models.line_up(connection) == LineUp()
