@@ -96,7 +96,7 @@ def _held(case: Case, merge: Fate, told: tuple[str, ...]) -> Decision:
 
 def _before(case: Case, merge: Fate) -> Decision:
     """Another patch of the same pull request was merged."""
-    told = ("another patch of the pull request was merged" + _on(merge),)
+    told: tuple[str, ...] = ("another patch of the pull request was merged" + _on(merge),)
     if case.now - merge.occurred_at < HELD_FOR:
         return _lately(merge, *told)
     known_at = merge.occurred_at + HELD_FOR
@@ -117,7 +117,9 @@ def _unmerged(case: Case) -> Decision:
 
 def _closed(case: Case, closing: Fate) -> Decision:
     reason = closing.reason or "unknown"
-    told = (f"closed ({reason.replace('_', ' ')})" + _permitted(closing) + _on(closing),)
+    told: tuple[str, ...] = (
+        f"closed ({reason.replace('_', ' ')})" + _permitted(closing) + _on(closing),
+    )
     if case.now - closing.occurred_at < HELD_FOR:
         return _lately(closing, *told)
     known_at = closing.occurred_at + HELD_FOR

@@ -49,7 +49,7 @@ def find(
     connection: Connection, number: IssueNumber, repository: str | None = None
 ) -> dict[int, IssueRef]:
     """Issues of that number, by our numbers of them; `repository`: `owner/name`, whose case GitHub ignores."""
-    query = (
+    query: Select[Any] = (
         select(
             groups.c.id,
             groups.c.issue_number,
