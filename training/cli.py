@@ -2,6 +2,8 @@
 
 import typer
 
+from training.report.cli import report
+
 main = typer.Typer(
     name="r4p train",
     help="Learn from labelled patches.",
@@ -29,6 +31,9 @@ def dataset(context: typer.Context) -> None:
     from training.dataset_cli import app
 
     app(context.args, prog_name="r4p train dataset")
+
+
+main.command()(report)
 
 
 @main.command(context_settings=_PASSED_ON)

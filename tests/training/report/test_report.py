@@ -1,0 +1,195 @@
+"""From a run's folder to its page: whole, true to the files, and of use while a run goes on or after it died."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.model.evaluation.report.test_page import parsed
+from tests.model.evaluation.report.test_report import size
+from tests.training.report.builders import compared, document, finish, gated, lines, step, write
+from training.report.cli import report
+from training.report.folder import read
+from training.report.outline import made
+from training.run_folder import Status
+
+app = typer.Typer()
+app.command()(report)
+
+
+def invoke(folder):
+    return CliRunner().invoke(app, [str(folder)])
+
+
+def section(report, key):
+    (found,) = [one for one in report.sections if one.key == key]
+    return found
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = write(tmp_path_factory.mktemp("runs") / "<b>$run$")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return folder, before, invoke(folder)
+
+
+def test_a_whole_run_is_a_page_with_every_figure_as_a_file(written):
+    folder, before, result = written
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{folder}/report.html: 40 steps, 12 figures\n"
+    figures = sorted(folder.glob("*.png"))
+    assert len(figures) == 12
+    assert all(size(one)[0] == 828 and one.stat().st_size > 4_000 for one in figures)
+    markup = parsed((folder / "report.html").read_text())
+    assert len(markup.images) == 12
+    assert all(image["alt"] for image in markup.images)
+
+
+def test_the_page_has_the_numbers_of_the_files_and_no_markup_of_theirs(written):
+    folder, *_ = written
+    html = (folder / "report.html").read_text()
+    assert "<b>$run$" not in html
+    text = " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+    assert "Training run <b>$run$" in text
+    assert "The gate said: passed. Passed every check." in text
+    assert (
+        "benchmark, test: reward 0.500 (0.450 … 0.550) before, 0.620 (0.570 … 0.670) after" in text
+    )
+    assert "19 issues decided rightly by the candidate alone, 4 by the champion alone" in text
+    assert "filters 214 no linked issue; 97 a bot wrote it; 12 only lock files" in text
+    assert "optimiser.learning_rate 0.003" in text
+    assert "tokens read and written 300,000" in text
+    assert "left out 2 too long" in text
+
+
+def test_curves_tell_where_they_began_and_ended(tmp_path):
+    folder = write(tmp_path)
+    lines(folder, [step(at, 4, reward=at / 4, entropy=None) for at in range(1, 5)])
+    curves = section(made(read(folder)), "curves")
+    assert curves.text[0] == "Reward: 0.375 in the first 2 steps, 0.875 in the last 2."
+    assert "entropy" not in {one.name for one in curves.figures}
+    (reward,) = [one for one in curves.figures if one.name == "reward"]
+    (curve,) = reward.drawing.curves
+    assert [(at, one.value) for at, one in curve.points] == [
+        (1, 0.25),
+        (2, 0.5),
+        (3, 0.75),
+        (4, 1.0),
+    ]
+
+
+def test_a_long_curve_is_its_mean_over_ten_steps_and_single_steps_behind(tmp_path):
+    lines(write(tmp_path), [step(at, reward=float(at)) for at in range(1, 31)])
+    (reward,) = [
+        one for one in section(made(read(tmp_path)), "curves").figures if one.name == "reward"
+    ]
+    each, mean = reward.drawing.curves
+    assert (each.label, mean.label) == ("reward, each step", "reward, mean of the last 10 steps")
+    assert mean.points[-1][1].value == pytest.approx(25.5)
+    assert mean.points[0][1].value == 1.0
+
+
+def test_one_step_is_a_curve_of_a_point_and_says_nothing_of_a_direction(tmp_path):
+    lines(write(tmp_path), [step(1)])
+    curves = section(made(read(tmp_path)), "curves")
+    assert (curves.text, curves.missing) == ((), ())
+
+
+def test_a_run_that_goes_on_is_drawn_as_far_as_it_came(tmp_path):
+    folder = write(tmp_path)
+    for name in ("result", "evaluation", "gate", "dataset"):
+        (folder / f"{name}.json").unlink()
+    (folder / "metrics.jsonl").write_bytes((folder / "metrics.jsonl").read_bytes()[:-9])
+    result = invoke(folder)
+    assert result.exit_code == 0
+    assert "The run has not ended: it is at step 39 of 40." in result.stderr.replace("\n", " ")
+    html = (folder / "report.html").read_text()
+    assert "Not measured yet." in html
+    for name in ("gate.json is missing", "evaluation.json is missing", "dataset.json does not say"):
+        assert name in html
+
+
+def test_a_run_before_its_first_step_has_no_curve_and_says_so(tmp_path):
+    folder = write(tmp_path)
+    for name in ("metrics.jsonl", "result.json"):
+        (folder / name).unlink()
+    found = made(read(folder))
+    assert found.notes[0].startswith("The run has not ended: no step is done.")
+    assert section(found, "curves").missing == ("No step was done yet, so there is no curve.",)
+
+
+def test_a_failed_run_says_why_first(tmp_path):
+    folder = write(tmp_path)
+    lines(folder, [step(1), step(2, loss=None)])
+    finish(folder, 2, Status.FAILED, "step 2 has the loss nan")
+    assert read(folder).notes == ("The run failed after 2 of 40 steps: step 2 has the loss nan",)
+    (loss,) = [one for one in section(made(read(folder)), "curves").figures if one.name == "loss"]
+    assert len(loss.drawing.curves[0].points) == 1
+
+
+def test_a_rejected_candidate_shows_which_check_it_failed(tmp_path):
+    worse = compared(gain=-0.2)
+    folder = write(tmp_path)
+    document(folder, "gate", gated(worse).document())
+    gate = section(made(read(folder)), "gate")
+    assert gate.text[0].startswith(
+        "The gate said: failed. Benchmark, test: reward no worse: -0.200"
+    )
+    assert ("benchmark, test: reward improves", "no") in [row[:2] for row in gate.tables[0].rows]
+
+
+def test_margins_are_drawn_where_the_gate_fixed_one(tmp_path):
+    folder = write(tmp_path)
+    (_, line), (only,) = (
+        one.figures[1].drawing.panels[0].lines
+        for one in (
+            section(made(read(folder)), "comparison"),
+            section(made(replace(read(folder), gate={})), "comparison"),
+        )
+    )
+    assert (only.value, line.label, line.value) == (0.0, "may not fall below", -0.02)
+
+
+def test_metrics_that_one_side_lacks_are_a_dash(tmp_path):
+    one = compared()
+    folder = write(tmp_path, sets=(one,))
+    found = replace(
+        one, difference={name: one.difference[name] for name in one.difference if name != "mcc"}
+    )
+    rows = section(made(replace(read(folder), compared=(found,))), "comparison").tables[0].rows
+    assert [row[-2:] for row in rows if row[0] == "mcc"] == [("–", "–")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("gate.json", "{", "gate.json can't be read"),
+        ("gate.json", "[]", "gate.json holds no object"),
+        ("gate.json", '{"findings": [{}]}', "gate.json can't be read"),
+        ("evaluation.json", '{"compared": [{"name": 3}]}', "Compared.name holds 3"),
+        ("dataset.json", '{"manifest": {"seed": "x"}}', "Manifest.seed holds 'x'"),
+        ("metrics.jsonl", "a note\n", "has a line that is no step"),
+        ("result.json", "{}", "is no result of a run"),
+    ],
+)
+def test_a_file_that_is_none_is_one_line_and_a_usage_error(tmp_path, name, content, said):
+    (write(tmp_path) / name).write_text(content)
+    result = invoke(tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("r4p train report: ")
+
+
+def test_a_folder_without_a_run_and_one_that_can_not_be_written_are_usage_errors(tmp_path):
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "holds no training run; give the --run folder of r4p train run" in result.stderr
+    (write(tmp_path / "run") / "report.html").mkdir()
+    result = invoke(tmp_path / "run")
+    assert result.exit_code == 2
+    assert "report.html can't be written: Is a directory" in result.stderr

@@ -1,0 +1,47 @@
+"""The same numbers for TensorBoard, for those who watch many runs there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from training.plan import BadPlan
+from training.progress import OnStep
+from training.run_folder import Step
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+FOLDER = "tensorboard"
+"""Of a run's folder: `tensorboard --logdir RUN` finds it."""
+
+
+@contextmanager
+def written(run: Path) -> Iterator[OnStep]:
+    """What to call after each step. Steps that are taken again after a crash replace those before.
+
+    Raises BadPlan where TensorBoard is not installed.
+    """
+    if find_spec("tensorboard") is None:
+        raise BadPlan(
+            "tensorboard is not installed; install it with: pip install 'r4p-bot[tensorboard]'"
+        )
+    boards: list[SummaryWriter] = []
+    try:
+        yield lambda step: _add(boards, run / FOLDER, step)
+    finally:
+        for board in boards:
+            board.close()
+
+
+def _add(boards: "list[SummaryWriter]", folder: Path, step: Step) -> None:
+    from torch.utils.tensorboard import SummaryWriter
+
+    if not boards:
+        boards.append(SummaryWriter(str(folder), purge_step=step.step))
+    for name, value in asdict(step).items():
+        if value is not None and name not in {"step", "of"}:
+            boards[0].add_scalar(f"r4p/{name}", value, step.step)
+    boards[0].flush()

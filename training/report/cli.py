@@ -1,0 +1,48 @@
+"""`r4p train report`: a page with figures and tables from a run's folder."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from model.exits import STDERR, Exit, stop
+from model.prompts.untrusted import visible
+from training.run_folder import BadRun
+
+_NAME = "train report"
+
+
+def report(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="The --run folder of r4p train run; the page is written there."
+        ),
+    ],
+) -> None:
+    """Write RUN/report.html and a PNG for each figure; a run that goes on is drawn as far as it came.
+
+    Exit codes: 0 written, 2 usage.
+    """
+    if find_spec("matplotlib") is None:
+        stop(
+            _NAME,
+            Exit.USAGE,
+            "figures need matplotlib; install it with: pip install 'r4p-bot[report]'",
+        )
+    from model.evaluation.report.writing import PAGE, write
+    from training.report.folder import read
+    from training.report.outline import made
+
+    try:
+        found = read(run)
+    except BadRun as error:
+        stop(_NAME, Exit.USAGE, str(error))
+    for note in found.notes:
+        STDERR.print(visible(note))
+    try:
+        figures = write(made(found), run)
+    except OSError as error:
+        stop(_NAME, Exit.USAGE, f"{error.filename or run} can't be written: {error.strerror}")
+    typer.echo(f"{run / PAGE}: {len(found.steps)} steps, {figures} figures")
