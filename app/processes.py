@@ -17,6 +17,7 @@ from app.settings import (
     GitHubSettings,
     QueueSettings,
     SettingsError,
+    TrainSettings,
     WriterSettings,
     child_environment,
     load,
@@ -34,6 +35,10 @@ SECRETS = _WRITER_KEY | {
     "R4P_PRIVATE_KEY_PATH",
     "R4P_ENGINE_API_KEY",
 }
+
+
+_STORES = frozenset({"R4P_DATABASE_URL", "R4P_REDIS_URL", "R4P_END_WITH_PARENT"})
+"""Settings that are of use only beside the stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
         ),
         Process(
             "verify",
-            ("worker", "--queues", "verify,train", "--concurrency", "1"),
+            ("worker", "--queues", "verify", "--concurrency", "1"),
             frozenset({"R4P_ENGINE_API_KEY"}),
         ),
         Process(
@@ -88,7 +93,20 @@ WRITER = Process("writer", ("worker", "--queues", "writer", "--concurrency", "1"
 FIT = Process("fit", ("calibrate",))
 """Fits every judge's calibrator once, then ends; reads numbers only, so it is told no secret."""
 
+TRAINER = Process("train", ("worker", "--queues", "train", "--concurrency", "1"))
+"""Has models trained: only there where the operator named a plan."""
+
 _PR_SET_PDEATHSIG = 1
+
+
+def told_elsewhere() -> dict[str, str]:
+    """Our settings as a machine elsewhere may know them: no secret, and no address of a store."""
+    withheld = SECRETS | _STORES
+    return {
+        name: value
+        for name, value in child_environment({}).items()
+        if name.startswith("R4P_") and name not in withheld
+    }
 
 
 def end_with_parent() -> None:
@@ -103,11 +121,12 @@ def end_with_parent() -> None:
         sys.exit("r4p: the parent is gone already")
 
 
-NEEDED: Mapping[str, type[GitHubSettings | EngineSettings | WriterSettings]] = {
+NEEDED: Mapping[str, type[GitHubSettings | EngineSettings | WriterSettings | TrainSettings]] = {
     Queue.GITHUB.value: GitHubSettings,
     Queue.WRITER.value: WriterSettings,
     Queue.VERIFY.value: EngineSettings,
     Queue.AGENTS.value: EngineSettings,
+    Queue.TRAIN.value: TrainSettings,
 }
 """The settings without which a queue's jobs can't be done."""
 

@@ -17,7 +17,7 @@ import httpx
 
 from app.db import migrate
 from app.embedded import Embedded, EmbeddedError
-from app.processes import WRITER, Process, all_processes
+from app.processes import TRAINER, WRITER, Process, all_processes
 from app.settings import GitHubSettings, WebhookSettings, check, child_environment
 
 START_SECONDS = 60
@@ -112,9 +112,11 @@ class Bot:
             child.popen = self._spawn(child.process, child.log)
 
     def _processes(self) -> tuple[Process, ...]:
-        """Who opens draft pull requests is started where there is a second App to do it as."""
-        writes = bool(child_environment(self.environment).get("R4P_WRITER_APP_ID"))
-        return (*all_processes(self.listen.host, self.listen.port), *[WRITER][: int(writes)])
+        """Who opens draft pull requests is started where there is a second App, who trains where there is a plan."""
+        told = child_environment(self.environment)
+        wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
+        more = [process for process, setting in wanted.items() if told.get(setting)]
+        return (*all_processes(self.listen.host, self.listen.port), *more)
 
     def _stop_children(self) -> None:
         """Web first, so that nothing new comes in."""
@@ -134,6 +136,7 @@ class Bot:
         settings = {
             "R4P_CHECKOUT_DIR": str(self.data.resolve() / "checkouts"),
             "R4P_TREES": str(self.data.resolve() / "trees"),
+            "R4P_TRAIN_DIR": str(self.data.resolve() / "trainings"),
             **self.environment,
             "R4P_DATABASE_URL": self.services.database_url,
             "R4P_REDIS_URL": self.services.redis_url,

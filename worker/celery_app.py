@@ -22,6 +22,8 @@ PATIENCE_SECONDS: Final = 20.0
 """After SIGTERM running jobs have this long to stop by themselves; supervisors kill after 30."""
 TIDY_SECONDS: Final = 600.0
 CHECKOUTS_SECONDS: Final = 3_600.0
+TRAINING_SECONDS: Final = 600.0
+"""How often we look whether a training is due; beat keeps nothing on disk, so a day could never pass in it."""
 
 MakeRuntime = Callable[[QueueSettings, BrokerSettings, Callable[[], bool]], Runtime]
 """Settings, and whether this process is stopping, to what a worker process works with."""
@@ -86,6 +88,7 @@ def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
         "reactions": every(pace.reactions_seconds, tasks.TICK, "reactions"),
         "redeliver": every(pace.reconcile_seconds, tasks.TICK, "redeliver"),
         "calibrators": every(pace.calibrate_seconds, tasks.TICK, "calibrators"),
+        "training": every(TRAINING_SECONDS, tasks.TICK, "training"),
         "checkouts": every(CHECKOUTS_SECONDS, tasks.TICK, "checkouts"),
     }
 

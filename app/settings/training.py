@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from app.settings.reading import Settings
@@ -13,7 +13,7 @@ from app.training import Launcher
 class TrainSettings(Settings):
     """The periodic training. No secret is in it."""
 
-    train_plan: str | None = None
+    train_plan: Annotated[str | None, BeforeValidator(lambda given: given or None)] = None
     """A plan's name or path; None: nothing is trained."""
     train_base: str | None = None
     """A directory or name of the model to adapt, in place of the plan's."""

@@ -29,20 +29,20 @@ def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
 def test_a_worker_that_judges_refuses_an_unknown_verifier_at_once(monkeypatch):
     monkeypatch.setenv("R4P_VERIFIER", "oracle")
     with pytest.raises(SettingsError, match="R4P_VERIFIER: no verifier is called 'oracle'"):
-        become_worker("verify,train", 1)
+        become_worker("verify", 1)
 
 
 def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypatch):
     monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
     monkeypatch.setenv("R4P_STOP_EARLY", "true")
     with pytest.raises(SettingsError, match=r"R4P_LEAVE_ONE_OUT: .* choose one of both"):
-        become_worker("verify,train", 1)
+        become_worker("verify", 1)
 
 
 def test_a_worker_that_judges_refuses_a_minimum_below_nothing(monkeypatch):
     monkeypatch.setenv("R4P_MIN_LINES", "-1")
     with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: .*greater than or equal to 0"):
-        become_worker("verify,train", 1)
+        become_worker("verify", 1)
 
 
 def test_a_worker_of_agents_refuses_an_unknown_agent_at_once(monkeypatch):

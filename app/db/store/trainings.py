@@ -70,9 +70,16 @@ def launch(connection: Connection, training: Training) -> Training:
     return _change(connection, training.id, launches=training.launches + 1)
 
 
-def beat(connection: Connection, training: Training, progress: Mapping[str, Any]) -> None:
-    """It is being worked on."""
-    _change(connection, training.id, progress=dict(progress))
+def give_back(connection: Connection, training: Training) -> None:
+    """The last start does not count: the worker ended, not the task."""
+    _change(connection, training.id, launches=training.launches - 1)
+
+
+def beat(
+    connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
+) -> None:
+    """It is being worked on. `why`: what is in the way just now."""
+    _change(connection, training.id, progress=dict(progress), why=why)
 
 
 def end(

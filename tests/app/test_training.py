@@ -1,0 +1,89 @@
+"""When a model is trained, and why not."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from app.training import (
+    Labels,
+    Launcher,
+    Stage,
+    State,
+    Training,
+    is_due,
+    labels_of,
+    why_not,
+)
+
+NOW = datetime(2026, 11, 22, 5, tzinfo=UTC)
+DAY = timedelta(days=1)
+ENOUGH = Labels(issues=60, correct=80, incorrect=160)
+
+
+def training(state, created_at=NOW):
+    folder = Path("/trainings/000007")
+    stage, launcher = Stage.RUN, Launcher.SLURM
+    return Training(7, state, stage, "", "cpu-smoke", folder, launcher, created_at=created_at)
+
+
+def test_the_first_training_is_due():
+    assert is_due(None, NOW, DAY)
+
+
+def test_one_that_was_left_is_due_at_once():
+    assert is_due(training(State.RUNNING), NOW, DAY)
+
+
+@pytest.mark.parametrize("state", [one for one in State if one is not State.RUNNING])
+@pytest.mark.parametrize(("hours", "due"), [(23.9, False), (24, True), (1_000, True)])
+def test_whatever_came_of_the_last_one_it_is_asked_again_a_day_later(state, hours, due):
+    assert is_due(training(state, NOW - timedelta(hours=hours)), NOW, DAY) is due
+
+
+def test_one_that_nobody_knows_the_age_of_is_old():
+    assert is_due(training(State.FAILED, None), NOW, DAY)
+
+
+@pytest.mark.parametrize("nothing", [Labels(), Labels(issues=9)])
+def test_without_a_label_nothing_is_trained_even_if_somebody_asks(nothing):
+    assert "no patch has a label" in why_not(nothing, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("one_sided", "said"),
+    [
+        (Labels(issues=1, correct=1), r"every labelled patch (1) is correct"),
+        (Labels(issues=40, incorrect=90), r"every labelled patch (90) is incorrect"),
+    ],
+)
+def test_labels_of_one_kind_teach_nothing(one_sided, said):
+    assert said in why_not(one_sided, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "least", "refused"),
+    [
+        (None, 60, None),
+        (None, 61, "60 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 61"),
+        (Labels(issues=20), 40, None),
+        (Labels(issues=21), 40, "39 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
+        (Labels(issues=90), 40, "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
+        (Labels(issues=60), 0, None),
+    ],
+)
+def test_the_clock_waits_for_enough_that_is_new(before, least, refused):
+    assert why_not(ENOUGH, before, least) == refused
+
+
+def test_labels_are_counted_as_the_manifest_has_them():
+    splits = {
+        "train": {"issues": 30, "groups": 10, "unknown": 7, "positives": {"0": 2, "1": 5, "3": 3}},
+        "test": {"issues": 4, "groups": 9, "unknown": 0, "positives": {"1": 9}},
+    }
+    assert labels_of({"splits": splits}) == Labels(issues=34, correct=14, incorrect=40 - 7 - 14)
+
+
+def test_a_training_knows_its_folders():
+    one = training(State.RUNNING)
+    assert (one.dataset, one.run) == (one.folder / "dataset", one.folder / "run")

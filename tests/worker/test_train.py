@@ -1,0 +1,269 @@
+"""Trainings are carried through, taken over, and told of when they fail; the children are real processes."""
+
+import json
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.db.session import transaction
+from app.db.store import jobs, trainings
+from app.jobs import OF_THE_APP, Planned
+from app.learning_jobs import TrainModel
+from app.settings import TrainSettings
+from app.training import LAUNCHES, Labels, Stage, State
+from tests.worker import trainer
+from tests.worker.attempts import carry_out
+from worker.context import Context
+from worker.errors import Postponed
+from worker.launchers.local import Local
+from worker.train import TrainModelHandler, due_training
+
+pytestmark = pytest.mark.services
+
+PROGRAM = (sys.executable, trainer.__file__)
+JOB = TrainModel(OF_THE_APP)
+ASKED = TrainModel(OF_THE_APP, asked=True)
+MANIFEST = {
+    "schema": "r4p.dataset/1",
+    "splits": {"train": {"issues": 60, "groups": 60, "unknown": 0, "positives": {"2": 60}}},
+}
+
+
+def registered(_context, training):
+    """As a registrar would: the gate's word decides."""
+    gate = json.loads((training.run / "gate.json").read_text())
+    passed = gate["outcome"] == "passed"
+    return (State.FINISHED if passed else State.REJECTED), gate["why"], "r4p-20261122-0badcafe"
+
+
+@pytest.fixture
+def handler(tmp_path, database_url):
+    """`handler(faults, manifest)`: one whose trainer has these faults; the dataset is there already, or None is built."""
+
+    def made(faults=None, manifest=MANIFEST, **changes):
+        parent = tmp_path / "trainings"
+        parent.mkdir(exist_ok=True)
+        (parent / "faults.json").write_text(json.dumps(faults or {}))
+        settings = TrainSettings(train_plan="cpu-smoke", train_dir=parent)
+        if manifest is not None:
+            for number in range(1, 9):
+                dataset = parent / f"{number:06}" / "dataset"
+                dataset.mkdir(parents=True, exist_ok=True)
+                (dataset / "manifest.json").write_text(json.dumps(manifest))
+        return TrainModelHandler(
+            settings=settings.model_copy(update=changes),
+            launcher=Local(PROGRAM),
+            register=registered,
+            database_url=database_url,
+            told={"R4P_MODEL_DIR": "/models"},
+            look_seconds=0.05,
+        )
+
+    return made
+
+
+def last(database):
+    with transaction(database) as connection:
+        return trainings.last(connection)
+
+
+def starts(training):
+    return (training.run / "starts").read_text().splitlines()
+
+
+def test_a_training_goes_through_its_stages_and_shows_how_far_it_is(database, handler):
+    carry_out(database, handler(), JOB)
+    found = last(database)
+    assert (found.state, found.stage, found.why) == (State.FINISHED, Stage.REGISTER, "it passed")
+    assert found.model == "r4p-20261122-0badcafe"
+    assert found.labels == Labels(issues=60, correct=120, incorrect=120)
+    assert found.progress["step"] == trainer.STEPS
+    assert len(starts(found)) == 1
+
+
+@pytest.mark.parametrize("points", [[1], [4], [6], [1, 2, 5], ["evaluate"]], ids=str)
+def test_a_trainer_that_is_killed_is_resumed_where_it_was(database, handler, points):
+    carry_out(database, handler({"die_at": points}), JOB)
+    found = last(database)
+    assert found.state is State.FINISHED
+    killed = [point for point in points if point != "evaluate"]
+    assert [("--resume" in line) for line in starts(found)] == [False] + [True] * len(killed)
+
+
+def test_one_that_always_dies_is_given_up_with_the_reason(database, handler):
+    carry_out(database, handler({"always_die_at": [3]}), JOB)
+    found = last(database)
+    assert found.state is State.FAILED
+    assert f"run was started {LAUNCHES} times and died each time" in found.why
+    assert "killed by SIGKILL (out of memory?)" in found.why
+    assert found.progress["step"] == 3
+
+
+def test_a_run_that_diverges_fails_with_what_the_trainer_said(database, handler):
+    carry_out(database, handler({"fail": "loss is NaN at step 4; lower learning_rate"}), JOB)
+    found = last(database)
+    assert (found.state, found.why) == (State.FAILED, "loss is NaN at step 4; lower learning_rate")
+    assert len(starts(found)) == 1
+
+
+def test_a_command_that_refuses_is_told_with_its_last_words(database, handler):
+    carry_out(database, handler({"exit": 2}), JOB)
+    found = last(database)
+    assert found.state is State.FAILED
+    assert found.why == "run: exit code 2: the plan cpu-smoke is not there"
+
+
+def test_an_end_without_a_result_is_no_success(database, handler):
+    carry_out(database, handler({"silent": True}), JOB)
+    assert "it ended well, but left no result in" in last(database).why
+
+
+def test_what_the_gate_refuses_is_kept_as_rejected(database, handler):
+    carry_out(database, handler({"gate": "failed"}), JOB)
+    found = last(database)
+    assert (found.state, found.why, found.model) == (
+        State.REJECTED,
+        "it failed",
+        "r4p-20261122-0badcafe",
+    )
+
+
+def test_an_empty_corpus_is_skipped_by_the_real_builder(database, handler):
+    carry_out(database, handler(manifest=None), ASKED)
+    found = last(database)
+    assert (found.state, found.stage) == (State.SKIPPED, Stage.DATASET)
+    assert found.why.startswith("r4p train dataset:")
+
+
+@pytest.mark.parametrize(
+    ("positives", "unknown", "said"),
+    [
+        ({"0": 60}, 240, "no patch has a label"),
+        ({"1": 1, "0": 59}, 239, "every labelled patch (1) is correct"),
+        ({"0": 60}, 239, "every labelled patch (1) is incorrect"),
+    ],
+    ids=["all unknown", "one label", "one label, incorrect"],
+)
+def test_labels_that_teach_nothing_are_skipped_even_when_asked(
+    database, handler, positives, unknown, said
+):
+    train = {"issues": 60, "groups": 60, "unknown": unknown, "positives": positives}
+    carry_out(database, handler(manifest={"splits": {"train": train}}), ASKED)
+    found = last(database)
+    assert found.state is State.SKIPPED
+    assert said in found.why
+
+
+def test_the_clock_asks_once_a_day_and_waits_for_enough_that_is_new(database, handler):
+    carry_out(database, handler(), JOB)
+    carry_out(database, handler(), JOB)
+    assert last(database).id == 1
+    carry_out(database, handler(train_every_seconds=0.001), JOB)
+    found = last(database)
+    assert (found.id, found.state) == (2, State.SKIPPED)
+    assert found.why == "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 50"
+    carry_out(database, handler(), ASKED)
+    assert (last(database).id, last(database).state) == (3, State.FINISHED)
+
+
+def test_a_broken_manifest_is_named(database, handler):
+    carry_out(database, handler(manifest={"splits": {}}), JOB)
+    assert "manifest.json has no 'train'" in last(database).why
+
+
+def test_a_folder_that_cannot_be_made_is_named(database, handler, tmp_path):
+    (tmp_path / "file").touch()
+    carry_out(database, handler(train_dir=tmp_path / "file"), JOB)
+    assert "set R4P_TRAIN_DIR to a folder that may be written" in last(database).why
+
+
+def test_without_a_plan_nothing_is_trained(database, handler, monkeypatch):
+    carry_out(database, handler(train_plan=None), JOB)
+    assert last(database) is None
+    monkeypatch.delenv("R4P_TRAIN_PLAN", raising=False)
+    assert due_training(None) == []
+
+
+def test_the_clock_plans_what_is_due(database, monkeypatch):
+    monkeypatch.setenv("R4P_TRAIN_PLAN", "cpu-smoke")
+    with transaction(database) as connection:
+        assert due_training(connection) == [Planned(JOB)]
+        begun = trainings.begin(connection, "cpu-smoke", Path("/trainings"), "subprocess")
+        assert due_training(connection) == [Planned(JOB)]
+        trainings.end(connection, begun, State.FAILED, "for this test")
+        assert due_training(connection) == []
+
+
+def claimed(database):
+    with transaction(database) as connection:
+        (stored,) = jobs.enqueue(connection, [Planned(JOB)])
+    return jobs.claim(database, stored.id, 60)
+
+
+def running_until(database, handler, stopping, lost=None):
+    """Carry out on a thread that is stopped once the run has begun; what it raised."""
+    mine = claimed(database)
+    context = Context(database, mine, lost or threading.Event(), stopping.is_set)
+    raised = []
+
+    def work():
+        try:
+            handler(context, JOB)
+        except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while (last(database) is None or not last(database).progress) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return thread, mine, raised
+
+
+def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, handler):
+    stopping = threading.Event()
+    slow = handler({"slow": 0.3})
+    thread, mine, raised = running_until(database, slow, stopping)
+    stopping.set()
+    thread.join(30)
+    assert [type(error) for error in raised] == [Postponed]
+    left = last(database)
+    assert (left.state, left.launches) == (State.RUNNING, 0)
+    assert jobs.finish(database, mine)
+    carry_out(database, handler(), JOB)
+    assert last(database).state is State.FINISHED
+    assert len(starts(left)) == 2
+
+
+def test_a_worker_that_lost_its_job_stops_its_trainer_and_writes_nothing(database, handler):
+    lost = threading.Event()
+    thread, mine, raised = running_until(database, handler({"slow": 0.3}), threading.Event(), lost)
+    with transaction(database) as connection:
+        jobs.supersede(connection, [JOB.key])
+    lost.set()
+    thread.join(30)
+    assert len(raised) == 1
+    assert last(database).state is State.RUNNING
+    assert not (last(database).run / "result.json").exists()
+    assert not jobs.finish(database, mine)
+
+
+def test_the_trainer_is_told_no_secret_and_no_store(database, handler, tmp_path, monkeypatch):
+    monkeypatch.setenv("R4P_ENGINE_API_KEY", "secret")
+    monkeypatch.setenv("R4P_DATABASE_URL", "postgresql://secret")
+    told = tmp_path / "told.py"
+    told.write_text(
+        "import json, os, pathlib\n"
+        f"pathlib.Path({str(tmp_path / 'told.json')!r}).write_text(json.dumps(dict(os.environ)))\n"
+    )
+    spying = replace(handler(), launcher=Local((sys.executable, str(told))))
+    carry_out(database, spying, JOB)
+    seen = json.loads((tmp_path / "told.json").read_text())
+    assert {name for name in seen if name.startswith("R4P_")} == {
+        "R4P_MODEL_DIR",
+        "R4P_END_WITH_PARENT",
+    }

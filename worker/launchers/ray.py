@@ -1,0 +1,72 @@
+"""Tasks as jobs of a Ray cluster, by `ray job`. The folder is on a file system that its nodes share with us."""
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from worker.launchers.calls import ask, demand
+from worker.launchers.task import LaunchFailed, Phase, Seen, Task
+
+_SAID: Final = re.compile(
+    r"^(?:Job '[^']*' (?:was )?|Status for job '[^']*': (?:JobStatus\.)?)(\w+)\s*$", re.MULTILINE
+)
+"""The line of `ray job status` that tells the state; what follows it may quote the job's own log."""
+_PHASES: Final = {
+    "pending": Seen(Phase.WAITING),
+    "running": Seen(Phase.RUNNING),
+    "succeeded": Seen(Phase.ENDED),
+    "failed": Seen(Phase.ENDED, "Ray says that it failed"),
+    "stopped": Seen(Phase.ENDED, "Ray says that it was stopped"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ray:
+    """Asks for GPUs of one node for the job's entrypoint."""
+
+    address: str
+    gpus: int
+    options: str = ""
+    outlives_us: ClassVar[bool] = True
+
+    def start(self, task: Task) -> None:
+        """Submit under the task's name, which Ray takes once. Raises LaunchFailed."""
+        answer = ask(*self.command(task))
+        said = answer.complaint + answer.out
+        if answer.code and "already exists" not in said:
+            raise LaunchFailed(f"`ray job submit` ended with {answer.code}: {said[-500:]}")
+
+    def command(self, task: Task) -> list[str]:
+        """What submits it."""
+        settings = json.dumps({"env_vars": dict(sorted(task.environment.items()))})
+        gpus = [f"--entrypoint-num-gpus={self.gpus}"] if self.gpus else []
+        inner = f"exec r4p {shlex.join(task.arguments)} >>{shlex.quote(str(task.log))} 2>&1"
+        return [
+            *("ray", "job", "submit", f"--address={self.address}"),
+            *(f"--submission-id={task.name}", f"--runtime-env-json={settings}", "--no-wait"),
+            *gpus,
+            *shlex.split(self.options),
+            *("--", "sh", "-c", inner),
+        ]
+
+    def look(self, task: Task) -> Seen:
+        """As the cluster says. Raises LaunchFailed."""
+        asked = ask("ray", "job", "status", f"--address={self.address}", task.name)
+        said = asked.complaint + asked.out
+        if asked.code and "does not exist" in said:
+            return Seen(Phase.UNKNOWN)
+        if asked.code:
+            raise LaunchFailed(f"`ray job status` ended with {asked.code}: {said[-500:]}")
+        return seen(said)
+
+    def stop(self, task: Task) -> None:
+        """End it. Raises LaunchFailed."""
+        demand("ray", "job", "stop", f"--address={self.address}", task.name)
+
+
+def seen(said: str) -> Seen:
+    """What Ray's words about a job mean."""
+    found = _SAID.search(said)
+    return _PHASES.get(found[1].lower(), Seen(Phase.UNKNOWN)) if found else Seen(Phase.UNKNOWN)

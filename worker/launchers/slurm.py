@@ -1,0 +1,85 @@
+"""Tasks as SLURM batch jobs. Their name is how they are found again; the folder is on a shared file system."""
+
+import shlex
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from app.processes import Process
+from worker.launchers.calls import ask, demand
+from worker.launchers.task import Phase, Seen, Task
+
+_WAITING: Final = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED"})
+_RUNNING: Final = frozenset({"RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Slurm:
+    """Asks for GPUs of one node; how long, which partition and account, the operator's options say."""
+
+    gpus: int
+    options: str = ""
+    outlives_us: ClassVar[bool] = True
+
+    def start(self, task: Task) -> None:
+        """Submit, unless a job of that name waits or runs. Raises LaunchFailed."""
+        if self.look(task).phase is Phase.UNKNOWN:
+            demand(*self.command(task), given=script(task))
+
+    def command(self, task: Task) -> list[str]:
+        """What submits it; the script comes on the input."""
+        gpus = [f"--gres=gpu:{self.gpus}"] if self.gpus else []
+        return [
+            "sbatch",
+            "--parsable",
+            f"--job-name={task.name}",
+            f"--output={task.log}",
+            "--open-mode=append",
+            "--no-requeue",
+            "--nodes=1",
+            *gpus,
+            *shlex.split(self.options),
+        ]
+
+    def look(self, task: Task) -> Seen:
+        """As SLURM's controller knows it, which forgets jobs minutes after their end. Raises LaunchFailed."""
+        asked = ask("squeue", "--noheader", "--states=all", f"--name={task.name}", "--format=%T %i")
+        lines = [line.split() for line in asked.out.splitlines() if line.strip()]
+        if asked.code or not lines:
+            return self._remembered(task)
+        return seen(max(lines, key=lambda words: int(words[1]))[0])
+
+    def stop(self, task: Task) -> None:
+        """Cancel it. Raises LaunchFailed."""
+        demand("scancel", f"--name={task.name}")
+
+    def _remembered(self, task: Task) -> Seen:
+        """As the accounting knows it, where there is one."""
+        asked = ask(
+            "sacct",
+            "--noheader",
+            "--parsable2",
+            "--allocations",
+            f"--name={task.name}",
+            "--format=State",
+        )
+        states = asked.out.splitlines()
+        if asked.code or not states:
+            return Seen(Phase.UNKNOWN)
+        return seen(states[-1])
+
+
+def script(task: Task) -> str:
+    """The batch script: our command under our environment's interpreter, on the shared file system."""
+    settings = [f"export {name}={shlex.quote(value)}" for name, value in task.environment.items()]
+    command = shlex.join(Process("task", task.arguments).command())
+    return "\n".join(["#!/bin/sh", *sorted(settings), f"exec {command}", ""])
+
+
+def seen(state: str) -> Seen:
+    """What a state of SLURM's means, such as `TIMEOUT` or `CANCELLED by 1000`."""
+    word = state.split(maxsplit=1)[0] if state else ""
+    if word in _WAITING:
+        return Seen(Phase.WAITING)
+    if word in _RUNNING:
+        return Seen(Phase.RUNNING)
+    return Seen(Phase.ENDED, "" if word == "COMPLETED" else f"SLURM says {word}")

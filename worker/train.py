@@ -1,0 +1,206 @@
+"""Have a model trained: one training at a time, taken over where it was left, its progress visible, its failures told."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.db.store import trainings
+from app.jobs import OF_THE_APP, Planned
+from app.learning_jobs import TrainModel
+from app.settings import TrainSettings, load
+from app.training import LAUNCHES, Stage, State, Training, is_due, why_not
+from worker.context import Context
+from worker.launchers.local import Local
+from worker.launchers.task import Launcher, LaunchFailed, Phase, Seen, Task
+from worker.training_stages import Ended, is_done, labels, progress, reason, task_of
+
+_AFTER: Final = {
+    Stage.DATASET: Stage.RUN,
+    Stage.RUN: Stage.EVALUATE,
+    Stage.EVALUATE: Stage.REGISTER,
+}
+_SILENT: Final = 20
+"""Times in a row a scheduler may not answer before somebody else tries."""
+
+_SHARED_SECONDS: Final = 3.0
+
+log = logging.getLogger(__name__)
+
+Register = Callable[[Context, Training], tuple[State, str, str | None]]
+"""Keeps what a training made, and promotes it if that is wanted; what became of the training, why, and the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainModelHandler:
+    """Carries a training through its stages. Run twice it goes on, and what is done stays done."""
+
+    settings: TrainSettings
+    launcher: Launcher
+    register: Register
+    database_url: str
+    told: Mapping[str, str]
+    """Our settings as those who compute may know them: no secret, and no address of a store."""
+    look_seconds: float = 2.0
+
+    def __call__(self, context: Context, job: TrainModel) -> None:
+        """Train, if it is time to and there is enough to learn from."""
+        training = self._taken(context, job)
+        if training is None:
+            return
+        try:
+            state, why, model = self._through(context, training, job)
+        except Ended as end:
+            state, why, model = end.state, end.why, None
+        with context.transaction() as connection:
+            trainings.end(connection, training, state, why, model)
+        level = logging.ERROR if state is State.FAILED else logging.INFO
+        log.log(level, "training %d %s: %s", training.id, state, why)
+
+    def _taken(self, context: Context, job: TrainModel) -> Training | None:
+        """The one that was left, or else a new one, if it is time for it."""
+        if self.settings.train_plan is None:
+            log.warning("nothing is trained: R4P_TRAIN_PLAN is not set")
+            return None
+        folder = self.settings.train_dir.resolve()
+        every = timedelta(seconds=self.settings.train_every_seconds)
+        with context.transaction() as connection:
+            left = trainings.running(connection)
+            if left is not None:
+                return left
+            if not job.asked and not is_due(trainings.last(connection), datetime.now(UTC), every):
+                return None
+            plan = self.settings.train_plan
+            return trainings.begin(connection, plan, folder, self.settings.train_launcher)
+
+    def _through(
+        self, context: Context, training: Training, job: TrainModel
+    ) -> tuple[State, str, str | None]:
+        _make(training.folder)
+        while training.stage is not Stage.REGISTER:
+            if not is_done(training):
+                training = self._launched(context, training)
+            known = training.labels
+            if training.stage is Stage.DATASET:
+                known = labels(training)
+                self._require(context, training, job)
+            with context.transaction() as connection:
+                training = trainings.reach(connection, training, _AFTER[training.stage], known)
+        return self.register(context, training)
+
+    def _require(self, context: Context, training: Training, job: TrainModel) -> None:
+        with context.transaction() as connection:
+            before = trainings.learnt_from(connection)
+        least = 0 if job.asked else self.settings.train_new_issues
+        why = why_not(labels(training), before, least)
+        if why is not None:
+            raise Ended(State.SKIPPED, why)
+
+    def _launched(self, context: Context, training: Training) -> Training:
+        """Have the stage at hand done, starting it again where it died. Raises Ended."""
+        launcher = self._launcher(training)
+        task = self._task(training)
+        seen = launcher.look(task) if training.launches else Seen(Phase.UNKNOWN)
+        while not _is_done_by_now(training, launcher, self.look_seconds):
+            if seen.phase in {Phase.UNKNOWN, Phase.ENDED}:
+                end = reason(training, task, seen) if training.launches else None
+                if end is not None:
+                    raise end
+                training, task = self._started(context, training, launcher, seen.why)
+            seen = self._watched(context, training, launcher, task)
+        return training
+
+    def _started(
+        self, context: Context, training: Training, launcher: Launcher, died: str
+    ) -> tuple[Training, Task]:
+        if training.launches >= LAUNCHES:
+            said = self._task(training).said()[-500:] or "no word"
+            each = f"{training.stage} was started {training.launches} times and died each time"
+            raise Ended(State.FAILED, f"{each}, at last: {died or 'unseen'}; it said: {said}")
+        with context.transaction() as connection:
+            training = trainings.launch(connection, training)
+        task = self._task(training)
+        log.info(
+            "training %d: %s is started as %s %s", training.id, training.stage, task.name, died
+        )
+        try:
+            launcher.start(task)
+        except LaunchFailed as error:
+            raise Ended(State.FAILED, str(error)) from error
+        return training, task
+
+    def _watched(
+        self, context: Context, training: Training, launcher: Launcher, task: Task
+    ) -> Seen:
+        """The task when it has ended, or is known no more. Raises what ends this attempt when it is to stop."""
+        silent = 0
+        while True:
+            try:
+                seen, silent = launcher.look(task), 0
+            except LaunchFailed as error:
+                silent += 1
+                if silent > _SILENT:
+                    raise
+                seen = Seen(Phase.RUNNING, str(error))
+            with context.transaction() as connection:
+                trainings.beat(connection, training, progress(training), seen.why)
+            if seen.phase in {Phase.UNKNOWN, Phase.ENDED}:
+                return seen
+            self._wait(context, training, launcher, task)
+
+    def _wait(self, context: Context, training: Training, launcher: Launcher, task: Task) -> None:
+        """Until it is time to look again. A task that can't outlive this worker is ended with it, and saves first."""
+        until = time.monotonic() + self.look_seconds
+        while time.monotonic() < until and context.keep_going():
+            time.sleep(min(0.2, self.look_seconds))
+        if context.keep_going():
+            return
+        if not launcher.outlives_us:
+            launcher.stop(task)
+            if not context.lost.is_set():
+                with context.transaction() as connection:
+                    trainings.give_back(connection, training)
+        context.check()
+
+    def _launcher(self, training: Training) -> Launcher:
+        """What computes little and reads the database runs here."""
+        return Local() if training.stage is Stage.DATASET else self.launcher
+
+    def _task(self, training: Training) -> Task:
+        told = dict(self.told)
+        if training.stage is Stage.DATASET:
+            told["R4P_DATABASE_URL"] = self.database_url
+        return task_of(training, self.settings, told)
+
+
+def due_training(connection: Connection) -> Sequence[Planned]:
+    """By the clock: once a day, and whenever one was left. Nothing where the operator names no plan."""
+    settings = load(TrainSettings)
+    every = timedelta(seconds=settings.train_every_seconds)
+    if settings.train_plan is None:
+        return []
+    if not is_due(trainings.last(connection), datetime.now(UTC), every):
+        return []
+    return [Planned(TrainModel(OF_THE_APP))]
+
+
+def _is_done_by_now(training: Training, launcher: Launcher, seconds: float) -> bool:
+    """A file system that is shared shows what another machine wrote a little later."""
+    if launcher.outlives_us and training.launches and not is_done(training):
+        time.sleep(min(seconds, _SHARED_SECONDS))
+    return is_done(training)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Ended(
+            State.FAILED,
+            f"{folder} can't be made ({error.strerror}): set R4P_TRAIN_DIR to a folder that may be written",
+        ) from error

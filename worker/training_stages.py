@@ -1,0 +1,133 @@
+"""The stages of a training as commands, and how each is known to be done or to have failed (reads files only)."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from app.settings import TrainSettings
+from app.training import Labels, Stage, State, Training, labels_of
+from worker.launchers.task import Phase, Seen, Task
+
+NOTHING_TO_LEARN: Final = "exit code 3"
+"""What `r4p train dataset build` ends with when no labelled patch is left."""
+_TAIL_BYTES: Final = 65_536
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Exception):
+    """The training ends here."""
+
+    state: State
+    why: str
+
+
+def task_of(training: Training, settings: TrainSettings, environment: Mapping[str, str]) -> Task:
+    """What to run for the stage at hand, under a name that no other start of any training has."""
+    where = hashlib.sha256(str(training.folder).encode()).hexdigest()[:6]
+    return Task(
+        name=f"r4p-{where}-{training.id}-{training.stage}-{training.launches}",
+        arguments=("train", *_arguments(training, settings)),
+        folder=training.folder,
+        environment=environment,
+    )
+
+
+def is_done(training: Training) -> bool:
+    """Whether the stage at hand has left what the next one needs."""
+    match training.stage:
+        case Stage.DATASET:
+            return (training.dataset / "manifest.json").exists()
+        case Stage.RUN:
+            result = read(training.run / "result.json")
+            return result is not None and result.get("status") == "finished"
+        case Stage.EVALUATE:
+            return read(training.run / "gate.json") is not None
+    return False
+
+
+def labels(training: Training) -> Labels:
+    """What its dataset holds. Raises Ended."""
+    manifest = read(training.dataset / "manifest.json")
+    try:
+        return labels_of(manifest or {})
+    except KeyError as error:
+        raise Ended(
+            State.FAILED, f"{training.dataset}/manifest.json has no {error}: r4p.dataset/1 is meant"
+        ) from None
+
+
+def reason(training: Training, task: Task, seen: Seen) -> Ended | None:
+    """Why the training is over once a task has gone without having done its stage; None: it died, so start it again."""
+    result = read(training.run / "result.json") if training.stage is Stage.RUN else None
+    if result is not None and result.get("status") == "failed":
+        return Ended(State.FAILED, str(result.get("why") or "the trainer did not say why"))
+    if seen.phase is not Phase.ENDED:
+        return None
+    said = _last_words(task.said())
+    if training.stage is Stage.DATASET and seen.why == NOTHING_TO_LEARN:
+        return Ended(State.SKIPPED, said)
+    if not seen.why:
+        left = f"it ended well, but left no result in {training.folder}"
+        return Ended(State.FAILED, f"{training.stage}: {left}")
+    if seen.why.startswith("exit code") and not progress(training):
+        return Ended(State.FAILED, f"{training.stage}: {seen.why}: {said or 'it said nothing'}")
+    return None
+
+
+def progress(training: Training) -> dict[str, Any]:
+    """The newest whole line of the run's metrics; empty: there is none yet."""
+    try:
+        with (training.run / "metrics.jsonl").open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(file.tell() - _TAIL_BYTES, 0))
+            lines = file.read().decode(errors="replace").splitlines(keepends=True)
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        found = _object(line) if line.endswith("\n") else None
+        if found is not None:
+            return dict(found)
+    return {}
+
+
+def read(path: Path) -> Document | None:
+    """A JSON object; None: there is none, or it is not whole."""
+    try:
+        return _object(path.read_text())
+    except OSError:
+        return None
+
+
+def _object(text: str) -> Document | None:
+    # PostgreSQL's JSON has no NaN, and one in the metrics is what must be seen.
+    try:
+        found = json.loads(text, parse_constant=str)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _last_words(said: str) -> str:
+    """The last lines of a log, without drawing and colour."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    return " ".join(lines[-3:])[-800:]
+
+
+def _arguments(training: Training, settings: TrainSettings) -> tuple[str, ...]:
+    match training.stage:
+        case Stage.DATASET:
+            groups = [part for path in settings.train_groups for part in ("--groups", str(path))]
+            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", *groups)
+        case Stage.RUN:
+            base = ("--base", settings.train_base) if settings.train_base else ()
+            where = ("--dataset", str(training.dataset), "--run", str(training.run))
+            resume = ("--resume",) if training.run.exists() else ()
+            return ("run", training.plan, *where, *base, *resume)
+    return ("evaluate", str(training.run), "--dataset", str(training.dataset))
