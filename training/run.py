@@ -131,8 +131,7 @@ def _same(path: Path, text: str) -> None:
 
 def _about(directory: Path) -> str:
     manifest = dataset.manifest(directory)
-    counts = {name: split.groups for name, split in manifest.splits.items()}
-    return json.dumps({"digest": manifest.digest, "groups": counts}, indent=2) + "\n"
+    return json.dumps({"digest": manifest.digest, "manifest": asdict(manifest)}, indent=2) + "\n"
 
 
 def _trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Any:
