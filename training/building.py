@@ -110,7 +110,8 @@ def _step(name: str, kept: Sequence[Pool | TrainingGroup], reasons: Sequence[str
 def _nothing(pools: Sequence[Pool], told: Sequence[Step]) -> str:
     if not pools:
         return (
-            "there is no judged issue to learn from; let the bot judge, or give files with --groups"
+            "there is no judged issue to learn from: let the bot judge where .github/r4p.yml says "
+            "`training: on`, or give files with --groups"
         )
     reasons = Counter(
         {f"{step.name}: {why}": n for step in told for why, n in step.dropped.items()}

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from sqlalchemy import Connection, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from app import consent
 from app.db.tables import evaluations, installations, patches, pull_requests, repositories
@@ -37,7 +38,7 @@ def issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenI
             evaluations.c.issue_body,
             evaluations.c.created_at,
         )
-        .distinct(evaluations.c.group_id)
+        .ext(distinct_on(evaluations.c.group_id))
         .where(evaluations.c.group_id.in_(groups))
         .order_by(evaluations.c.group_id, evaluations.c.created_at, evaluations.c.id)
     )

@@ -1,0 +1,184 @@
+"""From what the database keeps to pools and datasets: only with consent, as it was first, and nothing that was purged."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import update
+from typer.testing import CliRunner
+
+from app.db.session import transaction
+from app.db.store import evaluations, groups, outcome_events, outcomes, purge
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.db.store.groups import PullRow
+from app.db.tables import candidates, installations, repositories
+from app.db.tables import evaluations as evaluation_table
+from app.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from app.outcomes import Details, EventKind, OutcomeEvent
+from tests.app.db import lived
+from tests.training.pools import diff
+from training import dataset, dataset_cli
+from training.corpus import Corpus
+from training.groups import LabelSource
+from training.splits import SPLITS
+
+pytestmark = pytest.mark.services
+
+INSTALLATION, REPOSITORY = InstallationId(7), RepositoryId(70)
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+BASE = CommitSha("b" * 40)
+ON = "version: 1\ntraining: on\n"
+FIRST = 500
+"""The first pull request."""
+
+
+@pytest.fixture
+def scene(database):
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY, INSTALLATION)
+        groups.save_config(connection, REPOSITORY, text=ON, error=None)
+        for issue in range(6):
+            _happen(connection, issue)
+    return database
+
+
+def _happen(connection, issue):
+    """Of four rivals two were merged, and one of these was taken back; one was pushed to before anybody merged it."""
+    opened = START + timedelta(days=10 * issue)
+    pulls = [PullNumber(FIRST + 10 * issue + seat) for seat in range(4)]
+    rows = [PullRow(one, "open", _head(one), BASE, "main", "somebody") for one in pulls]
+    groups.upsert_pulls(connection, REPOSITORY, rows)
+    for turn, body in enumerate((_body(issue), "It was fixed by changing 1 to 2.")):
+        text = (f"Issue {issue}", body)
+        group = groups.upsert_group(connection, REPOSITORY, IssueNumber(issue + 1), text, "open")
+        groups.save_links(connection, group, [(one, "closing") for one in pulls])
+        found = tuple(_candidate(one, turn if at == 3 else 0) for at, one in enumerate(pulls))
+        new = NewEvaluation(group, "issue", "advisory", 2, *text, found)
+        evaluation = evaluations.create(connection, REPOSITORY, new).id
+        read = opened + timedelta(days=turn)
+        connection.execute(
+            update(evaluation_table)
+            .where(evaluation_table.c.id == evaluation)
+            .values(created_at=read)
+        )
+    for heads, day in (([_head(one) for one in pulls], 0), ([_head(pulls[3], 1)], 1)):
+        found = update(candidates).where(candidates.c.head_sha.in_(heads))
+        connection.execute(found.values(created_at=opened + timedelta(days=day)))
+    events = [_merge(one, opened) for one in pulls[:2]] + [_revert(pulls[1], opened)]
+    outcome_events.append(connection, REPOSITORY, events)
+    outcomes.rederive(connection, REPOSITORY, pulls)
+
+
+def _body(issue):
+    return " ".join(f"Step {at} of story {issue} fails in part {issue}{at}." for at in range(12))
+
+
+def _head(pull, turn=0):
+    return CommitSha(f"{turn}{pull:039x}")
+
+
+def _candidate(pull, turn=0):
+    return Candidate(
+        pull, _head(pull, turn), BASE, diff(f"return {pull}, {turn}"), 1, strength="closing"
+    )
+
+
+def _merge(pull, opened):
+    return OutcomeEvent(
+        EventKind.PULL_MERGED,
+        f"merged:{pull}",
+        opened + timedelta(days=2),
+        pull=pull,
+        head=_head(pull),
+        details=Details(base=BASE, commit=f"{pull:x}".rjust(40, "c")),
+    )
+
+
+def _revert(pull, opened):
+    return OutcomeEvent(
+        EventKind.REVERTED,
+        f"reverted:{pull}",
+        opened + timedelta(days=5),
+        pull=pull,
+        details=Details(commit=f"{pull:x}".rjust(40, "c"), by="#9999"),
+    )
+
+
+def configured(database, text, error=None):
+    with transaction(database) as connection:
+        groups.save_config(connection, REPOSITORY, text=text, error=error)
+
+
+def test_an_issue_and_its_patches_are_as_they_were_first(scene):
+    found = Corpus(scene).pools(NOW)
+    assert [one.issue for one in found] == [f"octo/cat#{number}" for number in range(1, 7)]
+    first = found[0]
+    assert first.statement == f"Issue 0\n\n{_body(0)}"
+    assert first.as_of == START
+    assert first.source is LabelSource.OUTCOMES
+    assert [one.diff for one in first.patches] == [
+        diff(f"return {FIRST + seat}, 0") for seat in range(4)
+    ]
+    assert {one.author for one in first.patches} == {"somebody"}
+    merged, reverted, _, changed = first.patches
+    assert merged.target > 0.5 > reverted.target
+    assert changed.target is None or changed.target < 0.5
+    assert merged.outcome_at <= NOW
+
+
+def test_what_was_not_known_then_is_not_known(scene):
+    (first, *_) = Corpus(scene).pools(START + timedelta(days=3))
+    assert [one.target for one in first.patches] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (None, None),
+        ("version: 1\n", None),
+        ("version: 1\ntraining: off\n", None),
+        ("version: 1\ntraining: export\n", None),
+        (ON, "line 2: `training` can't be `of`"),
+        ("version: 9\ntraining: on\n", None),
+    ],
+)
+def test_nothing_is_learnt_without_consent(scene, text, error):
+    configured(scene, text, error)
+    assert Corpus(scene).pools(NOW) == []
+
+
+def test_where_the_app_is_suspended_nothing_is_learnt(scene):
+    with transaction(scene) as connection:
+        connection.execute(update(installations).values(suspended_at=NOW))
+    assert Corpus(scene).pools(NOW) == []
+
+
+def build(out, *more):
+    told = ("build", "--out", str(out), "--split-by", "issue", "--test", "0", "--validation", "0")
+    return CliRunner().invoke(dataset_cli.app, [*told, *more])
+
+
+def test_what_is_purged_or_taken_back_is_in_no_later_dataset(
+    scene, database_url, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    before = build(tmp_path / "before")
+    assert before.exit_code == 0, before.output
+    groups_before = dataset.read(tmp_path / "before", "train")
+    assert {one.repo for one in groups_before} == {"octo/cat"}
+    assert all(one.source is LabelSource.OUTCOMES for one in groups_before)
+    with transaction(scene) as connection:
+        connection.execute(
+            update(repositories).where(repositories.c.id == REPOSITORY).values(config_text=None)
+        )
+    taken_back = build(tmp_path / "after")
+    assert taken_back.exit_code == dataset_cli.NOTHING
+    assert "`training: on`" in taken_back.output
+    configured(scene, ON)
+    assert build(tmp_path / "again").exit_code == 0
+    with transaction(scene) as connection:
+        purge.purge(connection, INSTALLATION, REPOSITORY)
+    assert build(tmp_path / "after").exit_code == dataset_cli.NOTHING
+    assert not (tmp_path / "after").exists()
+    assert [one for name in SPLITS for one in dataset.read(tmp_path / "before", name)]
