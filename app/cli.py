@@ -125,6 +125,12 @@ def jobs(
     raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
 
 
+_PASSED_ON = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+
 outcomes = typer.Typer(help="What became of judged patches.", no_args_is_help=True)
 main.add_typer(outcomes, name="outcomes")
 
@@ -141,11 +147,12 @@ def rederive() -> None:
     typer.echo(f"derived anew: the outcomes of {pulls} pull requests")
 
 
-_PASSED_ON = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],
-}
+@outcomes.command(context_settings=_PASSED_ON)
+def export(context: typer.Context) -> None:
+    """Write judged patches with what they turned out to be as labelled groups: what `r4p evaluate` reads."""
+    from app import processes
+
+    processes.become_training(["labels", "export", *context.args])
 
 
 @main.command(context_settings=_PASSED_ON)

@@ -1,6 +1,6 @@
 """The one door of training to the database: what was recorded comes in, what was learnt goes out."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +12,7 @@ from app.db.store import calibrators, history, lessons
 from app.db.store.calibrators import NewCalibrator, StoredCalibrator
 from app.identifiers import IssueNumber, IssueRef, RepositoryId
 from app.judgements import Judge, PullRecord
+from app.repo_config import Training
 from app.settings import DatabaseSettings, load
 from training.curation import labels
 from training.pools import Pool, from_labels
@@ -40,13 +41,13 @@ class Corpus:
         with transaction(self.database) as connection:
             return repository in lessons.consenting(connection)
 
-    def pools(self, now: datetime) -> list[Pool]:
-        """Issues and first-submitted patches with their labels by now, of repositories that let the bot learn.
+    def pools(self, now: datetime, to: Collection[Training] = (Training.ON,)) -> list[Pool]:
+        """Issues and first-submitted patches with their labels by now, of repositories whose settings say one of these.
 
         What was purged is gone from here on; what a repository takes back by its settings likewise.
         """
         with transaction(self.database) as connection:
-            allowed = lessons.consenting(connection)
+            allowed = lessons.consenting(connection, to)
             records = [
                 one for one in history.records(connection) if one.issue.repository.id in allowed
             ]

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from app.identifiers import IssueNumber, IssueRef
-from training import corpus
+from app.repo_config import Training
+from training import corpus, exported
 from training.corpus import Corpus
 from training.curation import checking, explained, labels
 from training.curation.explained import Explained
@@ -94,6 +95,35 @@ def audit(
     except ValueError as error:
         _refuse(f"{file}: {error}")
     _write(checking.report(counted))
+
+
+@app.command()
+def export(
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A new file; without it, standard output.")
+    ] = None,
+    least_confident: Annotated[
+        float, typer.Option(min=0.5, max=1, help="Leave out labels that are less sure.")
+    ] = exported.LEAST_CONFIDENT,
+) -> None:
+    """Outcomes as labelled groups, a JSON object a line: what `r4p evaluate --groups` reads.
+
+    Only of repositories whose .github/r4p.yml says `training: export` or `training: on`.
+    """
+    if out is not None and out.exists():
+        _refuse(f"{out} exists already; give a new file")
+    with corpus.opened() as known:
+        pools = known.pools(datetime.now(UTC), (Training.EXPORT, Training.ON))
+    found, left_out = exported.groups(pools, least_confident)
+    text = "".join(json.dumps(one) + "\n" for one in found)
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text)
+    patches = sum(len(one["patches"]) for one in found)
+    sys.stderr.write(f"issues: {len(found)}; patches: {patches}\n")
+    for reason, count in sorted(left_out.items()):
+        sys.stderr.write(f"left out: {count} {reason}\n")
 
 
 def _named(text: str) -> tuple[str | None, IssueNumber]:

@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 from typer.testing import CliRunner
 
 from app.db.session import transaction
 from app.db.store import groups
 from app.db.tables import repositories
+from model.evaluation.groups import read as groups_read
 from tests.services import child, wait_for
 from tests.training import eventful
 from training.labels_cli import app
@@ -175,6 +176,32 @@ def test_labels_are_checked_by_hand(lived, tmp_path):
     file.write_text("yes\n")
     found = asked("audit", file)
     assert (found.exit_code, f"r4p: {file}: line 1 is not one" in found.stderr) == (2, True)
+
+
+def test_outcomes_are_exported_as_groups_to_evaluate_on(lived, tmp_path):
+    file = tmp_path / "groups.jsonl"
+    found = asked("export", "--out", file)
+    assert found.stderr.splitlines() == [
+        "issues: 1; patches: 2",
+        "left out: 1 patches whose label is not sure",
+        "left out: 1 patches whose label is unknown",
+    ]
+    (group,) = groups_read(file)
+    assert (group.instance_id, group.repo) == (ISSUE, "octo/cat")
+    assert group.issue.title == eventful.TEXT[0]
+    assert [(one.patch.diff.strip(), one.resolved) for one in group.patches] == [
+        (eventful.diff(13), False),
+        (eventful.diff(14), False),
+    ]
+    assert asked("export", "--out", file).exit_code == 2
+    assert json.loads(told("export", "--least-confident", 0.6))["patches"][0]["probability"] == 0.3
+
+
+@pytest.mark.parametrize(("config", "issues"), [("training: export", 1), ("training: off", 0)])
+def test_only_what_repositories_agree_to_is_exported(lived, config, issues):
+    with transaction(lived) as connection:
+        connection.execute(update(repositories).values(config_text=f"version: 1\n{config}\n"))
+    assert len(told("export").splitlines()) == issues
 
 
 def test_it_is_a_command_of_the_bot(lived, database_url, tmp_path):
