@@ -7,11 +7,9 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from model import adapter_probe
 from model.adapter_probe import Probe
@@ -37,6 +35,12 @@ def sha256_of(directory: Path) -> str:
 def name_of(sha256: str, day: date) -> str:
     """What an adapter is served as: `r4p-<YYYYMMDD>-<hash8>`."""
     return f"r4p-{day:%Y%m%d}-{sha256[:8]}"
+
+
+def name_of_run(run: Path, sha256: str) -> str:
+    """What the adapter of a run is served as: by its bytes, and the day on which the run ended."""
+    ended = datetime.fromtimestamp((run / "result.json").stat().st_mtime, UTC)
+    return name_of(sha256, ended.date())
 
 
 def probe_of(path: Path) -> Probe:
@@ -96,6 +100,8 @@ def _of_weights(path: Path) -> Iterator[str]:
 
 
 def _is_wild(data: memoryview, tensor: Mapping[str, Any]) -> bool:
+    import numpy as np
+
     kind, bits = _EXPONENTS[tensor["dtype"]]
     start, end = tensor["data_offsets"]
     numbers = np.frombuffer(data[start:end], dtype=kind)

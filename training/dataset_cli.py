@@ -135,10 +135,8 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
                 steps=made.steps,
             ),
         )
-    except NothingToLearn as error:
-        _stop(str(error), NOTHING)
-    except (BadGroups, BadDataset) as error:
-        _stop(str(error))
+    except (BadGroups, BadDataset, NothingToLearn) as error:
+        _stop(error)
     _tell(written, as_json=as_json)
 
 
@@ -153,7 +151,7 @@ def show(
         for split in held.splits:
             dataset.read(directory, split)
     except BadDataset as error:
-        _stop(str(error))
+        _stop(error)
     _tell(held, as_json=as_json)
 
 
@@ -193,6 +191,6 @@ def _tell(held: Manifest, *, as_json: bool) -> None:
     console.print(f"dataset {held.digest[:16]}, seed {held.seed}{known}")
 
 
-def _stop(message: str, code: int = 2) -> NoReturn:
-    typer.echo(f"r4p train dataset: {message}", err=True)
-    raise typer.Exit(code)
+def _stop(error: Exception) -> NoReturn:
+    typer.echo(f"r4p train dataset: {error}", err=True)
+    raise typer.Exit(NOTHING if isinstance(error, NothingToLearn) else 2)
