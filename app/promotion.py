@@ -9,7 +9,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +71,8 @@ def register_run(connection: Connection, run: Path, base: str) -> str:
     if sha256 != result.get("adapter_sha256"):
         raise BadAdapter(f"{directory} is not what {run / 'result.json'} says; train it anew")
     outcome, why = str(gate.get("outcome")), str(gate.get("why"))
-    day = datetime.fromtimestamp((run / "result.json").stat().st_mtime, UTC).date()
     adapter = Adapter(
-        name=adapter_files.name_of(sha256, day),
+        name=adapter_files.name_of_run(run, sha256),
         base=base,
         directory=directory,
         sha256=sha256,

@@ -60,3 +60,13 @@ def run(context: typer.Context) -> None:
     command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     command.command()(training_run)
     command(context.args, prog_name="r4p train run")
+
+
+@main.command(context_settings=_PASSED_ON)
+def evaluate(context: typer.Context) -> None:
+    """Measure what a run made beside the champion, and decide whether it may come into use."""
+    from training.evaluate_cli import evaluate as decide
+
+    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command.command()(decide)
+    command(context.args, prog_name="r4p train evaluate")

@@ -87,9 +87,11 @@ class LocalTransformers:
         model: str,
         context_tokens: int = 8192,
         threads: int | None = None,
+        tokenizer: Path | None = None,
         on_token: Callable[[int], None] = lambda _done: None,
     ) -> None:
-        """`threads`: None leaves it to torch. `on_token(n)` is told after each decoded step, from 1 on.
+        """`threads`: None leaves it to torch. `on_token(n)` is told after each decoded step, from 1 on. `tokenizer`: where
+        it is not in `directory`, as for a LoRA adapter, which is applied to the base that it names.
 
         Raises EngineDown when the directory holds no usable model.
         """
@@ -98,14 +100,15 @@ class LocalTransformers:
         transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         self._on_token = on_token
         self._lock = threading.Lock()
-        if threads:
-            torch.set_num_threads(threads)
+        torch.set_num_threads(threads or torch.get_num_threads())
         try:
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(directory)
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                tokenizer or directory
+            )
             self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
                 directory, dtype=torch.bfloat16, attn_implementation=attention.registered()
             ).eval()  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
         ends = self._weights.generation_config.eos_token_id
         self._ends = {*(ends if isinstance(ends, list) else [ends]), self._tokenizer.eos_token_id}
@@ -124,8 +127,7 @@ class LocalTransformers:
         began = time.monotonic()
         with self._lock, torch.inference_mode():
             answers: dict[int, Completion | EngineError] = {}
-            continued = self._continue(requests, began)
-            rows = dict(continued)
+            rows = self._continue(requests, began)
             fresh: dict[int, _Row] = {}
             for at, request in enumerate(requests):
                 if at not in rows:
@@ -157,10 +159,9 @@ class LocalTransformers:
 
     def _chat(self, messages: tuple[Message, ...]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        text: str = self._tokenizer.apply_chat_template(
-            turns, add_generation_prompt=True, tokenize=False
+        return str(
+            self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         )
-        return text
 
     def _completion(self, row: _Row) -> Completion | TimedOut:
         if row.late:
@@ -176,8 +177,7 @@ class LocalTransformers:
         )
 
     def _text(self, row: _Row) -> str:
-        text: str = self._tokenizer.decode(row.tokens, skip_special_tokens=True)
-        return text
+        return str(self._tokenizer.decode(row.tokens, skip_special_tokens=True))
 
     def _start(self, rows: list[_Row]) -> None:
         """Read the prompts, the common beginning once, and decode."""

@@ -1,0 +1,176 @@
+"""A run measured beside the champion, by a real vLLM and in this process."""
+
+import json
+import socket
+from dataclasses import asdict, replace
+
+import pytest
+from typer.testing import CliRunner
+
+from model import typed_json
+from model.adapter_files import CONFIG
+from model.engines import adapters
+from model.engines.adapters import Replica
+from model.errors import EngineDown
+from tests.training import adapted, tiny
+from training import dataset, evaluate, run_folder
+from training.cli import main
+from training.evaluate import EVALUATION, GATE, Server, Wanted
+from training.gate import Compared, Outcome, Rules
+from training.groups import LabelSource
+from training.hearing import Hearing
+from training.manifest import Manifest
+from training.measures import Heard
+from training.run_folder import BadRun, Result, Status, Step
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
+]
+RESULT = Result(Status.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, None)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A dataset of toy groups; half of those to measure on were labelled by what maintainers did."""
+    folder = tmp_path_factory.mktemp("data") / "dataset"
+    groups = tiny.groups(24)
+    told = [replace(one, source=LabelSource.OUTCOMES) for one in groups[8:14]]
+    splits = {"train": groups[:8], "test": [*told, *groups[14:20]], "repositories": groups[20:]}
+    dataset.write(folder, splits, Manifest(1, None, {"labels": evaluate.RULE_VERSION}))
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path, data):
+    """A run's folder as the trainer leaves it."""
+    probe = adapted.trained(tmp_path)
+    write(tmp_path, data, adapter_sha256=probe.adapter)
+    return tmp_path
+
+
+def write(run, data, **changes):
+    result = replace(RESULT, base=str(tiny.kept_base()), **changes)
+    run_folder.write(run / run_folder.RESULT, run_folder.as_json(result))
+    digest = {"digest": dataset.manifest(data).digest}
+    run_folder.write(run / run_folder.DATASET, json.dumps(digest))
+    step = Step(1, 2, 0.5, 1e-3, 1.0, entropy=1.0, clip_low=0.01, clip_high=0.02)
+    run_folder.write(run / run_folder.METRICS, run_folder.line(step))
+
+
+def wanted(run, data, server=None, **changes):
+    plain = Wanted(run, data, server, reply_tokens=16, hearing=Hearing(2, 4 if server else 1))
+    return replace(plain, **{"rules": Rules(least_issues=4)} | changes)
+
+
+def documents(run):
+    return [json.loads((run / name).read_text()) for name in (EVALUATION, GATE)]
+
+
+def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, run, data):
+    told = []
+    server = Server(vllm.url, adapted.BASE)
+    decided = evaluate.evaluate(wanted(run, data, server), lambda *seen: told.append(seen))
+    evaluation, gate = documents(run)
+    assert gate["outcome"] == decided.outcome
+    compared = [typed_json.read(Compared, one) for one in evaluation["compared"]]
+    assert {one.name: one.issues for one in compared} == {
+        "outcomes": 6,
+        "benchmark": 6,
+        "benchmark, repositories": 4,
+    }
+    for one in compared:
+        assert one.patches == 4 * one.issues
+        assert 0 <= one.candidate["reward"].low <= one.candidate["reward"].high <= 1
+        assert one.difference["reward"].value == pytest.approx(
+            one.candidate["reward"].value - one.champion["reward"].value
+        )
+        assert set(one.constants) == {"all_correct", "all_incorrect"}
+    assert told.count(("candidate", 16, 16)) == told.count(("champion", 16, 16)) == 1
+    sound = {one["check"]: one["passed"] for one in gate["findings"]}
+    assert all(
+        sound[check] for check in ("run", "adapter", "dataset", "labels", "leak", "loadable")
+    )
+    assert set(adapters._cards(Replica(vllm.url))) == {adapted.BASE}, "it is served when promoted"
+
+
+def test_an_adapter_that_the_server_refuses_fails_the_gate(vllm, run, data):
+    config = run / "adapter" / CONFIG
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
+    sha256 = adapted.servable(run).sha256
+    probe = evaluate.adapter_files.probe_of(run / run_folder.PROBE)
+    run_folder.write(run / run_folder.PROBE, json.dumps(asdict(replace(probe, adapter=sha256))))
+    write(run, data, adapter_sha256=sha256)
+    decided = evaluate.evaluate(wanted(run, data, Server(vllm.url, adapted.BASE)))
+    assert decided.outcome is Outcome.FAILED
+    assert "loadable: load_lora_adapter at" in decided.why
+
+
+def test_both_can_judge_in_this_process(run, data):
+    few = wanted(run, data, splits=("test",), limit=2, rules=Rules(least_issues=30))
+    assert evaluate.evaluate(few).outcome is Outcome.TOO_FEW
+    (evaluation, gate) = documents(run)
+    assert [one["issues"] for one in evaluation["compared"]] == [2]
+    assert gate["why"].endswith("2; 30 are needed to decide by it")
+
+
+def test_what_is_broken_fails_before_anybody_is_asked(run, data):
+    (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
+    decided = evaluate.evaluate(wanted(run, data))
+    assert decided.outcome is Outcome.FAILED
+    assert "adapter: was " in decided.why
+    assert "loadable: bias is 'all'" in decided.why
+    write(run, data, status=Status.FAILED, why="the loss is NaN at step 3")
+    assert "the loss is NaN at step 3" in evaluate.evaluate(wanted(run, data)).why
+
+
+def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
+    (run / run_folder.DATASET).write_text("{}")
+    with pytest.raises(BadRun, match="does not say which dataset"):
+        evaluate.evaluate(wanted(run, data))
+    (run / run_folder.RESULT).unlink()
+    with pytest.raises(BadRun, match="holds no run that has ended"):
+        evaluate.evaluate(wanted(run, data))
+    assert not (run / GATE).exists()
+
+
+def test_a_server_that_is_down_decides_nothing(run, data):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(EngineDown, match="no engine answers"):
+            evaluate.evaluate(wanted(run, data, Server(url, adapted.BASE)))
+        given = ["evaluate", "--run", str(run), "--dataset", str(data), "--engine-url", url]
+        assert CliRunner().invoke(main, [*given, "--model", adapted.BASE]).exit_code == 5
+        assert CliRunner().invoke(main, given).exit_code == 2
+    assert not (run / GATE).exists()
+
+
+def test_the_command_says_what_the_gate_says(run, data):
+    given = ["evaluate", "--run", str(run), "--dataset", str(data), "--split", "test"]
+    more = ["--limit", "2", "--votes", "1", "--reply-tokens", "8", "--json"]
+    result = CliRunner().invoke(main, [*given, *more])
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["outcome"] == "too few"
+    assert CliRunner().invoke(main, [*given, "--split", "nowhere"]).exit_code == 2
+
+
+def heard(group, belief, reward):
+    return Heard(group, (belief,) * 4, (reward,), 1, 1)
+
+
+def test_a_comparison_is_paired():
+    groups = tiny.groups(6)
+    right = [one.targets[0] or 0.0 for one in groups]
+    pairs = [
+        (heard(group, truth, 1.0), heard(group, truth if at else 1 - truth, float(at > 0)))
+        for at, (group, truth) in enumerate(zip(groups, right, strict=True))
+    ]
+    found = evaluate.comparison("benchmark", pairs)
+    assert (found.issues, found.groups, found.patches) == (6, 6, 24)
+    assert (found.only_candidate, found.only_champion) == (1, 0)
+    assert (found.p_differs, found.p_worse) == (1.0, 1.0)
+    assert found.difference["reward"].value == pytest.approx(1 / 6)
+    assert found.candidate["accuracy"].value == 1.0
+    assert found.candidate["accuracy"].low < 0.7, "six issues prove little"

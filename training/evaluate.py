@@ -1,0 +1,262 @@
+"""A trained model and the champion on the same groups, and what the gate says of it; both are left in the run's folder."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from model import adapter_files, catalog
+from model.catalog import EngineChoice
+from model.engines import adapters
+from model.engines.adapters import Replica, Servable
+from model.errors import BadAdapter, EngineDown, EngineError
+from model.protocols import Engine
+from training import dataset, gate, measures, run_folder, significance
+from training.curation.labels import RULE_VERSION
+from training.gate import Compared, Gate, Provenance, Rules
+from training.groups import LabelSource, TrainingGroup
+from training.hearing import Hearing, hear
+from training.measures import CONSTANTS, SHARES, Heard
+from training.run_folder import BadRun
+from training.splits import REPOSITORIES, TEST, TRAIN
+
+SCHEMA = "r4p.evaluation/1"
+EVALUATION, GATE = "evaluation.json", "gate.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A vLLM that serves the base, and the champion where that is another one."""
+
+    url: str
+    base: str
+    """The served name."""
+    champion: str | None = None
+    """The served name; None: the base."""
+    api_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be measured, and how."""
+
+    run: Path
+    data: Path
+    server: Server | None = None
+    """None: in this process, against the base."""
+    splits: tuple[str, ...] = ()
+    """Empty: those of TEST and REPOSITORIES that there are."""
+    limit: int | None = None
+    """Groups of a split."""
+    verifier: str = "r4p"
+    reply_tokens: int | None = None
+    hearing: Hearing = field(default_factory=Hearing)
+    rules: Rules = field(default_factory=Rules)
+
+
+Tell = Callable[[str, int, int], None]
+"""Who judges, how many groups are done, of how many."""
+
+
+def evaluate(wanted: Wanted, tell: Tell = lambda _who, _done, _of: None) -> Gate:
+    """Measure a run and decide; writes evaluation.json and gate.json. Twice writes them anew.
+
+    Raises BadRun and BadDataset for folders that can't be read, EngineDown when there is nobody to ask: then nothing is
+    decided.
+    """
+    sets = _sets(wanted)
+    provenance = _provenance(wanted, sets)
+    directory = wanted.run / run_folder.ADAPTER
+    if provenance.status != run_folder.Status.FINISHED:
+        return _decided(wanted, gate.refusal(provenance.status, wanted.rules), [])
+    try:
+        objections = adapter_files.objections(directory)
+        compared = [] if objections else _compared(wanted, sets, tell)
+    except EngineDown:
+        raise
+    except (BadAdapter, EngineError) as error:
+        objections, compared = (str(error),), []
+    return _decided(wanted, gate.decide(provenance, objections, compared, wanted.rules), compared)
+
+
+def _sets(wanted: Wanted) -> dict[str, list[TrainingGroup]]:
+    """Groups to measure on, apart by split and by who labelled them; the same ones each time."""
+    there = dataset.manifest(wanted.data).splits
+    splits = wanted.splits or tuple(one for one in (TEST, REPOSITORIES) if one in there)
+    found = {}
+    for split in splits:
+        groups = sorted(dataset.read(wanted.data, split), key=lambda one: one.key)[: wanted.limit]
+        for source, of in measures.by_source(groups).items():
+            name = source.value if split == TEST else f"{source.value}, {split}"
+            found[name] = of
+    return found
+
+
+def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> Provenance:
+    result = run_folder.result(wanted.run)
+    if result is None:
+        raise BadRun(f"{wanted.run} holds no run that has ended; go on with r4p train run --resume")
+    steps = tuple(
+        gate.Step(one.loss, one.entropy, _sum(one.clip_low, one.clip_high))
+        for one in run_folder.steps(wanted.run)
+    )
+    groups = [group for of in sets.values() for group in of]
+    by_outcomes = any(one.source is LabelSource.OUTCOMES for one in groups)
+    manifest = dataset.manifest(wanted.data)
+    directory = wanted.run / run_folder.ADAPTER
+    return Provenance(
+        status=result.status if result.status == "finished" else f"{result.status}: {result.why}",
+        steps=steps,
+        adapter=result.adapter_sha256 or "none",
+        adapter_now=adapter_files.sha256_of(directory) if directory.is_dir() else "none",
+        dataset=_trained_on(wanted.run),
+        dataset_now=manifest.digest,
+        label_rule=manifest.rules.get("labels") if by_outcomes else None,
+        label_rule_now=RULE_VERSION,
+        trained_on=frozenset(one.issue for one in dataset.read(wanted.data, TRAIN)),
+        measured_on=frozenset(one.issue for one in groups),
+    )
+
+
+def _trained_on(run: Path) -> str:
+    path = run / run_folder.DATASET
+    try:
+        return str(json.loads(path.read_text())["digest"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadRun(f"{path} does not say which dataset was learnt from ({error!r})") from error
+
+
+def _compared(
+    wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]], tell: Tell
+) -> list[Compared]:
+    groups = [group for of in sets.values() for group in of]
+    if not groups:
+        return []
+    ask = _ask_server if wanted.server else _ask_here
+    candidate, champion = ask(wanted, groups, tell)
+    answers = dict(
+        zip((one.key for one in groups), zip(candidate, champion, strict=True), strict=True)
+    )
+    return [
+        comparison(name, pairs)
+        for name, of in sets.items()
+        if (
+            pairs := [
+                pair
+                for pair in (answers[one.key] for one in of)
+                if all(one.rewards for one in pair)
+            ]
+        )
+    ]
+
+
+def comparison(name: str, pairs: Sequence[tuple[Heard, Heard]]) -> Compared:
+    """Candidate and champion on one set of groups, both of which answered (pure)."""
+    candidate, champion = ([pair[at] for pair in pairs] for at in (0, 1))
+    by = measures.issues(candidate)
+    one, other = measures.statistics(candidate), measures.statistics(champion)
+    right, before = (list(measures.decided_rightly(of).values()) for of in (candidate, champion))
+    only_candidate, only_champion = significance.discordant(right, before)
+    return Compared(
+        name=name,
+        issues=len(by.groups),
+        groups=len(candidate),
+        patches=sum(len(heard.known) for heard in candidate),
+        candidate=significance.estimates(one, by, shares=SHARES),
+        champion=significance.estimates(other, by, shares=SHARES),
+        difference=significance.differences(one, other, by),
+        constants={who: _constant(candidate, belief) for who, belief in CONSTANTS.items()},
+        only_candidate=only_candidate,
+        only_champion=only_champion,
+        p_worse=significance.worse(only_candidate, only_champion),
+        p_differs=significance.mcnemar(only_candidate, only_champion),
+    )
+
+
+def _constant(heard: Sequence[Heard], belief: float) -> dict[str, float | None]:
+    same = measures.constant(heard, belief)
+    rows = [
+        np.concatenate(one) for one in (measures.issues(same).patches, measures.issues(same).groups)
+    ]
+    found = {name: one(rows[0], rows[1]) for name, one in measures.statistics(same).items()}
+    return {name: None if np.isnan(value) else value for name, value in found.items()}
+
+
+_Heard = tuple[list[Heard], list[Heard]]
+
+
+def _ask_server(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> _Heard:
+    """Both by name on one server, which is given the candidate for as long as this takes."""
+    server = wanted.server
+    if server is None:
+        raise ValueError("no server was named")
+    replica = Replica(server.url, server.api_key)
+    directory = (wanted.run / run_folder.ADAPTER).resolve()
+    sha256 = adapter_files.sha256_of(directory)
+    servable = Servable(
+        adapter_files.name_of_run(wanted.run, sha256), server.base, directory, sha256
+    )
+    was_served = adapters.serves(replica, servable)
+    adapters.load([replica], servable, adapter_files.probe_of(wanted.run / run_folder.PROBE))
+    try:
+        said = []
+        for who, model in (
+            ("candidate", servable.name),
+            ("champion", server.champion or server.base),
+        ):
+            choice = EngineChoice("openai_compatible", model, server.url, server.api_key)
+            said.append(
+                _said(wanted, catalog.engine(choice), groups, _telling(tell, who, len(groups)))
+            )
+    finally:
+        if not was_served:
+            adapters.unload(replica, servable.name)
+    return said[0], said[1]
+
+
+def _ask_here(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> _Heard:
+    """Both in this process, one after the other."""
+    from model.engines.local_transformers import LocalTransformers
+
+    result = run_folder.result(wanted.run)
+    base = Path(result.base if result else "")
+    said = []
+    for who, directory in (("candidate", wanted.run / run_folder.ADAPTER), ("champion", base)):
+        engine = LocalTransformers(directory, model=directory.name, tokenizer=base)
+        said.append(_said(wanted, engine, groups, _telling(tell, who, len(groups))))
+    return said[0], said[1]
+
+
+def _said(
+    wanted: Wanted, engine: Engine, groups: Sequence[TrainingGroup], on_group: Callable[[], None]
+) -> list[Heard]:
+    with closing(engine):
+        verifier = catalog.verifier(wanted.verifier, engine, reply_tokens=wanted.reply_tokens)
+        return hear(verifier, groups, wanted.hearing, on_group)
+
+
+def _telling(tell: Tell, who: str, of: int) -> Callable[[], None]:
+    done = iter(range(1, of + 1))
+    return lambda: tell(who, next(done), of)
+
+
+def _decided(wanted: Wanted, decided: Gate, compared: Sequence[Compared]) -> Gate:
+    server = wanted.server
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "verifier": wanted.verifier,
+        "champion": (server.champion or server.base) if server else "base",
+        "votes": wanted.hearing.votes,
+        "compared": [asdict(one) for one in compared],
+    }
+    for name, content in ((EVALUATION, document), (GATE, decided.document())):
+        run_folder.write(wanted.run / name, json.dumps(content, indent=2, allow_nan=False) + "\n")
+    return decided
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None and other is None else (one or 0.0) + (other or 0.0)

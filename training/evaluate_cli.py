@@ -1,0 +1,95 @@
+"""`r4p train evaluate`: whether what a run made may come into use."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.progress import Progress
+
+from model.errors import EngineDown
+from model.exits import STDERR, Exit, stop
+from training.dataset import BadDataset
+from training.gate import Gate, Outcome, Rules
+from training.run_folder import BadRun
+
+CODES: Final = {Outcome.PASSED: 0, Outcome.FAILED: 3, Outcome.TOO_FEW: 4}
+"""Exit codes by what the gate says; 2: a folder can't be read, 5: the engine is down, and nothing was decided."""
+
+_PLAIN = Rules()
+_Url = Annotated[
+    str | None,
+    typer.Option(help="A vLLM that serves the base; without one, both judge in this process."),
+]
+_Base = Annotated[str | None, typer.Option("--model", help="The base's served name.")]
+_Champion = Annotated[
+    str | None, typer.Option(help="The champion's served name; the base unless told.")
+]
+_KeyFile = Annotated[Path | None, typer.Option(help="Holds the API key and nothing else.")]
+_Splits = Annotated[
+    list[str] | None, typer.Option("--split", help="Of the dataset; test and repositories.")
+]
+_Tokens = Annotated[int | None, typer.Option(min=1, help="Of a reply at most.")]
+_Margin = Annotated[float, typer.Option(min=0, max=1, help="Worse by less than this is no worse.")]
+_Least = Annotated[int, typer.Option(min=2, help="Issues of a set that can decide.")]
+
+
+def evaluate(  # noqa: PLR0913 - one for each option
+    run: Annotated[Path, typer.Option(metavar="DIR", help="The run's folder.")],
+    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="What it learnt from.")],
+    engine_url: _Url = None,
+    model: _Base = None,
+    champion: _Champion = None,
+    api_key_file: _KeyFile = None,
+    split: _Splits = None,
+    votes: Annotated[int, typer.Option(min=1, help="Votes on each group.")] = 4,
+    limit: Annotated[int | None, typer.Option(min=1, help="Groups of a split.")] = None,
+    reply_tokens: _Tokens = None,
+    margin: _Margin = _PLAIN.margin,
+    least_issues: _Least = _PLAIN.least_issues,
+    must_be_better: Annotated[bool, typer.Option(help="Ask for a whole interval above 0.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The gate on standard output.")] = False,
+) -> None:
+    """Measure what a run made beside the champion, and decide whether it may come into use.
+
+    Exit code 0: it may; 3: it may not; 4: too few issues to decide by; 5: nobody to ask.
+    """
+    from training import evaluate as evaluating
+
+    if engine_url and not model:
+        stop("train evaluate", Exit.USAGE, "--engine-url needs --model, the base's served name")
+    key = api_key_file.read_text().strip() if api_key_file else None
+    server = evaluating.Server(engine_url, model, champion, key) if engine_url and model else None
+    wanted = evaluating.Wanted(
+        run=run,
+        data=data,
+        server=server,
+        splits=tuple(split or ()),
+        limit=limit,
+        reply_tokens=reply_tokens,
+        hearing=evaluating.Hearing(votes, together=8 if server else 1),
+        rules=Rules(margin=margin, least_issues=least_issues, must_be_better=must_be_better),
+    )
+    with Progress(console=STDERR, transient=True) as progress:
+        bars = {who: progress.add_task(who, total=None) for who in ("candidate", "champion")}
+
+        def tell(who: str, done: int, of: int) -> None:
+            progress.update(bars[who], completed=done, total=of)
+
+        try:
+            decided = evaluating.evaluate(wanted, tell)
+        except (BadRun, BadDataset) as error:
+            stop("train evaluate", Exit.USAGE, str(error))
+        except EngineDown as error:
+            stop("train evaluate", Exit.BACKEND_DOWN, str(error))
+    _tell(decided, as_json=as_json)
+    raise typer.Exit(CODES[decided.outcome])
+
+
+def _tell(decided: Gate, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(decided.document(), indent=2) + "\n")
+    for one in decided.findings:
+        STDERR.print(f"{'yes' if one.passed else 'NO':>4}  {one.check}: {one.said}")
+    STDERR.print(f"the gate: {decided.outcome}")
