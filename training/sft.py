@@ -9,6 +9,7 @@ from trl.trainer.sft_trainer import SFTTrainer
 
 from model import prompts
 from training import encoding, examples, weights
+from training.checkpoints import Complete
 from training.groups import TrainingGroup
 from training.plan import BadPlan, TrainPlan
 from training.trainer_settings import common
@@ -16,7 +17,7 @@ from training.trainer_settings import common
 _TASKS = {"boxed": examples.boxed, "yes-no": examples.yes_no}
 
 
-class Trainer(SFTTrainer):
+class Trainer(Complete, SFTTrainer):
     """TRL's own, its examples in the order they were laid out in."""
 
     left_out: dict[str, int]

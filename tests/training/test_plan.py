@@ -10,10 +10,13 @@ MINIMAL = {"name": "mine", "trainer": "grpo", "model": {"base": "somewhere"}}
 
 def test_every_plan_that_comes_with_the_bot_is_read_and_named_as_its_file():
     assert plan_file.shipped() == (
+        "boxed-sft",
         "cpu-smoke",
+        "guided-dpo",
         "mini-se-rl",
         "r4p-paper",
         "r4p-qwen2.5-coder-0.5b",
+        "reward-model",
         "yes-no-sft",
     )
     assert [plan_file.load(name).name for name in plan_file.shipped()] == list(plan_file.shipped())
@@ -69,7 +72,7 @@ def test_a_fault_is_named_with_its_key_and_value(change, said):
 
 
 def test_a_plan_that_is_not_there_names_those_that_are(tmp_path):
-    with pytest.raises(BadPlan, match=r"plan nothing can't be read: .*shipped are cpu-smoke, mini"):
+    with pytest.raises(BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"):
         plan_file.load("nothing")
     (tmp_path / "torn.toml").write_text("name = ")
     with pytest.raises(BadPlan, match="is no TOML"):
