@@ -37,6 +37,8 @@ class Recipe:
     changes: ChangeLimits = field(default_factory=ChangeLimits)
     left_out: tuple[str, ...] = ()
     """Benchmark sources, as `family/*`."""
+    licences: tuple[str, ...] = ()
+    """Of which benchmarks are taken, by SPDX name; empty: whichever."""
     shape: Shape = field(default_factory=Shape)
     balance: Balance = Balance.EVEN
     split: SplitPlan = field(default_factory=SplitPlan)
@@ -54,14 +56,19 @@ class Built:
 
 def steps(recipe: Recipe, measured: Measured | None) -> tuple[AnyStep, ...]:
     """What issues and patches go through, in order; decontamination looks at whole pools, so it comes first."""
-    first = (IssueStep("decontamination", measured.reason),) if measured else ()
+    asked: list[AnyStep] = []
+    if measured:
+        asked.append(IssueStep("decontamination", measured.reason))
+    if recipe.licences:
+        asked.append(IssueStep("licence", lambda one: sources.unlicensed(one, recipe.licences)))
+    if recipe.left_out:
+        asked.append(PatchStep("source", lambda _, one: sources.unwanted(one, recipe.left_out)))
     return (
-        *first,
+        *asked,
         IssueStep("statement", lambda pool: statements.unfit(pool, recipe.statements)),
-        PatchStep("source", lambda pool, one: sources.unwanted(pool, one, recipe.left_out)),
         WholeStep("one-sided sources", sources.without_one_sided),
         WholeStep("edits", changes.only_edits),
-        PatchStep("change", lambda pool, one: changes.unfit(pool, one, recipe.changes)),
+        PatchStep("change", lambda _, one: changes.unfit(one, recipe.changes)),
         WholeStep("copies of patches", copies.one_of_each_edit),
         WholeStep("copies of issues", copies.one_of_each_issue),
     )

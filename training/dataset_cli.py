@@ -56,6 +56,10 @@ _LeaveOut = Annotated[
     list[str] | None,
     typer.Option("--leave-out", metavar="FAMILY/*", help="A benchmark's source to pass over."),
 ]
+_Licences = Annotated[
+    list[str] | None,
+    typer.Option("--licence", metavar="SPDX", help="Take only files' issues under this licence."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="The manifest as JSON on standard output.")]
 
 
@@ -68,6 +72,7 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
     whole_repositories: _WholeRepositories = False,
     hold_out: _HoldOut = None,
     leave_out: _LeaveOut = None,
+    licences: _Licences = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same dataset.")] = 1,
     balance: Annotated[Balance, typer.Option(help="Over the correct patches of a group.")] = (
         Balance.EVEN
@@ -104,6 +109,7 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
         statements=StatementLimits(only_ascii=only_ascii),
         changes=ChangeLimits(suffix=suffix),
         left_out=tuple(leave_out or ()),
+        licences=tuple(licences or ()),
         shape=Shape(most=most, least=least, most_characters=most_characters),
         balance=balance,
         split=SplitPlan(
@@ -175,7 +181,7 @@ def _tell(held: Manifest, *, as_json: bool) -> None:
         return
     console = Console()
     steps = Table("step", "issues", "kept", "dropped", box=SIMPLE_HEAD)
-    for step in held.steps:
+    for step in (one for one in held.steps if one.units or one.dropped):
         dropped = "; ".join(f"{why}: {count:,}" for why, count in step.dropped.items())
         steps.add_row(step.name, f"{step.issues:,}", f"{step.units:,}", dropped)
     splits = Table(

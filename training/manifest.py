@@ -58,4 +58,4 @@ class Manifest:
     @property
     def json(self) -> str:
         """As it is written."""
-        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+        return json.dumps(asdict(self), indent=2) + "\n"

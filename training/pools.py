@@ -39,6 +39,8 @@ class Pool:
     source: LabelSource = LabelSource.BENCHMARK
     as_of: datetime | None = None
     """When the text was read."""
+    licence: str | None = None
+    """The repository's, by its SPDX name; None: not known."""
 
     @property
     def known(self) -> int:
@@ -67,7 +69,7 @@ def from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
         before = joined.get(group.instance_id)
         if before is None:
             joined[group.instance_id] = Pool(
-                group.instance_id, group.repo, group.issue.text, patches
+                group.instance_id, group.repo, group.issue.text, patches, licence=group.licence
             )
         else:
             joined[group.instance_id] = replace(before, patches=before.patches + patches)

@@ -2,7 +2,7 @@
 
 One object a line: `instance_id`, `repo`, `problem_statement`, `patches` [{`patch`, `resolved`}]; a patch may name
 its `source` and, with `also_from`, others who wrote the same text, and tell by `trajectory` how it came about; an issue
-its `language`. Other keys are left alone. A group that is judged as one and a pool of every patch known for an issue have the same form.
+its `language` and its repository's `licence` (SPDX). Other keys are left alone. A group that is judged as one and a pool of every patch known for an issue have the same form.
 """
 
 import gzip
@@ -43,6 +43,8 @@ class LabelledGroup:
     issue: Issue
     patches: tuple[LabelledPatch, ...]
     language: str | None = None
+    licence: str | None = None
+    """The repository's, by its SPDX name."""
 
     @property
     def id(self) -> str:
@@ -89,6 +91,7 @@ class _Row(BaseModel, strict=True):
     problem_statement: _Text
     patches: Annotated[list[_PatchRow], Field(min_length=1)]
     language: str | None = None
+    licence: str | None = None
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -124,6 +127,7 @@ def _group(line: str, where: str) -> LabelledGroup:
         issue=Issue(title.strip(), body.strip()),
         patches=tuple(_patch(number, one) for number, one in enumerate(row.patches, 1)),
         language=row.language,
+        licence=row.licence,
     )
 
 

@@ -87,7 +87,7 @@ def only_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
     return kept, reasons
 
 
-def unfit(_: Pool, patch: PoolPatch, limits: ChangeLimits) -> Reason:
+def unfit(patch: PoolPatch, limits: ChangeLimits) -> Reason:
     """Why a patch is left out. Raises BadDiff: `only_edits` comes before."""
     if patch.author and _CHORES.search(patch.author):
         return "by a robot that keeps dependencies up to date"

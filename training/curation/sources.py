@@ -1,4 +1,4 @@
-"""Who is left out as a whole, because a name or a style would give the label away (pure)."""
+"""Who is left out as a whole: by licence, by name, or because a style would give the label away (pure)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -13,10 +13,22 @@ LEAST = 20
 """Labelled patches from which on a benchmark's system is known to have only one sort."""
 
 
-def unwanted(_: Pool, patch: PoolPatch, patterns: Collection[str]) -> Reason:
+def unwanted(patch: PoolPatch, patterns: Collection[str]) -> Reason:
     """Why a patch of a named source is left out; patterns as `family/*`."""
     named = any(fnmatchcase(patch.author or "", pattern) for pattern in patterns)
     return "of a source that is left out" if named else None
+
+
+def unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
+    """Why an issue is left out whose repository's licence is not among these, by SPDX name.
+
+    Whose maintainers let the bot learn from their history is asked for no licence.
+    """
+    if pool.source is LabelSource.OUTCOMES:
+        return None
+    if pool.licence is None:
+        return "its licence is not known"
+    return None if pool.licence in licences else "its licence is not among those wanted"
 
 
 def without_one_sided(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:

@@ -10,7 +10,7 @@ BINARY = "diff --git a/a.bin b/a.bin\nnew file mode 100644\nindex 0000000..11111
 
 
 def reason(text, author=None, **limits):
-    return unfit(POOL, replace(patch(), diff=text, author=author), ChangeLimits(**limits))
+    return unfit(replace(patch(), diff=text, author=author), ChangeLimits(**limits))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 from dataclasses import replace
 
+import pytest
+
 from tests.training.pools import patch, pool
-from training.curation.sources import LEAST, unwanted, without_one_sided
+from training.curation.sources import LEAST, unlicensed, unwanted, without_one_sided
 from training.groups import LabelSource
 
 
@@ -38,6 +40,20 @@ def test_whoever_merges_its_own_work_is_no_benchmark():
 
 def test_sources_are_left_out_by_name():
     one = patch(0, author="leaderboard-lite/a")
-    assert unwanted(pool(), one, ("x/*", "leaderboard-*")) == "of a source that is left out"
-    assert unwanted(pool(), one, ("leaderboard",)) is None
-    assert unwanted(pool(), patch(0), ("*/*",)) is None
+    assert unwanted(one, ("x/*", "leaderboard-*")) == "of a source that is left out"
+    assert unwanted(one, ("leaderboard",)) is None
+    assert unwanted(patch(0), ("*/*",)) is None
+
+
+@pytest.mark.parametrize(
+    ("licence", "source", "said"),
+    [
+        ("MIT", LabelSource.BENCHMARK, None),
+        ("GPL-3.0-only", LabelSource.BENCHMARK, "its licence is not among those wanted"),
+        (None, LabelSource.BENCHMARK, "its licence is not known"),
+        (None, LabelSource.OUTCOMES, None),
+    ],
+)
+def test_licences_are_asked_of_benchmarks_alone(licence, source, said):
+    found = pool(licence=licence, source=source)
+    assert unlicensed(found, ("MIT", "Apache-2.0")) == said
