@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from training import plan_file
+from training import plan_file, trl_config
 from training.export import verl
 from training.export.verl_limits import check
 from training.plan import (
@@ -163,3 +163,40 @@ def test_overrides_are_written_in_hydras_grammar():
         {"a": None, "b": True, "c": 1e-6, "d": "it's here", "e": ("x", "y"), "f": 3}
     )
     assert written == "a=null\nb=True\nc=1e-06\nd='it\\'s here'\ne=['x','y']\nf=3\n"
+
+
+@pytest.mark.parametrize("advantage", Advantage)
+@pytest.mark.parametrize("loss", Loss)
+def test_trl_and_verl_are_told_the_same(advantage, loss):
+    plan = changed(
+        policy={"advantage": advantage, "loss": loss, "kl": 0.01, "ratio_ceiling": 5.0},
+        optimiser={"batch": 32, "micro_batch": 4, "warmup_steps": 4, "max_steps": 8},
+        checkpoints={"every_steps": 8},
+    )
+    processes = plan.scale.processes
+    theirs, ours = trl_config.policy(plan, processes), verl.overrides(plan, FOLDER, rounds=2)
+    at_once = plan.optimiser.micro_batch * processes
+    replies = theirs["num_generations"]
+    assert replies == ours["actor_rollout_ref.rollout.n"]
+    assert theirs["steps_per_generation"] * at_once // replies == ours["data.train_batch_size"]
+    assert (
+        theirs["gradient_accumulation_steps"] * at_once // replies
+        == ours[ACTOR + "ppo_mini_batch_size"]
+    )
+    assert theirs["num_iterations"] == ours[ACTOR + "ppo_epochs"]
+    assert theirs["save_steps"] == ours["trainer.save_freq"] * 4
+    for name, key in [
+        ("epsilon", "clip_ratio_low"),
+        ("epsilon_high", "clip_ratio_high"),
+        ("delta", "clip_ratio_c"),
+        ("beta", "kl_loss_coef"),
+        ("entropy_coef", "entropy_coeff"),
+    ]:
+        assert theirs[name] == ours[ACTOR + key]
+    assert theirs["max_completion_length"] == ours["data.max_response_length"]
+    assert theirs["temperature"] == ours["actor_rollout_ref.rollout.temperature"]
+    by_length = ours[ACTOR + "loss_scale_factor"] == theirs["max_completion_length"]
+    assert by_length == (theirs["loss_type"] == "dr_grpo")
+    assert (theirs["scale_rewards"] == "group") == ours["algorithm.norm_adv_by_std_in_grpo"]
+    assert not theirs["vllm_importance_sampling_correction"]
+    assert ours["algorithm.rollout_correction.rollout_is"] is None
