@@ -1,7 +1,7 @@
 """A language model that trains in seconds on one core: a random Qwen2 and a tokenizer that knows our prompts.
 
 `groups` follow a rule that can be learnt: a patch is correct where it guards the value. `base` is a model that answers
-such groups in boxes that can be read, at random: what is left to learn is the rule. vLLM serves it (its heads have the
+such groups in boxes that can be read and knows a little of the rule: what is left to learn is to trust it. vLLM serves it (its heads have the
 64 dimensions that vLLM's attention on a CPU asks for).
 """
 
@@ -16,8 +16,11 @@ from model.prompts.untrusted import safe_issue, safe_patch
 from training.groups import TrainingGroup
 
 CONTEXT = 4096
+NAMES = ("limit", "count", "width", "depth")
 ANSWERS = ("\\boxed{}", "\\boxed{1, 2, 3, 4}", "\\boxed{1}", "\\boxed{2}", "\\boxed{3, 4}")
-_WARM_UP_STEPS = 60
+_KNOWN = 0.4
+"""Share of the warm-up's answers that follow the rule; the others are drawn from ANSWERS."""
+_WARM_UP_STEPS = 150
 _WARM_UP_ROWS = 12
 _TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -34,11 +37,11 @@ def groups(count: int, seed: int = 0) -> list[TrainingGroup]:
 def diff(name: str, value: int, *, guarded: bool) -> str:
     """One small patch, correct by the rule or not."""
     after = f"guard({value})" if guarded else f"{value} or None"
-    return f"--- a/{name}.py\n+++ b/{name}.py\n@@ -1 +1 @@\n-{name} = {value}\n+{name} = {after}\n"
+    return f"{_head(name)}{value}\n+{name} = {after}\n"
 
 
 def _group(number: int, guarded: bool, draw: random.Random) -> TrainingGroup:
-    name = draw.choice(("limit", "count", "width", "depth"))
+    name = draw.choice(NAMES)
     return TrainingGroup(
         key=f"toy-{number}",
         issue=f"octo/toy#{number}",
@@ -69,7 +72,7 @@ def random_model(directory: Path, *, seed: int = 0) -> Path:
         vocab_size=len(tokenizer),
         hidden_size=128,
         intermediate_size=256,
-        num_hidden_layers=2,
+        num_hidden_layers=1,
         num_attention_heads=2,
         num_key_value_heads=2,
         max_position_embeddings=CONTEXT,
@@ -77,6 +80,7 @@ def random_model(directory: Path, *, seed: int = 0) -> Path:
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
+        initializer_range=0.08,
     )
     Qwen2ForCausalLM(config).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -84,7 +88,7 @@ def random_model(directory: Path, *, seed: int = 0) -> Path:
 
 
 def base(directory: Path, *, seed: int = 0) -> Path:
-    """A model that answers toy groups with one of ANSWERS, whatever the patches say."""
+    """A model that answers toy groups in boxes, more often right than not."""
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
@@ -92,13 +96,12 @@ def base(directory: Path, *, seed: int = 0) -> Path:
     tokenizer = AutoTokenizer.from_pretrained(directory)
     model = AutoModelForCausalLM.from_pretrained(directory)
     draw = random.Random(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3)
-    shown = [messages(group) for group in groups(64, seed=seed + 1000)]
-    prompts_ids = [_ids(tokenizer, one) for one in shown]
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    asked = [(_ids(tokenizer, messages(one)), one) for one in groups(128, seed=seed + 1000)]
     for _ in range(_WARM_UP_STEPS):
         rows = [
-            (draw.choice(prompts_ids), tokenizer(draw.choice(ANSWERS) + "<|im_end|>")["input_ids"])
-            for _ in range(_WARM_UP_ROWS)
+            (ids, tokenizer(_warm_up_answer(group, draw) + "<|im_end|>")["input_ids"])
+            for ids, group in draw.sample(asked, _WARM_UP_ROWS)
         ]
         inputs, labels = _padded(rows, tokenizer.pad_token_id)
         loss = model(
@@ -110,6 +113,10 @@ def base(directory: Path, *, seed: int = 0) -> Path:
         optimiser.zero_grad()
     model.save_pretrained(directory)
     return directory
+
+
+def _warm_up_answer(group: TrainingGroup, draw: random.Random) -> str:
+    return ANSWERS[group.positives == 4] if draw.random() < _KNOWN else draw.choice(ANSWERS)
 
 
 def _ids(tokenizer, shown: list[dict[str, str]]) -> list[int]:
@@ -148,15 +155,21 @@ def _tokenizer():
     fast = PreTrainedTokenizerFast(
         tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>"
     )
-    # what every prompt says becomes four tokens instead of four hundred
-    fast.add_tokens(_fixed_paragraphs())
+    # what every prompt says becomes a few tokens instead of hundreds
+    fast.add_tokens(_fixed_texts())
     fast.chat_template = _TEMPLATE
     return fast
 
 
-def _fixed_paragraphs() -> list[str]:
+def _fixed_texts() -> list[str]:
     shown = prompts.load("r4p_group").render(issue="", patches=())
-    return [line for one in shown for line in one.content.splitlines() if len(line) > 100]
+    paragraphs = [line for one in shown for line in one.content.splitlines() if len(line) > 100]
+    tags = [f"{end}patch-{seat}>" for seat in range(1, 5) for end in ("<", "</")]
+    return [*paragraphs, *tags, *map(_head, NAMES), "guard", "None"]
+
+
+def _head(name: str) -> str:
+    return f"--- a/{name}.py\n+++ b/{name}.py\n@@ -1 +1 @@\n-{name} = "
 
 
 _KEPT: list[Path] = []
