@@ -1,0 +1,94 @@
+from dataclasses import replace
+
+import pytest
+
+from training import plan_file, trl_config
+from training.plan import BadPlan, Engine, Importance, Task
+
+PAPER = plan_file.load("r4p-paper")
+SMOKE = plan_file.load("cpu-smoke")
+
+
+def test_the_papers_plan_is_rendered_with_nothing_left_to_a_default():
+    told = trl_config.policy(PAPER, processes=8)
+    assert told["num_generations"] == 16
+    # 128 prompts of 16 replies a round, 8 prompts a step, one reply at once in each of 8 processes
+    assert told["steps_per_generation"] == 256
+    assert told["gradient_accumulation_steps"] == 16
+    assert (told["epsilon"], told["epsilon_high"], told["delta"]) == (0.2, 0.28, 10.0)
+    assert (told["beta"], told["entropy_coef"], told["temperature"]) == (0.0, 0.0, 1.0)
+    assert (told["top_p"], told["top_k"], told["min_p"]) == (1.0, 0, None)
+    assert (told["loss_type"], told["scale_rewards"]) == ("dapo", "group")
+    assert told["vllm_importance_sampling_correction"] is False
+    assert told["save_steps"] % 16 == 0
+
+
+def test_the_agents_plan_is_rendered_without_deviation_and_length():
+    told = trl_config.policy(plan_file.load("mini-se-rl"), processes=8)
+    assert (told["loss_type"], told["scale_rewards"]) == ("dr_grpo", "none")
+    assert told["mask_truncated_completions"] is True
+    assert told["max_completion_length"] == 30760
+
+
+def test_a_correction_is_named_and_bounded():
+    told = trl_config.policy(plan_file.load("r4p-qwen2.5-coder-0.5b"), processes=1)
+    assert told["vllm_importance_sampling_mode"] == "token_truncate"
+    assert told["vllm_importance_sampling_clip_max"] == 2.0
+
+
+def test_checkpoints_fall_between_rounds():
+    slow = replace(
+        SMOKE,
+        optimiser=replace(SMOKE.optimiser, batch=2, micro_batch=2),
+        checkpoints=replace(SMOKE.checkpoints, every_steps=5),
+    )
+    assert trl_config.policy(slow, processes=1)["save_steps"] == 8
+
+
+def _rollout(**changes):
+    return replace(SMOKE, rollout=replace(SMOKE.rollout, **changes))
+
+
+def _policy(**changes):
+    return replace(SMOKE, policy=replace(SMOKE.policy, **changes))
+
+
+@pytest.mark.parametrize(
+    ("plan", "processes", "said"),
+    [
+        (_rollout(top_p=0.95), 1, "rollout.top_p = 0.95: the ratio of a truncated"),
+        (_rollout(max_turns=3), 1, "rollout.max_turns = 3: a judgement has one turn"),
+        (_rollout(prompts=12), 1, "rollout.prompts = 12 is no multiple of optimiser.batch = 8"),
+        (SMOKE, 3, "rollout.prompts = 8 is no multiple of 3 processes"),
+        (SMOKE, 4, "is no multiple of 128 replies"),
+        (_policy(drop_uniform_groups=True), 1, "policy.drop_uniform_groups = true"),
+        (_policy(importance_ceiling=2.0), 1, "importance_ceiling = 2.0 without policy.importance"),
+        (
+            _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
+            1,
+            "policy.importance = token-mask: the trainer's own model samples; use off",
+        ),
+        (
+            replace(
+                _policy(importance=Importance.TOKEN_MASK),
+                rollout=replace(SMOKE.rollout, engine=Engine.COLOCATED),
+            ),
+            1,
+            "policy.importance = token-mask needs policy.importance_ceiling",
+        ),
+        (replace(SMOKE, scale=replace(SMOKE.scale, sequence_parallel=4)), 1, "sequence_parallel"),
+        (
+            replace(_rollout(engine=Engine.COLOCATED), scale=replace(SMOKE.scale, nodes=2)),
+            1,
+            "scale.nodes = 2: a colocated vLLM stays on one node",
+        ),
+    ],
+)
+def test_what_trl_cannot_honour_is_refused_with_the_key_and_the_fix(plan, processes, said):
+    with pytest.raises(BadPlan, match="plan cpu-smoke can't be followed by TRL") as caught:
+        trl_config.policy(plan, processes)
+    assert said in str(caught.value)
+
+
+def test_an_agent_may_take_its_turns():
+    assert list(trl_config.objections(_rollout(task=Task.REPAIR, max_turns=3), 1)) == []
