@@ -12,6 +12,7 @@ from model.errors import EngineDown
 from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
 from training.gate import Gate, Outcome, Rules
+from training.hearing import Hearing
 from training.run_folder import BadRun
 
 CODES: Final = {Outcome.PASSED: 0, Outcome.FAILED: 3, Outcome.TOO_FEW: 4}
@@ -68,7 +69,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
         splits=tuple(split or ()),
         limit=limit,
         reply_tokens=reply_tokens,
-        hearing=evaluating.Hearing(votes, together=8 if server else 1),
+        hearing=Hearing(votes, together=8 if server else 1),
         rules=Rules(margin=margin, least_issues=least_issues, must_be_better=must_be_better),
     )
     with Progress(console=STDERR, transient=True) as progress:
