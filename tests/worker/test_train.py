@@ -3,76 +3,34 @@
 import json
 import sys
 import threading
-import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from app.db.session import transaction
-from app.db.store import jobs, trainings
+from app.db.store import jobs
+from app.db.store import trainings as store
 from app.jobs import OF_THE_APP, Planned
 from app.learning_jobs import TrainModel
-from app.settings import TrainSettings
 from app.training import LAUNCHES, Labels, Stage, State
-from tests.worker import trainer
+from tests.worker import trainer, trainings
 from tests.worker.attempts import carry_out
-from worker.context import Context
+from tests.worker.trainings import JOB, last, starts
 from worker.errors import Postponed
 from worker.launchers.local import Local
-from worker.train import TrainModelHandler, due_training
+from worker.train import due_training
 
 pytestmark = pytest.mark.services
 
-PROGRAM = (sys.executable, trainer.__file__)
-JOB = TrainModel(OF_THE_APP)
 ASKED = TrainModel(OF_THE_APP, asked=True)
-MANIFEST = {
-    "schema": "r4p.dataset/1",
-    "splits": {"train": {"issues": 60, "groups": 60, "unknown": 0, "positives": {"2": 60}}},
-}
-
-
-def registered(_context, training):
-    """As a registrar would: the gate's word decides."""
-    gate = json.loads((training.run / "gate.json").read_text())
-    passed = gate["outcome"] == "passed"
-    return (State.FINISHED if passed else State.REJECTED), gate["why"], "r4p-20261122-0badcafe"
 
 
 @pytest.fixture
 def handler(tmp_path, database_url):
-    """`handler(faults, manifest)`: one whose trainer has these faults; the dataset is there already, or None is built."""
-
-    def made(faults=None, manifest=MANIFEST, **changes):
-        parent = tmp_path / "trainings"
-        parent.mkdir(exist_ok=True)
-        (parent / "faults.json").write_text(json.dumps(faults or {}))
-        settings = TrainSettings(train_plan="cpu-smoke", train_dir=parent)
-        if manifest is not None:
-            for number in range(1, 9):
-                dataset = parent / f"{number:06}" / "dataset"
-                dataset.mkdir(parents=True, exist_ok=True)
-                (dataset / "manifest.json").write_text(json.dumps(manifest))
-        return TrainModelHandler(
-            settings=settings.model_copy(update=changes),
-            launcher=Local(PROGRAM),
-            register=registered,
-            database_url=database_url,
-            told={"R4P_MODEL_DIR": "/models"},
-            look_seconds=0.05,
-        )
-
-    return made
-
-
-def last(database):
-    with transaction(database) as connection:
-        return trainings.last(connection)
-
-
-def starts(training):
-    return (training.run / "starts").read_text().splitlines()
+    """`handler(faults, manifest, **settings)`: one whose trainer has these faults."""
+    return partial(trainings.handler, tmp_path / "trainings", database_url)
 
 
 def test_a_training_goes_through_its_stages_and_shows_how_far_it_is(database, handler):
@@ -192,48 +150,20 @@ def test_the_clock_plans_what_is_due(database, monkeypatch):
     monkeypatch.setenv("R4P_TRAIN_PLAN", "cpu-smoke")
     with transaction(database) as connection:
         assert due_training(connection) == [Planned(JOB)]
-        begun = trainings.begin(connection, "cpu-smoke", Path("/trainings"), "subprocess")
+        begun = store.begin(connection, "cpu-smoke", Path("/trainings"), "subprocess")
         assert due_training(connection) == [Planned(JOB)]
-        trainings.end(connection, begun, State.FAILED, "for this test")
+        store.end(connection, begun, State.FAILED, "for this test")
         assert due_training(connection) == []
-
-
-def claimed(database):
-    with transaction(database) as connection:
-        (stored,) = jobs.enqueue(connection, [Planned(JOB)])
-    return jobs.claim(database, stored.id, 60)
-
-
-def running_until(database, handler, stopping, lost=None):
-    """Carry out on a thread that is stopped once the run has begun; what it raised."""
-    mine = claimed(database)
-    context = Context(database, mine, lost or threading.Event(), stopping.is_set)
-    raised = []
-
-    def work():
-        try:
-            handler(context, JOB)
-        except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
-            raised.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    deadline = time.monotonic() + 30
-    while (last(database) is None or not last(database).progress) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return thread, mine, raised
 
 
 def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, handler):
     stopping = threading.Event()
-    slow = handler({"slow": 0.3})
-    thread, mine, raised = running_until(database, slow, stopping)
-    stopping.set()
-    thread.join(30)
+    with trainings.interrupted(database, handler({"slow": 0.3}), stopping) as (claimed, raised):
+        stopping.set()
     assert [type(error) for error in raised] == [Postponed]
     left = last(database)
     assert (left.state, left.launches) == (State.RUNNING, 0)
-    assert jobs.finish(database, mine)
+    assert jobs.finish(database, claimed)
     carry_out(database, handler(), JOB)
     assert last(database).state is State.FINISHED
     assert len(starts(left)) == 2
@@ -241,15 +171,15 @@ def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, 
 
 def test_a_worker_that_lost_its_job_stops_its_trainer_and_writes_nothing(database, handler):
     lost = threading.Event()
-    thread, mine, raised = running_until(database, handler({"slow": 0.3}), threading.Event(), lost)
-    with transaction(database) as connection:
-        jobs.supersede(connection, [JOB.key])
-    lost.set()
-    thread.join(30)
+    slow = handler({"slow": 0.3})
+    with trainings.interrupted(database, slow, threading.Event(), lost) as (claimed, raised):
+        with transaction(database) as connection:
+            jobs.supersede(connection, [JOB.key])
+        lost.set()
     assert len(raised) == 1
     assert last(database).state is State.RUNNING
     assert not (last(database).run / "result.json").exists()
-    assert not jobs.finish(database, mine)
+    assert not jobs.finish(database, claimed)
 
 
 def test_the_trainer_is_told_no_secret_and_no_store(database, handler, tmp_path, monkeypatch):

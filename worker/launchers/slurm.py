@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from app.processes import Process
+from app.settings import python
 from worker.launchers.calls import ask, demand
 from worker.launchers.task import Phase, Seen, Task
 
@@ -18,12 +18,14 @@ class Slurm:
 
     gpus: int
     options: str = ""
+    program: tuple[str, ...] = (python(), "-m", "app.cli")
+    """What the arguments are for, on the shared file system."""
     outlives_us: ClassVar[bool] = True
 
     def start(self, task: Task) -> None:
         """Submit, unless a job of that name waits or runs. Raises LaunchFailed."""
         if self.look(task).phase is Phase.UNKNOWN:
-            demand(*self.command(task), given=script(task))
+            demand(*self.command(task), given=self.script(task))
 
     def command(self, task: Task) -> list[str]:
         """What submits it; the script comes on the input."""
@@ -39,6 +41,13 @@ class Slurm:
             *gpus,
             *shlex.split(self.options),
         ]
+
+    def script(self, task: Task) -> str:
+        """The batch script: our settings, then our command."""
+        told = sorted(task.environment.items())
+        settings = [f"export {name}={shlex.quote(value)}" for name, value in told]
+        command = shlex.join([*self.program, *task.arguments])
+        return "\n".join(["#!/bin/sh", *settings, f"exec {command}", ""])
 
     def look(self, task: Task) -> Seen:
         """As SLURM's controller knows it, which forgets jobs minutes after their end. Raises LaunchFailed."""
@@ -66,13 +75,6 @@ class Slurm:
         if asked.code or not states:
             return Seen(Phase.UNKNOWN)
         return seen(states[-1])
-
-
-def script(task: Task) -> str:
-    """The batch script: our command under our environment's interpreter, on the shared file system."""
-    settings = [f"export {name}={shlex.quote(value)}" for name, value in task.environment.items()]
-    command = shlex.join(Process("task", task.arguments).command())
-    return "\n".join(["#!/bin/sh", *sorted(settings), f"exec {command}", ""])
 
 
 def seen(state: str) -> Seen:

@@ -1,0 +1,86 @@
+"""A handler of trainings whose trainer is tests/worker/trainer.py, and what became of its trainings."""
+
+import json
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+from app.db.session import transaction
+from app.db.store import jobs, trainings
+from app.jobs import OF_THE_APP, Planned
+from app.learning_jobs import TrainModel
+from app.settings import TrainSettings
+from app.training import State
+from tests.worker import trainer
+from worker.context import Context
+from worker.launchers.local import Local
+from worker.train import TrainModelHandler
+
+PROGRAM = (sys.executable, trainer.__file__)
+JOB = TrainModel(OF_THE_APP)
+MANIFEST = {
+    "schema": "r4p.dataset/1",
+    "splits": {"train": {"issues": 60, "groups": 60, "unknown": 0, "positives": {"2": 60}}},
+}
+
+
+def registered(_context, training):
+    """As a registrar would: the gate's word decides."""
+    gate = json.loads((training.run / "gate.json").read_text())
+    passed = gate["outcome"] == "passed"
+    return (State.FINISHED if passed else State.REJECTED), gate["why"], "r4p-20261122-0badcafe"
+
+
+def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None, **changes):
+    """One whose trainer has these faults. Datasets are there already; without a manifest they are built."""
+    folder.mkdir(exist_ok=True)
+    (folder / "faults.json").write_text(json.dumps(faults or {}))
+    for number in range(1, 9) if manifest is not None else ():
+        dataset = folder / f"{number:06}" / "dataset"
+        dataset.mkdir(parents=True, exist_ok=True)
+        (dataset / "manifest.json").write_text(json.dumps(manifest))
+    settings = TrainSettings(train_plan="cpu-smoke", train_dir=folder)
+    return TrainModelHandler(
+        settings=settings.model_copy(update=changes),
+        launcher=launcher or Local(PROGRAM),
+        register=registered,
+        database_url=database_url,
+        told={"R4P_MODEL_DIR": "/models"},
+        look_seconds=0.05,
+    )
+
+
+def last(database):
+    """The newest training."""
+    with transaction(database) as connection:
+        return trainings.last(connection)
+
+
+def starts(training):
+    """One line for each time its trainer was started."""
+    return (training.run / "starts").read_text().splitlines()
+
+
+@contextmanager
+def interrupted(database, handler, stopping, lost=None):
+    """Carries out on a thread until the run has begun; after the block, which stops it, yields what it raised."""
+    with transaction(database) as connection:
+        (stored,) = jobs.enqueue(connection, [Planned(JOB)])
+    claimed = jobs.claim(database, stored.id, 60)
+    context = Context(database, claimed, lost or threading.Event(), stopping.is_set)
+    raised = []
+
+    def work():
+        try:
+            handler(context, JOB)
+        except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while (last(database) is None or not last(database).progress) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    yield claimed, raised
+    thread.join(30)
