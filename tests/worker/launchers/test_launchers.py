@@ -1,0 +1,227 @@
+"""Every launcher carries the same training through; schedulers are stand-ins on PATH that run what they are given."""
+
+import os
+import shlex
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from app.db.store import jobs
+from app.settings import TrainSettings
+from app.training import Launcher as Name
+from app.training import State
+from tests.worker import trainings
+from tests.worker.attempts import carry_out
+from tests.worker.launchers import cluster
+from tests.worker.trainings import JOB, PROGRAM, last, starts
+from worker.launchers import catalog, kubernetes, ray, slurm
+from worker.launchers.kubernetes import Kubernetes
+from worker.launchers.local import Local
+from worker.launchers.ray import Ray
+from worker.launchers.slurm import Slurm
+from worker.launchers.task import LaunchFailed, Phase, Seen, Task
+
+SCHEDULERS = ("slurm", "kubernetes", "ray")
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """What the schedulers know; their commands, and `r4p`, are first on PATH."""
+    bin_, folder = tmp_path / "bin", tmp_path / "state"
+    bin_.mkdir()
+    folder.mkdir()
+    for command in cluster.COMMANDS.keys() - {"watch"}:
+        inner = shlex.join([sys.executable, cluster.__file__, str(folder), command])
+        executable(bin_ / command, inner)
+    executable(bin_ / "r4p", shlex.join(PROGRAM))
+    monkeypatch.setenv("PATH", f"{bin_}:{Path(sys.executable).parent}:/usr/bin:/bin")
+    yield folder
+    for pid in folder.glob("*.pid"):
+        with suppress(ProcessLookupError):
+            os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+def executable(path, command):
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    path.chmod(0o755)
+
+
+@pytest.fixture(params=SCHEDULERS)
+def launcher(request, state, tmp_path):
+    return of(request.param, tmp_path)
+
+
+def of(name, tmp_path):
+    return {
+        "slurm": Slurm(8, "--partition=gpu --time=1-0", PROGRAM),
+        "kubernetes": Kubernetes("r4p:1", "trainings", tmp_path / "trainings", "learn", 8),
+        "ray": Ray("http://head:8265", 8),
+    }[name]
+
+
+@pytest.fixture
+def task(tmp_path):
+    (tmp_path / "trainings" / "000001").mkdir(parents=True)
+    (tmp_path / "trainings" / "faults.json").write_text('{"slow": 5}')
+    folder = tmp_path / "trainings" / "000001"
+    arguments = ("train", "run", "cpu-smoke", "--dataset", "d", "--run", str(folder / "run"))
+    return Task("r4p-1-run-1", arguments, folder, {"R4P_MODEL_DIR": "/a model's folder"})
+
+
+def ended(launcher, task):
+    """How it ended, once it did."""
+    deadline = time.monotonic() + 20
+    while (seen := launcher.look(task)).phase is not Phase.ENDED and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return seen
+
+
+@pytest.mark.services
+def test_a_cluster_trains_what_is_killed_once(database, database_url, tmp_path, launcher):
+    handler = partial(trainings.handler, tmp_path / "trainings", database_url)
+    carry_out(database, handler({"die_at": [2]}, launcher=launcher), JOB)
+    found = last(database)
+    assert (found.state, found.progress["step"]) == (State.FINISHED, 6)
+    assert len(starts(found)) == 2
+
+
+@pytest.mark.services
+def test_a_task_that_outlives_its_worker_is_found_again(database, database_url, tmp_path, launcher):
+    handler = partial(trainings.handler, tmp_path / "trainings", database_url, launcher=launcher)
+    stopping = threading.Event()
+    with trainings.interrupted(database, handler({"slow": 0.4}), stopping) as (claimed, _):
+        stopping.set()
+    left = last(database)
+    assert (left.state, left.launches) == (State.RUNNING, 1)
+    assert jobs.finish(database, claimed)
+    carry_out(database, handler({"slow": 0.4}), JOB)
+    assert last(database).state is State.FINISHED
+    assert len(starts(left)) == 1
+
+
+def test_a_task_is_handed_over_once_and_can_be_stopped(launcher, task, state):
+    assert launcher.look(task).phase is Phase.UNKNOWN
+    launcher.start(task)
+    launcher.start(task)
+    assert launcher.look(task).phase is Phase.RUNNING
+    assert len(cluster.jobs(state)) == 1
+    while not list(state.glob("*.pid")):
+        time.sleep(0.05)
+    launcher.stop(task)
+    assert ended(launcher, task).why
+
+
+def test_a_cluster_that_refuses_is_told_with_its_words(launcher, task, state):
+    (state / "down").write_text("the cluster is closed for repairs")
+    with pytest.raises(LaunchFailed, match="the cluster is closed for repairs"):
+        launcher.start(task)
+
+
+@pytest.mark.services
+def test_a_scheduler_without_its_command_fails_the_training_with_the_fix(
+    database, database_url, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PATH", "/nowhere")
+    handler = trainings.handler(
+        tmp_path / "trainings", database_url, launcher=of("slurm", tmp_path)
+    )
+    carry_out(database, handler, JOB)
+    found = last(database)
+    assert found.state is State.FAILED
+    assert "`squeue` is not on PATH" in found.why
+    assert "R4P_TRAIN_LAUNCHER" in found.why
+
+
+def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, state, tmp_path):
+    launcher = of("slurm", tmp_path)
+    (tmp_path / "trainings" / "faults.json").write_text('{"exit": 4}')
+    launcher.start(task)
+    assert ended(launcher, task) == Seen(Phase.ENDED, "SLURM says FAILED")
+    (state / "forgets").touch()
+    assert launcher.look(task) == Seen(Phase.ENDED, "SLURM says FAILED")
+    assert "the plan cpu-smoke is not there" in task.said()
+
+
+def test_slurm_is_asked_for_gpus_with_the_operators_options(task):
+    command = Slurm(8, "--partition=gpu --comment='all night'").command(task)
+    assert {"--gres=gpu:8", "--partition=gpu", "--comment=all night", "--no-requeue"} < {*command}
+    assert not [one for one in Slurm(0).command(task) if "gres" in one]
+    script = Slurm(8, program=("r4p",)).script(task)
+    assert """export R4P_MODEL_DIR='/a model'"'"'s folder'""" in script
+    assert "exec r4p train run cpu-smoke" in script
+
+
+def test_slurms_options_are_refused_by_slurm(task, state):
+    with pytest.raises(LaunchFailed, match="invalid partition specified: nowhere"):
+        Slurm(1, "--partition=nowhere", PROGRAM).start(task)
+
+
+def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
+    spec = of("kubernetes", tmp_path).manifest(task)["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert spec["backoffLimit"] == 0
+    assert pod["automountServiceAccountToken"] is False
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": 8}}
+    assert container["volumeMounts"][0]["mountPath"] == str(tmp_path / "trainings")
+    assert container["env"] == [{"name": "R4P_MODEL_DIR", "value": "/a model's folder"}]
+    plain = replace(of("kubernetes", tmp_path), gpus=0).manifest(task)
+    assert "resources" not in plain["spec"]["template"]["spec"]["containers"][0]
+
+
+@pytest.mark.parametrize(
+    ("seen", "phase", "why"),
+    [
+        (slurm.seen("PENDING"), Phase.WAITING, ""),
+        (slurm.seen("COMPLETING"), Phase.RUNNING, ""),
+        (slurm.seen("COMPLETED"), Phase.ENDED, ""),
+        (slurm.seen("TIMEOUT"), Phase.ENDED, "SLURM says TIMEOUT"),
+        (slurm.seen("CANCELLED by 1000"), Phase.ENDED, "SLURM says CANCELLED"),
+        (kubernetes.seen({}), Phase.WAITING, ""),
+        (kubernetes.seen({"active": 1, "ready": 0}), Phase.WAITING, ""),
+        (kubernetes.seen({"active": 1}), Phase.RUNNING, ""),
+        (
+            kubernetes.seen(
+                {
+                    "conditions": [
+                        {"type": "Suspended", "status": "False"},
+                        {
+                            "type": "Failed",
+                            "status": "True",
+                            "reason": "DeadlineExceeded",
+                            "message": "too long",
+                        },
+                    ]
+                }
+            ),
+            Phase.ENDED,
+            "Kubernetes says DeadlineExceeded too long",
+        ),
+        (ray.seen("Status for job 'x': JobStatus.PENDING"), Phase.WAITING, ""),
+        (ray.seen("Job 'x' was stopped"), Phase.ENDED, "Ray says that it was stopped"),
+        (ray.seen("nothing that we know"), Phase.UNKNOWN, ""),
+    ],
+)
+def test_what_schedulers_say_of_a_task(seen, phase, why):
+    assert seen == Seen(phase, why)
+
+
+def test_the_settings_name_the_launcher(tmp_path):
+    def made(name, **more):
+        return catalog.of(TrainSettings(train_launcher=name, train_dir=tmp_path, **more))
+
+    assert made(Name.SUBPROCESS) == Local()
+    assert made(Name.SLURM, train_gpus=4, train_options="-p x") == Slurm(4, "-p x")
+    assert made(Name.RAY, train_address="http://head:8265") == Ray("http://head:8265", 1)
+    kube = made(Name.KUBERNETES, train_image="r4p:1", train_claim="trainings")
+    assert kube == Kubernetes("r4p:1", "trainings", tmp_path, "default", 1)
+    with pytest.raises(ValidationError, match="needs R4P_TRAIN_IMAGE and R4P_TRAIN_CLAIM"):
+        made(Name.KUBERNETES)
