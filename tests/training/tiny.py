@@ -87,8 +87,8 @@ def random_model(directory: Path, *, seed: int = 0) -> Path:
     return directory
 
 
-def base(directory: Path, *, seed: int = 0) -> Path:
-    """A model that answers toy groups in boxes, more often right than not."""
+def base(directory: Path, *, seed: int = 0, shown: Sequence[TrainingGroup] = ()) -> Path:
+    """A model that answers such groups in boxes, more often right than not. `shown`: what it sees of them before."""
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
@@ -97,7 +97,8 @@ def base(directory: Path, *, seed: int = 0) -> Path:
     model = AutoModelForCausalLM.from_pretrained(directory)
     draw = random.Random(seed)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    asked = [(_ids(tokenizer, messages(one)), one) for one in groups(128, seed=seed + 1000)]
+    before = shown or groups(128, seed=seed + 1000)
+    asked = [(_ids(tokenizer, messages(one)), one) for one in before]
     for _ in range(_WARM_UP_STEPS):
         rows = [
             (ids, tokenizer(_warm_up_answer(group, draw) + "<|im_end|>")["input_ids"])
