@@ -9,7 +9,7 @@ from training.combinations import Shape, a_few, groups
 from training.curation import changes, copies, sources, statements
 from training.curation.changes import ChangeLimits
 from training.curation.copies import Measured
-from training.curation.labels import RULE_VERSION
+from training.curation.rules import RULE_VERSION
 from training.curation.statements import StatementLimits
 from training.curation.steps import AnyStep, IssueStep, PatchStep, WholeStep, curated
 from training.groups import TrainingGroup

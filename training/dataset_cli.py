@@ -135,7 +135,7 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
             made.splits,
             Manifest(
                 seed=seed,
-                as_of=now and now.isoformat(timespec="seconds"),
+                as_of=now.isoformat(timespec="seconds") if now else None,
                 rules=building.RULES,
                 sources={path.name: _sha256(path) for path in named},
                 steps=made.steps,
