@@ -14,9 +14,8 @@ def of_group(template: Template, group: TrainingGroup) -> tuple[Message, ...]:
 
 def of_patches(template: Template, issue: str, patches: tuple[str, ...]) -> tuple[Message, ...]:
     """The question about some patches, "" for an empty seat. Raises BadDiff."""
-    return template.render(
-        issue=safe_issue(issue).text, patches=tuple(map(_shown, patches)), trajectory=""
-    )
+    shown = tuple(map(_shown, patches))
+    return template.render(issue=safe_issue(issue).text, patches=shown, trajectory="", hint="")
 
 
 def _shown(patch: str) -> str:

@@ -41,6 +41,8 @@ class Job:
     dataset: Path
     folder: Path
     resume: bool = False
+    material: Path | None = None
+    """Of plans that learn from more than groups: the file of agents' attempts."""
 
 
 def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
@@ -88,7 +90,7 @@ class _Made:
 
 def _train(job: Job, groups: Sequence[TrainingGroup], watch: Watch, made: _Made) -> None:
     since = checkpoints.newest(job.folder)
-    trainer = _trainer(job.plan, groups, job.folder)
+    trainer = _trainer(job, groups)
     made.left_out, made.filled = dict(trainer.left_out), getattr(trainer, "filled", 0)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(watch)
@@ -134,17 +136,30 @@ def _about(directory: Path) -> str:
     return json.dumps({"digest": manifest.digest, "manifest": asdict(manifest)}, indent=2) + "\n"
 
 
-def _trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Any:
+def _trainer(job: Job, groups: Sequence[TrainingGroup]) -> Any:
     """The plan's trainer, with its checkpoints in the folder. Raises BadPlan."""
-    if plan.trainer == Trainer.GRPO:
+    if job.plan.trainer == Trainer.GRPO:
         from training import grpo
 
-        return grpo.trainer(plan, groups, folder)
-    if plan.trainer == Trainer.SFT:
+        return grpo.trainer(job.plan, groups, job.folder)
+    if job.plan.trainer == Trainer.SFT:
         from training import sft
 
-        return sft.trainer(plan, groups, folder)
-    raise BadPlan(f"trainer = {plan.trainer.value!r} learns from pairs, and a dataset has groups")
+        return sft.trainer(job.plan, groups, job.folder)
+    if job.plan.trainer == Trainer.REWARD_MODEL:
+        from training import reward_model
+
+        return reward_model.trainer(job.plan, groups, job.folder)
+    from training import attempts_file, dpo
+
+    attempts = attempts_file.read(job.material)
+    return dpo.trainer(job.plan, attempts, _held_out(job.dataset), job.folder)
+
+
+def _held_out(directory: Path) -> set[str]:
+    """Issues of a dataset that are kept for evaluation."""
+    names = dataset.manifest(directory).splits.keys() - {"train"}
+    return {one.issue for name in names for one in dataset.read(directory, name)}
 
 
 def _save(trainer: Any, directory: Path) -> None:

@@ -24,6 +24,12 @@ _Base = Annotated[
 _Url = Annotated[
     str | None, typer.Option(help="Where the plan's vLLM server is, as in http://HOST:8000/v1.")
 ]
+_Material = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="What the plan learns from besides groups: agents' attempts, or tasks."
+    ),
+]
 
 
 def run(  # noqa: PLR0913 - one for each option
@@ -33,6 +39,7 @@ def run(  # noqa: PLR0913 - one for each option
     resume: Annotated[bool, typer.Option(help="Go on where a run was stopped, if it was.")] = False,
     base: _Base = None,
     engine_url: _Url = None,
+    material: _Material = None,
     max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write curves for TensorBoard.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result on standard output.")] = False,
@@ -40,7 +47,8 @@ def run(  # noqa: PLR0913 - one for each option
     """Train a model by a plan."""
     try:
         wanted = _changed(plan_file.load(plan), base, engine_url, max_steps)
-        found = _run(wanted, data, folder, resume=resume, tensorboard=tensorboard)
+        where = (data, folder, material)
+        found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
     except (BadPlan, BadRun, BadDataset) as error:
         stop("train run", Exit.USAGE, str(error))
     if as_json:
@@ -61,7 +69,10 @@ def _changed(
     )
 
 
-def _run(plan: TrainPlan, data: Path, folder: Path, *, resume: bool, tensorboard: bool) -> Result:
+def _run(
+    plan: TrainPlan, where: tuple[Path, Path, Path | None], *, resume: bool, tensorboard: bool
+) -> Result:
+    data, folder, material = where
     STDERR.print(f"{plan.name}: {plan.about or plan.trainer.value}; loading {plan.model.base}")
     from training import run as running
 
@@ -75,7 +86,7 @@ def _run(plan: TrainPlan, data: Path, folder: Path, *, resume: bool, tensorboard
             for tell in watchers:
                 tell(step)
 
-        return running.run(running.Job(plan, data, folder, resume), on_step)
+        return running.run(running.Job(plan, data, folder, resume, material), on_step)
 
 
 def _quiet() -> None:

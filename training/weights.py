@@ -38,7 +38,7 @@ def scoring(plan: TrainPlan, pad: int) -> Any:
 
 
 def adapter(lora: Lora | None, *, scores: bool = False) -> LoraConfig | None:
-    """What PEFT is told; None: all weights are trained. With `scores` the new head is trained and kept as well."""
+    """What PEFT is told; None: all weights are trained. With `scores` it keeps the new head, trained, as well."""
     if lora is None:
         return None
     return LoraConfig(
@@ -48,7 +48,6 @@ def adapter(lora: Lora | None, *, scores: bool = False) -> LoraConfig | None:
         target_modules=list(lora.targets),
         bias="none",
         task_type="SEQ_CLS" if scores else "CAUSAL_LM",
-        modules_to_save=["score"] if scores else None,
     )
 
 

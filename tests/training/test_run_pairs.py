@@ -1,0 +1,100 @@
+"""A whole run from the command line by plans that learn from pairs: what it leaves in its folder."""
+
+import json
+
+import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
+from tests.training import guided, tiny
+from tests.training.test_reward_model import groups
+from training import attempts_file, dataset, plan_file, run_cli
+from training.manifest import Manifest
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tiny.random_model(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture
+def data(tmp_path):
+    made = dataset.write(
+        tmp_path / "data",
+        {"train": groups(6)[:4], "test": groups(6)[4:]},
+        Manifest(seed=0, as_of=None, rules={}),
+    )
+    assert made.splits["train"].groups == 4
+    return tmp_path / "data"
+
+
+def plan(name, base, tmp_path):
+    """A plan that ships, its sizes made for a machine without a GPU."""
+    written = plan_file.load(name)
+    small = {
+        "name": name,
+        "trainer": written.trainer.value,
+        "model": {"base": str(base), "dtype": "float32", "gradient_checkpointing": False},
+        "adapter": {"rank": 4, "alpha": 8},
+        "prompt": {"template": written.prompt.template},
+        "optimiser": {"learning_rate": 1e-3, "batch": 2, "micro_batch": 2, "max_steps": 2},
+    }
+    path = tmp_path / f"{name}.toml"
+    path.write_text(plan_file.toml(plan_file.parse(small, name)))
+    return path
+
+
+def run(*words):
+    app = Typer()
+    app.command()(run_cli.run)
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_guided_pairs_make_an_adapter_and_its_probe(base, data, tmp_path):
+    attempts = guided.judged(tmp_path / "tree")
+    attempts_file.write(tmp_path / "attempts.jsonl", attempts)
+    folder = tmp_path / "run"
+    words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
+    done = run(*words, "--material", tmp_path / "attempts.jsonl")
+    assert done.exit_code == 0, done.output
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["status"], result["trainer"], result["steps"]) == ("finished", "dpo", 2)
+    assert result["adapter_sha256"]
+    assert (folder / "probe.json").exists()
+    assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+def test_without_attempts_the_run_fails_and_says_what_to_name(base, data, tmp_path):
+    folder = tmp_path / "run"
+    done = run(plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
+    assert done.exit_code == run_cli.FAILED
+    assert "--material" in json.loads((folder / "result.json").read_text())["why"]
+
+
+def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data, tmp_path):
+    held = dataset.read(data, "test")[0].issue
+    attempts = [
+        type(one)(held, one.belief, one.trajectory) for one in guided.judged(tmp_path / "tree")
+    ]
+    attempts_file.write(tmp_path / "attempts.jsonl", attempts)
+    folder = tmp_path / "run"
+    words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
+    assert run(*words, "--material", tmp_path / "attempts.jsonl").exit_code == run_cli.FAILED
+    assert "held out" in json.loads((folder / "result.json").read_text())["why"]
+
+
+def test_a_reward_model_is_an_adapter_with_its_head(base, data, tmp_path):
+    folder = tmp_path / "run"
+    done = run(plan("reward-model", base, tmp_path), "--dataset", data, "--run", folder)
+    assert done.exit_code == 0, done.output
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["status"], result["trainer"]) == ("finished", "reward-model")
+    config = json.loads((folder / "adapter" / "adapter_config.json").read_text())
+    assert config["task_type"] == "SEQ_CLS"
+    assert "score" in config["modules_to_save"]
