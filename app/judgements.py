@@ -65,6 +65,18 @@ class Submission:
     """False: somebody else pushed this head."""
 
 
+PatchKey = tuple[int, int, str]
+"""Our number of the issue, the pull request's, and SHA-256 of the diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCheck:
+    """The truth about a patch, found by somebody who looked."""
+
+    is_correct: bool
+    checked_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class PullRecord:
     """One pull request among the rivals of one issue."""

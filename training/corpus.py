@@ -1,6 +1,6 @@
 """The one door of training to the database: what was recorded comes in, what was learnt goes out."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,10 +8,10 @@ from datetime import datetime
 from sqlalchemy import Engine
 
 from app.db.session import engine, transaction
-from app.db.store import calibrators, history, lessons
+from app.db.store import calibrators, history, label_checks, lessons
 from app.db.store.calibrators import NewCalibrator, StoredCalibrator
 from app.identifiers import IssueNumber, IssueRef, RepositoryId
-from app.judgements import Judge, PullRecord
+from app.judgements import Judge, LabelCheck, PatchKey, PullRecord
 from app.repo_config import Training
 from app.settings import DatabaseSettings, load
 from training.curation import labels
@@ -30,6 +30,16 @@ class Corpus:
         """Every pull request that was submitted to a judge, with what became of it; `group`: of one issue."""
         with transaction(self.database) as connection:
             return history.records(connection, group)
+
+    def checks(self) -> dict[PatchKey, LabelCheck]:
+        """What people found who looked at patches."""
+        with transaction(self.database) as connection:
+            return label_checks.every(connection)
+
+    def keep_checks(self, answers: Mapping[PatchKey, bool], now: datetime) -> int:
+        """Store what was found; returns how many are new or changed."""
+        with transaction(self.database) as connection:
+            return label_checks.save(connection, answers, now)
 
     def find(self, number: IssueNumber, repository: str | None = None) -> dict[int, IssueRef]:
         """Issues of that number, by our numbers of them."""
@@ -51,7 +61,8 @@ class Corpus:
             records = [
                 one for one in history.records(connection) if one.issue.repository.id in allowed
             ]
-            known = [one for one in labels.all_of(records, now) if one.is_first]
+            found = labels.all_of(records, now, label_checks.every(connection))
+            known = [one for one in found if one.is_first]
             return from_labels(
                 known,
                 lessons.issues(connection, {one.group for one in known}),

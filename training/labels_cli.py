@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.identifiers import IssueNumber, IssueRef
+from app.judgements import PatchKey
 from app.repo_config import Training
 from training import corpus, exported
 from training.corpus import Corpus
@@ -61,7 +62,7 @@ def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
     """How many patches each rule labels, over all issues."""
     now = _moment(as_of)
     with corpus.opened() as known:
-        found = labels.all_of(known.records(), now)
+        found = labels.all_of(known.records(), now, known.checks())
     counts = Counter(one.why for one in found)
     if as_json:
         rules = {rule: counts[rule] for rule in RULES}
@@ -77,24 +78,26 @@ def sample(
 ) -> None:
     """Labelled patches to check by hand, a JSON object a line on standard output; `r4p labels audit` reads the answers."""
     with corpus.opened() as known:
-        found = labels.all_of(known.records(), datetime.now(UTC))
+        found = labels.all_of(known.records(), datetime.now(UTC), known.checks())
     _write(checking.questions(checking.sample(found, count, seed)))
 
 
 @app.command()
 def audit(
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="What `sample` printed, answered.")
-    ],
+        Path | None,
+        typer.Argument(exists=True, dir_okay=False, help="What `sample` printed, answered."),
+    ] = None,
 ) -> None:
-    """What labels are worth, by the ones that were checked by hand."""
+    """Keep the answers of a file, and tell what labels are worth by all that were ever checked."""
+    now = datetime.now(UTC)
     with corpus.opened() as known:
-        found = labels.all_of(known.records(), datetime.now(UTC))
-    try:
-        counted = checking.answered(file.read_text().splitlines(), found)
-    except ValueError as error:
-        _refuse(f"{file}: {error}")
-    _write(checking.report(counted))
+        derived = labels.all_of(known.records(), now)
+        if file is not None:
+            kept = known.keep_checks(_answers(file, derived), now)
+            sys.stderr.write(f"kept {kept} new answers\n")
+        truth = {key: one.is_correct for key, one in known.checks().items()}
+    _write(checking.report(labels.audited(derived, truth)))
 
 
 @app.command()
@@ -145,13 +148,20 @@ def _found(
     return next(iter(found.items()))
 
 
+def _answers(file: Path, derived: Sequence[LabelledPatch]) -> dict[PatchKey, bool]:
+    try:
+        return checking.answered(file.read_text().splitlines(), derived)
+    except ValueError as error:
+        _refuse(f"{file}: {error}")
+
+
 def _explained(known: Corpus, group: int, issue: IssueRef, now: datetime) -> Explained:
-    records = known.records(group)
+    found = labels.all_of(known.records(), now, known.checks())
     return Explained(
         issue=f"{issue.repository.full_name}#{issue.number}",
         now=now,
-        records=records,
-        labels=labels.all_of(records, now),
+        records=known.records(group),
+        labels=[one for one in found if one.group == group],
         is_learnt=known.may_learn(issue.repository.id),
     )
 

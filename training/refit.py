@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from app.judgements import Judge, Judgement, PullRecord
+from app.judgements import Judge, Judgement, PatchKey, PullRecord
 from model.calibration import NO_HISTORY, Calibrator
 from training import corpus, recipes
 from training.calibrate import Fit, fit
@@ -28,9 +28,6 @@ LEAST_NEW = 10
 WEAK = 0.5
 """What a label that only leans to its side counts beside one that a deed decided."""
 
-_Named = tuple[int, int, str]
-"""Our number of the issue, the pull request's, and the patch's content."""
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -43,7 +40,7 @@ class Decision:
 def refit(known: Corpus, now: datetime) -> list[dict[str, Any]]:
     """Fit, decide and keep, one judge after the other; what was done, as plain JSON values."""
     records = known.records()
-    labels = named(all_of(records, now))
+    labels = {one.key: one for one in all_of(records, now, known.checks())}
     return [_refit(known, judge, rows(records, judge, labels), now) for judge in judges(records)]
 
 
@@ -54,7 +51,7 @@ def judges(records: Iterable[PullRecord]) -> list[Judge]:
 
 
 def rows(
-    records: Iterable[PullRecord], judge: Judge, known: Mapping[_Named, LabelledPatch]
+    records: Iterable[PullRecord], judge: Judge, known: Mapping[PatchKey, LabelledPatch]
 ) -> tuple[list[Row], Counter[str]]:
     """What the judge knew of patches whose truth is known, and how many labels of each rule there are.
 
@@ -72,11 +69,6 @@ def rows(
         counts["no vote could be read" if unread else found.why] += 1
         kept += [row] if row else []
     return kept, counts
-
-
-def named(labels: Iterable[LabelledPatch]) -> dict[_Named, LabelledPatch]:
-    """Labels by what they are about."""
-    return {(one.group, one.pull, one.patch): one for one in labels}
 
 
 def decide(fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None) -> Decision:

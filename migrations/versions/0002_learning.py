@@ -1,4 +1,4 @@
-"""What learning keeps: trained models, who judges, what a shadow would have said."""
+"""What learning keeps: trained models, who judges, what a shadow would have said, what people checked."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +9,7 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-TABLES = ("models", "model_aliases", "shadow_verdicts", "trainings")
+TABLES = ("models", "model_aliases", "shadow_verdicts", "trainings", "label_checks")
 """In the order of creation."""
 
 
@@ -18,6 +18,7 @@ def upgrade() -> None:
     _aliases()
     _shadow_verdicts()
     _trainings()
+    _label_checks()
 
 
 def downgrade() -> None:
@@ -174,4 +175,30 @@ def _trainings() -> None:
         ["state"],
         unique=True,
         postgresql_where=sa.text("state = 'running'"),
+    )
+
+
+def _label_checks() -> None:
+    op.create_table(
+        "label_checks",
+        sa.Column("group_id", sa.BigInteger(), nullable=False),
+        sa.Column("pull_number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("patch_sha256", sa.Text(), nullable=False),
+        sa.Column("is_correct", sa.Boolean(), nullable=False),
+        sa.Column(
+            "checked_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.ForeignKeyConstraint(
+            ["group_id"],
+            ["groups.id"],
+            name=op.f("fk_label_checks_group_id_groups"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint(
+            "group_id", "pull_number", "patch_sha256", name=op.f("pk_label_checks")
+        ),
+        comment="the truth about patches that somebody looked at; measures what labels are worth",
     )

@@ -172,7 +172,14 @@ def test_labels_are_checked_by_hand(lived, tmp_path):
     file = tmp_path / "labels.jsonl"
     lines = [json.loads(line) for line in told("sample", "--count", 3).splitlines()]
     file.write_text("\n".join(json.dumps(line | {"correct": True}) for line in lines))
-    assert "Too few were checked to say how often labels flip." in told("audit", file)
+    assert told("audit", file) == told("audit")
+    assert asked("audit", file).stderr == "kept 0 new answers\n"
+    assert "Too few were checked to say how often labels flip." in told("audit")
+    file.write_text(json.dumps(lines[0] | {"correct": False}))
+    assert asked("audit", file).stderr == "kept 1 new answers\n"
+    counts = json.loads(told("summary", "--json"))["rules"]
+    assert (counts["checked_right"], counts["checked_wrong"]) == (2, 1)
+    assert len(told("sample").splitlines()) == 1
     file.write_text("yes\n")
     found = asked("audit", file)
     assert (found.exit_code, f"r4p: {file}: line 1 is not one" in found.stderr) == (2, True)

@@ -6,17 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from training.curation.audit import Audit, Checked, audit
+from app.judgements import PatchKey
+from training.curation.audit import Audit
 from training.curation.labels import LabelledPatch
-from training.curation.rules import RULES, Grade
+from training.curation.rules import CHECKED, RULES, Grade
 
 
 def sample(labels: Sequence[LabelledPatch], count: int, seed: int = 0) -> list[LabelledPatch]:
-    """That many labelled patches at random, from every rule as evenly as there are, in mixed order."""
+    """That many labelled patches that nobody has checked, at random, from every rule as evenly as there are, mixed."""
     dice = random.Random(seed)
     by_rule = defaultdict(list)
     for one in labels:
-        if one.label is not Grade.UNKNOWN:
+        if one.label is not Grade.UNKNOWN and one.why not in CHECKED.values():
             by_rule[one.why].append(one)
     for found in by_rule.values():
         dice.shuffle(found)
@@ -31,7 +32,7 @@ def questions(chosen: Iterable[LabelledPatch]) -> Iterator[str]:
     for one in chosen:
         yield json.dumps(
             {
-                "issue": f"{one.issue.repository.full_name}#{one.issue.number}",
+                "issue": _issue(one),
                 "pull": one.pull,
                 "patch": one.patch,
                 "correct": None,
@@ -39,20 +40,20 @@ def questions(chosen: Iterable[LabelledPatch]) -> Iterator[str]:
         )
 
 
-def answered(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> Audit:
-    """What the answers say of today's rules; questions left open, and patches that were purged, are passed over.
+def answered(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[PatchKey, bool]:
+    """Which patches are correct. Questions left open, and patches that were purged, are passed over.
 
     Raises ValueError naming the line that can't be read.
     """
-    rules = {(_issue(one), one.pull, one.patch): one.why for one in labels}
-    checked = []
+    known = {(_issue(one), one.pull, one.patch): one.key for one in labels}
+    found = {}
     for at, line in enumerate(lines, start=1):
         if line.strip():
             said = _answer(at, line)
-            rule = rules.get((said["issue"], said["pull"], said["patch"]))
-            if rule is not None and said["correct"] is not None:
-                checked.append(Checked(rule, said["correct"]))
-    return audit(checked)
+            key = known.get((said["issue"], said["pull"], said["patch"]))
+            if key is not None and said["correct"] is not None:
+                found[key] = said["correct"]
+    return found
 
 
 def report(found: Audit) -> Iterator[str]:

@@ -25,7 +25,6 @@ class Explained:
     now: datetime
     records: Sequence[PullRecord]
     labels: Sequence[LabelledPatch]
-    """Their weights are not capped: that takes the labels of all issues."""
     is_learnt: bool
     """The repository lets the bot learn from it."""
 

@@ -4,18 +4,19 @@ A label is about one patch, not about a pull request: what was merged may differ
 derived from raw history whenever it is needed and never stored; `now` in the past gives what could be known then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from app.identifiers import IssueRef, PullNumber
-from app.judgements import Fate, PullRecord
+from app.judgements import Fate, LabelCheck, PatchKey, PullRecord
 from app.outcomes import APP
 from model.domain import Verdict
-from training.curation.audit import UNAUDITED, Audit
+from training.curation.audit import Audit, Checked, audit
 from training.curation.caps import CAPS, Caps, capped
 from training.curation.decisions import decide
-from training.curation.rules import RULE_VERSION, RULES, Grade, graded
+from training.curation.rules import CHECKED, RULE_VERSION, RULES, Grade, graded
 
 ECHO = 0.5
 """What a deed or word counts that came when our verdict could be read, which may have led it.
@@ -59,28 +60,71 @@ class LabelledPatch:
     rule: int = RULE_VERSION
 
     @property
+    def key(self) -> PatchKey:
+        """What it is about."""
+        return self.group, self.pull, self.patch
+
+    @property
     def confidence(self) -> float | None:
         """The probability that the label is right; None: there is none."""
         return None if self.probability is None else max(self.probability, 1 - self.probability)
 
 
+NOTHING_CHECKED: Mapping[PatchKey, LabelCheck] = MappingProxyType({})
+
+
 def all_of(
     records: Sequence[PullRecord],
     now: datetime,
-    audit: Audit = UNAUDITED,
+    checks: Mapping[PatchKey, LabelCheck] = NOTHING_CHECKED,
     caps: Caps = CAPS,
 ) -> list[LabelledPatch]:
-    """Every patch that could be read of every pull request, with weights capped over all of them."""
+    """Every patch that could be read of every pull request, with weights capped over all of them.
+
+    What people have checked by then is labelled so, and tells what the rules of all others are worth.
+    """
+    checks = {key: one for key, one in checks.items() if one.checked_at <= now}
     issues: dict[int, list[PullRecord]] = {}
     for record in records:
         issues.setdefault(record.group, []).append(record)
-    found = [
-        of(record, patch, now, issues[record.group], audit)
+    derived = [
+        of(record, patch, now, issues[record.group])
         for record in records
         for patch in patches(record)
     ]
+    worth = audited(derived, {key: one.is_correct for key, one in checks.items()})
+    found = [_believed(one, worth, checks.get(one.key)) for one in derived]
     weights = capped([(one.weight, one.decided_by, one.issue.repository.id) for one in found], caps)
     return [replace(one, weight=weight) for one, weight in zip(found, weights, strict=True)]
+
+
+def audited(derived: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) -> Audit:
+    """What rules are worth, by labels as they are derived and the truth where it is known."""
+    return audit(Checked(one.why, truth[one.key]) for one in derived if one.key in truth)
+
+
+def _believed(one: LabelledPatch, worth: Audit, check: LabelCheck | None) -> LabelledPatch:
+    if check is not None:
+        return _checked(one, check)
+    if worth.checked.get(one.why):
+        return replace(one, probability=worth.belief(one.why))
+    return one
+
+
+def _checked(one: LabelledPatch, check: LabelCheck) -> LabelledPatch:
+    rule = RULES[CHECKED[check.is_correct]]
+    return replace(
+        one,
+        why=rule.name,
+        label=rule.grade,
+        probability=rule.probability,
+        evidence=(*one.evidence, f"looked at on {check.checked_at:%Y-%m-%d}"),
+        weight=1.0,
+        is_echo=False,
+        outcome_at=check.checked_at,
+        settles_at=None,
+        decided_by=None,
+    )
 
 
 def patches(record: PullRecord) -> tuple[str, ...]:
@@ -93,18 +137,14 @@ def of(
     patch: str,
     now: datetime,
     rivals: Sequence[PullRecord] = (),
-    audit: Audit = UNAUDITED,
 ) -> LabelledPatch:
-    """The label of one patch of a pull request by then, its weight not yet capped.
+    """The label of one patch of a pull request by then, unaudited, its weight not yet capped.
 
     `rivals`: the records of the same issue, this one may be among them.
     """
     record, rivals = _by(record, now), [_by(one, now) for one in rivals if one.pull != record.pull]
     decision = decide(record, patch, rivals, now)
-    grade = RULES[decision.rule].grade
-    probability = audit.belief(decision.rule)
-    if decision.share is not None and not audit.checked.get(decision.rule):
-        probability = graded(decision.share)
+    rule, grade = RULES[decision.rule], RULES[decision.rule].grade
     is_echo = _is_echo(record, decision.by)
     known = patches(record)
     return LabelledPatch(
@@ -116,7 +156,7 @@ def of(
         is_first=known[0] == patch,
         why=decision.rule,
         label=grade,
-        probability=probability,
+        probability=rule.probability if decision.share is None else graded(decision.share),
         evidence=decision.evidence,
         weight=0.0 if grade is Grade.UNKNOWN else ECHO if is_echo else 1.0,
         is_echo=is_echo and grade is not Grade.UNKNOWN,
@@ -137,6 +177,3 @@ def _is_echo(record: PullRecord, decided: Fate | None) -> bool:
         return False
     said = [one.verdict for one in record.judgements if one.evaluation == decided.evaluation]
     return bool(said) and said[-1] in _CLAIMS
-
-
-__all__ = ["ECHO", "RULE_VERSION", "Grade", "LabelledPatch", "all_of", "of", "patches"]

@@ -72,7 +72,24 @@ _STUDY = "arXiv 2605.22534"
 _SURVIVAL = "arXiv 2603.03800"
 _CAUTION = "caution"
 
+CHECKED = {True: "checked_right", False: "checked_wrong"}
+"""The rules of patches that somebody looked at, which outdo all others."""
+
 _RULES = (
+    Rule(
+        "checked_right",
+        Grade.CORRECT,
+        0.99,
+        "Somebody looked at it for `r4p labels audit`, and found it correct.",
+        "the truth, but for oversights",
+    ),
+    Rule(
+        "checked_wrong",
+        Grade.INCORRECT,
+        0.01,
+        "Somebody looked at it for `r4p labels audit`, and found it incorrect.",
+        "the truth, but for oversights",
+    ),
     Rule(
         "reverted",
         Grade.INCORRECT,

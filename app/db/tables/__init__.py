@@ -22,7 +22,7 @@ from app.db.tables.groups import (
 )
 from app.db.tables.hints import hints
 from app.db.tables.models import model_aliases, models, shadow_verdicts
-from app.db.tables.outcomes import outcome_events, outcomes
+from app.db.tables.outcomes import label_checks, outcome_events, outcomes
 from app.db.tables.trainings import trainings
 from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
 
@@ -45,6 +45,7 @@ __all__ = [
     "ignored_deliveries",
     "installations",
     "jobs",
+    "label_checks",
     "metadata",
     "model_aliases",
     "models",

@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Float,
@@ -16,7 +17,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables.columns import identity, metadata, now
-from app.db.tables.groups import repositories
+from app.db.tables.groups import groups, repositories
 
 outcome_events = Table(
     "outcome_events",
@@ -75,4 +76,15 @@ outcomes = Table(
     now("derived_at"),
     UniqueConstraint("repository_id", "pull_number", "kind", "event_id"),
     comment="derived from raw events by a versioned rule",
+)
+
+label_checks = Table(
+    "label_checks",
+    metadata,
+    Column("group_id", BigInteger, ForeignKey(groups.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("pull_number", BigInteger, primary_key=True, autoincrement=False),
+    Column("patch_sha256", Text, primary_key=True),
+    Column("is_correct", Boolean, nullable=False),
+    now("checked_at"),
+    comment="the truth about patches that somebody looked at; measures what labels are worth",
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.judgements import LabelCheck
 from app.outcomes import OutcomeKind
 from tests.training.curation.fates import ASKED, CLOSED, LATER, MERGED, fate, record
 from training.curation import checking, labels
@@ -50,12 +51,20 @@ def test_questions_do_not_tell_the_label():
     }
 
 
-def test_answers_are_counted_by_todays_rules():
+def test_answers_are_about_patches_and_counted_by_todays_rules():
     lines = list(answers(KNOWN[:65], lambda one: one.pull % 10 != 0))
-    found = checking.answered([*lines, "", *checking.questions(KNOWN[65:68])], KNOWN)
+    truth = checking.answered([*lines, "", *checking.questions(KNOWN[65:68])], KNOWN)
+    assert truth == {(1, one.pull, "p"): one.pull % 10 != 0 for one in KNOWN[:65]}
+    found = labels.audited(KNOWN, truth)
     assert found.checked == {"merged": 40, "rejected": 25}
     assert found.correct == {"merged": 36, "rejected": 22}
-    assert checking.answered(lines, [replace(one, patch="purged") for one in KNOWN]) == UNAUDITED
+    assert checking.answered(lines, [replace(one, patch="purged") for one in KNOWN]) == {}
+
+
+def test_what_was_checked_is_not_asked_again():
+    checks = {one.key: LabelCheck(True, LATER) for one in KNOWN[:40]}
+    left = checking.sample(labels.all_of(RECORDS, LATER, checks), 500)
+    assert {one.why for one in left} == {"rejected", "called_right"}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +85,7 @@ def test_what_is_no_answer_is_refused_by_its_line(line, why):
 
 def test_the_report_tells_what_rules_are_worth_and_how_often_labels_flip():
     lines = answers(KNOWN[:65], lambda one: one.why == "merged" and one.pull % 2 == 0)
-    found = checking.answered(lines, KNOWN)
+    found = labels.audited(KNOWN, checking.answered(lines, KNOWN))
     assert found.flip_rates == FlipRates(20 / 45, 0.0)
     head, merged, rejected, flips = checking.report(found)
     assert head.split()[:3] == ["rule", "checked", "correct"]
@@ -94,12 +103,13 @@ def test_the_report_says_what_was_checked_too_little():
     few = audit([])
     assert few.flip_rates is None
     lines = answers(KNOWN[:3], lambda one: True)
-    told = list(checking.report(checking.answered(lines, KNOWN)))
+    told = list(checking.report(labels.audited(KNOWN, checking.answered(lines, KNOWN))))
     assert told[-1] == "Too few were checked to say how often labels flip."
 
 
 def test_a_label_that_became_unknown_is_counted_as_such():
     lines = list(answers(KNOWN[:1], lambda one: True))
     now_open = labels.all_of([record(pull=100)], LATER)
-    told = list(checking.report(checking.answered(lines, now_open)))
+    truth = checking.answered(lines, now_open)
+    told = list(checking.report(labels.audited(now_open, truth)))
     assert told[1].split() == ["open", "1", "1", "unknown"]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.judgements import LabelCheck
 from app.outcomes import OutcomeKind
 from model.domain import Verdict
 from tests.training.curation.fates import (
@@ -26,7 +27,6 @@ from tests.training.curation.fates import (
     survived,
 )
 from training.curation import labels, rules
-from training.curation.audit import Checked, audit
 from training.curation.caps import Caps
 from training.curation.rules import HELD_FOR, RULES, Grade
 
@@ -85,7 +85,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
+DERIVED = [rule for rule in RULES if rule not in rules.CHECKED.values()]
+
+
+@pytest.mark.parametrize("rule", DERIVED)
 def test_every_rule_has_its_case(rule):
     fates, about = CASES[rule]
     found = told(*fates, **about)
@@ -94,7 +97,7 @@ def test_every_rule_has_its_case(rule):
     assert found.rule == rules.RULE_VERSION
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", DERIVED)
 def test_unknown_is_no_probability_no_weight_and_no_time(rule):
     fates, about = CASES[rule]
     found = told(*fates, **about)
@@ -264,12 +267,33 @@ def test_nobody_weighs_more_than_the_caps_let_them():
     assert weights == {0.2}
 
 
+def with_checks(fates, answers, now=LATER):
+    """The label of a pull request of which nobody has checked anything, beside as many that were."""
+    others = [record(*fates, pull=100 + at) for at in range(len(answers))]
+    checks = {
+        (1, 100 + at, "p"): LabelCheck(answer, START + 50 * DAY)
+        for at, answer in enumerate(answers)
+    }
+    return labels.all_of([record(*fates), *others], now, checks)
+
+
 def test_audited_rules_are_believed_as_they_were_found():
-    checked = audit([Checked("merged", at < 10) for at in range(40)])
-    assert labels.of(record(MERGED), "p", LATER, (), checked).probability == pytest.approx(19 / 50)
-    graded = audit([Checked("survived", True)] * 30)
-    kept = record(MERGED, survived(0.5))
-    assert labels.of(kept, "p", LATER, (), graded).probability == pytest.approx(39.5 / 40)
+    found, *_ = with_checks([MERGED], [at < 10 for at in range(40)])
+    assert (found.why, found.probability) == ("merged", pytest.approx(19 / 50))
+    found, *_ = with_checks([MERGED, survived(0.5)], [True] * 30)
+    assert (found.why, found.probability) == ("survived", pytest.approx(39.5 / 40))
+    found, *_ = with_checks([], [True])
+    assert (found.why, found.probability) == ("open", None)
+
+
+def test_what_was_checked_is_labelled_so():
+    _, right, wrong = with_checks([MERGED], [True, False])
+    assert (right.why, right.label, right.probability) == ("checked_right", Grade.CORRECT, 0.99)
+    assert (wrong.why, wrong.label, wrong.probability) == ("checked_wrong", Grade.INCORRECT, 0.01)
+    assert (wrong.weight, wrong.is_echo, wrong.outcome_at) == (1.0, False, START + 50 * DAY)
+    assert wrong.evidence[-1] == "looked at on 2026-04-20"
+    _, *before = with_checks([MERGED], [True, False], now=START + 49 * DAY)
+    assert {one.why for one in before} == {"merged"}
 
 
 def test_the_issue_goes_with_the_label():
