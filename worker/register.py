@@ -45,6 +45,16 @@ class Registrar:
             return State.FINISHED, f"a candidate; to have it judge: r4p models promote {name}", name
         return State.FINISHED, self._promoted(context, name, settings), name
 
+    def against(self, context: Context) -> tuple[str, ...]:
+        """Arguments of `r4p train evaluate`: the server, its base and its champion; none: both judge in its process."""
+        settings = self.engine()
+        if settings.engine_url is None or settings.model is None:
+            return ()
+        with transaction(context.database) as connection:
+            champion = models.holder(connection, Alias.CHAMPION)
+        beside = ("--champion", champion.adapter.name) if champion else ()
+        return ("--engine-url", settings.engine_url, "--model", settings.model, *beside)
+
     def _promoted(self, context: Context, name: str, settings: EngineSettings) -> str:
         alias = Alias(self.promote)
         with transaction(context.database) as connection:

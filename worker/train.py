@@ -15,6 +15,7 @@ from app.jobs import OF_THE_APP, Planned
 from app.learning_jobs import TrainModel
 from app.settings import TrainSettings, load
 from app.training import LAUNCHES, Stage, State, Training, is_due, why_not
+from model.errors import EngineDown
 from worker.context import Context
 from worker.launchers.local import Local
 from worker.launchers.task import Launcher, LaunchFailed, Phase, Seen, Task
@@ -38,12 +39,17 @@ Register = Callable[[Context, Training], tuple[State, str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class TrainModelHandler:
-    """Carries a training through its stages. Run twice it goes on, and what is done stays done."""
+    """Carries a training through its stages. Run twice it goes on, and what is done stays done.
+
+    Raises EngineDown while there is nobody to measure a candidate by: the queue comes back to it.
+    """
 
     settings: TrainSettings
     launcher: Launcher
     register: Register
     database_url: str
+    against: Callable[[Context], tuple[str, ...]]
+    """Arguments that say beside whom a candidate is measured."""
     told: Mapping[str, str]
     """Our settings as those who compute may know them: no secret, and no address of a store."""
     look_seconds: float = 2.0
@@ -104,35 +110,30 @@ class TrainModelHandler:
     def _launched(self, context: Context, training: Training) -> Training:
         """Have the stage at hand done, starting it again where it died. Raises Ended."""
         launcher = self._launcher(training)
-        task = self._task(training)
+        against = self.against(context) if training.stage is Stage.EVALUATE else ()
+        task = self._task(training, against)
         seen = launcher.look(task) if training.launches else Seen(Phase.UNKNOWN)
         while not _is_done_by_now(training, launcher, self.look_seconds):
             if seen.phase in {Phase.UNKNOWN, Phase.ENDED}:
                 end = reason(training, task, seen) if training.launches else None
+                if isinstance(end, EngineDown):
+                    self._give_back(context, training)
                 if end is not None:
                     raise end
-                training, task = self._started(context, training, launcher, seen.why)
+                training = self._counted(context, training, seen.why)
+                task = self._task(training, against)
+                _start(launcher, task)
             seen = self._watched(context, training, launcher, task)
         return training
 
-    def _started(
-        self, context: Context, training: Training, launcher: Launcher, died: str
-    ) -> tuple[Training, Task]:
+    def _counted(self, context: Context, training: Training, died: str) -> Training:
+        """One more start of the stage at hand. Raises Ended after too many."""
         if training.launches >= LAUNCHES:
-            said = self._task(training).said()[-500:] or "no word"
+            said = self._task(training).said()[-500:] or "nothing"
             each = f"{training.stage} was started {training.launches} times and died each time"
             raise Ended(State.FAILED, f"{each}, at last: {died or 'unseen'}; it said: {said}")
         with context.transaction() as connection:
-            training = trainings.launch(connection, training)
-        task = self._task(training)
-        log.info(
-            "training %d: %s is started as %s %s", training.id, training.stage, task.name, died
-        )
-        try:
-            launcher.start(task)
-        except LaunchFailed as error:
-            raise Ended(State.FAILED, str(error)) from error
-        return training, task
+            return trainings.launch(connection, training)
 
     def _watched(
         self, context: Context, training: Training, launcher: Launcher, task: Task
@@ -163,19 +164,23 @@ class TrainModelHandler:
         if not launcher.outlives_us:
             launcher.stop(task)
             if not context.lost.is_set():
-                with context.transaction() as connection:
-                    trainings.give_back(connection, training)
+                self._give_back(context, training)
         context.check()
+
+    def _give_back(self, context: Context, training: Training) -> None:
+        """This start does not count: the task is not to blame that it ended."""
+        with context.transaction() as connection:
+            trainings.give_back(connection, training)
 
     def _launcher(self, training: Training) -> Launcher:
         """What computes little and reads the database runs here."""
         return Local() if training.stage is Stage.DATASET else self.launcher
 
-    def _task(self, training: Training) -> Task:
+    def _task(self, training: Training, against: tuple[str, ...] = ()) -> Task:
         told = dict(self.told)
         if training.stage is Stage.DATASET:
             told["R4P_DATABASE_URL"] = self.database_url
-        return task_of(training, self.settings, told)
+        return task_of(training, self.settings, told, against)
 
 
 def due_training(connection: Connection) -> Sequence[Planned]:
@@ -187,6 +192,14 @@ def due_training(connection: Connection) -> Sequence[Planned]:
     if not is_due(trainings.last(connection), datetime.now(UTC), every):
         return []
     return [Planned(TrainModel(OF_THE_APP))]
+
+
+def _start(launcher: Launcher, task: Task) -> None:
+    try:
+        launcher.start(task)
+    except LaunchFailed as error:
+        raise Ended(State.FAILED, str(error)) from error
+    log.info("%s is started", task.name)
 
 
 def _is_done_by_now(training: Training, launcher: Launcher, seconds: float) -> bool:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,9 @@ from typing import Any, Final
 
 from app.settings import TrainSettings
 from app.training import Labels, Stage, State, Training, labels_of
+from model.errors import EngineDown
 from worker.launchers.task import Phase, Seen, Task
 
-NOTHING_TO_LEARN: Final = "exit code 3"
-"""What `r4p train dataset build` ends with when no labelled patch is left."""
 _TAIL_BYTES: Final = 65_536
 
 Document = Mapping[str, Any]
@@ -27,12 +27,20 @@ class Ended(Exception):
     why: str
 
 
-def task_of(training: Training, settings: TrainSettings, environment: Mapping[str, str]) -> Task:
-    """What to run for the stage at hand, under a name that no other start of any training has."""
+def task_of(
+    training: Training,
+    settings: TrainSettings,
+    environment: Mapping[str, str],
+    against: tuple[str, ...] = (),
+) -> Task:
+    """What to run for the stage at hand, under a name that no other start of any training has.
+
+    `against`: arguments that say beside whom a candidate is measured.
+    """
     where = hashlib.sha256(str(training.folder).encode()).hexdigest()[:6]
     return Task(
         name=f"r4p-{where}-{training.id}-{training.stage}-{training.launches}",
-        arguments=("train", *_arguments(training, settings)),
+        arguments=("train", *_arguments(training, settings, against)),
         folder=training.folder,
         environment=environment,
     )
@@ -62,21 +70,27 @@ def labels(training: Training) -> Labels:
         ) from None
 
 
-def reason(training: Training, task: Task, seen: Seen) -> Ended | None:
-    """Why the training is over once a task has gone without having done its stage; None: it died, so start it again."""
+def reason(training: Training, task: Task, seen: Seen) -> Ended | EngineDown | None:
+    """Why we stop here once a task has gone without having done its stage; None: it died, so start it again."""
     result = read(training.run / "result.json") if training.stage is Stage.RUN else None
     if result is not None and result.get("status") == "failed":
         return Ended(State.FAILED, str(result.get("why") or "the trainer did not say why"))
-    if seen.phase is not Phase.ENDED:
-        return None
+    return _of_its_end(training, seen.why, task) if seen.phase is Phase.ENDED else None
+
+
+def _of_its_end(training: Training, why: str, task: Task) -> Ended | EngineDown | None:
     said = _last_words(task.said())
-    if training.stage is Stage.DATASET and seen.why == NOTHING_TO_LEARN:
-        return Ended(State.SKIPPED, said)
-    if not seen.why:
-        left = f"it ended well, but left no result in {training.folder}"
-        return Ended(State.FAILED, f"{training.stage}: {left}")
-    if seen.why.startswith("exit code") and not progress(training):
-        return Ended(State.FAILED, f"{training.stage}: {seen.why}: {said or 'it said nothing'}")
+    match training.stage, why:
+        case Stage.DATASET, "exit code 3":  # there is nothing to learn from
+            return Ended(State.SKIPPED, said)
+        case Stage.EVALUATE, "exit code 5":  # there is nobody to ask; nothing was decided
+            return EngineDown(said)
+        case _, "":
+            left = f"it ended well, but left no result in {training.folder}"
+            return Ended(State.FAILED, f"{training.stage}: {left}")
+    began = training.stage is Stage.RUN and progress(training)
+    if why.startswith("exit code") and not began:
+        return Ended(State.FAILED, f"{training.stage}: {why}: {said or 'it said nothing'}")
     return None
 
 
@@ -120,14 +134,16 @@ def _last_words(said: str) -> str:
     return " ".join(lines[-3:])[-800:]
 
 
-def _arguments(training: Training, settings: TrainSettings) -> tuple[str, ...]:
+def _arguments(
+    training: Training, settings: TrainSettings, against: tuple[str, ...]
+) -> tuple[str, ...]:
+    data, run = ("--dataset", str(training.dataset)), ("--run", str(training.run))
     match training.stage:
         case Stage.DATASET:
-            groups = [part for path in settings.train_groups for part in ("--groups", str(path))]
-            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", *groups)
+            more = shlex.split(settings.train_dataset_args)
+            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", *more)
         case Stage.RUN:
-            base = ("--base", settings.train_base) if settings.train_base else ()
-            where = ("--dataset", str(training.dataset), "--run", str(training.run))
             resume = ("--resume",) if training.run.exists() else ()
-            return ("run", training.plan, *where, *base, *resume)
-    return ("evaluate", str(training.run), "--dataset", str(training.dataset))
+            more = shlex.split(settings.train_run_args)
+            return ("run", training.plan, *data, *run, *resume, *more)
+    return ("evaluate", *run, *data, *against, *shlex.split(settings.train_evaluate_args))

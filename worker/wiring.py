@@ -152,10 +152,12 @@ def _open_draft(parts: Parts) -> Handler:
 
 def _train_model(_parts: Parts) -> Handler:
     settings = load(TrainSettings)
+    registrar = Registrar(settings.promote, lambda: load(EngineSettings))
     return TrainModelHandler(
         settings=settings,
         launcher=launchers.of(settings),
-        register=Registrar(settings.promote, lambda: load(EngineSettings)),
+        register=registrar,
+        against=registrar.against,
         database_url=load(DatabaseSettings).database_url,
         told=told_elsewhere(),
     )

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
-from pydantic_settings import NoDecode
+from pydantic import BeforeValidator, Field, model_validator
 
 from app.settings.reading import Settings
 from app.training import Launcher
@@ -15,16 +14,18 @@ class TrainSettings(Settings):
 
     train_plan: Annotated[str | None, BeforeValidator(lambda given: given or None)] = None
     """A plan's name or path; None: nothing is trained."""
-    train_base: str | None = None
-    """A directory or name of the model to adapt, in place of the plan's."""
     train_dir: Path = Path.home() / ".cache" / "r4p" / "trainings"
     """One folder for each training. Who trains, and the servers that are given adapters, see it under the same path."""
     train_new_issues: int = Field(50, ge=0)
     """Train when so many issues with labels are new since the last training."""
     train_every_seconds: float = Field(86_400.0, gt=0)
     """How often it is asked whether there is enough that is new."""
-    train_groups: Annotated[tuple[Path, ...], NoDecode] = ()
-    """Labelled groups to learn from beside outcomes; paths separated by commas."""
+    train_dataset_args: str = ""
+    """Further arguments to `r4p train dataset build`, as in a shell, such as `--groups FILE`."""
+    train_run_args: str = ""
+    """To `r4p train run`, such as `--base DIR --tensorboard`."""
+    train_evaluate_args: str = ""
+    """To `r4p train evaluate`, such as `--votes 8 --api-key-file FILE`."""
     promote: Literal["off", "shadow", "canary", "champion"] = "off"
     """What a model that passed the gate becomes by itself; off: a candidate, for `r4p models promote`."""
     train_launcher: Launcher = Launcher.SUBPROCESS
@@ -40,13 +41,6 @@ class TrainSettings(Settings):
     """Kubernetes."""
     train_address: str = "auto"
     """Ray: `http://head:8265`."""
-
-    @field_validator("train_groups", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
 
     @model_validator(mode="after")
     def _complete(self) -> "TrainSettings":

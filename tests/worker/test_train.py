@@ -15,6 +15,7 @@ from app.db.store import trainings as store
 from app.jobs import OF_THE_APP, Planned
 from app.learning_jobs import TrainModel
 from app.training import LAUNCHES, Labels, Stage, State
+from model.errors import EngineDown
 from tests.worker import trainer, trainings
 from tests.worker.attempts import carry_out
 from tests.worker.trainings import JOB, last, starts
@@ -75,6 +76,12 @@ def test_a_command_that_refuses_is_told_with_its_last_words(database, handler):
     assert found.why == "run: exit code 2: the plan cpu-smoke is not there"
 
 
+def test_an_evaluation_that_refuses_is_not_tried_again(database, handler):
+    carry_out(database, handler({"refuse": "no dataset"}), JOB)
+    assert last(database).why == "evaluate: exit code 2: no dataset"
+    assert last(database).launches == 1
+
+
 def test_an_end_without_a_result_is_no_success(database, handler):
     carry_out(database, handler({"silent": True}), JOB)
     assert "it ended well, but left no result in" in last(database).why
@@ -88,6 +95,19 @@ def test_what_the_gate_refuses_is_kept_as_rejected(database, handler):
         "it failed",
         "r4p-20261122-0badcafe",
     )
+
+
+def test_without_an_engine_to_measure_by_the_training_waits_and_goes_on(database, handler):
+    down = handler({"down": 7})
+    for _ in range(7):
+        with pytest.raises(EngineDown, match="nobody answers at http://vllm:8000/v1"):
+            carry_out(database, down, JOB)
+        with transaction(database) as connection:
+            jobs.supersede(connection, [JOB.key])
+    assert (last(database).state, last(database).stage) == (State.RUNNING, Stage.EVALUATE)
+    carry_out(database, down, JOB)
+    assert last(database).state is State.FINISHED
+    assert len(starts(last(database))) == 1
 
 
 def test_an_empty_corpus_is_skipped_by_the_real_builder(database, handler):

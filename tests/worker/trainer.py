@@ -18,7 +18,7 @@ STEPS = 6
 def main(arguments: list[str]) -> int:
     """One command."""
     _, command, *rest = arguments
-    run = Path(rest[rest.index("--run") + 1] if command == "run" else rest[0])
+    run = Path(rest[rest.index("--run") + 1])
     faults = json.loads((run.parents[1] / "faults.json").read_text())
     return {"run": train, "evaluate": evaluate}[command](rest, faults)
 
@@ -50,9 +50,17 @@ def train(arguments: list[str], faults: dict) -> int:
 
 
 def evaluate(arguments: list[str], faults: dict) -> int:
-    """`evaluate RUN --dataset DIR`."""
-    run = Path(arguments[0])
+    """`evaluate --run DIR --dataset DIR --engine-url URL`; `down`: how often the engine does not answer."""
+    run = Path(arguments[arguments.index("--run") + 1])
     die(run, "evaluate", faults)
+    if "refuse" in faults:
+        sys.stderr.write(f"{faults['refuse']}\n")
+        return 2
+    scars = len(list(run.glob("down-*")))
+    if scars < faults.get("down", 0):
+        (run / f"down-{scars}").touch()
+        sys.stderr.write(f"nobody answers at {arguments[arguments.index('--engine-url') + 1]}\n")
+        return 5
     outcome = faults.get("gate", "passed")
     (run / "gate.json").write_text(json.dumps({"outcome": outcome, "why": f"it {outcome}"}))
     return 0
