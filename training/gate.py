@@ -21,6 +21,10 @@ GUARDED = (PRIMARY, "balanced_accuracy")
 """May not become worse by more than the margin. The second sees who says the same of every patch."""
 
 
+_COSTLY = "false_accepts"
+"""May not be surely more: a guard with a margin would ask for more issues than there are."""
+
+
 class Outcome(StrEnum):
     """What follows for the candidate."""
 
@@ -221,6 +225,7 @@ def _no_worse(one: Compared, rules: Rules) -> list[Finding]:
     return [
         *guarded,
         *improves,
+        _no_costlier(one, rules),
         Finding(
             f"{one.name}: replies",
             readable is not None and readable >= least,
@@ -248,6 +253,13 @@ def _improves(one: Compared, rules: Rules) -> Finding:
     passed = value is not None and value > 0
     what = "lower end" if rules.must_be_better else "difference"
     return Finding(f"{one.name}: {PRIMARY} improves", passed, f"{what} of {_shown(found)}")
+
+
+def _no_costlier(one: Compared, rules: Rules) -> Finding:
+    found = one.difference[_COSTLY]
+    passed = found.low is None or found.low <= rules.margin
+    said = f"{_shown(found)}; the whole interval may not lie above {rules.margin:+.3f}"
+    return Finding(f"{one.name}: {_COSTLY} not surely more", passed, said)
 
 
 def _shown(one: Estimate) -> str:

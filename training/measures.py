@@ -11,25 +11,36 @@ import numpy as np
 
 from model.evaluation import metrics
 from model.evaluation.bootstrap import Issues
-from model.evaluation.columns import Columns, Floats, array, or_half, rightness
+from model.evaluation.columns import Columns, Floats, accepted, array, or_half, rightness
 from model.evaluation.metrics import Metric
 from training.groups import LabelSource, TrainingGroup
 from training.significance import Statistic
 
 REWARD = "reward"
+
+
+def false_accepts(of: Columns) -> float:
+    """Share of incorrect patches that are held to be correct: the mistake that costs most. NaN without any."""
+    wrong = 1 - of.label
+    return float((accepted(of.belief) * wrong).sum() / wrong.sum()) if wrong.any() else np.nan
+
+
 METRICS: Mapping[str, Metric] = {
     "accuracy": metrics.accuracy,
     "balanced_accuracy": metrics.balanced_accuracy,
     "mcc": metrics.mcc,
     "exact_match": metrics.exact_match,
     "best_of_group": metrics.best_of_group,
+    "false_accepts": false_accepts,
     "brier": metrics.brier,
     "format_valid": metrics.format_valid,
 }
 """Those that hold for labels which are probabilities."""
-SHARES = frozenset({REWARD, "accuracy", "exact_match", "best_of_group", "format_valid"})
+SHARES = frozenset(
+    {REWARD, "accuracy", "exact_match", "best_of_group", "false_accepts", "format_valid"}
+)
 """How often something is so."""
-LOWER_IS_BETTER = frozenset({"brier"})
+LOWER_IS_BETTER = frozenset({"brier", "false_accepts"})
 CONSTANTS: Mapping[str, float] = {"all_correct": 1.0, "all_incorrect": 0.0}
 """Who says the same of every patch: nothing is learnt while these are not beaten."""
 

@@ -36,6 +36,7 @@ def test_one_that_is_not_is_taken_out(changes, said):
         (replace(FINE, correct=76), replace(USUAL, patches=30, correct=3)),
         (replace(FINE, overturned=8), replace(USUAL, correct=0, patches=0)),
         (replace(FINE, overturned=1, correct=25), USUAL),
+        (replace(FINE, overturned=2), USUAL),
         (replace(FINE, seconds=9_999), replace(USUAL, judged=5)),
     ],
 )

@@ -19,6 +19,16 @@ GOOD = Provenance(
 )
 BETTER = Estimate(0.05, -0.01, 0.11)
 EVEN = Estimate(0.0, -0.015, 0.015)
+
+
+def differing(reward=BETTER, balanced_accuracy=EVEN, false_accepts=EVEN):
+    return {
+        "reward": reward,
+        "balanced_accuracy": balanced_accuracy,
+        "false_accepts": false_accepts,
+    }
+
+
 READABLE = {"format_valid": Estimate(0.97, 0.95, 0.99)}
 
 
@@ -30,7 +40,7 @@ def compared(**changes):
         patches=160,
         candidate=READABLE,
         champion=READABLE,
-        difference={"reward": BETTER, "balanced_accuracy": EVEN},
+        difference=differing(),
         constants={},
         only_candidate=6,
         only_champion=4,
@@ -93,22 +103,22 @@ def test_an_adapter_that_vllm_would_refuse_fails():
     ("changes", "check"),
     [
         (
-            {"difference": {"reward": Estimate(0.01, -0.03, 0.05), "balanced_accuracy": EVEN}},
+            {"difference": differing(reward=Estimate(0.01, -0.03, 0.05))},
             "outcomes: reward no worse",
         ),
         (
-            {"difference": {"reward": BETTER, "balanced_accuracy": Estimate(-0.2, -0.3, -0.1)}},
+            {"difference": differing(balanced_accuracy=Estimate(-0.2, -0.3, -0.1))},
             "outcomes: balanced_accuracy no worse",
         ),
         (
-            {"difference": {"reward": BETTER, "balanced_accuracy": Estimate(None, None, None)}},
+            {"difference": differing(balanced_accuracy=Estimate(None, None, None))},
             "outcomes: balanced_accuracy no worse",
         ),
         (
-            {"difference": {"reward": Estimate(0.1, None, None), "balanced_accuracy": EVEN}},
+            {"difference": differing(reward=Estimate(0.1, None, None))},
             "outcomes: reward no worse",
         ),
-        ({"difference": {"reward": EVEN, "balanced_accuracy": EVEN}}, "outcomes: reward improves"),
+        ({"difference": differing(reward=EVEN)}, "outcomes: reward improves"),
         ({"candidate": {"format_valid": Estimate(0.5, 0.4, 0.6)}}, "outcomes: replies"),
         ({"candidate": {"format_valid": Estimate(None, None, None)}}, "outcomes: replies"),
         (
@@ -122,19 +132,28 @@ def test_a_candidate_that_may_be_worse_fails(changes, check):
     assert (gate.outcome, against(gate)) == (Outcome.FAILED, [check])
 
 
+def test_more_false_accepts_fail_where_that_is_sure_and_not_where_it_may_be():
+    sure = compared(difference=differing(false_accepts=Estimate(0.2, 0.05, 0.4)))
+    assert against(decided(sets=[sure])) == ["outcomes: false_accepts not surely more"]
+    maybe = compared(difference=differing(false_accepts=Estimate(0.1, -0.05, 0.3)))
+    assert decided(sets=[maybe]).outcome is Outcome.PASSED
+    unknown = compared(difference=differing(false_accepts=Estimate(None, None, None)))
+    assert decided(sets=[unknown]).outcome is Outcome.PASSED
+
+
 def test_superiority_is_asked_for_where_it_is_wanted():
     gate = decided(rules=Rules(must_be_better=True))
     assert against(gate) == ["outcomes: reward improves"]
-    sure = compared(difference={"reward": Estimate(0.05, 0.01, 0.1), "balanced_accuracy": EVEN})
+    sure = compared(difference=differing(reward=Estimate(0.05, 0.01, 0.1)))
     assert decided(sets=[sure], rules=Rules(must_be_better=True)).outcome is Outcome.PASSED
-    even = compared(difference={"reward": EVEN, "balanced_accuracy": EVEN})
+    even = compared(difference=differing(reward=EVEN))
     assert decided(sets=[even], rules=Rules(must_improve=False)).outcome is Outcome.PASSED
 
 
 def test_every_set_with_enough_issues_has_to_pass():
     worse = compared(
         name="benchmark",
-        difference={"reward": Estimate(-0.1, -0.2, 0.0), "balanced_accuracy": EVEN},
+        difference=differing(reward=Estimate(-0.1, -0.2, 0.0)),
     )
     assert decided(sets=[compared(), worse]).outcome is Outcome.FAILED
     small = replace(worse, issues=29)

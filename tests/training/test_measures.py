@@ -38,6 +38,12 @@ def test_a_decision_about_a_likely_label_is_as_right_as_that_is_likely():
     assert found["balanced_accuracy"] == pytest.approx((0.8 / 1.2 + 0.6 / 0.8) / 2)
 
 
+def test_false_accepts_are_counted_among_incorrect_patches():
+    found = numbers([heard((1.0, 0.0, 0.0, 0.2), (0.9, 0.1, 0.6, 0.8))])
+    assert found["false_accepts"] == pytest.approx((1 + 0.8) / (1 + 1 + 0.8))
+    assert np.isnan(numbers([heard((1.0,), (0.9,))])["false_accepts"])
+
+
 def test_a_patch_that_nobody_knows_about_counts_nowhere():
     some = heard((1.0, None, 0.0), (0.9, 0.9, 0.1))
     assert some.known == (0, 2)
