@@ -95,3 +95,13 @@ def test_one_sort_of_label_is_learnt_only_by_who_asks_for_it():
         Recipe(balance=Balance.NONE, split=SplitPlan(validation=0, test=0)),
     )
     assert len(made.splits["train"]) == 2
+
+
+def test_what_is_asked_for_is_a_step_of_its_own():
+    given = [replace(one, licence="MIT") for one in pools()]
+    given += [replace(one, issue=f"x-{one.issue}", licence=None) for one in pools()]
+    named = replace(RECIPE, licences=("MIT",), left_out=("system/*",))
+    made = built(given, named)
+    assert [step.name for step in made.steps[:2]] == ["licence", "source"]
+    assert made.steps[0].dropped == {"its licence is not known": 60}
+    assert built(pools(), RECIPE).steps[0].name == "statement"

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.tables import candidates
+from app.db.tables import candidates, pull_requests
 from app.demo.standin.client import StandIn
 from app.jobs import EvaluateIssue
 from tests.worker.attempts import carry_out
@@ -52,6 +52,14 @@ def test_a_patch_that_github_did_not_give_is_asked_for_again(scene, tmp_path):
     assert unreadable(scene) == [first]
     served(tmp_path, "update-ref", f"refs/pull/{first}/head", scene.repo.pull(first).head_sha)
     assert unreadable(scene) == []
+
+
+def test_who_opened_a_pull_request_is_known(scene):
+    unreadable(scene)
+    with transaction(scene.database) as connection:
+        rows = connection.execute(select(pull_requests))
+        authors = {row.number: row.author for row in rows}
+    assert authors == dict.fromkeys(scene.pulls, "contributor")
 
 
 def test_a_patch_that_is_too_big_stays_so(scene):

@@ -6,10 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 _TOKEN = re.compile(r"\w+")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+"""What a form tells whoever fills it in, the same in every issue."""
 _PHRASE = 5
 """Words in a row that are compared."""
 _SKETCH = 64
 """Phrases of a text by which others like it are looked up: of texts that are alike some are the same."""
+_COMMON = 50
+"""Texts by which a phrase is looked up: one that more of them have is a form's, and tells nothing."""
 ALIKE = 0.6
 """Share of all phrases of two texts that both have, from which on they are one issue told twice."""
 
@@ -18,7 +22,7 @@ Phrases = frozenset[int]
 
 def phrases(text: str) -> Phrases:
     """Every five words in a row, hashed; of a shorter text the whole."""
-    words = _TOKEN.findall(text.lower())
+    words = _TOKEN.findall(_COMMENT.sub(" ", text).lower())
     rows = range(max(1, len(words) - _PHRASE + 1))
     return frozenset(_number(" ".join(words[start : start + _PHRASE])) for start in rows)
 
@@ -43,7 +47,8 @@ class Known:
         told = phrases(text)
         self._phrases[name] = told
         for number in _sketch(told):
-            self._names[number].append(name)
+            if len(self._names[number]) < _COMMON:
+                self._names[number].append(name)
 
     def like(self, text: str) -> str | None:
         """The name of one that says the same; None: there is none."""
