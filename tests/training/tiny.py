@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model import prompts
-from model.prompts.untrusted import safe_issue, safe_patch
+from training import questions
 from training.groups import TrainingGroup
 
 CONTEXT = 4096
@@ -54,10 +54,7 @@ def _group(number: int, guarded: bool, draw: random.Random) -> TrainingGroup:
 
 def messages(group: TrainingGroup) -> list[dict[str, str]]:
     """The group as the verifier's prompt has it."""
-    shown = prompts.load("r4p_group").render(
-        issue=safe_issue(group.problem_statement).text,
-        patches=tuple(safe_patch(one).text for one in group.patches),
-    )
+    shown = questions.of_group(prompts.load("r4p_group"), group)
     return [{"role": one.role, "content": one.content} for one in shown]
 
 
@@ -98,7 +95,7 @@ def base(directory: Path, *, seed: int = 0, shown: Sequence[TrainingGroup] = ())
     draw = random.Random(seed)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
     before = shown or groups(128, seed=seed + 1000)
-    asked = [(_ids(tokenizer, messages(one)), one) for one in before]
+    asked = [(prompt_ids(tokenizer, one), one) for one in before]
     for _ in range(_WARM_UP_STEPS):
         rows = [
             (ids, tokenizer(_warm_up_answer(group, draw) + "<|im_end|>")["input_ids"])
@@ -120,8 +117,11 @@ def _warm_up_answer(group: TrainingGroup, draw: random.Random) -> str:
     return ANSWERS[group.positives == 4] if draw.random() < _KNOWN else draw.choice(ANSWERS)
 
 
-def _ids(tokenizer, shown: list[dict[str, str]]) -> list[int]:
-    return tokenizer.apply_chat_template(shown, add_generation_prompt=True, return_dict=False)
+def prompt_ids(tokenizer, group: TrainingGroup) -> list[int]:
+    """What the model reads before it answers about a group."""
+    return tokenizer.apply_chat_template(
+        messages(group), add_generation_prompt=True, return_dict=False
+    )
 
 
 def _padded(rows: Sequence[tuple[list[int], list[int]]], pad: int):
