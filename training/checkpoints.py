@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
 """A file in a checkpoint that was written to its end."""
 _NAME = re.compile(r"checkpoint-(\d+)")
@@ -31,10 +32,7 @@ class Complete:
         loss: torch.Tensor = super().training_step(*args, **named)  # type: ignore[misc]
         if not torch.isfinite(loss):
             step = self.state.global_step + 1  # type: ignore[attr-defined]
-            raise Diverged(
-                f"the loss of step {step} is {loss.item()}: the weights before it are kept; a lower "
-                "optimiser.learning_rate, or another optimiser.max_gradient_norm, may help"
-            )
+            raise Diverged(f"the loss of step {step} is {loss.item()}, {LOWER}")
         return loss
 
 

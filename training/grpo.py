@@ -16,7 +16,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from training import advantages, rollouts, rounds, trl_config, weights
-from training.checkpoints import Complete
+from training.checkpoints import LOWER, Complete, Diverged
 from training.groups import TrainingGroup
 from training.plan import Advantage, BadPlan, Task, TrainPlan
 from training.rollouts import Source
@@ -43,11 +43,23 @@ class Trainer(Complete, GRPOTrainer):
         self._rewards: torch.Tensor | None = None
         self.left_out = dict(source.left_out)
 
-    def sampled(self, prompts: list[list[int]]) -> tuple[list[list[int]], Any]:
-        """One reply to each prompt, both as token ids, with log-probabilities where another engine sampled it."""
-        found: tuple[list[list[int]], Any] = self._generate_single_turn(
-            prompts, None, {}, self.num_generations
-        )
+    def sampled(
+        self, prompts: list[list[int]], each: int | None = None
+    ) -> tuple[list[list[int]], Any]:
+        """One reply to each prompt, both as token ids, with log-probabilities where another engine sampled it.
+
+        `each`: how often a prompt is among them, one beside the other; None: as often as the plan says.
+        """
+        try:
+            found: tuple[list[list[int]], Any] = self._generate_single_turn(
+                prompts, None, {}, each or self.num_generations
+            )
+        except RuntimeError as error:
+            if "probability tensor" not in str(error):
+                raise
+            raise Diverged(
+                f"after step {self.state.global_step} the model gives no probabilities any more, {LOWER}"
+            ) from error
         return found
 
     def _calculate_rewards(self, *args: Any, **named: Any) -> torch.Tensor:

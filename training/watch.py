@@ -9,7 +9,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from training import run_folder
-from training.checkpoints import Diverged
+from training.checkpoints import LOWER, Diverged
 from training.run_folder import Step
 
 OnStep = Callable[[Step], None]
@@ -73,8 +73,7 @@ class Watch(TrainerCallback):  # type: ignore[misc]
             self._on_step(step)
         if step.loss is None or not math.isfinite(float(logs.get("grad_norm", 0.0))):
             raise Diverged(
-                f"step {step.step} has the loss {logs['loss']} and the gradient {logs.get('grad_norm')}: "
-                "no checkpoint is made of it; a lower optimiser.learning_rate may help"
+                f"step {step.step} has the loss {logs['loss']} and the gradient {logs.get('grad_norm')}, {LOWER}"
             )
 
 
