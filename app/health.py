@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -11,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from app.db.session import answers
-from app.db.store import upkeep
+from app.db.store import trainings, upkeep
 from app.dispatch import Doorbell
 from app.metrics import Metrics, Sample, render
+from app.training import State, Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,12 @@ class Health:
             with self.database.connect() as connection:
                 counts, ignored = upkeep.counts(connection), upkeep.ignored(connection)
                 held_up = upkeep.waiting(connection)
+                training = trainings.last(connection)
         except SQLAlchemyError:
             return ()
         waiting = [count for count in counts if count.state == "ready"]
         return (
+            *(training_samples(training, datetime.now(UTC)) if training else ()),
             *(
                 Sample("r4p_jobs", count.jobs, (("queue", count.queue), ("state", count.state)))
                 for count in counts
@@ -78,6 +82,22 @@ class Health:
                 )
             ),
         )
+
+
+def training_samples(training: Training, now: datetime) -> tuple[Sample, ...]:
+    """The newest training as numbers."""
+    where = (("stage", training.stage.value), ("state", training.state.value))
+    runs = training.state is State.RUNNING and training.beat_at is not None
+    beat = (now - training.beat_at).total_seconds() if runs and training.beat_at else 0.0
+    return (
+        Sample("r4p_training", 1, where),
+        *([Sample("r4p_training_beat_seconds", beat)] if runs else ()),
+        *(
+            Sample("r4p_training_metric", value, (("name", name),))
+            for name, value in training.progress.items()
+            if isinstance(value, int | float)
+        ),
+    )
 
 
 def _timed(check: Callable[[], bool]) -> dict[str, bool | float]:

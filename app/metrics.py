@@ -14,10 +14,11 @@ HELP: Final[Mapping[str, str]] = {
     "r4p_jobs_lag_seconds": "How long the oldest due job of a queue has waited.",
     "r4p_jobs_waiting": "Jobs that wait for somebody who is not ready, by whom.",
     "r4p_jobs_waiting_seconds": "How long the first of them has waited.",
+    "r4p_training": "1 for the state and the stage that the newest training is in.",
+    "r4p_training_beat_seconds": "How long ago somebody worked on it, while it runs.",
+    "r4p_training_metric": "What its newest optimiser step was like, by name.",
 }
-_GAUGES: Final = frozenset(
-    {"r4p_jobs", "r4p_jobs_lag_seconds", "r4p_jobs_waiting", "r4p_jobs_waiting_seconds"}
-)
+_GAUGES: Final = frozenset(HELP) - frozenset(name for name in HELP if name.endswith("_total"))
 
 _SERIES_LIMIT: Final = 2_000
 """Label values come from outside; further ones are counted together as `other`."""

@@ -1,5 +1,7 @@
 """What `r4p train` offers; heavy modules are loaded by the command that needs them."""
 
+from typing import Annotated
+
 import typer
 
 from training.report.cli import report
@@ -70,3 +72,21 @@ def evaluate(context: typer.Context) -> None:
     command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     command.command()(decide)
     command(context.args, prog_name="r4p train evaluate")
+
+
+@main.command()
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Trainings of the bot: what runs and how far it is, what became of the others, and why."""
+    from app import training_status
+
+    raise typer.Exit(training_status.show(as_json=as_json))
+
+
+@main.command()
+def start() -> None:
+    """Have the bot train now, on however little is new."""
+    from app import training_status
+
+    raise typer.Exit(training_status.start())
