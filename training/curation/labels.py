@@ -177,3 +177,15 @@ def _is_echo(record: PullRecord, decided: Fate | None) -> bool:
         return False
     said = [one.verdict for one in record.judgements if one.evaluation == decided.evaluation]
     return bool(said) and said[-1] in _CLAIMS
+
+
+__all__ = [
+    "ECHO",
+    "RULE_VERSION",
+    "Grade",
+    "LabelledPatch",
+    "all_of",
+    "audited",
+    "of",
+    "patches",
+]

@@ -253,13 +253,7 @@ _RULES = (
         "It was closed after its issue was closed as a duplicate or not planned.",
         "arXiv 2601.15195 and 2602.00164: unwanted is not wrong",
     ),
-    Rule(
-        "closed_by_author",
-        Grade.UNKNOWN,
-        None,
-        "Its author closed it.",
-        "arXiv 2602.04226",
-    ),
+    Rule("closed_by_author", Grade.UNKNOWN, None, "Its author closed it.", "arXiv 2602.04226"),
     Rule(
         "closed_by_bot",
         Grade.UNKNOWN,
@@ -282,11 +276,7 @@ _RULES = (
         _CAUTION,
     ),
     Rule(
-        "open",
-        Grade.UNKNOWN,
-        None,
-        "Its pull request is open.",
-        "censored until something happens",
+        "open", Grade.UNKNOWN, None, "Its pull request is open.", "censored until something happens"
     ),
 )
 
