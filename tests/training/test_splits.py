@@ -3,8 +3,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.training.pools import patch, pool
+from training.curation.copies import edits
+from training.pools import Pool
 from training.splits import SPLITS, SplitBy, SplitPlan, split
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -121,3 +125,70 @@ def test_no_issue_is_on_two_sides():
     assert sorted(one.issue for of in parts.values() for one in of) == sorted(
         one.issue for one in pools
     )
+
+
+@st.composite
+def histories(draw):
+    """Issues of some repositories, dated or not, with patches that may be those of another issue."""
+    return [
+        Pool(
+            f"{repo}#{number}",
+            repo,
+            "It adds.",
+            tuple(
+                patch(shared, target, outcome_at=START + timedelta(days=known))
+                for shared, target, known in told
+            ),
+            as_of=day and START + timedelta(days=day),
+        )
+        for number, (repo, day, told) in enumerate(
+            draw(
+                st.lists(
+                    st.tuples(
+                        st.sampled_from("abc"),
+                        st.none() | st.integers(1, 90),
+                        st.lists(
+                            st.tuples(
+                                st.integers(0, 60),
+                                st.sampled_from((None, 0.0, 1.0)),
+                                st.integers(0, 120),
+                            ),
+                            max_size=3,
+                        ),
+                    ),
+                    max_size=12,
+                )
+            )
+        )
+    ]
+
+
+@given(
+    histories(),
+    st.integers(0, 9),
+    st.sampled_from((0.0, 0.2)),
+    st.none() | st.integers(0, 90),
+    st.sampled_from(list(SplitBy)),
+)
+def test_nothing_leaks_from_one_side_to_the_other(pools, seed, test, day, by):
+    cut = None if day is None else START + timedelta(days=day)
+    held_out = frozenset({"c"})
+    plan = SplitPlan(seed, by, 0.2, test, held_out, cut, timedelta(days=7))
+    parts = split(pools, plan)
+    side = {one.issue: name for name, of in parts.pools.items() for one in of}
+    assert len(side) + len(parts.reasons) == len(pools)
+    assert sum(map(len, parts.pools.values())) == len(side)
+    sides_of = {}
+    for one in pools:
+        for mark in edits(one) if one.issue in side else ():
+            sides_of.setdefault(mark, set()).add(side[one.issue])
+    assert all(len(sides) == 1 for sides in sides_of.values())
+    for name, of in parts.pools.items():
+        assert all((one.repo in held_out) == (name == "repositories") for one in of)
+    if cut is None or by is SplitBy.ISSUE:
+        return
+    for one in (*parts.pools["train"], *parts.pools["validation"]):
+        assert one.as_of is None or one.as_of < cut
+        assert all(p.target is None or p.outcome_at < cut for p in one.patches)
+    for one in parts.pools["test"]:
+        assert one.as_of is None or one.as_of >= cut + plan.embargo
