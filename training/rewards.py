@@ -14,8 +14,8 @@ from model.errors import MalformedEdit, UnreadableAnswer
 
 MALFORMED = -1.0
 """For a fix that is not written as asked (SWE-RL, arXiv 2502.18449, equation 1)."""
-MAX_CHARACTERS = 20_000
-"""A longer diff of one file is not compared: the time grows with the square."""
+MAX_CHARACTERS = 10_000
+"""A longer diff of one file is not compared: the time grows with the square, to seconds."""
 _ANSWER = re.compile(r"\s*<think>(.*)</think>\s*<solution>(.*)</solution>\s*", re.DOTALL)
 _TAGS = ("<think>", "</think>", "<solution>", "</solution>")
 
