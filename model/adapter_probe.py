@@ -18,8 +18,10 @@ FILE = "probe.json"
 """In a run's folder, as `asdict` of a Probe."""
 MOST_APART = 0.1
 """Nats that server and trainer may differ by in the mean of all tokens; bfloat16 makes about 0.05 a token."""
-EFFECT = (0.5, 1.5)
+EFFECT = (0.8, 1.25)
 """How much of the adapter's effect has to arrive; 0 is the base, 1 all of it. Rounding blurs it, a mistake loses it."""
+_ERRORS = 2.0
+"""Standard errors that a blurred effect may lie off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class Reading:
     """Mean distance of the adapted model's log-probabilities, in nats."""
     effect: float
     """How much of the trainer's effect is served: the slope of one on the other; NaN where the trainer saw none."""
+    blur: float
+    """Standard error of that: rounding hides a small effect."""
     changed: float
     """Largest difference that the adapter makes on the server."""
     noise: float
@@ -93,10 +97,13 @@ def read(probe: Probe, served: Served) -> Reading:
     square = sum(one * one for one in ours)
     theirs = _less(adapted, plain)
     shared = sum(one * other for one, other in zip(ours, theirs, strict=True))
+    effect = shared / square if square else math.nan
+    off = sum((other - effect * one) ** 2 for one, other in zip(ours, theirs, strict=True))
     return Reading(
         tokens=len(after),
         apart=fmean(_apart(adapted, after)),
-        effect=shared / square if square else math.nan,
+        effect=effect,
+        blur=math.sqrt(off / max(1, len(after) - 1) / square) if square else math.nan,
         changed=max(_apart(adapted, plain)),
         noise=max(_apart(again, plain)),
     )
@@ -111,9 +118,16 @@ def objections(of: Reading) -> tuple[str, ...]:
         found.append(
             f"it changes no log-probability by more than asking twice does ({of.noise:.4f})"
         )
-    low, high = EFFECT
-    if not low <= of.effect <= high:
-        found.append(f"{of.effect:.2f} of its effect arrives; between {low} and {high} is expected")
+    low, high, blur = *EFFECT, _ERRORS * of.blur
+    if of.effect - blur <= 0:
+        found.append(
+            f"{of.effect:.2f} ± {blur:.2f} of its effect arrives, which may be none: it serves the base, or {of.tokens} "
+            "tokens are too few to see so small an effect"
+        )
+    elif of.effect + blur < low or of.effect - blur > high:
+        found.append(
+            f"{of.effect:.2f} ± {blur:.2f} of its effect arrives; between {low} and {high} is expected"
+        )
     if not of.apart <= MOST_APART:
         found.append(
             f"log-probabilities differ from the trainer's by {of.apart:.3f} in the mean of {of.tokens} tokens; "

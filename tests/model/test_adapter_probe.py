@@ -15,7 +15,7 @@ PROBE = Probe(
 )
 BASE = ((-2.0, -3.0), (-0.5,))
 ADAPTED = ((-1.0, -1.0), (-0.5,))
-FINE = Reading(tokens=3, apart=0.0, effect=1.0, changed=2.0, noise=0.0)
+FINE = Reading(tokens=3, apart=0.0, effect=1.0, blur=0.0, changed=2.0, noise=0.0)
 
 
 def test_a_server_that_serves_what_was_trained():
@@ -37,6 +37,8 @@ def test_rounding_blurs_and_is_forgiven():
     found = read(PROBE, served)
     # effects of 1 and 2 nats arrive as 0.91 and 1.91
     assert found.effect == pytest.approx((1 * 0.91 + 2 * 1.91) / 5)
+    # they lie 0.018 above, 0.009 above and 0.09 below 0.946 of 1, 2 and 0
+    assert found.blur == pytest.approx(((0.036**2 + 0.018**2 + 0.09**2) / 2 / 5) ** 0.5)
     assert found.noise == pytest.approx(0.01)
     assert found.apart == pytest.approx(0.05)
     assert objections(found) == ()
@@ -46,8 +48,10 @@ def test_rounding_blurs_and_is_forgiven():
     ("changes", "said"),
     [
         ({"changed": 0.01, "noise": 0.01}, "by more than asking twice does (0.0100)"),
-        ({"effect": 0.4}, "0.40 of its effect arrives"),
-        ({"effect": 1.6}, "1.60 of its effect arrives"),
+        ({"effect": 0.7}, "0.70 ± 0.00 of its effect arrives; between"),
+        ({"effect": 0.6, "blur": 0.09}, "0.60 ± 0.18 of its effect arrives; between"),
+        ({"effect": 1.6, "blur": 0.1}, "1.60 ± 0.20 of its effect arrives; between"),
+        ({"effect": 0.9, "blur": 0.5}, "0.90 ± 1.00 of its effect arrives, which may be none"),
         ({"apart": 0.2}, "by 0.200 in the mean of 3 tokens"),
         ({"apart": math.nan}, "by nan in the mean"),
         ({"effect": math.nan}, "the trainer saw no effect of it either"),
@@ -56,6 +60,11 @@ def test_rounding_blurs_and_is_forgiven():
 def test_what_speaks_against_it(changes, said):
     (found,) = objections(replace(FINE, **changes))
     assert said in found
+
+
+@pytest.mark.parametrize(("effect", "blur"), [(0.65, 0.1), (1.5, 0.2), (0.8, 0.0), (1.25, 0.0)])
+def test_what_rounding_may_have_blurred_is_let_pass(effect, blur):
+    assert objections(replace(FINE, effect=effect, blur=blur)) == ()
 
 
 def test_a_trainer_that_saw_no_effect_knows_none():

@@ -25,7 +25,7 @@ def served() -> Iterator[vllm_server.Server]:
         yield server
 
 
-def trained(run: Path, *, scale: float = 0.1, seed: int = 0) -> Probe:
+def trained(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
     """A run's folder with an adapter of random weights and its probe; a scale of 0 changes nothing."""
     import torch  # noqa: PLC0415
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415

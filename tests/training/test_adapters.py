@@ -92,7 +92,10 @@ def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the
 ):
     """Whether vLLM refuses it or serves the base in its name."""
     weights = load_file(run / "adapter" / WEIGHTS)
-    renamed = {name.replace("self_attn", "attention"): one for name, one in weights.items()}
+    renamed = {
+        name.replace("self_attn", "attention").replace("mlp", "feed"): one
+        for name, one in weights.items()
+    }
     directory = tmp_path / "adapter"
     directory.mkdir()
     save_file(renamed, directory / WEIGHTS)
