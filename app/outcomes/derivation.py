@@ -18,7 +18,7 @@ from app.outcomes.facts import (
     Snapshot,
 )
 
-RULE_VERSION = 1
+RULE_VERSION = 2
 """Raised with every change of meaning, so that stored rows can be told apart and derived anew."""
 
 SUPERSEDED_WITHIN = timedelta(days=14)
@@ -144,20 +144,31 @@ def _issue_withdrawn(history: History, closing: OutcomeEvent) -> str | None:
 
 def _issue_reopenings(history: History) -> Iterator[Outcome]:
     """The issue came back after this pull request was merged for it."""
-    merge = next(_of(history, EventKind.PULL_MERGED), None)
+    merge = _taken(history)
     for event in _of(history, EventKind.ISSUE_REOPENED):
         if merge and event.occurred_at >= merge.occurred_at:
             yield Outcome(OutcomeKind.REOPENED, event, "issue", head=merge.head)
 
 
 def _reverts(history: History) -> Iterator[Outcome]:
-    """Only what was merged can be reverted; the same revert is told by commit and by pull request."""
+    """Only what was merged or landed can be reverted; a revert is told by commit and by pull request."""
     revert = next(_of(history, EventKind.REVERTED), None)
-    merge = next(_of(history, EventKind.PULL_MERGED), None)
+    merge = _taken(history)
     if revert and merge:
         by = revert.details.by
         # The event's own head is the revert's.
         yield Outcome(OutcomeKind.REVERTED, revert, f"by {by}" if by else None, head=merge.head)
+
+
+def _taken(history: History) -> OutcomeEvent | None:
+    """What brought the pull request into the branch: its merge, or the closing that goes with a landed commit."""
+    merge = next(_of(history, EventKind.PULL_MERGED), None)
+    landed = (
+        event
+        for event in _of(history, EventKind.PULL_CLOSED)
+        if _near(event, _of(history, EventKind.LANDED), LANDED_WITHIN)
+    )
+    return merge or next(landed, None)
 
 
 def _new_commits(history: History) -> Iterator[Outcome]:

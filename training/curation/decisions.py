@@ -61,19 +61,26 @@ def _of_merged_pull(case: Case, merge: Fate) -> Decision:
 def _merged(case: Case, merge: Fate) -> Decision:
     """What was merged is this patch."""
     told = ("merged" + _permitted(merge) + _on(merge),)
+    if doubt := _taken_back(case, merge, told):
+        return doubt
+    if case.now - merge.occurred_at < HELD_FOR:
+        return replace(_lately(merge, *told), leans=True)
+    return _held(case, merge, told)
+
+
+def _taken_back(case: Case, taken: Fate, told: tuple[str, ...]) -> Decision | None:
+    """What speaks against a patch that was merged or landed; None: nothing has happened since."""
     if revert := case.last(OutcomeKind.REVERTED):
-        late = revert.occurred_at - merge.occurred_at > REVERT_WINDOW
+        late = revert.occurred_at - taken.occurred_at > REVERT_WINDOW
         return _told(
             "reverted_late" if late else "reverted",
             revert,
             *told,
             f"taken back{f' {revert.reason}' if revert.reason else ''}" + _on(revert),
         )
-    if reopened := case.reopened("issue", merge):
+    if reopened := case.reopened("issue", taken):
         return _told("issue_reopened", reopened, *told, "issue opened again" + _on(reopened))
-    if case.now - merge.occurred_at < HELD_FOR:
-        return replace(_lately(merge, *told), leans=True)
-    return _held(case, merge, told)
+    return None
 
 
 def _held(case: Case, merge: Fate, told: tuple[str, ...]) -> Decision:
@@ -120,10 +127,13 @@ def _closed(case: Case, closing: Fate) -> Decision:
     told: tuple[str, ...] = (
         f"closed ({reason.replace('_', ' ')})" + _permitted(closing) + _on(closing),
     )
+    has_landed = reason == "landed_indirectly" and case.is_last
+    if has_landed and (doubt := _taken_back(case, closing, told)):
+        return doubt
     if case.now - closing.occurred_at < HELD_FOR:
-        return _lately(closing, *told)
+        return replace(_lately(closing, *told), leans=has_landed or None)
     known_at = closing.occurred_at + HELD_FOR
-    if reason == "landed_indirectly" and case.is_last:
+    if has_landed:
         return replace(_told("landed", closing, *told), known_at=known_at)
     if failed := case.failed_ci():
         told = ("CI failed on it, and succeeded on a rival" + _on(failed), *told)

@@ -94,21 +94,21 @@ _RULES = (
         "reverted",
         Grade.INCORRECT,
         0.05,
-        f"It was merged and taken back within {REVERT_WINDOW.days} days.",
+        f"It was merged or landed, and taken back within {REVERT_WINDOW.days} days.",
         "a deed against the patch itself",
     ),
     Rule(
         "reverted_late",
         Grade.UNKNOWN,
         None,
-        f"It was merged and taken back after more than {REVERT_WINDOW.days} days.",
+        f"It was merged or landed, and taken back after more than {REVERT_WINDOW.days} days.",
         _CAUTION + ": by then needs have changed",
     ),
     Rule(
         "issue_reopened",
         Grade.UNKNOWN,
         None,
-        "It was merged, and its issue was opened again.",
+        "It was merged or landed, and its issue was opened again.",
         _CAUTION + ": an issue may hold more than one fault",
     ),
     Rule(
@@ -222,7 +222,7 @@ _RULES = (
         Grade.WEAKLY_CORRECT,
         0.7,
         f"It was closed, and a commit on the default branch says that it carries it; {_WINDOW} ago.",
-        "merge bots; what they changed, and a later revert, are not seen",
+        "merge bots; what they changed on the way is not seen",
     ),
     Rule(
         "failed_ci",

@@ -78,11 +78,7 @@ def of_pull(
         candidates.c.repository_id == number, candidates.c.pull_number == pull
     )
     moved = {stored.event.head for stored in own if stored.event.kind in _SHOW_THE_HEAD}
-    landed = [
-        stored.event.details.commit
-        for stored in own
-        if stored.event.kind == EventKind.PULL_MERGED and stored.event.details.commit
-    ]
+    landed = [commit for stored in own if (commit := _made(stored.event))]
     kind = outcome_events.c.kind
     elsewhere = or_(
         (kind == EventKind.CI_CONCLUDED.value)
@@ -215,8 +211,14 @@ def _directly_touched(
     if event.details.commit is not None:
         merged = select(outcome_events.c.pull_number).where(
             outcome_events.c.repository_id == number,
-            outcome_events.c.kind == EventKind.PULL_MERGED.value,
-            func.starts_with(outcome_events.c.data["commit"].astext, event.details.commit),
+            (
+                (outcome_events.c.kind == EventKind.PULL_MERGED.value)
+                & func.starts_with(outcome_events.c.data["commit"].astext, event.details.commit)
+            )
+            | (
+                (outcome_events.c.kind == EventKind.LANDED.value)
+                & func.starts_with(outcome_events.c.head_sha, event.details.commit)
+            ),
         )
         return _numbers(connection, merged)
     at_head = select(candidates.c.pull_number).where(
@@ -234,8 +236,15 @@ def _numbers(connection: Connection, query: Select[int]) -> set[PullNumber]:
     return {PullNumber(row[0]) for row in connection.execute(query)}
 
 
+def _made(event: OutcomeEvent) -> str | None:
+    """The commit on the branch that carries the pull request, if the event tells it."""
+    if event.kind == EventKind.LANDED:
+        return event.head
+    return event.details.commit if event.kind == EventKind.PULL_MERGED else None
+
+
 def _names_commit(commit: str) -> ColumnElement[bool]:
-    """A revert names the merge commit, perhaps abbreviated."""
+    """A revert names the commit that carries the pull request, perhaps abbreviated."""
     named = outcome_events.c.data["commit"].astext
     return func.starts_with(commit, named)
 

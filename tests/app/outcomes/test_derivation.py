@@ -81,6 +81,21 @@ def test_a_closing_says_what_is_known_of_why(closing, others, rivals, reason):
     assert outcomes(closed(**closing), *others, rivals=rivals) == [("closed", reason)]
 
 
+def test_what_landed_can_be_reverted_and_leave_its_issue_open():
+    events = [
+        closed(0),
+        happened(EventKind.LANDED, 0.1),
+        happened(EventKind.ISSUE_REOPENED, 3),
+        happened(EventKind.REVERTED, 4, by="#15"),
+    ]
+    assert outcomes(*events) == [
+        ("closed", "landed_indirectly"),
+        ("reopened", "issue"),
+        ("reverted", "by #15"),
+    ]
+    assert ("reverted", "by #15") not in outcomes(closed(0), events[-1])
+
+
 def test_an_issue_that_was_opened_again_no_longer_explains_a_closing():
     events = [
         happened(EventKind.ISSUE_CLOSED, -2, state="not_planned"),

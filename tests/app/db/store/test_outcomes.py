@@ -8,7 +8,7 @@ from app.db.session import transaction
 from app.db.store import outcomes
 from app.db.tables import outcome_events as event_table
 from app.db.tables import outcomes as outcome_table
-from app.outcomes import EventKind
+from app.outcomes import RULE_VERSION, EventKind
 from tests.app.db.store.happenings import (
     MERGE_COMMIT,
     OTHER,
@@ -133,6 +133,19 @@ def test_a_revert_finds_the_merge_by_its_commit_in_either_order(connection, grou
     assert told(connection, group)[-1] == (FIRST, "reverted", "by #15")
 
 
+@pytest.mark.parametrize("landed_first", [True, False])
+def test_a_revert_finds_what_landed_by_its_commit_in_either_order(connection, group, landed_first):
+    landing = happened(EventKind.LANDED, FIRST, hours=1.1, head=MERGE_COMMIT)
+    revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT[:9], by="#15", head=OTHER)
+    record(connection, closed(FIRST, hours=1.0))
+    for event in (landing, revert) if landed_first else (revert, landing):
+        record(connection, event)
+    assert told(connection, group) == [
+        (FIRST, "closed", "landed_indirectly"),
+        (FIRST, "reverted", "by #15"),
+    ]
+
+
 def test_ci_and_reverts_by_commit_say_which_verdict_was_read_and_what_was_merged(connection, group):
     record(connection, merged(FIRST))
     revert = happened(EventKind.REVERTED, hours=3, commit=MERGE_COMMIT, by="#15", head=OTHER)
@@ -217,4 +230,6 @@ def test_a_new_rule_derives_everything_anew(database):
     assert outcomes.rederive_all(database) == 2
     with transaction(database) as connection:
         assert told(connection, group) == expected
-        assert set(connection.execute(select(outcome_table.c.rule_version)).scalars()) == {1}
+        assert set(connection.execute(select(outcome_table.c.rule_version)).scalars()) == {
+            RULE_VERSION
+        }
