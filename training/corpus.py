@@ -31,6 +31,11 @@ class Corpus:
         with transaction(self.database) as connection:
             return history.records(connection, group)
 
+    def outdated(self) -> int:
+        """How many pull requests have outcomes that an older rule derived; `r4p outcomes rederive` brings them up to date."""
+        with transaction(self.database) as connection:
+            return history.outdated(connection)
+
     def checks(self) -> dict[PatchKey, LabelCheck]:
         """What people found who looked at patches."""
         with transaction(self.database) as connection:

@@ -4,7 +4,8 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -49,7 +50,7 @@ def explain(
 ) -> None:
     """Why each patch of an issue has its label, and what happened."""
     name, number = _named(issue)
-    with corpus.opened() as known:
+    with _opened() as known:
         told = _explained(known, *_found(known, issue, number, name), _moment(as_of))
     if as_json:
         _print(explained.document(told))
@@ -61,7 +62,7 @@ def explain(
 def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
     """How many patches each rule labels, over all issues."""
     now = _moment(as_of)
-    with corpus.opened() as known:
+    with _opened() as known:
         found = labels.all_of(known.records(), now, known.checks())
     counts = Counter(one.why for one in found)
     if as_json:
@@ -77,7 +78,7 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed draws the same patches.")] = 0,
 ) -> None:
     """Labelled patches to check by hand, a JSON object a line on standard output; `r4p labels audit` reads the answers."""
-    with corpus.opened() as known:
+    with _opened() as known:
         found = labels.all_of(known.records(), datetime.now(UTC), known.checks())
     _write(checking.questions(checking.sample(found, count, seed)))
 
@@ -91,7 +92,7 @@ def audit(
 ) -> None:
     """Keep the answers of a file, and tell what labels are worth by all that were ever checked."""
     now = datetime.now(UTC)
-    with corpus.opened() as known:
+    with _opened() as known:
         derived = labels.all_of(known.records(), now)
         if file is not None:
             kept = known.keep_checks(_answers(file, derived), now)
@@ -115,7 +116,7 @@ def export(
     """
     if out is not None and out.exists():
         _refuse(f"{out} exists already; give a new file")
-    with corpus.opened() as known:
+    with _opened() as known:
         pools = known.pools(datetime.now(UTC), (Training.EXPORT, Training.ON))
     found, left_out = exported.groups(pools, least_confident)
     text = "".join(json.dumps(one) + "\n" for one in found)
@@ -127,6 +128,17 @@ def export(
     sys.stderr.write(f"issues: {len(found)}; patches: {patches}\n")
     for reason, count in sorted(left_out.items()):
         sys.stderr.write(f"left out: {count} {reason}\n")
+
+
+@contextmanager
+def _opened() -> Iterator[Corpus]:
+    with corpus.opened() as known:
+        if count := known.outdated():
+            sys.stderr.write(
+                f"r4p: outcomes of {count} pull requests were derived by an older rule;"
+                " run r4p outcomes rederive\n"
+            )
+        yield known
 
 
 def _named(text: str) -> tuple[str | None, IssueNumber]:

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from app.db.session import transaction
 from app.db.store import groups
-from app.db.tables import repositories
+from app.db.store.outcomes import rederive_all
+from app.db.tables import outcomes, repositories
 from model.evaluation.groups import read as groups_read
 from tests.services import child, wait_for
 from tests.training import eventful
@@ -166,6 +167,18 @@ def test_the_summary_counts_every_rule(lived):
         "rejected": 1,
         "open": 1,
     }
+
+
+def test_outcomes_of_an_older_rule_are_told_with_the_fix(lived):
+    assert asked("summary").stderr == ""
+    with transaction(lived) as connection:
+        old = update(outcomes).where(outcomes.c.pull_number == eventful.MERGED)
+        connection.execute(old.values(rule_version=1))
+    assert asked("explain", ISSUE).stderr == (
+        "r4p: outcomes of 1 pull requests were derived by an older rule; run r4p outcomes rederive\n"
+    )
+    rederive_all(lived)
+    assert asked("summary").stderr == ""
 
 
 def test_labels_are_checked_by_hand(lived, tmp_path):

@@ -27,7 +27,7 @@ from app.identifiers import (
     RepositoryRef,
 )
 from app.judgements import Fate, Judge, Judgement, PullRecord, Submission
-from app.outcomes import EventKind, OutcomeKind
+from app.outcomes import RULE_VERSION, EventKind, OutcomeKind
 from model import evidence
 from model.domain import EngineInfo, Verdict, VoteCount
 
@@ -67,6 +67,16 @@ def find(
         row.id: IssueRef(_repository(row), IssueNumber(row.issue_number))
         for row in connection.execute(query)
     }
+
+
+def outdated(connection: Connection) -> int:
+    """How many pull requests have outcomes that an older rule derived."""
+    pulls = (
+        select(outcomes.c.repository_id, outcomes.c.pull_number)
+        .where(outcomes.c.rule_version != RULE_VERSION)
+        .distinct()
+    )
+    return connection.scalar(select(func.count()).select_from(pulls.subquery())) or 0
 
 
 def _submitted(group: int | None) -> Select[Any]:
