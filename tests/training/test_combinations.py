@@ -29,6 +29,9 @@ def test_six_patches_make_all_fifteen_fours():
 def test_neither_the_order_of_submission_nor_of_labels_decides_on_seats():
     again = replace(SIX, patches=SIX.patches[::-1])
     assert groups(again, Shape(), 1) == groups(SIX, Shape(), 1)
+    mixed = [pool(f"o/r#{at}", targets=(None, 1.0, None, 0.0)) for at in range(20)]
+    first = {groups(one, Shape(), 1)[0][0].targets[0] for one in mixed}
+    assert first == {None, 1.0, 0.0}
 
 
 def test_of_more_than_six_some_are_drawn_labelled_ones_first():

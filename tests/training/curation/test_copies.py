@@ -21,7 +21,7 @@ def test_line_numbers_make_no_other_edit():
 
 def test_what_is_known_of_copies_is_taken_together():
     sure = patch(0, 1.0, weight=0.5, outcome_at=LATER)
-    rather = patch(0, 0.7, weight=1.0)
+    rather = patch(0, 0.7, weight=1.0, outcome_at=datetime(2026, 1, 1, tzinfo=UTC))
     kept, _ = one_of_each_edit([replace(pool(), patches=(patch(0, None), rather, sure))])
     (told,) = kept[0].patches
     assert told.target == pytest.approx(0.8)

@@ -27,6 +27,7 @@ def test_among_many_that_share_a_phrase_the_same_one_is_found():
     ]
     known = Known(told)
     assert [known.like(text) for _, text in told] == [name for name, _ in told]
+    assert max(map(len, known._names.values())) <= 50
 
 
 @given(st.text(max_size=60))
