@@ -3,14 +3,13 @@
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from transformers import AutoTokenizer
 
-from training import plan_file
+from training import plan_file, weights
 from training.export import folder, verl_limits
-from training.plan import BadPlan, TrainPlan
+from training.plan import TrainPlan
 
 app = typer.Typer(name="export-verl", add_completion=False, pretty_exceptions_enable=False)
 
@@ -33,7 +32,7 @@ def export(plan: Plan, dataset: Dataset, out: Out, base: Base = None, nodes: Nod
     try:
         chosen = _changed(plan_file.load(plan), base, nodes)
         verl_limits.check(chosen)
-        made = folder.write(chosen, dataset, out, _tokenizer(chosen))
+        made = folder.write(chosen, dataset, out, weights.tokenizer(chosen))
     except ValueError as error:
         typer.echo(f"r4p train export-verl: {error}", err=True)
         raise typer.Exit(2) from error
@@ -44,14 +43,3 @@ def export(plan: Plan, dataset: Dataset, out: Out, base: Base = None, nodes: Nod
 def _changed(plan: TrainPlan, base: str | None, nodes: int | None) -> TrainPlan:
     model = replace(plan.model, base=base or plan.model.base)
     return replace(plan, model=model, scale=replace(plan.scale, nodes=nodes or plan.scale.nodes))
-
-
-def _tokenizer(plan: TrainPlan) -> Any:
-    """Reads chats as the plan's model does. Raises BadPlan where there is none."""
-    try:
-        return AutoTokenizer.from_pretrained(plan.model.base)
-    except (OSError, ValueError) as error:
-        raise BadPlan(
-            f"model.base = {plan.model.base!r} has no tokenizer that can be loaded: {error}; "
-            "name a directory with --base"
-        ) from error

@@ -1,20 +1,18 @@
 """`r4p train export-verl`, as it is typed."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from typer.testing import CliRunner
 
-from tests.services import ROOT
 from tests.training import tiny
 from tests.training.export.exported import PLAN, dataset_at
 from training import plan_file
+from training.cli import main
 
 
 def export(*arguments):
-    command = [sys.executable, "-m", "training", "export-verl", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return CliRunner().invoke(main, ["export-verl", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ def at(tmp_path_factory):
 def test_it_writes_a_folder_and_says_how_to_start(at):
     options = ["--dataset", at / "dataset", "--out", at / "out"]
     done = export(at / "plan.toml", *options, "--base", at / "model", "--nodes", 4)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["rounds"] == 5
     assert done.stderr.endswith(f"RAY_ADDRESS=http://FIRST:8265 {at}/out/submit.sh\n")
     overrides = (at / "out" / "overrides.txt").read_text().splitlines()
@@ -41,7 +39,7 @@ def test_it_writes_a_folder_and_says_how_to_start(at):
 
 def test_what_it_cannot_export_it_says_before_it_looks_for_a_model(at):
     done = export("cpu-smoke", "--dataset", at / "dataset", "--out", at / "none")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert done.stderr.startswith(
         "r4p train export-verl: plan cpu-smoke can't be exported to verl: "
         'rollout.engine = transformers: give "colocated"'
@@ -51,6 +49,6 @@ def test_what_it_cannot_export_it_says_before_it_looks_for_a_model(at):
 def test_a_model_without_a_tokenizer_is_named(at):
     options = ["--dataset", at / "dataset", "--out", at / "none", "--base", at / "dataset"]
     done = export(at / "plan.toml", *options)
-    assert done.returncode == 2
-    assert f"model.base = '{at}/dataset' has no tokenizer that can be loaded" in done.stderr
+    assert done.exit_code == 2
+    assert f"model.base = '{at}/dataset' has no tokenizer" in done.stderr
     assert not (at / "none").exists()
