@@ -51,9 +51,9 @@ def run(  # noqa: PLR0913 - one for each option
         found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
     except (BadPlan, BadRun, BadDataset) as error:
         stop("train run", Exit.USAGE, str(error))
-    if as_json:
-        sys.stdout.write(run_folder.as_json(found))
-    STDERR.print(_told(found, folder))
+    if _is_first():
+        sys.stdout.write(run_folder.as_json(found) if as_json else "")
+        STDERR.print(_told(found, folder))
     if found.status == Status.FAILED:
         raise typer.Exit(FAILED)
 
@@ -87,6 +87,13 @@ def _run(
                 tell(step)
 
         return running.run(running.Job(plan, data, folder, resume, material), on_step)
+
+
+def _is_first() -> bool:
+    """Of several processes that train together, one speaks."""
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)
 
 
 def _quiet() -> None:

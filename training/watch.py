@@ -26,7 +26,7 @@ _NAMES = {
 """Our names, and TRL's."""
 
 
-class Watch(TrainerCallback):  # type: ignore[misc]
+class Watch(TrainerCallback):
     """Writes metrics.jsonl; stops a run whose gradient is no number before a checkpoint is made of it."""
 
     def __init__(self, folder: Path, on_step: OnStep) -> None:
@@ -37,7 +37,11 @@ class Watch(TrainerCallback):  # type: ignore[misc]
         self.steps = 0
 
     def on_train_begin(
-        self, _args: TrainingArguments, state: TrainerState, _control: TrainerControl, **_: Any
+        self,
+        args: TrainingArguments,  # noqa: ARG002 - transformers calls it so
+        state: TrainerState,
+        control: TrainerControl,  # noqa: ARG002 - transformers calls it so
+        **_: Any,
     ) -> None:
         """Seconds count from here on, tokens from the checkpoint."""
         self._last = time.monotonic()
@@ -46,13 +50,13 @@ class Watch(TrainerCallback):  # type: ignore[misc]
 
     def on_log(
         self,
-        _args: TrainingArguments,
+        args: TrainingArguments,  # noqa: ARG002 - transformers calls it so
         state: TrainerState,
-        _control: TrainerControl,
-        logs: Mapping[str, Any],
-        **_: Any,
+        control: TrainerControl,  # noqa: ARG002 - transformers calls it so
+        **told: Any,
     ) -> None:
         """Raises Diverged."""
+        logs: Mapping[str, Any] = told["logs"]
         if "loss" not in logs:
             return
         now, self.steps = time.monotonic(), state.global_step
