@@ -30,6 +30,7 @@ app = typer.Typer(
     help="What became of judged patches says which were correct: why, how many, how sure.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    add_completion=False,
 )
 
 _ISSUE = re.compile(
