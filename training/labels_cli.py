@@ -99,7 +99,8 @@ def audit(
             kept = known.keep_checks(_answers(file, derived), now)
             sys.stderr.write(f"kept {kept} new answers\n")
         truth = {key: one.is_correct for key, one in known.checks().items()}
-    _write(checking.report(labels.audited(derived, truth)))
+    counts = Counter(one.why for one in derived)
+    _write(checking.report(labels.audited(derived, truth), counts))
 
 
 @app.command()

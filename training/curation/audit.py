@@ -9,6 +9,10 @@ from training.curation.rules import RULES, Grade
 PRIOR = 10.0
 """As many checked labels as the unaudited belief of a rule weighs."""
 
+_SIDES = {
+    name: rule.grade.is_positive for name, rule in RULES.items() if rule.grade is not Grade.UNKNOWN
+}
+
 LEAST = 20
 """Checked patches of each truth, below which no flip rate is told."""
 
@@ -63,19 +67,28 @@ class Audit:
         found = self.correct.get(rule, 0) + PRIOR * unaudited
         return found / (self.checked.get(rule, 0) + PRIOR)
 
-    @property
-    def flip_rates(self) -> FlipRates | None:
-        """None: too few were checked of one truth."""
-        wrong = Counter[bool]()
-        right = Counter[bool]()
-        for rule, count in self.checked.items():
-            side = RULES[rule].grade.is_positive
-            if side is not None:
-                right[side] += self.correct.get(rule, 0)
-                wrong[side] += count - self.correct.get(rule, 0)
-        if min(wrong.total(), right.total()) < LEAST:
+    def flip_rates(self, patches: Mapping[str, int]) -> FlipRates | None:
+        """By how many patches each rule labels: a sample takes rules evenly, life does not.
+
+        None: too few were checked of one truth. Rules of which nothing was checked say nothing.
+        """
+        told = [rule for rule, count in self.checked.items() if count and rule in _SIDES]
+        right = {rule: self.correct.get(rule, 0) for rule in told}
+        wrong = {rule: self.checked[rule] - right[rule] for rule in told}
+        if min(sum(right.values()), sum(wrong.values())) < LEAST:
             return None
-        return FlipRates(wrong[True] / wrong.total(), right[False] / right.total())
+        weight = {rule: patches.get(rule, 0) / self.checked[rule] for rule in told}
+        return FlipRates(
+            _share(wrong, weight, of_positive=True), _share(right, weight, of_positive=False)
+        )
+
+
+def _share(counts: Mapping[str, int], weight: Mapping[str, float], *, of_positive: bool) -> float:
+    """Of all these, the share that rules of one side labelled."""
+    every = {rule: count * weight[rule] for rule, count in counts.items()}
+    whole = sum(every.values())
+    part = sum(size for rule, size in every.items() if _SIDES[rule] is of_positive)
+    return part / whole if whole else 0.0
 
 
 UNAUDITED = Audit()
@@ -90,6 +103,3 @@ def audit(checked: Iterable[Checked]) -> Audit:
         Counter(one.rule for one in checked),
         Counter(one.rule for one in checked if one.is_correct),
     )
-
-
-__all__ = ["LEAST", "PRIOR", "UNAUDITED", "Audit", "Checked", "FlipRates", "Grade", "audit"]

@@ -3,7 +3,7 @@
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.judgements import PatchKey
@@ -56,8 +56,8 @@ def answered(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[Patc
     return found
 
 
-def report(found: Audit) -> Iterator[str]:
-    """What hand-checked labels are worth, as text."""
+def report(found: Audit, patches: Mapping[str, int]) -> Iterator[str]:
+    """What hand-checked labels are worth, as text; `patches`: how many each rule labels."""
     if not found.checked:
         yield 'No label was checked: write true or false after "correct".'
         return
@@ -71,7 +71,7 @@ def report(found: Audit) -> Iterator[str]:
                 else f"{belief:.2f}, before {RULES[rule].probability:.2f}"
             )
             yield f"{rule:<18}{count:>8}{found.correct.get(rule, 0):>9}   {told}"
-    rates = found.flip_rates
+    rates = found.flip_rates(patches)
     if rates is None:
         yield "Too few were checked to say how often labels flip."
         return

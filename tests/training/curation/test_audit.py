@@ -25,12 +25,23 @@ def test_flip_rates_are_shares_of_each_truth():
     found = audit(
         checked("merged", 90, 5) + checked("rejected", 10, 45) + checked("closed", 50, 50)
     )
-    assert found.flip_rates == FlipRates(5 / 50, 10 / 100)
+    as_checked = {"merged": 95, "rejected": 55, "closed": 100}
+    rates = found.flip_rates(as_checked)
+    assert rates.wrong_to_right == pytest.approx(5 / 50)
+    assert rates.right_to_wrong == pytest.approx(10 / 100)
+
+
+def test_flip_rates_are_of_all_patches_not_of_a_sample_that_took_rules_evenly():
+    found = audit(checked("merged", 40, 10) + checked("rejected", 10, 40))
+    rates = found.flip_rates({"merged": 900, "rejected": 100, "reverted": 7})
+    assert rates.wrong_to_right == pytest.approx(180 / 260)
+    assert rates.right_to_wrong == pytest.approx(20 / 740)
+    assert found.flip_rates({}) == FlipRates(0.0, 0.0)
 
 
 @pytest.mark.parametrize("few", [checked("merged", 60, 19), checked("reverted", 19, 60), []])
 def test_few_checked_patches_tell_no_rate(few):
-    assert audit(few).flip_rates is None
+    assert audit(few).flip_rates({"merged": 100, "reverted": 100}) is None
 
 
 def test_corrected_targets_average_to_the_truth():
