@@ -6,7 +6,7 @@ held against who judged the other issues since; too little to tell is no reason.
 
 from dataclasses import dataclass
 
-from model.evaluation.bootstrap import wilson
+from model.evaluation.wilson import wilson
 
 
 @dataclass(frozen=True, slots=True)

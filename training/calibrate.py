@@ -21,11 +21,11 @@ from model import kept_calibrator
 from model.calibration import Calibrator, History
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
-from model.evaluation.bootstrap import wilson
 from model.evaluation.columns import Floats, Indices, columns
 from model.evaluation.judged import JudgedGroup
 from model.evaluation.judges import everyday, plain
 from model.evaluation.metrics import METRICS
+from model.evaluation.wilson import wilson
 from model.kept_calibrator import KeptCalibrator
 from model.thresholds import Thresholds
 from training import recipes

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from model.evaluation.bootstrap import effective, wilson
+from model.evaluation.bootstrap import effective
 from model.evaluation.columns import Floats, Indices
 from model.evaluation.metrics import binned
+from model.evaluation.wilson import wilson
 
 
 @dataclass(frozen=True, slots=True)

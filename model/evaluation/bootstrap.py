@@ -12,11 +12,10 @@ import numpy as np
 from model.evaluation.columns import Columns, Floats, Indices, columns
 from model.evaluation.judged import JudgedGroup
 from model.evaluation.metrics import METRICS, Metric
+from model.evaluation.wilson import wilson
 
 REPLICATES = 1_000
 LEVEL = 0.95
-_Z = 1.959964
-"""The standard normal quantile of that level."""
 
 _SHARES = frozenset(
     METRICS[name]
@@ -142,17 +141,6 @@ def bounds(value: float, drawn: Floats, trials: float | None = None) -> tuple[fl
     tail = (1 - LEVEL) / 2
     low, high = np.nanquantile(drawn, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def wilson(successes: float, trials: float) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share; 0 to 1 without trials."""
-    if not trials:
-        return 0.0, 1.0
-    share, square = successes / trials, _Z * _Z
-    middle = share + square / (2 * trials)
-    spread = _Z * ((share * (1 - share) + square / (4 * trials)) / trials) ** 0.5
-    whole = 1 + square / trials
-    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
 
 
 def effective(counted: Floats) -> float:

@@ -12,10 +12,10 @@ from model.evaluation.bootstrap import (
     effective,
     estimates,
     issues,
-    wilson,
 )
 from model.evaluation.columns import columns
 from model.evaluation.metrics import METRICS, accuracy
+from model.evaluation.wilson import wilson
 from tests.model.evaluation.builders import judged_group
 
 
