@@ -89,10 +89,7 @@ def trainer(
 
 
 def _row(tokenizer: Any, pair: Pair) -> dict[str, list[int]]:
-    chosen, rejected = (
-        turns.of_attempt(tokenizer, one.opening, one.steps, one.tools)
-        for one in (pair.chosen, pair.rejected)
-    )
+    chosen, rejected = (turns.of_attempt(tokenizer, one) for one in (pair.chosen, pair.rejected))
     return {
         "prompt_ids": chosen.prompt,
         "chosen_ids": chosen.rest,

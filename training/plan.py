@@ -154,6 +154,8 @@ class Rollout:
     task: Task = Task.JUDGE
     max_turns: Count = 1
     """Of an agent."""
+    turn_tokens: Count = 4096
+    """The longest reply of an agent's turn; `max_tokens` is then what all turns and answers of tools may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,19 @@ class Pairs:
     margin: bool = False
     """Let a reward model's scores lie as far apart as the pairs' targets do."""
     max_tokens: Count = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """Who judges an agent's patches: the bot's own verifier, through an engine of its own."""
+
+    __pydantic_config__ = _STRICT
+    url: str = ""
+    """Of an OpenAI-compatible server, as in `http://127.0.0.1:8001/v1`; can be given on the command line."""
+    model: str = ""
+    """The server's name for it; "" takes the only one."""
+    verifier: str = "r4p"
+    votes: Count = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +274,7 @@ class TrainPlan:
     policy: Policy = field(default_factory=Policy)
     supervised: Supervised = field(default_factory=Supervised)
     pairs: Pairs = field(default_factory=Pairs)
+    reward: Reward = field(default_factory=Reward)
     optimiser: Optimiser = field(default_factory=Optimiser)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     scale: Scale = field(default_factory=Scale)

@@ -25,7 +25,7 @@ from training import (
     weights,
 )
 from training.groups import TrainingGroup
-from training.plan import BadPlan, Trainer, TrainPlan
+from training.plan import BadPlan, Task, Trainer, TrainPlan
 from training.run_folder import BadRun, Result, Status
 from training.watch import OnStep, Watch
 
@@ -42,7 +42,7 @@ class Job:
     folder: Path
     resume: bool = False
     material: Path | None = None
-    """Of plans that learn from more than groups: the file of agents' attempts."""
+    """Of plans that learn from more than groups: a file of agents' attempts, or of their tasks."""
 
 
 def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
@@ -138,6 +138,11 @@ def _about(directory: Path) -> str:
 
 def _trainer(job: Job, groups: Sequence[TrainingGroup]) -> Any:
     """The plan's trainer, with its checkpoints in the folder. Raises BadPlan."""
+    if job.plan.trainer == Trainer.GRPO and job.plan.rollout.task == Task.REPAIR:
+        from training import agent_rl, agent_tasks
+
+        tasks = agent_tasks.read(job.material, _held_out(job.dataset))
+        return agent_rl.trainer(job.plan, tasks, job.folder)
     if job.plan.trainer == Trainer.GRPO:
         from training import grpo
 

@@ -4,18 +4,18 @@ Tools are described and called in words (`model.agents.tool_text`), so that any 
 were just sampled keep their own ids: text that is read again may be cut into other tokens.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from model.agents import tool_text
-from model.agents.trajectory import Step, conversation
+from model.agents.trajectory import Trajectory, conversation
 from model.protocols import Message, Request, Tool
 from training.encoding import prompt_text, reply_ids, text_ids
 
-Sampled = Mapping[str, Sequence[int]]
-"""Ids of replies by their text, the token that ends them included where they ended."""
+Sampled = Sequence[Sequence[int]]
+"""Ids of the first replies, in order, the token that ends them included where they ended."""
 
 
 class BadTemplate(ValueError):
@@ -37,13 +37,11 @@ class Turns:
         self.own += [int(own)] * len(ids)
 
 
-def of_attempt(
-    tokenizer: Any, opening: Sequence[Message], steps: Sequence[Step], tools: tuple[Tool, ...]
-) -> Turns:
+def of_attempt(tokenizer: Any, attempt: Trajectory, sampled: Sampled = ()) -> Turns:
     """A recorded attempt, up to the model's last reply. Raises BadTemplate."""
-    said = plain(conversation(opening, steps), tools)
-    last = max((at for at, one in enumerate(said) if one.role == "assistant"), default=-1)
-    return encoded(tokenizer, said[: last + 1])
+    said = plain(conversation(attempt.opening, attempt.steps), attempt.tools)
+    replies = [at for at, one in enumerate(said, 1) if one.role == "assistant"]
+    return encoded(tokenizer, said[: replies[-1]] if replies else said, sampled)
 
 
 def plain(messages: Sequence[Message], tools: tuple[Tool, ...]) -> tuple[Message, ...]:
@@ -54,15 +52,15 @@ def plain(messages: Sequence[Message], tools: tuple[Tool, ...]) -> tuple[Message
     return tool_text.in_words(asked).messages
 
 
-def encoded(tokenizer: Any, messages: Sequence[Message], sampled: Sampled | None = None) -> Turns:
+def encoded(tokenizer: Any, messages: Sequence[Message], sampled: Sampled = ()) -> Turns:
     """Plain turns; ends with the model's reply, or with what it is to reply to. Raises BadTemplate."""
     replies = [at for at, one in enumerate(messages) if one.role == "assistant"]
     before = prompt_text(tokenizer, messages[: replies[0] if replies else len(messages)])
     found = Turns(text_ids(tokenizer, before))
-    for at, following in pairwise([*replies, len(messages)]):
+    for number, (at, following) in enumerate(pairwise([*replies, len(messages)])):
         reply = messages[at].content
-        known = (sampled or {}).get(reply)
-        found.add(known if known is not None else reply_ids(tokenizer, reply), own=True)
+        ids = sampled[number] if number < len(sampled) else reply_ids(tokenizer, reply)
+        found.add(ids, own=True)
         if following - at > 1:
             then = prompt_text(tokenizer, messages[:following])
             told = _told(tokenizer, then, before + reply)

@@ -44,7 +44,7 @@ def attempts(tmp_path_factory):
 
 def likelihood(model, tokenizer, trajectory, *, own: bool) -> float:
     """The log-probability of an attempt's own words, or of what it was told."""
-    found = turns.of_attempt(tokenizer, trajectory.opening, trajectory.steps, trajectory.tools)
+    found = turns.of_attempt(tokenizer, trajectory)
     ids = torch.tensor([found.prompt + found.rest])
     with torch.no_grad():
         scores = model(input_ids=ids).logits[0, :-1].log_softmax(-1)

@@ -44,14 +44,14 @@ def test_a_conversation_that_waits_for_a_reply_ends_with_its_opening(tokenizer):
 
 def test_a_reply_that_was_sampled_keeps_its_own_tokens(tokenizer):
     cut_otherwise = [*text_ids(tokenizer, "I"), *text_ids(tokenizer, " look."), 2]
-    found = turns.encoded(tokenizer, TALK, {"I look.": cut_otherwise})
+    found = turns.encoded(tokenizer, TALK, [cut_otherwise])
     assert found.rest[: len(cut_otherwise)] == cut_otherwise
     assert found.own[: len(cut_otherwise) + 1] == [1] * len(cut_otherwise) + [0]
 
 
 def test_an_attempt_is_encoded_up_to_its_last_reply_its_tools_in_words(tokenizer, tmp_path):
     done = guided.attempt(tmp_path / "tree", guided.mending("n / 2"))
-    found = turns.of_attempt(tokenizer, done.opening, done.steps, done.tools)
+    found = turns.of_attempt(tokenizer, done)
     own = [token for token, is_own in zip(found.rest, found.own, strict=True) if is_own]
     said = tokenizer.decode(own)
     assert said.count("<|im_end|>") == 2

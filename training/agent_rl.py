@@ -1,0 +1,89 @@
+"""GRPO on an agent's episodes: the plan `mini-se-rl` (R4P, section 4 and appendix B.2). Loads TRL."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+
+from model import catalog
+from model.errors import EngineDown
+from model.protocols import Verifier
+from training import encoding, grpo, rounds, trl_config, weights
+from training.agent_rollouts import Episodes, opening
+from training.agent_tasks import AgentTask
+from training.plan import BadPlan, Engine, Importance, TrainPlan
+from training.rounds import Rounds
+from training.trainer_settings import common
+
+
+def trainer(
+    plan: TrainPlan, tasks: Sequence[AgentTask], folder: Path, verifier: Verifier | None = None
+) -> grpo.Trainer:
+    """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan.
+
+    `verifier`: who judges the patches; None: the one that the plan's `[reward]` names.
+    """
+    if faults := list(_objections(plan)):
+        raise BadPlan(f"plan {plan.name} can't be followed for an agent: " + "; ".join(faults))
+    settings = common(plan, folder, each=plan.rollout.replies) | trl_config.policy(
+        plan, PartialState().num_processes
+    )
+    tokenizer = weights.tokenizer(plan)
+    known, left_out = _askable(plan, tasks, tokenizer)
+    asked = _asked(plan, known, left_out)
+    texts = {one.issue: text for text, one in known.items()}
+    rows = [{"prompt": texts[one.issue]} for one in asked.groups]
+    source = Episodes(plan, known, verifier or judge(plan), tokenizer, rows, left_out)
+    settings["max_steps"] = asked.steps
+    made = grpo.ready(plan, source, tokenizer, settings)
+    made.filled = asked.filled
+    return made
+
+
+def _objections(plan: TrainPlan) -> Iterator[str]:
+    if plan.rollout.engine == Engine.SERVER:
+        yield "rollout.engine = 'server': turns are drawn in the trainer's process; use colocated"
+    if plan.policy.importance != Importance.OFF:
+        yield (
+            f"policy.importance = {plan.policy.importance.value!r}: log-probabilities of an episode's turns are not "
+            "kept; use off"
+        )
+
+
+def _askable(
+    plan: TrainPlan, tasks: Sequence[AgentTask], tokenizer: Any
+) -> tuple[dict[str, AgentTask], Counter[str]]:
+    """Tasks by their prompt, and why others are not asked about."""
+    found: dict[str, AgentTask] = {}
+    left_out: Counter[str] = Counter()
+    for task in tasks:
+        text = opening(tokenizer, task.text)
+        if len(encoding.text_ids(tokenizer, text)) > plan.prompt.max_tokens:
+            left_out[f"a prompt of more than {plan.prompt.max_tokens} tokens"] += 1
+        elif text in found:
+            left_out["the same text as another issue's"] += 1
+        else:
+            found[text] = task
+    return found, left_out
+
+
+def _asked(plan: TrainPlan, known: Mapping[str, AgentTask], left_out: Counter[str]) -> Rounds:
+    if not known:
+        raise BadPlan(f"no task is left to be asked about: {dict(left_out) or 'there was none'}")
+    return rounds.laid_out([one.group for one in known.values()], plan)
+
+
+def judge(plan: TrainPlan) -> Verifier:
+    """The verifier that the plan names. Raises BadPlan where it doesn't answer."""
+    told = plan.reward
+    if not told.url:
+        raise BadPlan(
+            "reward.url is empty: name the server of the verifier that judges the patches"
+        )
+    choice = catalog.EngineChoice("openai_compatible", model=told.model or None, url=told.url)
+    try:
+        return catalog.verifier(told.verifier, catalog.engine(choice))
+    except EngineDown as error:
+        raise BadPlan(f"reward.url = {told.url!r}: {error}") from error

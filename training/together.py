@@ -1,0 +1,147 @@
+"""Many conversations with one model that is trained: their requests are gathered, and answered in one batch.
+
+Each conversation runs in a thread of its own; the model runs in the thread that calls `all_of`. A batch is asked for when
+every conversation that goes on waits for an answer. Processes that train side by side ask equally often: they may share
+weights, and one that has nothing to ask would leave the others waiting.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from model.errors import EngineDown, EngineError, NoTools
+from model.protocols import Completion, Request
+from training import turns
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The model that is trained, and how to ask it."""
+
+    tokenizer: Any
+    context_tokens: int
+    sample: Callable[[list[list[int]]], list[list[int]]]
+    """Replies as token ids to prompts as token ids, each to its end or as long as a turn may be."""
+    anybody_asks: Callable[[bool], bool] = lambda here: here
+    """Whether any process asks, given whether this one does; every process is asked equally often."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that waits."""
+
+    ids: list[int]
+    answer: "Future[list[int]]"
+
+
+class _Left:
+    """A conversation is over."""
+
+
+_Queue = SimpleQueue[_Asked | _Left]
+
+
+@dataclass(slots=True)
+class Line:
+    """One conversation's engine."""
+
+    voice: Voice
+    queue: "_Queue"
+    sampled: list[list[int]] = field(default_factory=list)
+    """Its replies, as they were sampled."""
+    name: str = "trainer"
+    model: str = "in training"
+
+    @property
+    def context_tokens(self) -> int:
+        """The voice's own."""
+        return self.voice.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Exact, by the model's own tokenizer."""
+        return len(self.voice.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
+        """Waits until the batch that holds the request is answered; asked with tools, it has none."""
+        if any(request.tools for request in requests):
+            return [NoTools("the model in training is told of its tools in words")] * len(requests)
+        return [self._answer(request) for request in requests]
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _answer(self, request: Request) -> Completion:
+        tokenizer = self.voice.tokenizer
+        found = turns.encoded(tokenizer, request.messages, self.sampled)
+        ids = found.prompt + found.rest
+        answer: Future[list[int]] = Future()
+        self.queue.put(_Asked(ids, answer))
+        reply = answer.result()[: request.max_tokens]
+        self.sampled.append(reply)
+        return Completion(
+            text=tokenizer.decode(reply, skip_special_tokens=True),
+            finished=bool(reply) and reply[-1] == tokenizer.eos_token_id,
+            prompt_tokens=len(ids),
+            cached_tokens=0,
+            completion_tokens=len(reply),
+            token_ids=tuple(reply) if request.token_ids else (),
+        )
+
+
+def all_of(voice: Voice, conversations: Sequence[Callable[[Line], T]]) -> list[T]:
+    """What each conversation comes to, in order. Raises what one of them, or the model, raises."""
+    queue: _Queue = SimpleQueue()
+
+    def held(conversation: Callable[[Line], T]) -> T:
+        try:
+            return conversation(Line(voice, queue))
+        finally:
+            queue.put(_Left())
+
+    with ThreadPoolExecutor(max(1, len(conversations))) as pool:
+        running = [pool.submit(held, one) for one in conversations]
+        _serve(voice, queue, len(running))
+        return [one.result() for one in running]
+
+
+def _serve(voice: Voice, queue: _Queue, talking: int) -> None:
+    waiting: list[_Asked] = []
+    broken: BaseException | None = None
+    while talking:
+        told = queue.get()
+        if isinstance(told, _Asked):
+            waiting.append(told)
+        else:
+            talking -= 1
+        if waiting and len(waiting) >= talking:
+            broken = broken or _batch(voice, waiting)
+            _fail(waiting, broken)
+            waiting = []
+    if broken is not None:
+        raise broken
+    while voice.anybody_asks(False):
+        voice.sample([[voice.tokenizer.eos_token_id]])
+
+
+def _batch(voice: Voice, waiting: list[_Asked]) -> BaseException | None:
+    """Answers a batch, or says what broke."""
+    waiting.sort(key=lambda one: one.ids)  # threads come in any order
+    try:
+        voice.anybody_asks(True)
+        replies = voice.sample([one.ids for one in waiting])
+    except BaseException as error:  # noqa: BLE001 - raised again once every conversation has ended
+        return error
+    for one, reply in zip(waiting, replies, strict=True):
+        one.answer.set_result(reply)
+    return None
+
+
+def _fail(waiting: list[_Asked], broken: BaseException | None) -> None:
+    """Once the model broke nobody is kept waiting for it."""
+    for one in waiting:
+        if broken is not None and not one.answer.done():
+            one.answer.set_exception(EngineDown(f"the model in training failed: {broken}"))
