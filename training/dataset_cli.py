@@ -3,6 +3,7 @@
 import hashlib
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
@@ -60,6 +61,24 @@ _Licences = Annotated[
     list[str] | None,
     typer.Option("--licence", metavar="SPDX", help="Take only files' issues under this licence."),
 ]
+_Balance = Annotated[Balance, typer.Option(help="Over the correct patches of a group.")]
+_SplitBy = Annotated[SplitBy, typer.Option(help="What decides who is measured on.")]
+_Share = Annotated[float, typer.Option(min=0, max=0.5, help="Share of issues.")]
+_Cut = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%d"], help="Learn from what was decided before that day."),
+]
+_Days = Annotated[
+    int, typer.Option(metavar="DAYS", min=0, help="After the cut, before tests begin.")
+]
+_Least = Annotated[int, typer.Option(min=1, help="Patches an issue must have.")]
+_Most = Annotated[int, typer.Option(min=1, help="Patches of an issue that are combined.")]
+_Characters = Annotated[
+    int | None, typer.Option(min=1, help="At most, of an issue with the patches of a group.")
+]
+_Ascii = Annotated[bool, typer.Option(help="The paper's filter of statements.")]
+_Suffix = Annotated[str | None, typer.Option(metavar=".py", help="Only patches of such files.")]
+_Seed = Annotated[int, typer.Option(help="The same seed makes the same dataset.")]
 _Json = Annotated[bool, typer.Option("--json", help="The manifest as JSON on standard output.")]
 
 
@@ -73,37 +92,26 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
     hold_out: _HoldOut = None,
     leave_out: _LeaveOut = None,
     licences: _Licences = None,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same dataset.")] = 1,
-    balance: Annotated[Balance, typer.Option(help="Over the correct patches of a group.")] = (
-        Balance.EVEN
-    ),
-    split_by: Annotated[SplitBy, typer.Option(help="What decides who is measured on.")] = (
-        SplitBy.TIME
-    ),
-    validation: Annotated[float, typer.Option(min=0, max=0.5, help="Share of issues.")] = 0.1,
-    test: Annotated[float, typer.Option(min=0, max=0.5, help="Share of issues.")] = 0.1,
-    cut: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Learn from what was decided before that day."),
-    ] = None,
-    embargo: Annotated[
-        int, typer.Option(metavar="DAYS", min=0, help="After the cut, before tests begin.")
-    ] = 14,
-    least: Annotated[int, typer.Option(min=1, help="Patches an issue must have.")] = 2,
-    most: Annotated[int, typer.Option(min=1, help="Patches of an issue that are combined.")] = 6,
-    most_characters: Annotated[
-        int | None, typer.Option(min=1, help="Of an issue with the patches of a group.")
-    ] = None,
-    only_ascii: Annotated[bool, typer.Option(help="The paper's filter of statements.")] = False,
-    suffix: Annotated[
-        str | None, typer.Option(metavar=".py", help="Only patches of such files.")
-    ] = None,
+    seed: _Seed = 1,
+    balance: _Balance = Balance.EVEN,
+    split_by: _SplitBy = SplitBy.TIME,
+    validation: _Share = 0.1,
+    test: _Share = 0.1,
+    cut: _Cut = None,
+    embargo: _Days = 14,
+    least: _Least = 2,
+    most: _Most = 6,
+    most_characters: _Characters = None,
+    only_ascii: _Ascii = False,
+    suffix: _Suffix = None,
     as_json: _Json = False,
 ) -> None:
     """Curate, combine, split and balance; write the dataset, and say what was dropped and why.
 
     Exit code 3: nothing is left to learn from.
     """
+    day = cut and cut.replace(tzinfo=UTC)
+    apart = frozenset(hold_out or ())
     recipe = Recipe(
         seed=seed,
         statements=StatementLimits(only_ascii=only_ascii),
@@ -112,35 +120,12 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
         licences=tuple(licences or ()),
         shape=Shape(most=most, least=least, most_characters=most_characters),
         balance=balance,
-        split=SplitPlan(
-            seed=seed,
-            by=split_by,
-            validation=validation,
-            test=test,
-            held_out=frozenset(hold_out or ()),
-            cut=cut and cut.replace(tzinfo=UTC),
-            embargo=timedelta(days=embargo),
-        ),
+        split=SplitPlan(seed, split_by, validation, test, apart, day, timedelta(days=embargo)),
     )
+    given = _Given(tuple(files or ()), tuple(measured_on or ()), whole_repositories)
     now = datetime.now(UTC) if outcomes or not files else None
     try:
-        pools = [*_read(files or ()), *(_outcomes(now) if now else ())]
-        measured = None
-        if measured_on:
-            measured = Measured.of(_read(measured_on), whole_repositories=whole_repositories)
-        made = building.built(pools, recipe, measured)
-        named = [*(files or ()), *(measured_on or ())]
-        written = dataset.write(
-            out,
-            made.splits,
-            Manifest(
-                seed=seed,
-                as_of=now.isoformat(timespec="seconds") if now else None,
-                rules=building.RULES,
-                sources={path.name: _sha256(path) for path in named},
-                steps=made.steps,
-            ),
-        )
+        written = _written(out, recipe, given, now)
     except (BadGroups, BadDataset, NothingToLearn) as error:
         _stop(error)
     _tell(written, as_json=as_json)
@@ -159,6 +144,34 @@ def show(
     except BadDataset as error:
         _stop(error)
     _tell(held, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What files a dataset is made of, and which say what may not be in it."""
+
+    files: tuple[Path, ...]
+    measured_on: tuple[Path, ...]
+    whole_repositories: bool
+
+    def measured(self) -> Measured | None:
+        if not self.measured_on:
+            return None
+        return Measured.of(_read(self.measured_on), whole_repositories=self.whole_repositories)
+
+
+def _written(out: Path, recipe: Recipe, given: _Given, now: datetime | None) -> Manifest:
+    """`now`: with outcomes as they are then; None: without."""
+    pools = [*_read(given.files), *(_outcomes(now) if now else ())]
+    made = building.built(pools, recipe, given.measured())
+    manifest = Manifest(
+        seed=recipe.seed,
+        as_of=now.isoformat(timespec="seconds") if now else None,
+        rules=building.RULES,
+        sources={path.name: _sha256(path) for path in (*given.files, *given.measured_on)},
+        steps=made.steps,
+    )
+    return dataset.write(out, made.splits, manifest)
 
 
 def _read(files: Sequence[Path]) -> list[Pool]:
