@@ -2,11 +2,13 @@
 
 import ctypes
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from app.jobs import Queue
 from app.settings import (
@@ -16,6 +18,7 @@ from app.settings import (
     EngineSettings,
     GitHubSettings,
     QueueSettings,
+    RunSettings,
     SettingsError,
     TrainSettings,
     WriterSettings,
@@ -93,7 +96,11 @@ WRITER = Process("writer", ("worker", "--queues", "writer", "--concurrency", "1"
 FIT = Process("fit", ("calibrate",))
 """Fits every judge's calibrator once, then ends; reads numbers only, so it is told no secret."""
 
-TRAINER = Process("train", ("worker", "--queues", "train", "--concurrency", "1"))
+TRAINER = Process(
+    "train",
+    ("worker", "--queues", "train", "--concurrency", "1"),
+    frozenset({"R4P_ENGINE_API_KEY"}),
+)
 """Has models trained: only there where the operator named a plan."""
 
 _PR_SET_PDEATHSIG = 1
@@ -181,6 +188,13 @@ def become_fit() -> None:
 def become_training(arguments: Sequence[str]) -> None:
     """Replace this process by `python -m training`: the bot's own packages do not know what it needs."""
     end_with_parent()
+    several = shlex.split(load(RunSettings).train_with) if arguments[:1] == ["run"] else []
+    if several:
+        beside = {
+            "PATH": f"{Path(python()).parent}:{child_environment({}).get('PATH', os.defpath)}"
+        }
+        command = [*several, "-m", "training", *arguments]
+        os.execvpe(command[0], command, child_environment(beside))  # noqa: S606 (no shell is what we want)
     os.execv(python(), [python(), "-m", "training", *arguments])  # noqa: S606 (no shell is what we want)
 
 

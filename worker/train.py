@@ -123,7 +123,11 @@ class TrainModelHandler:
                 training = self._counted(context, training, seen.why)
                 task = self._task(training, against)
                 _start(launcher, task)
-            seen = self._watched(context, training, launcher, task)
+            try:
+                seen = self._watched(context, training, launcher, task)
+            finally:
+                if not launcher.outlives_us:
+                    launcher.stop(task)
         return training
 
     def _counted(self, context: Context, training: Training, died: str) -> Training:
@@ -152,19 +156,17 @@ class TrainModelHandler:
                 trainings.beat(connection, training, progress(training), seen.why)
             if seen.phase in {Phase.UNKNOWN, Phase.ENDED}:
                 return seen
-            self._wait(context, training, launcher, task)
+            self._wait(context, training, launcher)
 
-    def _wait(self, context: Context, training: Training, launcher: Launcher, task: Task) -> None:
-        """Until it is time to look again. A task that can't outlive this worker is ended with it, and saves first."""
+    def _wait(self, context: Context, training: Training, launcher: Launcher) -> None:
+        """Until it is time to look again. Raises what ends this attempt when it is to stop."""
         until = time.monotonic() + self.look_seconds
         while time.monotonic() < until and context.keep_going():
             time.sleep(min(0.2, self.look_seconds))
         if context.keep_going():
             return
-        if not launcher.outlives_us:
-            launcher.stop(task)
-            if not context.lost.is_set():
-                self._give_back(context, training)
+        if not launcher.outlives_us and not context.lost.is_set():
+            self._give_back(context, training)
         context.check()
 
     def _give_back(self, context: Context, training: Training) -> None:

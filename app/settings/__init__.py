@@ -19,7 +19,7 @@ from app.settings.running import (
     LogSettings,
     QueueSettings,
 )
-from app.settings.training import TrainSettings
+from app.settings.training import RunSettings, TrainSettings
 
 __all__ = [
     "AgentSettings",
@@ -32,6 +32,7 @@ __all__ = [
     "IdentitySettings",
     "LogSettings",
     "QueueSettings",
+    "RunSettings",
     "SettingsError",
     "TrainSettings",
     "WebhookSettings",

@@ -9,6 +9,13 @@ from app.settings.reading import Settings
 from app.training import Launcher
 
 
+class RunSettings(Settings):
+    """How `r4p train run` becomes several processes."""
+
+    train_with: str = ""
+    """What starts them, as in a shell: `accelerate launch --config_file FILE`. Empty: one process."""
+
+
 class TrainSettings(Settings):
     """The periodic training. No secret is in it."""
 

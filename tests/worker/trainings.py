@@ -41,15 +41,20 @@ def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None,
         dataset.mkdir(parents=True, exist_ok=True)
         (dataset / "manifest.json").write_text(json.dumps(manifest))
     settings = TrainSettings(train_plan="cpu-smoke", train_dir=folder)
+    registrar, look_seconds = changes.pop("registrar", None), changes.pop("look_seconds", 0.05)
     return TrainModelHandler(
         settings=settings.model_copy(update=changes),
         launcher=launcher or Local(PROGRAM),
-        register=registered,
-        against=lambda _context: ("--engine-url", "http://vllm:8000/v1"),
+        register=registrar or registered,
+        against=registrar.against if registrar else _against,
         database_url=database_url,
         told={"R4P_MODEL_DIR": "/models"},
-        look_seconds=0.05,
+        look_seconds=look_seconds,
     )
+
+
+def _against(_context):
+    return ("--engine-url", "http://vllm:8000/v1")
 
 
 def last(database):

@@ -53,7 +53,7 @@ class Local:
     def stop(self, task: Task) -> None:
         """End the child and all that it started."""
         child = self._children.pop(task.name, None)
-        if child is None:
+        if child is None or child.poll() is not None:
             return
         _signal(child, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

@@ -1,0 +1,196 @@
+"""What a training made is registered; whatever keeps it from being promoted, who judged goes on judging."""
+
+import json
+import struct
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.db.session import transaction
+from app.db.store import models
+from app.db.store.models import NewModel
+from app.serving import Adapter, Alias
+from app.serving import State as ModelState
+from app.settings import EngineSettings
+from app.training import Launcher, Stage, State, Training
+from model import adapter_files
+from model.adapter_probe import Passage, Probe
+from tests.worker import trainings
+from tests.worker.attempts import carry_out
+from tests.worker.trainings import JOB, last
+from worker.context import Context
+from worker.register import Registrar
+from worker.training_stages import Ended
+
+pytestmark = pytest.mark.services
+
+CHAMPION = "r4p-20261101-0badcafe"
+NOWHERE = "http://127.0.0.1:9/v1"
+CONFIG = {"peft_type": "LORA", "bias": "none", "r": 1, "target_modules": ["q_proj"]}
+NAME = "base_model.model.model.layers.0.self_attn.q_proj.lora_{}.weight"
+
+
+@pytest.fixture
+def champion(database):
+    with transaction(database) as connection:
+        adapter = Adapter(CHAMPION, "base", Path("/nowhere"), "0" * 64, "r4p")
+        models.register(connection, NewModel(adapter, Path("/"), ModelState.CANDIDATE, "", {}))
+        models.promote(connection, CHAMPION, Alias.CHAMPION, "for these tests")
+
+
+@pytest.fixture
+def training(tmp_path):
+    """One that is done, and measured by the gate with an outcome."""
+
+    def made(outcome="passed", why="passed every check"):
+        run = tmp_path / "000001" / "run"
+        adapter = run / "adapter"
+        adapter.mkdir(parents=True)
+        (adapter / adapter_files.CONFIG).write_text(json.dumps(CONFIG))
+        (adapter / adapter_files.WEIGHTS).write_bytes(weights())
+        sha256 = adapter_files.sha256_of(adapter)
+        passage = Passage((1, 2), (3,), (-1.0,), (-0.5,))
+        (run / "probe.json").write_text(json.dumps(asdict(Probe(sha256, (passage,)))))
+        (run / "result.json").write_text(
+            json.dumps({"status": "finished", "adapter_sha256": sha256})
+        )
+        (run / "gate.json").write_text(json.dumps({"outcome": outcome, "why": why}))
+        folder, launcher = tmp_path / "000001", Launcher.SUBPROCESS
+        return Training(1, State.RUNNING, Stage.REGISTER, "", "plan", folder, launcher)
+
+    return made
+
+
+def weights():
+    """A safetensors file of two small matrices."""
+    header, data = {}, b""
+    for letter in "AB":
+        values = struct.pack("<2f", 0.5, 0.25)
+        shape = [1, 2] if letter == "A" else [2, 1]
+        where = [len(data), len(data) + len(values)]
+        header[NAME.format(letter)] = {"dtype": "F32", "shape": shape, "data_offsets": where}
+        data += values
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def registrar(promote="off", **settings):
+    return Registrar(promote, partial(EngineSettings, **{"model": "base", **settings}))
+
+
+@pytest.fixture
+def context(database):
+    """One whose job is nobody else's."""
+
+    class Unfenced(Context):
+        def fence(self, connection):
+            """Nobody else has it."""
+
+    return Unfenced(database, None, None, lambda: False)
+
+
+def judges(database):
+    with transaction(database) as connection:
+        return models.holder(connection, Alias.CHAMPION).adapter.name
+
+
+def test_a_model_that_passed_waits_for_a_person_unless_told_otherwise(
+    context, database, champion, training
+):
+    state, why, name = registrar()(context, training())
+    assert (state, why) == (
+        State.FINISHED,
+        f"a candidate; to have it judge: r4p models promote {name}",
+    )
+    assert judges(database) == CHAMPION
+
+
+def test_what_is_registered_twice_is_one_model(context, training):
+    made = training()
+    assert registrar()(context, made) == registrar()(context, made)
+
+
+def test_a_model_that_the_gate_refused_is_kept_as_rejected(context, database, champion, training):
+    state, why, name = registrar("champion")(context, training("failed", "reward no worse: -0.1"))
+    assert state is State.REJECTED
+    assert "reward no worse: -0.1" in why
+    with transaction(database) as connection:
+        assert models.named(connection, name).state is ModelState.REJECTED
+    assert judges(database) == CHAMPION
+
+
+@pytest.mark.parametrize("alias", ["shadow", "canary", "champion"])
+@pytest.mark.parametrize(
+    ("outcome", "settings", "said"),
+    [
+        ("passed", {"engine_url": NOWHERE}, "nothing has changed"),
+        ("passed", {"engine_urls": (NOWHERE, NOWHERE)}, "nothing has changed"),
+        ("passed", {"engine_url": None}, "set R4P_ENGINE_URL"),
+        ("too few", {"engine_url": NOWHERE}, "did not pass the gate (too few"),
+    ],
+    ids=["server down", "both replicas down", "no server", "too few issues"],
+)
+def test_whatever_keeps_it_from_being_promoted_the_champion_goes_on(
+    context, database, champion, training, alias, outcome, settings, said
+):
+    state, why, name = registrar(alias, **settings)(context, training(outcome))
+    assert state is State.FINISHED
+    assert why.startswith("not promoted, who judged goes on judging: ")
+    assert said in why
+    assert judges(database) == CHAMPION
+    with transaction(database) as connection:
+        assert models.named(connection, name).state is ModelState.CANDIDATE
+
+
+def test_weights_that_are_not_finite_never_come_into_use(context, database, champion, training):
+    made = training()
+    path = made.run / "adapter" / adapter_files.WEIGHTS
+    path.write_bytes(path.read_bytes()[:-4] + struct.pack("<f", float("nan")))
+    sha256 = adapter_files.sha256_of(path.parent)
+    (made.run / "result.json").write_text(json.dumps({"adapter_sha256": sha256}))
+    probe = json.loads((made.run / "probe.json").read_text())
+    (made.run / "probe.json").write_text(json.dumps(probe | {"adapter": sha256}))
+    _, why, _ = registrar("champion", engine_url=NOWHERE)(context, made)
+    assert "is rejected" in why
+    assert "not finite" in why
+    assert judges(database) == CHAMPION
+
+
+def test_an_adapter_that_is_not_what_was_trained_is_not_registered(context, champion, training):
+    made = training()
+    (made.run / "adapter" / adapter_files.CONFIG).write_text("{}")
+    with pytest.raises(Ended, match=r"not registered: .* train it anew"):
+        registrar()(context, made)
+
+
+def test_without_the_name_of_the_base_nothing_is_lost(context, training):
+    with pytest.raises(Ended, match=r"set R4P_MODEL .* then r4p models register"):
+        registrar(model=None)(context, training())
+
+
+def test_a_candidate_is_measured_beside_the_champion(context, champion):
+    plain = registrar(engine_url=NOWHERE).against(context)
+    assert plain == ("--engine-url", NOWHERE, "--model", "base", "--champion", CHAMPION)
+    assert registrar(engine_url=None).against(context) == ()
+
+
+def test_without_a_champion_it_is_the_base(context):
+    assert registrar(engine_url=NOWHERE).against(context) == (
+        "--engine-url",
+        NOWHERE,
+        "--model",
+        "base",
+    )
+
+
+def test_a_training_ends_as_its_registrar_says(database, database_url, champion, training):
+    made = training()
+    parent = made.folder.parent
+    handler = trainings.handler(parent, database_url, registrar=registrar("champion"))
+    carry_out(database, handler, JOB)
+    found = last(database)
+    assert found.state is State.FINISHED
+    assert found.model.startswith("r4p-")
+    assert judges(database) == CHAMPION
