@@ -106,9 +106,17 @@ def audited(derived: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) ->
 def _believed(one: LabelledPatch, worth: Audit, check: LabelCheck | None) -> LabelledPatch:
     if check is not None:
         return _checked(one, check)
-    if worth.checked.get(one.why):
-        return replace(one, probability=worth.belief(one.why))
-    return one
+    belief = worth.belief(one.why)
+    if belief is None or not worth.checked.get(one.why):
+        return one
+    return replace(one, probability=belief, label=_side(one.label, belief))
+
+
+def _side(grade: Grade, belief: float) -> Grade:
+    """The grade, unless what was found leans to the other side."""
+    if (belief >= 0.5) is grade.is_positive:
+        return grade
+    return Grade.WEAKLY_CORRECT if belief >= 0.5 else Grade.WEAKLY_INCORRECT
 
 
 def _checked(one: LabelledPatch, check: LabelCheck) -> LabelledPatch:

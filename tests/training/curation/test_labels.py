@@ -285,8 +285,23 @@ def test_audited_rules_are_believed_as_they_were_found():
     assert (found.why, found.probability) == ("merged", pytest.approx(19 / 50))
     found, *_ = with_checks([MERGED, survived(0.5)], [True] * 30)
     assert (found.why, found.probability) == ("survived", pytest.approx(39.5 / 40))
+    assert found.label is Grade.CORRECT
     found, *_ = with_checks([], [True])
     assert (found.why, found.probability) == ("open", None)
+
+
+@pytest.mark.parametrize(
+    ("fates", "answers", "grade"),
+    [
+        ([DISAGREE], [True] * 10, Grade.WEAKLY_CORRECT),
+        ([DISAGREE], [True] * 3, Grade.WEAKLY_INCORRECT),
+        ([MERGED], [False] * 10, Grade.WEAKLY_INCORRECT),
+    ],
+)
+def test_a_rule_that_was_found_to_be_wrong_leans_to_the_other_side(fates, answers, grade):
+    found, *_ = with_checks(fates, answers)
+    assert found.label is grade
+    assert (found.probability >= 0.5) is grade.is_positive
 
 
 def test_what_was_checked_is_labelled_so():
