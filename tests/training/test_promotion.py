@@ -9,18 +9,22 @@ from typer.testing import CliRunner
 
 from app import promotion
 from app.db.session import transaction
-from app.db.store import models
+from app.db.store import evaluations, models
 from app.db.store.models import UnknownModel
 from app.models_cli import main
 from app.promotion import NotPromoted
 from app.serving import Alias, LineUp, State
-from app.settings import EngineSettings
+from app.settings import EngineSettings, QueueSettings
 from model.adapter_files import CONFIG, WEIGHTS
 from model.engines import adapters
 from model.engines.adapters import Replica
 from model.errors import BadAdapter
 from tests.training import adapted
+from tests.worker import awaiting
+from tests.worker.attempts import carry_out
 from training.gate import Finding, Gate, Outcome, Rules
+from worker.parts import Parts
+from worker.verify import VerifyGroupHandler
 
 pytestmark = [
     pytest.mark.services,
@@ -121,6 +125,33 @@ def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
     assert champion(database) == first
     assert state(database, second) is State.CANDIDATE
     assert set(adapters._cards(servers[0])) == {adapted.BASE, first}
+
+
+def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
+    database, servers, names, monkeypatch
+):
+    monkeypatch.setenv("R4P_ENGINE_URL", servers[1].url)
+    monkeypatch.setenv("R4P_ENGINE_URLS", ",".join(one.url for one in servers))
+    monkeypatch.setenv("R4P_MODEL", adapted.BASE)
+    parts = Parts(database, QueueSettings())
+    handler = VerifyGroupHandler(lambda: parts.bench, parts.trained)
+    wait = awaiting.issues(database)
+
+    def judge(number):
+        job = wait(number)
+        carry_out(database, handler, job)
+        with transaction(database) as connection:
+            return evaluations.load(connection, job.evaluation).verdict["engine"]["model"]
+
+    assert judge(3) == adapted.BASE
+    promotion.promote(database, servers, names[0], Alias.CHAMPION)
+    assert judge(4) == names[0]
+    promotion.retire(servers[:1], names[0])  # as after a restart
+    assert judge(5) == names[0]
+    promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
+    assert judge(6) == adapted.BASE
+    for bench in (parts.bench, *parts.benches.values()):
+        bench.verifier._engine.close()
 
 
 def test_a_rollback_waits_for_no_server(database, servers, names, dead):

@@ -9,31 +9,25 @@ from sqlalchemy import insert, select, update
 
 from app.canary import Limits
 from app.db.session import transaction
-from app.db.store import candidates, evaluations, groups, models
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation
-from app.db.store.groups import PullRow
+from app.db.store import evaluations, models
 from app.db.store.models import NewModel
 from app.db.store.records import records
 from app.db.tables import evaluation_candidates, outcome_events, outcomes, shadow_verdicts
 from app.db.tables import evaluations as evaluation_table
 from app.db.tables import models as model_table
-from app.identifiers import CommitSha
-from app.jobs import VerifyGroup
 from app.serving import Adapter, Alias, State
 from model import catalog
 from model.engines.scripted import Line, Scripted
 from model.errors import EngineDown
-from tests.app.db import lived
+from tests.worker import awaiting
 from tests.worker.attempts import carry_out
+from tests.worker.awaiting import GOOD, REPOSITORY
 from worker.bench import Bench
 from worker.trained import Trained, watch
 from worker.verify import VerifyGroupHandler
 
 pytestmark = pytest.mark.services
-REPOSITORY = 70
 CHAMPION, CANARY, SHADOW = (f"r4p-20261122-{number:08x}" for number in range(3))
-GOOD = "return w * h"
 
 
 class Named(Scripted):
@@ -55,26 +49,7 @@ def bench(model="base"):
 @pytest.fixture
 def issue(database):
     """Has an issue with two rivals wait to be judged, as often as it is called; returns the job."""
-    with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY)
-
-    def wait(number=3):
-        text = ("Area is wrong", "It adds.")
-        with transaction(database) as connection:
-            taken = []
-            for pull, result in ((number * 10, GOOD), (number * 10 + 1, "return w - h")):
-                head = CommitSha(f"{pull:040x}")
-                rows = [PullRow(pull, "open", head, lived.BASE, "main")]
-                groups.upsert_pulls(connection, REPOSITORY, rows)
-                text_of = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-return w + h\n+{result}\n"
-                taken.append(Candidate(pull, head, lived.BASE, text_of, 1))
-                candidates.save(connection, REPOSITORY, taken[-1])
-            group = groups.upsert_group(connection, REPOSITORY, number, text, "open")
-            new = NewEvaluation(group, "issue", "advisory", 2, *text, tuple(taken))
-            evaluation = evaluations.create(connection, REPOSITORY, new).id
-        return VerifyGroup(7, REPOSITORY, number, evaluation)
-
-    return wait
+    return awaiting.issues(database)
 
 
 @pytest.fixture

@@ -1,0 +1,38 @@
+"""Issues with two rivals each that wait to be judged."""
+
+from app.db.session import transaction
+from app.db.store import candidates, evaluations, groups
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.db.store.groups import PullRow
+from app.identifiers import CommitSha
+from app.jobs import VerifyGroup
+from tests.app.db import lived
+
+REPOSITORY = 70
+GOOD = "return w * h"
+"""What one of the two does; the other subtracts."""
+
+
+def issues(database):
+    """Has an issue wait as often as what it returns is called, which returns the job."""
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY)
+
+    def wait(number=3):
+        text = ("Area is wrong", "It adds.")
+        with transaction(database) as connection:
+            taken = []
+            for pull, result in ((number * 10, GOOD), (number * 10 + 1, "return w - h")):
+                head = CommitSha(f"{pull:040x}")
+                rows = [PullRow(pull, "open", head, lived.BASE, "main")]
+                groups.upsert_pulls(connection, REPOSITORY, rows)
+                diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-return w + h\n+{result}\n"
+                taken.append(Candidate(pull, head, lived.BASE, diff, 1))
+                candidates.save(connection, REPOSITORY, taken[-1])
+            group = groups.upsert_group(connection, REPOSITORY, number, text, "open")
+            new = NewEvaluation(group, "issue", "advisory", 2, *text, tuple(taken))
+            evaluation = evaluations.create(connection, REPOSITORY, new).id
+        return VerifyGroup(7, REPOSITORY, number, evaluation)
+
+    return wait
