@@ -13,12 +13,13 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from datasets import Dataset
-from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
-from training import advantages, rollouts, rounds, trl_config, weights
+from training import advantages, importance, rollouts, rounds, served, trl_config, weights
 from training.checkpoints import LOWER, Complete, Diverged
 from training.groups import TrainingGroup
-from training.plan import Advantage, BadPlan, Task, TrainPlan
+from training.plan import Advantage, BadPlan, Engine, Importance, Task, TrainPlan
 from training.rollouts import Source
 from training.trainer_settings import common
 
@@ -40,6 +41,12 @@ class Trainer(Complete, GRPOTrainer):
     def __init__(self, plan: TrainPlan, source: Source, **told: Any) -> None:
         super().__init__(reward_funcs=[source.reward], rollout_func=source.rollout, **told)
         self._advantage = _ADVANTAGES[plan.policy.advantage]
+        self._plan = plan
+        self._server = (
+            served.named(plan, Path(str(self.args.output_dir)))
+            if plan.rollout.engine == Engine.SERVER
+            else None
+        )
         self._rewards: torch.Tensor | None = None
         self.left_out = dict(source.left_out)
 
@@ -50,6 +57,8 @@ class Trainer(Complete, GRPOTrainer):
 
         `each`: how often a prompt is among them, one beside the other; None: as often as the plan says.
         """
+        if self._server:
+            return self._server.replies(prompts, self)
         try:
             found: tuple[list[list[int]], Any] = self._generate_single_turn(
                 prompts, None, {}, each or self.num_generations
@@ -75,9 +84,34 @@ class Trainer(Complete, GRPOTrainer):
             self.accelerator.process_index * len(inputs),
             (self.accelerator.process_index + 1) * len(inputs),
         )
-        every = grouped(self._rewards[:, 0].tolist(), self.num_generations, self._advantage)
+        every = grouped(self._rewards[:, 0].tolist(), self._plan.rollout.replies, self._advantage)
         output["advantages"] = torch.tensor(every[mine], device=output["advantages"].device)
+        if self._server and self._plan.policy.importance != Importance.OFF:
+            output["advantages"] = output["advantages"].unsqueeze(1) * self._weights(output)
         return output
+
+    def _weights(self, output: dict[str, Any]) -> torch.Tensor:
+        """What each token of replies that a server sampled counts: an advantage times it is the loss times it."""
+        trained = output.get("old_per_token_logps")
+        if trained is None:
+            kept = output["completion_ids"].size(1)
+            ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
+            seen = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+            with torch.no_grad():
+                trained, _, _ = self._get_per_token_logps_and_entropies(
+                    self.model, ids, seen, kept, batch_size=self.args.per_device_train_batch_size
+                )
+        loss = self._plan.policy
+        mask = output["completion_mask"] * output.get("tool_mask", 1)
+        found = importance.weights(
+            trained,
+            output["sampling_per_token_logps"],
+            mask,
+            loss.importance,
+            loss.importance_ceiling or math.inf,
+        )
+        self._metrics["train"]["importance"].append(found[mask.bool()].mean().item())
+        return found
 
 
 def grouped(

@@ -1,7 +1,7 @@
 """Replies to groups of patches, and what each is worth: the bot's own prompt, the bot's own reader of answers."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -53,18 +53,15 @@ class Judgements:
         replies, logprobs = trainer.sampled(ids)
         return {"prompt_ids": ids, "completion_ids": replies, "logprobs": logprobs}
 
-    def reward(
-        self,
-        completions: list[str],
-        targets: list[list[float | None]],
-        occupied: list[list[int]],
-        log_metric: Callable[[str, float], None],
-        **_more: Any,
-    ) -> list[float | None]:
-        """The expected share of right judgements; a reply that can't be read earns 0."""
+    def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
+        """The expected share of right judgements; a reply that can't be read earns 0.
+
+        Of the columns of a row, `targets` and `occupied`; `log_metric` is TRL's.
+        """
+        targets, occupied = columns["targets"], columns["occupied"]
         boxes = [boxed(reply, seats) for reply, seats in zip(completions, occupied, strict=True)]
         for box in boxes:
-            log_metric("format_valid", float(box is not None))
+            columns["log_metric"]("format_valid", float(box is not None))
         return [rewards.judgement(box, of) for box, of in zip(boxes, targets, strict=True)]
 
 

@@ -100,7 +100,7 @@ def _quiet() -> None:
     """What libraries say of their own making is nothing for who watches a run."""
     from transformers.utils import logging
 
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
 
 

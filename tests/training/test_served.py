@@ -1,0 +1,83 @@
+"""Rounds that a real vLLM samples, with the adapter as it is in the trainer."""
+
+import httpx
+import pytest
+import torch
+
+from tests import vllm_server
+from tests.training import adapted, tiny, trained
+from training import encoding, grpo, plan_file, run, run_folder
+from training.plan import BadPlan, Importance
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+CORRECTED = 'importance = "token-truncate"\nimportance_ceiling = 2.0'
+
+
+def plan_for(path, url):
+    written = trained.written_plan(
+        path,
+        tiny.kept_base(),
+        optimiser={"max_steps": 3, "batch": 4, "micro_batch": 16},
+        rollout={"prompts": 4, "replies": 4, "engine": "server", "url": url},
+    )
+    path.write_text(written.read_text().replace('importance = "off"', CORRECTED))
+    return plan_file.load(path)
+
+
+def worth(model, prompt, reply):
+    """Natural log-probabilities of a reply's tokens, by the trainer's own model."""
+    ids = torch.tensor([[*prompt, *reply]])
+    with torch.no_grad():
+        chances = model(input_ids=ids).logits[0, len(prompt) - 1 : -1].log_softmax(-1)
+    return chances.gather(-1, torch.tensor(reply)[:, None])[:, 0]
+
+
+def served_names(server):
+    return {one["id"] for one in httpx.get(f"{server.url}/models", trust_env=False).json()["data"]}
+
+
+@pytest.mark.skipif(vllm_server.MISSING is not None, reason=str(vllm_server.MISSING))
+@pytest.mark.timeout(600)
+def test_a_server_samples_what_the_trainer_believes_and_learns_with_it(tmp_path):
+    with adapted.served() as server:
+        plan = plan_for(tmp_path / "plan.toml", server.url)
+        assert plan.policy.importance == Importance.TOKEN_TRUNCATE
+        trainer = grpo.trainer(plan, tiny.groups(16), tmp_path / "alone")
+        for name, weights in trainer.model.named_parameters():
+            if "lora_B" in name:
+                weights.data.normal_(0, 0.2)
+        texts = trainer.train_dataset["prompt"]
+        prompts = [encoding.text_ids(trainer.processing_class, one) for one in texts]
+        asked = [one for one in prompts[:4] for _ in range(4)]
+        replies, said = trainer.sampled(asked)
+        trainer.model.eval()
+        for prompt, reply, told in zip(asked, replies, said, strict=True):
+            believed = worth(trainer.model, prompt, reply)
+            assert torch.allclose(believed, torch.tensor(told), atol=0.05)
+        assert len({tuple(one) for one in replies}) > 1
+
+        data = trained.written_dataset(tmp_path / "data")
+        result = run.run(run.Job(plan, data, tmp_path / "run"))
+        assert (result.status, result.why) == (run_folder.Status.FINISHED, "")
+        assert any(one.loss for one in run_folder.steps(tmp_path / "run"))
+        rounds = {one for one in served_names(server) if one.startswith("r4p-round-")}
+        # one of the first trainer; of the run's three rounds the last two
+        assert len(rounds) == 3
+
+
+def test_a_server_that_is_down_is_the_reason(tmp_path):
+    data = trained.written_dataset(tmp_path / "data")
+    plan = plan_for(tmp_path / "plan.toml", "http://127.0.0.1:9/v1")
+    result = run.run(run.Job(plan, data, tmp_path / "run"))
+    assert result.status == run_folder.Status.FAILED
+    assert "no engine answers at http://127.0.0.1:9/v1" in result.why
+
+
+def test_a_server_has_to_be_named(tmp_path):
+    plan = plan_for(tmp_path / "plan.toml", "")
+    with pytest.raises(BadPlan, match=r"needs rollout\.url, or --engine-url"):
+        grpo.trainer(plan, tiny.groups(8), tmp_path)
