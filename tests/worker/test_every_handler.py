@@ -289,5 +289,6 @@ def test_every_kind_of_job_is_run_every_way():
     elsewhere = {"redeliver", "refit_calibrators"}  # test_redeliver.py, test_retrain.py
     elsewhere |= {"propose_patches"}  # test_propose.py
     elsewhere |= {"open_draft", "tell_draft"}  # test_open_draft.py
+    elsewhere |= {"train_model"}  # test_train.py
     elsewhere |= {"hear_review"}  # test_hear_review.py
     assert covered | IN_TEST_RECORD | elsewhere == HANDLED

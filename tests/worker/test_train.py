@@ -1,6 +1,7 @@
 """Trainings are carried through, taken over, and told of when they fail; the children are real processes."""
 
 import json
+import shutil
 import sys
 import threading
 from dataclasses import replace
@@ -42,6 +43,28 @@ def test_a_training_goes_through_its_stages_and_shows_how_far_it_is(database, ha
     assert found.labels == Labels(issues=60, correct=120, incorrect=120)
     assert found.progress["step"] == trainer.STEPS
     assert len(starts(found)) == 1
+
+
+def test_a_worker_that_dies_at_any_moment_leaves_one_training_that_is_gone_on_with(
+    twice, database, handler, tmp_path
+):
+    patient = replace(handler(), look_seconds=0.3)
+
+    def arrange(_database):
+        for run in (tmp_path / "trainings").glob("*/run"):
+            shutil.rmtree(run)
+        return JOB
+
+    def observe(database):
+        with transaction(database) as connection:
+            (found,) = store.newest(connection)
+        lines = (found.run / "metrics.jsonl").read_text().splitlines()
+        steps = {json.loads(line)["step"] for line in lines}
+        return found.state, found.why, found.model, found.labels, steps
+
+    left = twice(patient, arrange, observe)
+    assert left[0] is State.FINISHED
+    assert left[-1] == set(range(1, trainer.STEPS + 1))
 
 
 @pytest.mark.parametrize("points", [[1], [4], [6], [1, 2, 5], ["evaluate"]], ids=str)
