@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +12,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from app import promotion
 from app.db.session import opened, transaction
 from app.db.store import models
 from app.db.store.models import Model, Move, UnknownModel
+from app.db.store.records import agreement, records
 from app.promotion import CANARY_SHARE, NotPromoted
 from app.serving import Alias
 from app.settings import DatabaseSettings, EngineSettings, load
@@ -50,10 +52,11 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     with _database() as database, transaction(database) as connection:
         model = _or_exit(lambda: models.named(connection, name))
         moved = [one for one in models.moves(connection, 1_000) if one.model == name]
+        did = _did(connection, model)
     if as_json:
-        _print(_document(model) | {"moves": [_move(one) for one in moved]})
+        _print(_document(model) | did | {"moves": [_move(one) for one in moved]})
     else:
-        _tell(model, moved)
+        _tell(model, moved, did)
 
 
 @main.command()
@@ -140,6 +143,15 @@ def _document(model: Model) -> dict[str, Any]:
     }
 
 
+def _did(connection: Connection, model: Model) -> dict[str, Any]:
+    """What it said so far: as a judge beside the others, or as a shadow beside what was shown."""
+    name = model.adapter.name
+    own, others = records(connection, name, model.changed_at or model.created_at)
+    did = {"since": asdict(own), "others_since": asdict(others)} if own.judged else {}
+    shadow = agreement(connection, name)
+    return did | ({"as_shadow": asdict(shadow)} if shadow.judged else {})
+
+
 def _move(one: Move) -> dict[str, str | None]:
     return {"alias": one.alias.value, "why": one.why, "at": one.at.isoformat()}
 
@@ -157,16 +169,19 @@ def _table(found: list[Model]) -> Table:
     return table
 
 
-def _tell(model: Model, moved: list[Move]) -> None:
+def _tell(model: Model, moved: list[Move], did: dict[str, Any]) -> None:
     console = Console()
-    for label, value in _document(model).items():
+    told = {
+        label: ", ".join(f"{what} {n}" for what, n in one.items()) for label, one in did.items()
+    }
+    for label, value in (_document(model) | told).items():
         if label not in {"gate", "evaluation"} and value is not None:
-            console.print(f"{label:>10}  {_safe(str(value))}", highlight=False)
+            console.print(f"{label:>12}  {_safe(str(value))}", highlight=False)
     for one in model.gate.get("findings", ()):
         mark = "yes" if one["passed"] else "NO"
-        console.print(f"{mark:>10}  {_safe(one['check'])}: {_safe(one['said'])}", highlight=False)
+        console.print(f"{mark:>12}  {_safe(one['check'])}: {_safe(one['said'])}", highlight=False)
     for one in moved:
-        console.print(f"{_day(one.at):>10}  {one.alias}: {_safe(one.why)}", highlight=False)
+        console.print(f"{_day(one.at):>12}  {one.alias}: {_safe(one.why)}", highlight=False)
 
 
 def _safe(text: str) -> str:

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select, update
+from typer.testing import CliRunner
 
 from app.canary import Limits
 from app.db.session import transaction
 from app.db.store import evaluations, models
 from app.db.store.models import NewModel
-from app.db.store.records import records
+from app.db.store.records import Agreement, agreement, records
 from app.db.tables import evaluation_candidates, outcome_events, outcomes, shadow_verdicts
 from app.db.tables import evaluations as evaluation_table
 from app.db.tables import models as model_table
+from app.models_cli import main
 from app.serving import Adapter, Alias, State
 from model import catalog
 from model.engines.scripted import Line, Scripted
@@ -147,6 +149,9 @@ def test_a_shadow_is_logged_and_not_shown(database, issue, line_up):
     (kept,) = shadows(database)
     assert (document["engine"]["model"], kept["engine"]["model"]) == (CHAMPION, SHADOW)
     assert SHADOW not in json.dumps(document)
+    with transaction(database) as connection:
+        assert agreement(connection, SHADOW) == Agreement(judged=1, patches=2, alike=2)
+        assert agreement(connection, CHAMPION) == Agreement(0, 0, 0)
 
 
 def test_a_shadow_that_fails_changes_nothing(database, issue, line_up, caplog):
@@ -211,6 +216,18 @@ def test_what_a_canary_did_is_counted_apart_and_since_it_began(database, issue, 
         assert (others.judged, others.overturned) == (1, 0)
         later = records(connection, CANARY, began + timedelta(days=1))
         assert [one.judged for one in later] == [0, 0]
+
+
+def test_the_command_shows_what_a_model_did(database, database_url, issue, line_up, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.setenv("COLUMNS", "200")
+    line_up(canary=CANARY, shadow=SHADOW)
+    judged(database, issue())
+    told = CliRunner().invoke(main, ["show", CANARY]).output
+    assert "since  judged 1, asked 2, valid 2, patches 2, correct 1, overturned 0" in told
+    shadow = json.loads(CliRunner().invoke(main, ["show", SHADOW, "--json"]).output)
+    assert shadow["as_shadow"] == {"judged": 1, "patches": 2, "alike": 2}
+    assert "since" not in shadow
 
 
 def test_a_canary_whose_votes_cannot_be_read_is_taken_out(database, issue, line_up):

@@ -1,6 +1,7 @@
 """What a model did as a judge: counts over the evaluations that it spoke in."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -8,12 +9,20 @@ from sqlalchemy import Connection, Row, func, select
 from sqlalchemy import distinct as each
 
 from app.canary import Record
-from app.db.tables import candidates, evaluation_candidates, evaluations, outcomes
+from app.db.tables import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    models,
+    outcomes,
+    shadow_verdicts,
+)
 from app.outcomes import OutcomeKind
 from model.domain import Verdict
 
 _MOST = 500
 """Of the newest evaluations; more would tell the same."""
+_CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 
 
@@ -29,6 +38,37 @@ def records(connection: Connection, model: str, since: datetime) -> tuple[Record
     own = [row for row in rows if row.speaker == model]
     others = [row for row in rows if row.speaker != model]
     return _record(connection, own), _record(connection, others)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A shadow's verdicts beside those that were shown."""
+
+    judged: int
+    """Evaluations."""
+    patches: int
+    """That both called correct or incorrect."""
+    alike: int
+    """Of these, called the same."""
+
+
+def agreement(connection: Connection, model: str) -> Agreement:
+    """How far a shadow says what was shown; who of them was right, outcomes tell later."""
+    rows = connection.execute(
+        select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
+        .join(shadow_verdicts, shadow_verdicts.c.evaluation_id == evaluations.c.id)
+        .join(models, models.c.id == shadow_verdicts.c.model_id)
+        .where(models.c.name == model)
+    ).all()
+    pairs = [pair for row in rows for pair in _claims(row.verdict, row.shadow)]
+    return Agreement(len(rows), len(pairs), sum(one == other for one, other in pairs))
+
+
+def _claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[str, str]]:
+    """What both say of each patch that both claim something of."""
+    said = {one["id"]: one["verdict"] for one in shadow["patches"]}
+    pairs = [(one["verdict"], said.get(one["id"], "")) for one in shown["patches"]]
+    return [pair for pair in pairs if _CLAIMS.issuperset(pair)]
 
 
 def _record(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> Record:
