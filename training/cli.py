@@ -46,6 +46,16 @@ def labels(context: typer.Context) -> None:
     app(context.args, prog_name="r4p labels")
 
 
+@main.command(context_settings=_PASSED_ON)
+def attempts(context: typer.Context) -> None:
+    """Write what agents did as a file, for plans that learn from pairs of attempts."""
+    from training.attempts_cli import attempts as write
+
+    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command.command()(write)
+    command(context.args, prog_name="r4p train attempts")
+
+
 @main.command(name="export-verl", context_settings=_PASSED_ON)
 def export_verl(context: typer.Context) -> None:
     """Write a plan and a dataset as a folder that verl trains from, on one node or several."""

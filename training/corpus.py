@@ -14,7 +14,11 @@ from app.identifiers import IssueNumber, IssueRef, RepositoryId
 from app.judgements import Judge, LabelCheck, PatchKey, PullRecord
 from app.repo_config import Training
 from app.settings import DatabaseSettings, load
+from model.agents import trajectory_json
+from training import episodes
 from training.curation import labels
+from training.pairs import JudgedAttempt
+from training.plan import Overlong
 from training.pools import Pool, from_labels
 
 __all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "opened"]
@@ -75,6 +79,12 @@ class Corpus:
                 lessons.authors(connection, allowed),
             )
 
+    def attempts(self) -> list[JudgedAttempt]:
+        """What agents did, with what the verifier made of it, of repositories that let the bot learn."""
+        with transaction(self.database) as connection:
+            told = lessons.attempts(connection, lessons.consenting(connection))
+        return [_judged(one) for one in told]
+
     def active(self, judge: Judge) -> StoredCalibrator | None:
         """The calibrator in use; one that was fitted under other rules is none."""
         with transaction(self.database) as connection:
@@ -105,3 +115,9 @@ def opened() -> Iterator[Corpus]:
         yield Corpus(database)
     finally:
         database.dispose()
+
+
+def _judged(told: lessons.ToldAttempt) -> JudgedAttempt:
+    trajectory = trajectory_json.loaded(told.trajectory)
+    belief = episodes.worth(trajectory.stop, told.belief, Overlong.KEEP).reward
+    return JudgedAttempt(told.issue, belief, trajectory)

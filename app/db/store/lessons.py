@@ -1,12 +1,23 @@
 """Lessons: what issues said and which patches were handed in, of repositories that let them be used."""
 
+import zlib
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from app import consent
-from app.db.tables import evaluations, installations, patches, pull_requests, repositories
+from app.db.tables import attempts as attempt_table
+from app.db.tables import (
+    evaluation_alternatives,
+    evaluations,
+    groups,
+    installations,
+    patches,
+    pull_requests,
+    repositories,
+)
 from app.identifiers import PullNumber, RepositoryId
 from app.judgements import FrozenIssue
 from app.repo_config import Training
@@ -64,3 +75,59 @@ def authors(
         )
     )
     return {(RepositoryId(row.repository_id), PullNumber(row.number)): row.author for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAttempt:
+    """An attempt of an agent, and the last word of a verdict on its patch."""
+
+    issue: str
+    """`owner/repo#number`"""
+    trajectory: bytes
+    """`r4p.trajectory/1`"""
+    belief: float | None
+    """How likely its patch was held to be correct, or the share of votes for it; None: nobody said."""
+
+
+def attempts(connection: Connection, among: Collection[RepositoryId]) -> list[ToldAttempt]:
+    """Agents' attempts that came to an end, oldest first."""
+    last = (
+        select(evaluation_alternatives)
+        .join(evaluations, evaluations.c.id == evaluation_alternatives.c.evaluation_id)
+        .where(evaluations.c.verified_at.is_not(None), evaluations.c.failure.is_(None))
+        .ext(distinct_on(evaluation_alternatives.c.attempt_id))
+        .order_by(
+            evaluation_alternatives.c.attempt_id,
+            evaluations.c.verified_at.desc(),
+            evaluations.c.id.desc(),
+        )
+        .subquery()
+    )
+    rows = connection.execute(
+        select(
+            attempt_table.c.trajectory,
+            groups.c.issue_number,
+            repositories.c.full_name,
+            last.c.probability,
+            last.c.votes_correct,
+            last.c.votes_incorrect,
+        )
+        .join(groups, groups.c.id == attempt_table.c.group_id)
+        .join(repositories, repositories.c.id == attempt_table.c.repository_id)
+        .join(last, last.c.attempt_id == attempt_table.c.id, isouter=True)
+        .where(attempt_table.c.repository_id.in_(among), attempt_table.c.trajectory.is_not(None))
+        .order_by(attempt_table.c.id)
+    )
+    return [
+        ToldAttempt(
+            f"{row.full_name}#{row.issue_number}", zlib.decompress(row.trajectory), _belief(row)
+        )
+        for row in rows
+    ]
+
+
+def _belief(row: Row[*tuple[object, ...]]) -> float | None:
+    if row.probability is not None:
+        return float(row.probability)
+    valid = (row.votes_correct or 0) + (row.votes_incorrect or 0)
+    return row.votes_correct / valid if valid else None
