@@ -57,11 +57,12 @@ class Trainer(Complete, GRPOTrainer):
 
         `each`: how often a prompt is among them, one beside the other; None: as often as the plan says.
         """
+        count = each or self._plan.rollout.replies
         if self._server:
-            return self._server.replies(prompts, self)
+            return self._server.replies(prompts, self, count)
         try:
-            found: tuple[list[list[int]], Any] = self._generate_single_turn(
-                prompts, None, {}, each or self.num_generations
+            found: tuple[list[list[int]], Any] = self._generate_single_turn(  # type: ignore[no-untyped-call]
+                prompts, None, {}, count
             )
         except RuntimeError as error:
             if "probability tensor" not in str(error):

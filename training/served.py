@@ -39,20 +39,18 @@ class Server:
     served: list[Servable] = field(default_factory=list)
     """The adapters of this round and of the one before."""
 
-    def replies(self, prompts: Sequence[Sequence[int]], trainer: Any) -> Sampled:
-        """One for each prompt; the replies to one stand beside each other. Raises EngineDown and EngineError."""
+    def replies(self, prompts: Sequence[Sequence[int]], trainer: Any, count: int) -> Sampled:
+        """One for each prompt; each is there `count` times, one beside the other. Raises EngineDown and EngineError."""
         name = self._published(trainer)
-        count = self.plan.rollout.replies
         asked = [list(prompts[at]) for at in range(0, len(prompts), count)]
         seed = self.plan.seed + 7919 * trainer.state.global_step + trainer.accelerator.process_index
-        return sampled(self.replica, self._body(name, asked, seed))
+        return sampled(self.replica, {**self._body(name, asked, seed), "n": count})
 
     def _body(self, name: str, asked: list[list[int]], seed: int) -> dict[str, Any]:
         rollout = self.plan.rollout
         return {
             "model": name,
             "prompt": asked,
-            "n": rollout.replies,
             "max_tokens": rollout.max_tokens,
             "temperature": rollout.temperature,
             "top_p": rollout.top_p,
@@ -64,6 +62,8 @@ class Server:
     def _published(self, trainer: Any) -> str:
         """The name under which the adapter as it is now is served."""
         directory = self.folder / ROUNDS / f"step-{trainer.state.global_step}"
+        if self.served and self.served[-1].directory == directory.resolve():
+            return self.served[-1].name
         if trainer.is_world_process_zero():
             _write(trainer, directory)
         trainer.accelerator.wait_for_everyone()
@@ -73,8 +73,7 @@ class Server:
         if trainer.is_world_process_zero():
             adapters.bring(self.replica, now)
         trainer.accelerator.wait_for_everyone()
-        if not self.served or self.served[-1].name != now.name:
-            self.served.append(now)
+        self.served.append(now)
         if trainer.is_world_process_zero():
             self._forget()
         del self.served[:-2]

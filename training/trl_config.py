@@ -100,6 +100,8 @@ def _of_importance(plan: TrainPlan) -> Iterator[str]:
         if ceiling is not None:
             yield f"policy.importance_ceiling = {ceiling} without policy.importance; leave it out"
         return
+    if plan.rollout.task == Task.REPAIR:
+        yield f"policy.importance = {mode.value}: nobody tells how likely an agent's turns were; use off"
     if plan.rollout.engine == Engine.TRANSFORMERS:
         yield f"policy.importance = {mode.value}: the trainer's own model samples; use off"
     if ceiling is None:

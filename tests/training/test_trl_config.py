@@ -76,6 +76,14 @@ def _policy(**changes):
             1,
             "policy.importance = token-mask needs policy.importance_ceiling",
         ),
+        (
+            replace(
+                _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
+                rollout=replace(SMOKE.rollout, task=Task.REPAIR, engine=Engine.SERVER),
+            ),
+            1,
+            "policy.importance = token-mask: nobody tells how likely an agent's turns were",
+        ),
         (replace(SMOKE, scale=replace(SMOKE.scale, sequence_parallel=4)), 1, "sequence_parallel"),
         (
             replace(_rollout(engine=Engine.COLOCATED), scale=replace(SMOKE.scale, nodes=2)),
