@@ -209,7 +209,7 @@ class Reward:
 
     __pydantic_config__ = _STRICT
     url: str = ""
-    """Of an OpenAI-compatible server, as in `http://127.0.0.1:8001/v1`; can be given on the command line."""
+    """Of an OpenAI-compatible server, as in `http://127.0.0.1:8001/v1`."""
     model: str = ""
     """The server's name for it; "" takes the only one."""
     verifier: str = "r4p"

@@ -34,6 +34,8 @@ class Voice:
 class _Asked:
     """A request that waits."""
 
+    number: int
+    """Of its conversation."""
     ids: list[int]
     answer: "Future[list[int]]"
 
@@ -51,6 +53,7 @@ class Line:
 
     voice: Voice
     queue: "_Queue"
+    number: int
     sampled: list[list[int]] = field(default_factory=list)
     """Its replies, as they were sampled."""
     name: str = "trainer"
@@ -79,7 +82,7 @@ class Line:
         found = turns.encoded(tokenizer, request.messages, self.sampled)
         ids = found.prompt + found.rest
         answer: Future[list[int]] = Future()
-        self.queue.put(_Asked(ids, answer))
+        self.queue.put(_Asked(self.number, ids, answer))
         reply = answer.result()[: request.max_tokens]
         self.sampled.append(reply)
         return Completion(
@@ -96,14 +99,14 @@ def all_of(voice: Voice, conversations: Sequence[Callable[[Line], T]]) -> list[T
     """What each conversation comes to, in order. Raises what one of them, or the model, raises."""
     queue: _Queue = SimpleQueue()
 
-    def held(conversation: Callable[[Line], T]) -> T:
+    def held(number: int, conversation: Callable[[Line], T]) -> T:
         try:
-            return conversation(Line(voice, queue))
+            return conversation(Line(voice, queue, number))
         finally:
             queue.put(_Left())
 
     with ThreadPoolExecutor(max(1, len(conversations))) as pool:
-        running = [pool.submit(held, one) for one in conversations]
+        running = [pool.submit(held, *one) for one in enumerate(conversations)]
         _serve(voice, queue, len(running))
         return [one.result() for one in running]
 
@@ -129,7 +132,7 @@ def _serve(voice: Voice, queue: _Queue, talking: int) -> None:
 
 def _batch(voice: Voice, waiting: list[_Asked]) -> BaseException | None:
     """Answers a batch, or says what broke."""
-    waiting.sort(key=lambda one: one.ids)  # threads come in any order
+    waiting.sort(key=lambda one: one.number)  # threads come in any order, a run is to be repeated
     try:
         voice.anybody_asks(True)
         replies = voice.sample([one.ids for one in waiting])
