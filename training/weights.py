@@ -32,6 +32,7 @@ def causal(plan: TrainPlan) -> Any:
 
 def scoring(plan: TrainPlan, pad: int) -> Any:
     """The base with a head of one score, new and so random, in place of its words. Raises BadPlan."""
+    transformers.set_seed(plan.seed)
     found = _loaded(plan, transformers.AutoModelForSequenceClassification, num_labels=1)
     found.config.pad_token_id = pad
     return found

@@ -1,6 +1,7 @@
 """A whole run from the command line by plans that learn from pairs: what it leaves in its folder."""
 
 import json
+import shutil
 
 import pytest
 from typer import Typer
@@ -44,6 +45,7 @@ def plan(name, base, tmp_path):
         "adapter": {"rank": 4, "alpha": 8},
         "prompt": {"template": written.prompt.template},
         "optimiser": {"learning_rate": 1e-3, "batch": 2, "micro_batch": 2, "max_steps": 2},
+        "checkpoints": {"every_steps": 1},
     }
     path = tmp_path / f"{name}.toml"
     path.write_text(plan_file.toml(plan_file.parse(small, name)))
@@ -98,3 +100,22 @@ def test_a_reward_model_is_an_adapter_with_its_head(base, data, tmp_path):
     config = json.loads((folder / "adapter" / "adapter_config.json").read_text())
     assert config["task_type"] == "SEQ_CLS"
     assert "score" in config["modules_to_save"]
+
+
+@pytest.mark.parametrize("name", ["guided-dpo", "reward-model", "boxed-sft"])
+def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path, name):
+    attempts_file.write(tmp_path / "attempts.jsonl", guided.judged(tmp_path / "tree"))
+    folder = tmp_path / "run"
+    words = (plan(name, base, tmp_path), "--dataset", data, "--run", folder)
+    material = ("--material", tmp_path / "attempts.jsonl")
+    assert run(*words, *material).exit_code == 0
+    whole = json.loads((folder / "result.json").read_text())
+    (folder / "result.json").unlink()
+    shutil.rmtree(folder / "adapter")
+    shutil.rmtree(folder / "checkpoint-2")
+    again = run(*words, *material, "--resume")
+    assert again.exit_code == 0, again.output
+    result = json.loads((folder / "result.json").read_text())
+    assert result["resumed_from"] == 1
+    assert result["adapter_sha256"] == whole["adapter_sha256"]
+    assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
