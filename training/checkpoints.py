@@ -27,6 +27,9 @@ class Complete:
         if self.is_world_process_zero():  # type: ignore[attr-defined]
             mark(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}")  # type: ignore[attr-defined]
 
+    def create_model_card(self, *_args: Any, **_named: Any) -> None:
+        """None: the run's folder says of itself what it is."""
+
     def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
         """One micro batch. Raises Diverged."""
         loss: torch.Tensor = super().training_step(*args, **named)  # type: ignore[misc]

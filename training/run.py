@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import PartialState
 from transformers import PrinterCallback
 
@@ -48,6 +49,8 @@ class Job:
 def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
     """Train; the result stands in the folder as well. Raises BadPlan, BadRun or BadDataset where nothing was begun."""
     began = time.monotonic()
+    # whoever is asked first has to know that there is no GPU: each process would take itself for the only one
+    PartialState(cpu=not torch.cuda.is_available())
     groups = dataset.read(job.dataset, "train")
     _on_first(lambda: _prepare(job))
     if (done := run_folder.result(job.folder)) is not None:

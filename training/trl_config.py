@@ -53,6 +53,7 @@ def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "importance_sampling_level": "token",
         "mask_truncated_completions": loss.overlong == Overlong.MASK,
         "remove_unused_columns": False,
+        "ddp_find_unused_parameters": False,
         **_engine(plan),
     }
 

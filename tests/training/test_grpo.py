@@ -1,0 +1,181 @@
+"""A language model that really learns: the reward of what it has not seen rises, and a run says how it ended."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tests.training import tiny, trained
+from training import advantages, grpo, plan_file, rewards, run, run_folder
+from training.plan import BadPlan
+from training.rollouts import whole_groups
+from training.run_folder import BadRun
+
+pytestmark = [
+    pytest.mark.timeout(
+        600
+    ),  # each training is a minute of work, on machines that have other things to do
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+def rewards_of(base, adapter=None, *, count=48, replies=4):
+    """The mean reward of each held-out group, by the base or with an adapter on it."""
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = AutoModelForCausalLM.from_pretrained(base)
+    if adapter:
+        model = PeftModel.from_pretrained(model, adapter)
+    torch.manual_seed(0)
+    found = []
+    for group in tiny.groups(count, seed=77):
+        ids = torch.tensor([tiny.prompt_ids(tokenizer, group)] * replies)
+        said = model.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=True,
+            top_k=0,
+            max_new_tokens=16,
+        )
+        texts = tokenizer.batch_decode(said[:, ids.shape[1] :], skip_special_tokens=True)
+        found.append(np.mean([rewards.reply(one, range(1, 5), group.targets) for one in texts]))
+    return np.array(found)
+
+
+def interval(differences):
+    """The mean difference of issues, with 95 % of those of issues drawn again."""
+    draw = np.random.default_rng(0)
+    means = draw.choice(differences, (2000, len(differences))).mean(axis=1)
+    return differences.mean(), *np.quantile(means, (0.025, 0.975))
+
+
+def test_the_command_raises_the_reward_of_groups_that_were_not_learnt_from(tmp_path):
+    base, folder = tiny.kept_base(), tmp_path / "run"
+    data = trained.written_dataset(tmp_path / "data")
+    ended = trained.started(
+        *("training", "run", "cpu-smoke", "--base", base, "--dataset", data),
+        *("--run", folder, "--json"),
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    result = run_folder.result(folder)
+    assert json.loads(ended.stdout)["adapter_sha256"] == result.adapter_sha256
+    steps = run_folder.steps(folder)
+    assert [one.step for one in steps] == list(range(1, trained.SMOKE.optimiser.max_steps + 1))
+    assert f"step {result.steps} of {result.of}  reward" in ended.stderr
+    assert {one.name for one in (folder / "adapter").iterdir()} == {
+        "adapter_config.json",
+        "adapter_model.safetensors",
+    }
+    before, after = rewards_of(base), rewards_of(base, folder / "adapter")
+    _gain, low, _high = interval(after - before)
+    assert low > 0.02, (before.mean(), after.mean(), _gain, low, _high)
+
+
+def ran(tmp_path, plan, groups=None):
+    data = trained.written_dataset(tmp_path / "data", groups)
+    return run.run(run.Job(plan_file.load(plan), data, tmp_path / "run"))
+
+
+def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(tmp_path):
+    plan = trained.written_plan(
+        tmp_path / "plan.toml",
+        tiny.kept_base(),
+        optimiser={"learning_rate": 1e30, "max_steps": 4, "batch": 4, "micro_batch": 16},
+        rollout={"prompts": 4, "replies": 4},
+        every_steps=4,
+    )
+    result = ran(tmp_path, plan)
+    assert result.status == run_folder.Status.FAILED
+    assert "a lower optimiser.learning_rate may help" in result.why
+    assert run_folder.result(tmp_path / "run") == result
+    assert not list((tmp_path / "run").glob("checkpoint-*"))
+    assert not (tmp_path / "run" / "adapter").exists()
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([], "none of 0 groups has a patch whose label is known"),
+        (
+            [replace(one, targets=(None,) * 4) for one in tiny.groups(3)],
+            "none of 3 groups has a patch whose label is known; nothing can be learnt",
+        ),
+        (
+            [replace(one, problem_statement="word " * 2000) for one in tiny.groups(2)],
+            "left out: {'a prompt of more than 1024 tokens': 2}",
+        ),
+        (
+            [replace(one, patches=("no diff",) * 4) for one in tiny.groups(2)],
+            "left out: {'a patch that the bot could not judge': 2}",
+        ),
+    ],
+)
+def test_what_nothing_can_be_learnt_from_is_a_failure_with_its_reason(tmp_path, groups, said):
+    plan = trained.written_plan(tmp_path / "plan.toml", tiny.kept_base())
+    result = ran(tmp_path, plan, groups)
+    assert (result.status, result.steps) == (run_folder.Status.FAILED, 0)
+    assert said in result.why
+
+
+def test_one_group_with_one_known_label_is_learnt_from_and_the_repeats_are_said(tmp_path):
+    plan = trained.written_plan(
+        tmp_path / "plan.toml",
+        tiny.kept_base(),
+        optimiser={"max_steps": 1, "epochs": 1, "batch": 4, "micro_batch": 8},
+        rollout={"prompts": 4, "replies": 2},
+    )
+    lone = replace(tiny.groups(1)[0], targets=(1.0, None, None, None))
+    result = ran(tmp_path, plan, [lone])
+    assert (result.status, result.filled, result.why) == (run_folder.Status.FINISHED, 3, "")
+
+
+def test_a_folder_that_holds_another_run_is_left_alone(tmp_path):
+    plan = trained.written_plan(tmp_path / "plan.toml", tiny.kept_base())
+    data, folder = trained.written_dataset(tmp_path / "data"), tmp_path / "run"
+    folder.mkdir()
+    (folder / run_folder.PLAN).write_text("another")
+    job = run.Job(plan_file.load(plan), data, folder)
+    with pytest.raises(BadRun, match="holds a run already; go on with --resume"):
+        run.run(job)
+    with pytest.raises(BadRun, match=r"plan.toml is another one than this"):
+        run.run(replace(job, resume=True))
+
+
+def test_an_unknown_reward_moves_nobody():
+    earned = [1.0, math.nan, 0.0, 0.5, 1.0, 1.0, 1.0, math.nan]
+    found = grpo.grouped(earned, 4, advantages.leave_one_out)
+    assert found == [0.75, 0.0, -0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
+    folder = tmp_path / "run"
+    plan = trained.written_plan(
+        tmp_path / "plan.toml",
+        tiny.kept_base(),
+        optimiser={"max_steps": 2, "batch": 4, "micro_batch": 8},
+        rollout={"prompts": 4, "replies": 4},
+    )
+    ended = trained.started(
+        *("torch.distributed.run", "--standalone", "--nproc-per-node", 2),
+        *("-m", "--", "training", "run", plan, "--run", folder),
+        *("--dataset", trained.written_dataset(tmp_path / "data")),
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    result = run_folder.result(folder)
+    assert (result.status, result.steps) == (run_folder.Status.FINISHED, 2)
+    assert [one.step for one in run_folder.steps(folder)] == [1, 2]
+    assert any(one.loss for one in run_folder.steps(folder))
+    assert (folder / "probe.json").exists()
+
+
+def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
+    whole_groups(["a", "a", "b", "b"], 2)
+    for split in (["a", "b", "b"], ["a", "b", "b", "a"], ["a", "a", "b"]):
+        with pytest.raises(BadPlan, match="not 2 to each prompt"):
+            whole_groups(split, 2)
