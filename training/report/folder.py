@@ -21,9 +21,9 @@ class RunFolder:
     """What is there."""
 
     name: str
+    plan: str
+    """As it was followed, as TOML."""
     steps: tuple[Step, ...] = ()
-    plan: str | None = None
-    """The plan as it was followed, as TOML."""
     dataset: Manifest | None = None
     result: Result | None = None
     """How it ended; None while it goes on."""

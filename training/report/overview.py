@@ -17,19 +17,12 @@ _LONGEST = 600
 
 def overview(run: RunFolder) -> Section:
     """How it ended, and the plan that was followed."""
-    facts = tuple(_facts(run))
-    tables = [Table("How the run ended.", head(("", ""), ()), facts, words=2)] if facts else []
-    if run.plan is not None:
-        settings = tuple(_settings(run.plan))
-        tables.append(
-            Table(
-                "The plan, every setting of it.", head(("setting", "value"), ()), settings, words=2
-            )
-        )
-    missing = (
-        () if run.plan is not None else ("plan.toml is missing: what was asked for is unknown.",)
+    facts, settings = tuple(_facts(run)), tuple(_settings(run.plan))
+    ended = [Table("How the run ended.", head(("", ""), ()), facts, words=2)] if facts else []
+    plan = Table(
+        "The plan, every setting of it.", head(("setting", "value"), ()), settings, words=2
     )
-    return Section("run", "The run", (), tables=tuple(tables), missing=missing)
+    return Section("run", "The run", (), tables=(*ended, plan))
 
 
 def data(run: RunFolder) -> Section:

@@ -13,6 +13,7 @@ from training.manifest import Step as Kept
 from training.plan_file import load, toml
 from training.run_folder import Result, Status, Step, as_json, line
 
+MISSED = {"too long": 2}
 RATIOS = (
     "reward",
     "accuracy",
@@ -127,7 +128,7 @@ def document(folder, name, content):
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def finish(folder, steps, status=Status.FINISHED, why=""):
+def finish(folder, steps, status=Status.FINISHED, why="", left_out=MISSED):
     result = Result(
         status,
         why,
@@ -139,7 +140,7 @@ def finish(folder, steps, status=Status.FINISHED, why=""):
         164.2,
         None,
         3,
-        {"too long": 2},
+        left_out,
         "5f" * 32,
     )
     (folder / "result.json").write_text(as_json(result))

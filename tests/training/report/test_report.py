@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from tests.model.evaluation.report.test_page import parsed
 from tests.model.evaluation.report.test_report import size
 from tests.training.report.builders import compared, document, finish, gated, lines, step, write
+from training.plan_file import load
 from training.report.cli import report
 from training.report.folder import read
 from training.report.outline import made
@@ -61,7 +62,7 @@ def test_the_page_has_the_numbers_of_the_files_and_no_markup_of_theirs(written):
     )
     assert "19 issues decided rightly by the candidate alone, 4 by the champion alone" in text
     assert "filters 214 no linked issue; 97 a bot wrote it; 12 only lock files" in text
-    assert "optimiser.learning_rate 0.003" in text
+    assert f"optimiser.learning_rate {load('cpu-smoke').optimiser.learning_rate}" in text
     assert "tokens read and written 300,000" in text
     assert "left out 2 too long" in text
 
@@ -125,8 +126,10 @@ def test_a_run_before_its_first_step_has_no_curve_and_says_so(tmp_path):
 def test_a_failed_run_says_why_first(tmp_path):
     folder = write(tmp_path)
     lines(folder, [step(1), step(2, loss=None)])
-    finish(folder, 2, Status.FAILED, "step 2 has the loss nan")
+    finish(folder, 2, Status.FAILED, "step 2 has the loss nan", left_out=None)
     assert read(folder).notes == ("The run failed after 2 of 40 steps: step 2 has the loss nan",)
+    told = dict(section(made(read(folder)), "run").tables[0].rows)
+    assert (told["status"], "left out" in told) == ("failed", False)
     (loss,) = [one for one in section(made(read(folder)), "curves").figures if one.name == "loss"]
     assert len(loss.drawing.curves[0].points) == 1
 
