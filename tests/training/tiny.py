@@ -84,8 +84,17 @@ def random_model(directory: Path, *, seed: int = 0) -> Path:
     return directory
 
 
-def base(directory: Path, *, seed: int = 0, shown: Sequence[TrainingGroup] = ()) -> Path:
-    """A model that answers such groups in boxes, more often right than not. `shown`: what it sees of them before."""
+def base(
+    directory: Path,
+    *,
+    seed: int = 0,
+    shown: Sequence[TrainingGroup] = (),
+    settled: bool = False,
+) -> Path:
+    """A model that answers such groups in boxes, more often right than not.
+
+    `shown`: what it sees of them before. `settled`: its rate falls to nothing, which longer prompts ask for.
+    """
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
@@ -96,7 +105,9 @@ def base(directory: Path, *, seed: int = 0, shown: Sequence[TrainingGroup] = ())
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
     before = shown or groups(128, seed=seed + 1000)
     asked = [(prompt_ids(tokenizer, one), one) for one in before]
-    for _ in range(_WARM_UP_STEPS):
+    for step in range(_WARM_UP_STEPS):
+        if settled:
+            optimiser.param_groups[0]["lr"] = 3e-3 * (1 - step / _WARM_UP_STEPS)
         rows = [
             (ids, tokenizer(_warm_up_answer(group, draw) + "<|im_end|>")["input_ids"])
             for ids, group in draw.sample(asked, _WARM_UP_ROWS)
