@@ -43,7 +43,7 @@ class Trainer(Complete, GRPOTrainer):
         self._advantage = _ADVANTAGES[plan.policy.advantage]
         self._plan = plan
         self._server = (
-            served.named(plan, Path(str(self.args.output_dir)))
+            served.named(plan, Path(str(self.args.output_dir)), sharded=bool(self.is_fsdp_enabled))
             if plan.rollout.engine == Engine.SERVER
             else None
         )

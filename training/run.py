@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
+from peft import PeftModel
 from transformers import PrinterCallback
 
 from model import adapter_files, prompts
@@ -191,6 +192,10 @@ def _probe(job: Job, groups: Sequence[TrainingGroup], trainer: Any, sha256: str)
     tokenizer = weights.tokenizer(job.plan)
     asked = [encoding.prompt_ids(tokenizer, questions.of_group(template, one)) for one in groups]
     model = trainer.accelerator.unwrap_model(trainer.model)
+    if trainer.is_fsdp_enabled:  # each process has a piece, and only this one asks
+        model = PeftModel.from_pretrained(
+            weights.causal(job.plan), str(job.folder / run_folder.ADAPTER)
+        )
     measured = probe.measure(model, sorted(asked, key=len)[:_PROBED], sha256)
     run_folder.write(job.folder / run_folder.PROBE, run_folder.as_json(measured))
 

@@ -86,13 +86,17 @@ class Server:
             shutil.rmtree(old.directory)
 
 
-def named(plan: TrainPlan, folder: Path) -> Server:
+def named(plan: TrainPlan, folder: Path, *, sharded: bool) -> Server:
     """The plan's server. Raises BadPlan where it can't be one."""
     if not plan.rollout.url:
         raise BadPlan("rollout.engine = 'server' needs rollout.url, or --engine-url")
     if plan.adapter is None:
         raise BadPlan(
             "rollout.engine = 'server' is given adapters: add [adapter], or use 'colocated'"
+        )
+    if sharded:
+        raise BadPlan(
+            "rollout.engine = 'server' needs the adapter whole in each process: leave FSDP out"
         )
     return Server(Replica(plan.rollout.url), plan, folder)
 

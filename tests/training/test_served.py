@@ -1,12 +1,14 @@
 """Rounds that a real vLLM samples, with the adapter as it is in the trainer."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 import torch
 
 from tests import vllm_server
 from tests.training import adapted, tiny, trained
-from training import encoding, grpo, plan_file, run, run_folder
+from training import encoding, grpo, plan_file, run, run_folder, served
 from training.plan import BadPlan, Importance
 
 pytestmark = [
@@ -81,3 +83,11 @@ def test_a_server_has_to_be_named(tmp_path):
     plan = plan_for(tmp_path / "plan.toml", "")
     with pytest.raises(BadPlan, match=r"needs rollout\.url, or --engine-url"):
         grpo.trainer(plan, tiny.groups(8), tmp_path)
+
+
+def test_a_server_is_given_whole_adapters_and_nothing_else(tmp_path):
+    plan = plan_for(tmp_path / "plan.toml", "http://127.0.0.1:9/v1")
+    with pytest.raises(BadPlan, match="leave FSDP out"):
+        served.named(plan, tmp_path, sharded=True)
+    with pytest.raises(BadPlan, match="is given adapters"):
+        served.named(replace(plan, adapter=None), tmp_path, sharded=False)
