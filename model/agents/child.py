@@ -9,19 +9,14 @@ import resource
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Final
 
 from model.agents import attempts, catalog, desks, system_calls
-from model.agents.agent import Agent
-from model.agents.guidance import Guidance
 from model.agents.messages import Failed, Finished, FromAgent, Ready, Stepped, Task, line, to_agent
-from model.agents.tools import Desk
-from model.agents.trajectory import Attempt, Limits, Step
-from model.domain import Issue
+from model.agents.trajectory import Limits
 from model.engines.piped import Answer, Piped, Question
 from model.errors import ModelError
 
@@ -88,30 +83,6 @@ class Pipe:
             os._exit(1)
 
 
-class _Telling:
-    """An agent that tells of each attempt as soon as it is over."""
-
-    def __init__(self, agent: Agent, tell: Callable[[FromAgent], None]) -> None:
-        self._agent, self._tell = agent, tell
-
-    @property
-    def name(self) -> str:
-        return self._agent.name
-
-    def propose(
-        self,
-        issue: Issue,
-        desk: Desk,
-        *,
-        seed: int,
-        guidance: Guidance | None = None,
-        on_step: Callable[[Step], None] = lambda _step: None,
-    ) -> Attempt:
-        done = self._agent.propose(issue, desk, seed=seed, guidance=guidance, on_step=on_step)
-        self._tell(Finished(done.trajectory, done.seconds))
-        return done
-
-
 def work(task: Task, pipe: Pipe) -> None:
     """All attempts, each told step by step."""
     tempfile.tempdir = task.scratch
@@ -119,12 +90,15 @@ def work(task: Task, pipe: Pipe) -> None:
     agent = catalog.agent(task.agent, Piped(task.engine, pipe.ask), limits)
     with desks.opened(Path(task.tree), Path(task.scratch) / "index.sqlite") as desk:
         attempts.attempted(
-            _Telling(agent, pipe.tell),
+            agent,
             task.issue,
             desk,
             seeds=task.seeds,
             guidance=task.guidance,
-            on_step=lambda at, step: pipe.tell(Stepped(at, step)),
+            watch=attempts.Watch(
+                lambda at, step: pipe.tell(Stepped(at, step)),
+                lambda _at, done: pipe.tell(Finished(done.trajectory, done.seconds)),
+            ),
         )
 
 

@@ -1,13 +1,14 @@
 """`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -100,16 +101,18 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
             trajectories.mkdir(parents=True, exist_ok=True)
         hint = _hint(feedback, parent, reported)
         tree = repo, database or kept(repo)
-        done = _attempted(choice, agent, reported, tree, range(seed, seed + attempts), hint)
+        unkept: list[OSError] = []
+        how = _How(range(seed, seed + attempts), hint, _keeper(trajectories, unkept))
+        done = _attempted(choice, agent, reported, tree, how)
+    except KeyboardInterrupt:
+        _leave()
     except _USAGE as error:
         stop("propose", Exit.USAGE, str(error))
     except ModelError as error:
         stop("propose", Exit.BACKEND_DOWN, str(error))
     code = _tell(reported, done, time.monotonic() - began, json_output=json_output)
-    try:
-        _keep(done, trajectories)
-    except OSError as error:
-        stop("propose", Exit.USAGE, f"the attempts can't be kept: {error}")
+    if unkept:
+        stop("propose", Exit.USAGE, f"the attempts can't be kept: {unkept[0]}")
     raise typer.Exit(code)
 
 
@@ -126,6 +129,8 @@ def _hint(
                 "--parent names an attempt, but nothing is said of it; add --feedback"
             )
         return lambda _paths: None
+    if not feedback.strip():
+        raise given.Unusable("--feedback is blank; say what was wrong, or leave it out")
     first = loaded(parent.read_bytes()) if parent else None
     if first and first.issue != issue:
         raise given.Unusable(f"{parent} is an attempt at another issue, {first.issue.title!r}")
@@ -134,13 +139,21 @@ def _hint(
     return lambda paths: guidance.guided(source, feedback, paths=paths, parent=known)
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How often it is tried, on what hint, and what is done with each attempt as it ends."""
+
+    seeds: Sequence[int]
+    hint: "Callable[[Collection[str]], Guidance | None]"
+    keep: "Callable[[int, Attempt], None]"
+
+
 def _attempted(
     choice: EngineChoice,
     agent: str,
     issue: Issue,
     tree: tuple[Path, Path],
-    seeds: Sequence[int],
-    hint: "Callable[[Collection[str]], Guidance | None]",
+    how: _How,
 ) -> "tuple[Attempt, ...]":
     """`tree` is the directory and where its code graph is kept."""
     from model.agents import attempts, desks
@@ -149,7 +162,7 @@ def _attempted(
     agents.require(agent)
     with _progress() as show, desks.opened(*tree) as desk:
         with desk() as first:
-            guidance = hint(frozenset(first.snapshot.paths()))
+            guidance = how.hint(frozenset(first.snapshot.paths()))
         told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
         with closing(catalog.engine(told)) as engine:
             show(f"{engine.model} works on it")
@@ -157,9 +170,9 @@ def _attempted(
                 agents.agent(agent, engine),
                 issue,
                 desk,
-                seeds=seeds,
+                seeds=how.seeds,
                 guidance=guidance,
-                on_step=_say,
+                watch=attempts.Watch(_say, how.keep),
             )
 
 
@@ -184,13 +197,26 @@ def _say(at: int, step: "Step") -> None:
     )
 
 
-def _keep(attempts: "Sequence[Attempt]", folder: Path | None) -> None:
+def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attempt], None]":
+    """Writes each attempt as it ends: it is paid for, whatever becomes of the others."""
     from model.agents import trajectory_json
 
-    for number, attempt in enumerate(attempts if folder else (), 1):
-        (folder or Path()).joinpath(f"attempt-{number}.json").write_bytes(
-            trajectory_json.dumped(attempt.trajectory)
-        )
+    def keep(at: int, attempt: "Attempt") -> None:
+        if folder is None:
+            return
+        try:
+            path = folder / f"attempt-{at + 1}.json"
+            path.write_bytes(trajectory_json.dumped(attempt.trajectory))
+        except OSError as error:
+            unkept.append(error)
+
+    return keep
+
+
+def _leave() -> Never:
+    """At once: a thread that waits for a reply would keep the process until its engine answers."""
+    STDERR.print("r4p propose: stopped")
+    os._exit(130)
 
 
 def _tell(

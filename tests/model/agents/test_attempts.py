@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from model.agents.attempts import attempted
+from model.agents.attempts import Watch, attempted
 from model.agents.trajectory import Stop
 from model.errors import Superseded
 from tests.model.agents.builders import ISSUE, make_attempt, make_step
@@ -47,10 +47,11 @@ class Desks:
 
 def test_attempts_run_together_each_on_its_own_desk():
     agent, desks, seen = Stepping(together=3), Desks(), []
-    done = attempted(
-        agent, ISSUE, desks, seeds=(5, 6, 7), on_step=lambda at, _step: seen.append(at)
-    )
+    ended = {}
+    watch = Watch(lambda at, _step: seen.append(at), ended.__setitem__)
+    done = attempted(agent, ISSUE, desks, seeds=(5, 6, 7), watch=watch)
     assert [one.trajectory.seed for one in done] == [5, 6, 7]
+    assert tuple(ended[at] for at in range(3)) == done
     assert len(set(agent.desks)) == 3
     assert sorted(seen) == [0, 1, 2]
     assert desks.open == 0
@@ -64,7 +65,7 @@ def test_who_raises_in_on_step_ends_all_attempts():
             raise Superseded("newer work")
 
     with pytest.raises(Superseded, match="newer work"):
-        attempted(agent, ISSUE, desks, seeds=(1, 2), on_step=once)
+        attempted(agent, ISSUE, desks, seeds=(1, 2), watch=Watch(once))
     assert desks.open == 0
 
 

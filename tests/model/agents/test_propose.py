@@ -3,8 +3,11 @@
 import json
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 from importlib.resources import files
+from signal import SIGINT
+from threading import Event
 
 import jsonschema_rs
 import pytest
@@ -20,6 +23,7 @@ from model.errors import UnknownAgent
 from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, make_trajectory, written
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.model.test_tool_calls import called
+from tests.services import ROOT, wait_for
 
 
 def line(call, **more):
@@ -161,6 +165,7 @@ def test_a_server_with_tools_is_used(run):
         (["--database", "tree"], "tree"),
         (["--trajectories", "issue.md"], "issue.md"),
         (["--parent", "issue.md"], "add --feedback"),
+        (["--feedback", " "], "--feedback is blank; say what was wrong, or leave it out"),
         (["--feedback", "No.", "--parent", "issue.md"], "not the record of an attempt"),
         (["--feedback", "No.", "--parent", "missing.json"], "missing.json"),
     ],
@@ -236,3 +241,19 @@ def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):
     assert result.exit_code == 2
     assert "+    return n / 2" in result.stdout
     assert "the attempts can't be kept" in result.stderr
+
+
+def test_whoever_interrupts_waits_for_no_reply(run, tmp_path):
+    hangs = Event()
+    with serving(models=[MODELS], chat=[Reply({}, wait_for=hangs)], tokenize=[Reply({})]) as server:
+        command = [sys.executable, "-m", "app.cli", "propose", "--repo", "tree"]
+        command += ["--issue", "issue.md", "--engine-url", server.url, "--database", "graph.sqlite"]
+        with subprocess.Popen(
+            command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
+        ) as asking:
+            wait_for(lambda: server.sent_to("/v1/chat/completions"), 60)
+            asking.send_signal(SIGINT)
+            said = asking.communicate(timeout=20)[1]
+        hangs.set()
+    assert asking.returncode == 130
+    assert said.endswith("r4p propose: stopped\n")
