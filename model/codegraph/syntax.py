@@ -30,6 +30,14 @@ def check(path: str, before: bytes, after: bytes) -> str | None:
     return _message(path, next(node for node in errors if _what(node) in unseen), after)
 
 
+def unchecked(path: str, content: bytes) -> str | None:
+    """Why nobody can tell whether a file's syntax is whole, though its language is known; None: somebody can."""
+    language = language_of(path)
+    if language is None:
+        return None
+    return refusal(content) if edition(language) else f"no grammar for {language} is installed"
+
+
 def _errors(language: str, content: bytes) -> list[Node]:
     root = parser(language).parse(content).root_node
     return list(_broken(root)) if root.has_error else []

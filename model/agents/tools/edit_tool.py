@@ -58,7 +58,9 @@ def edit(desk: Desk, path: str, old_str: str, new_str: str) -> Observation:
         desk.workspace.write(path, after)
     except (_Impossible, WorkspaceError) as error:
         return Observation(f"{error}", ok=False)
-    return Observation(_done(path, before, after, at, new_str))
+    why = syntax.unchecked(path, after)
+    unsure = f" Nobody has checked its syntax: {why}." if why else ""
+    return Observation(f"{_done(path, before, after, at, new_str)}{unsure}")
 
 
 def _content(desk: Desk, path: str, old_str: str) -> bytes | None:

@@ -175,6 +175,14 @@ def test_a_new_file_has_to_be_whole_as_well(desk):
     assert desk.workspace.changed() == ()
 
 
+def test_where_nobody_can_tell_whether_the_syntax_is_whole_that_is_said(desk):
+    long = "x = 1\n" + "# filler\n" * 60_000
+    made = edit(desk, "lists/long.py", "", long)
+    assert made.text.endswith("Nobody has checked its syntax: 540,006 bytes, more than 524,288.")
+    assert "checked" not in edit(desk, "lists/short.py", "", "x = 1\n").text
+    assert "checked" not in edit(desk, "lists/notes.txt", "", "x = (1\n").text
+
+
 def test_a_limit_is_said(desk, tmp_path):
     with Workspace.open(tmp_path / "tree", TreeLimits(file_bytes=20)) as small:
         answer = edit(Desk(small, desk.snapshot, desk.tree), "notes.txt", "one", "x" * 20)
