@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError
 
 from model.domain import Issue, Patch, PatchId
 from model.errors import BadGroups
+from model.prompts.untrusted import HINT_TAG
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,18 @@ def read(path: Path) -> Iterator[LabelledGroup]:
 _Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
+def _unguided(trajectory: str) -> str:
+    if HINT_TAG in trajectory:
+        raise ValueError("was made with a hint, which no judge may see; leave it out")
+    return trajectory
+
+
 class _PatchRow(BaseModel, strict=True):
     patch: str
     resolved: bool
     source: str | None = None
     also_from: list[str] = []
-    trajectory: str | None = None
+    trajectory: Annotated[str, AfterValidator(_unguided)] | None = None
 
 
 class _Row(BaseModel, strict=True):

@@ -7,6 +7,7 @@ import pytest
 
 from model.errors import BadGroups
 from model.evaluation.groups import read
+from model.prompts.untrusted import HINT_TAG
 from tests.model.builders import diff_of
 
 ROW = {
@@ -18,6 +19,9 @@ ROW = {
         {"patch": diff_of("b"), "resolved": False},
     ],
 }
+
+
+HINTED = {"patch": "x", "resolved": True, "trajectory": f"{HINT_TAG}Multiply."}
 
 
 def written(path, *rows):
@@ -76,6 +80,8 @@ def test_an_empty_patch_stays_empty(tmp_path):
         (changed(patches=[]), "line 2: patches is wrong"),
         (changed(patches=[{"patch": "x", "resolved": "yes"}]), "patches.0.resolved is wrong"),
         (changed(patches=[{"patch": "x"}]), "patches.0.resolved is wrong (Field required)"),
+        (changed(patches=[HINTED]), "patches.0.trajectory is wrong"),
+        (changed(patches=[HINTED]), "was made with a hint, which no judge may see"),
         ({}, "line 2: instance_id is wrong"),
     ],
 )
