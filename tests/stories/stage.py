@@ -52,6 +52,8 @@ class Stage:
     checkouts: Path
     writer: App
     """The second App, which opens draft pull requests; on no repository unless a story installs it."""
+    settings: Mapping[str, str]
+    """What the bot was told, by name."""
 
     def tick(self, name: str) -> None:
         """The clock strikes: `reconcile`, `reactions` or `redeliver`."""
@@ -132,6 +134,6 @@ def running(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
             standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
             database = engine(bot.services.database_url, pool_size=2)
             try:
-                yield Stage(standin, app, bot, database, data / "checkouts", writer)
+                yield Stage(standin, app, bot, database, data / "checkouts", writer, settings)
             finally:
                 database.dispose()

@@ -43,6 +43,8 @@ class Story(Known):
     is_rough: bool = False
     """Something is broken on purpose, so that jobs may need several attempts."""
     is_installed: bool = True
+    patience: float = PATIENCE_SECONDS
+    """Seconds that anything may take."""
 
     @classmethod
     def begin(cls, stage: Stage, name: str, config: str | None, files: dict[str, str]) -> "Story":
@@ -134,9 +136,9 @@ class Story(Known):
 
     def wait_for(self, condition: Callable[[], object], why: Callable[[], object] = str) -> None:
         """Until a condition holds; processes that died are started anew meanwhile."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + self.patience
         while not condition():
-            assert time.monotonic() < deadline, f"not in {PATIENCE_SECONDS} s: {condition} {why()}"
+            assert time.monotonic() < deadline, f"not in {self.patience} s: {condition} {why()}"
             self.stage.bot.check()
             time.sleep(0.02)
 
