@@ -72,7 +72,9 @@ def test_a_fault_is_named_with_its_key_and_value(change, said):
 
 
 def test_a_plan_that_is_not_there_names_those_that_are(tmp_path):
-    with pytest.raises(BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"):
+    with pytest.raises(
+        BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"
+    ):
         plan_file.load("nothing")
     (tmp_path / "torn.toml").write_text("name = ")
     with pytest.raises(BadPlan, match="is no TOML"):
