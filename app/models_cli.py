@@ -101,7 +101,7 @@ def rollback(
 ) -> None:
     """Reject who judges now, and have the champion before judge again."""
     with _database() as database:
-        servers = _or_exit(lambda: promotion.replicas(load(EngineSettings)))
+        servers = promotion.replicas_if_any(load(EngineSettings))
         rejected, champion = _or_exit(lambda: promotion.roll_back(database, servers, of, why))
     judge = champion or "the model of the settings"
     sys.stdout.write(f"{rejected} is rejected; {judge} judges\n")

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import Model, NewModel
-from app.serving import Adapter, Alias, State, why_not
+from app.serving import Adapter, Alias, State, measured_beside, why_not
 from app.settings import EngineSettings
 from model import adapter_files, catalog
 from model.engines import adapters
@@ -58,8 +58,15 @@ def replicas(settings: EngineSettings) -> tuple[Replica, ...]:
     return tuple(Replica(url, key.get_secret_value() if key else None) for url in urls)
 
 
+def replicas_if_any(settings: EngineSettings) -> tuple[Replica, ...]:
+    """Every server by its own address; none where none is named, for what waits for no server."""
+    with suppress(NotPromoted):
+        return replicas(settings)
+    return ()
+
+
 def register_run(connection: Connection, run: Path, base: str) -> str:
-    """Keep what a finished run made, as a candidate or rejected; returns its name. Twice changes nothing.
+    """Keep what a finished run made, as a candidate or rejected; returns its name. Once more keeps a newer measure.
 
     `base`: the served name of the model that it adapts. Raises NotPromoted for a folder that holds no finished run
     that was measured, BadAdapter for one whose adapter is not what the run wrote.
@@ -94,12 +101,12 @@ def promote(
 ) -> Promotion:
     """Load a model into every server, see that it answers as trained, and give it an alias.
 
-    `share`: of the issues, for a canary. Raises UnknownModel and NotPromoted, also when a server is down or refuses it:
-    then nothing has changed. A model whose files are not what was trained is rejected for good.
+    `share`: of the issues, for a canary; who is one already is given another share. Raises UnknownModel and
+    NotPromoted, also when a server is down or refuses it: then nothing has changed. A model whose files are not what
+    was trained is rejected for good.
     """
     with transaction(database) as connection:
-        model = models.named(connection, name)
-    _check(model, to, verifier)
+        model = _promotable(connection, name, to, verifier)
     try:
         probe = adapter_files.probe_of(model.adapter.probe or model.run)
         readings = adapters.load(servers, servable(model.adapter), probe)
@@ -112,12 +119,15 @@ def promote(
     worst = max(readings, key=lambda one: one.apart)
     said = (
         f"{len(readings)} server{'s' * (len(readings) != 1)} answer as trained: {worst.effect:.2f} of the effect arrives, "
-        f"log-probabilities are {worst.apart:.4f} nats apart"
+        f"log-probabilities are {worst.apart:.4f} nats apart{_by_tests(model, to)}"
     )
     with transaction(database) as connection:
         models.lock(connection)
-        _check(models.named(connection, name), to, verifier)
-        models.promote(connection, name, to, said, share if to is Alias.CANARY else None)
+        now = _promotable(connection, name, to, verifier)
+        if to is Alias.CANARY and now.state is State.CANARY:
+            models.reshare(connection, name, share, f"{share:.0%} of the issues; {said}")
+        else:
+            models.promote(connection, name, to, said, share if to is Alias.CANARY else None)
     return Promotion(name, to, said)
 
 
@@ -181,15 +191,42 @@ def servable(adapter: Adapter) -> Servable:
     return Servable(adapter.name, adapter.base, adapter.directory, adapter.sha256)
 
 
-def _check(model: Model, to: Alias, verifier: str) -> None:
-    name = model.adapter.name
+def _by_tests(model: Model, to: Alias) -> str:
+    if to is not Alias.CHAMPION or model.gate.get("by_outcomes"):
+        return ""
+    return "; benchmarks alone speak for it, no outcomes did"
+
+
+def _promotable(connection: Connection, name: str, to: Alias, verifier: str) -> Model:
+    """A model that may be given the alias as things are now. Raises UnknownModel and NotPromoted."""
+    model = models.named(connection, name)
     if reason := why_not(name, model.state, to):
         raise NotPromoted(reason)
+    _passed(model, verifier)
+    if to is not Alias.SHADOW:
+        _met(model, models.line_up(connection).of_verifier(verifier).champion)
+    return model
+
+
+def _met(model: Model, champion: Adapter | None) -> None:
+    """A candidate that is better than who judged once need not be better than who judges now."""
+    now = champion.name if champion else model.adapter.base
+    beside = measured_beside(model.evaluation, model.adapter.base)
+    if beside != now:
+        told = f" --champion {champion.name}" if champion else ""
+        raise NotPromoted(
+            f"{model.adapter.name} was measured beside {beside}, and {now} judges now; measure it beside that one: r4p "
+            f"train evaluate{told}, then r4p models register {model.run}"
+        )
+
+
+def _passed(model: Model, verifier: str) -> None:
+    name = model.adapter.name
     outcome = model.gate.get("outcome")
     if outcome != PASSED:
         raise NotPromoted(
             f"{name} did not pass the gate ({outcome}: {model.gate.get('why')}); measure it on more issues with "
-            "r4p train evaluate, or train another"
+            f"r4p train evaluate, then r4p models register {model.run}; or train another"
         )
     if model.adapter.verifier != verifier:
         raise NotPromoted(

@@ -6,9 +6,14 @@ judge and is only logged.
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
+
+IN_PROCESS = "base"
+"""What an evaluation calls the base where no server named it."""
 
 
 class Alias(StrEnum):
@@ -83,14 +88,27 @@ def place_of(issue: str) -> float:
 
 
 def why_not(name: str, state: State, to: Alias) -> str | None:
-    """Why a model can't be given an alias; None: it can."""
-    if state == to.value:
+    """Why a model can't be given an alias; None: it can, and a canary again, with another share."""
+    if state == to.value and to is not Alias.CANARY:
         return f"{name} is the {to} already"
     if state is State.REJECTED:
         return f"{name} was rejected; `r4p models show {name}` says why. Train another"
     if state is State.CHAMPION:
         return f"{name} is the champion; promote another in its place, or roll it back first"
     return None
+
+
+def measured_beside(evaluation: Mapping[str, Any] | None, base: str) -> str:
+    """The served name of who a model was measured beside: the champion then, or the base; "nobody" without a measure."""
+    said = str((evaluation or {}).get("champion") or "nobody")
+    return base if said == IN_PROCESS else said
+
+
+def as_far_as(wanted: Alias, gate: Mapping[str, Any]) -> Alias:
+    """How far a program may promote by itself: to champion only where outcomes were among what decided."""
+    if wanted is Alias.CHAMPION and not gate.get("by_outcomes"):
+        return Alias.CANARY
+    return wanted
 
 
 def state_without(alias: Alias) -> State:

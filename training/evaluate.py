@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,13 @@ class Wanted:
 
     run: Path
     data: Path
+    """The dataset to measure on."""
     server: Server | None = None
     """None: in this process, against the base."""
     splits: tuple[str, ...] = ()
     """Empty: those of TEST and REPOSITORIES that there are."""
+    learnt_from: Path | None = None
+    """The dataset that the run learnt from; None: the same."""
     limit: int | None = None
     """Groups of a split."""
     verifier: str = "r4p"
@@ -65,8 +68,8 @@ Tell = Callable[[str, int, int], None]
 def evaluate(wanted: Wanted, tell: Tell = lambda _who, _done, _of: None) -> Gate:
     """Measure a run and decide; writes evaluation.json and gate.json. Twice writes them anew.
 
-    Raises BadRun and BadDataset for folders that can't be read, EngineDown when there is nobody to ask: then nothing is
-    decided.
+    Raises BadRun and BadDataset for folders that can't be read, EngineError when there is nobody to ask or too much was
+    not answered: then nothing is decided.
     """
     sets = _sets(wanted)
     provenance = _provenance(wanted, sets)
@@ -76,9 +79,7 @@ def evaluate(wanted: Wanted, tell: Tell = lambda _who, _done, _of: None) -> Gate
     try:
         objections = adapter_files.objections(directory)
         compared = [] if objections else _compared(wanted, sets, tell)
-    except EngineDown:
-        raise
-    except (BadAdapter, EngineError) as error:
+    except BadAdapter as error:
         objections, compared = (str(error),), []
     return _decided(wanted, gate.decide(provenance, objections, compared, wanted.rules), compared)
 
@@ -107,6 +108,7 @@ def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> 
     groups = [group for of in sets.values() for group in of]
     by_outcomes = any(one.source is LabelSource.OUTCOMES for one in groups)
     manifest = dataset.manifest(wanted.data)
+    learnt_from = _learnt_from(wanted)
     directory = wanted.run / run_folder.ADAPTER
     return Provenance(
         status=result.status if result.status == "finished" else f"{result.status}: {result.why}",
@@ -114,12 +116,23 @@ def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> 
         adapter=result.adapter_sha256 or "none",
         adapter_now=adapter_files.sha256_of(directory) if directory.is_dir() else "none",
         dataset=_trained_on(wanted.run),
-        dataset_now=manifest.digest,
+        dataset_now=dataset.manifest(learnt_from).digest,
         label_rule=manifest.rules.get("labels") if by_outcomes else None,
         label_rule_now=RULE_VERSION,
-        trained_on=frozenset(one.issue for one in dataset.read(wanted.data, TRAIN)),
+        trained_on=frozenset(one.issue for one in dataset.read(learnt_from, TRAIN)),
         measured_on=frozenset(one.issue for one in groups),
     )
+
+
+def _learnt_from(wanted: Wanted) -> Path:
+    """The folder of what was trained on, by which a leak is seen. Raises BadRun where it has to be named."""
+    noted = _trained_on(wanted.run)
+    if wanted.learnt_from is None and dataset.manifest(wanted.data).digest != noted:
+        raise BadRun(
+            f"{wanted.run} did not learn from {wanted.data} but from dataset {noted[:12]}; name that one with "
+            "--learnt-from, so that no issue is trained on and measured on"
+        )
+    return wanted.learnt_from or wanted.data
 
 
 def _trained_on(run: Path) -> str:
@@ -142,16 +155,20 @@ def _compared(
         zip((one.key for one in groups), zip(candidate, champion, strict=True), strict=True)
     )
     return [
-        comparison(name, pairs)
-        for name, of in sets.items()
-        if (
-            pairs := [
-                pair
-                for pair in (answers[one.key] for one in of)
-                if all(one.rewards for one in pair)
-            ]
-        )
+        answered(name, [answers[one.key] for one in of], wanted.rules) for name, of in sets.items()
     ]
+
+
+def answered(name: str, pairs: Sequence[tuple[Heard, Heard]], rules: Rules) -> Compared:
+    """The comparison on what both answered (pure). Raises EngineError where that is too little to stand for the set."""
+    both = [pair for pair in pairs if all(one.rewards for one in pair)]
+    unanswered = len(pairs) - len(both)
+    if unanswered > rules.most_unanswered * len(pairs):
+        raise EngineError(
+            f"{unanswered} of the {len(pairs)} groups of {name} were not answered by both, {rules.most_unanswered:.0%} "
+            "is the most: nothing is decided; see the engine's log, and measure again"
+        )
+    return replace(comparison(name, both), unanswered=unanswered)
 
 
 def comparison(name: str, pairs: Sequence[tuple[Heard, Heard]]) -> Compared:
@@ -201,7 +218,7 @@ def _ask_server(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> 
         adapter_files.name_of_run(wanted.run, sha256), server.base, directory, sha256
     )
     was_served = adapters.serves(replica, servable)
-    adapters.load([replica], servable, adapter_files.probe_of(wanted.run / run_folder.PROBE))
+    _load(replica, servable, wanted.run / run_folder.PROBE)
     try:
         said = []
         for who, model in (
@@ -214,8 +231,19 @@ def _ask_server(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> 
             )
     finally:
         if not was_served:
-            adapters.unload(replica, servable.name)
+            with suppress(EngineError):  # what was measured is not lost for that
+                adapters.unload(replica, servable.name)
     return said[0], said[1]
+
+
+def _load(replica: Replica, servable: Servable, probe: Path) -> None:
+    """Raises BadAdapter for one that the server refuses, or serves otherwise than it was trained; else EngineDown."""
+    try:
+        adapters.load([replica], servable, adapter_files.probe_of(probe))
+    except EngineDown:
+        raise
+    except EngineError as error:
+        raise BadAdapter(str(error)) from error
 
 
 def _ask_here(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> _Heard:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 from rich.progress import Progress
 
-from model.errors import EngineDown
+from model.errors import EngineError
 from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
 from training.gate import Gate, Outcome, Rules
@@ -16,7 +16,7 @@ from training.hearing import Hearing
 from training.run_folder import BadRun
 
 CODES: Final = {Outcome.PASSED: 0, Outcome.FAILED: 3, Outcome.TOO_FEW: 4}
-"""Exit codes by what the gate says; 2: a folder can't be read, 5: the engine is down, and nothing was decided."""
+"""Exit codes by what the gate says; 2: a folder can't be read, 5: the engine is down or fails, and nothing was decided."""
 
 _PLAIN = Rules()
 _Url = Annotated[
@@ -28,6 +28,10 @@ _Champion = Annotated[
     str | None, typer.Option(help="The champion's served name; the base unless told.")
 ]
 _KeyFile = Annotated[Path | None, typer.Option(help="Holds the API key and nothing else.")]
+_LearntFrom = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="What it learnt from, where that is another dataset."),
+]
 _Splits = Annotated[
     list[str] | None, typer.Option("--split", help="Of the dataset; test and repositories.")
 ]
@@ -38,7 +42,8 @@ _Least = Annotated[int, typer.Option(min=2, help="Issues of a set that can decid
 
 def evaluate(  # noqa: PLR0913 - one for each option
     run: Annotated[Path, typer.Option(metavar="DIR", help="The run's folder.")],
-    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="What it learnt from.")],
+    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="To measure on.")],
+    learnt_from: _LearntFrom = None,
     engine_url: _Url = None,
     model: _Base = None,
     champion: _Champion = None,
@@ -65,6 +70,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
     wanted = evaluating.Wanted(
         run=run,
         data=data,
+        learnt_from=learnt_from,
         server=server,
         splits=tuple(split or ()),
         limit=limit,
@@ -82,7 +88,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
             decided = evaluating.evaluate(wanted, tell)
         except (BadRun, BadDataset) as error:
             stop("train evaluate", Exit.USAGE, str(error))
-        except EngineDown as error:
+        except EngineError as error:
             stop("train evaluate", Exit.BACKEND_DOWN, str(error))
     _tell(decided, as_json=as_json)
     raise typer.Exit(CODES[decided.outcome])

@@ -13,14 +13,13 @@ from enum import StrEnum
 from typing import Any
 
 from model.evaluation.bootstrap import Estimate
+from training.groups import LabelSource
 
 SCHEMA = "r4p.gate/1"
 PRIMARY = "reward"
 """What was trained for, unreadable answers included: has to improve, on every set."""
 GUARDED = (PRIMARY, "balanced_accuracy")
 """May not become worse by more than the margin. The second sees who says the same of every patch."""
-
-
 _COSTLY = "false_accepts"
 """May not be surely more: a guard with a margin would ask for more issues than there are."""
 
@@ -44,6 +43,8 @@ class Rules:
     """Of a set, for it to decide anything."""
     least_format_valid: float = 0.9
     """Share of the candidate's replies that can be read."""
+    most_unanswered: float = 0.1
+    """Share of a set's groups that one of the two gave no answer to; above it nothing was measured."""
     least_entropy: float = 0.001
     """Of the sampled tokens at the end, in nats: below that the model says one thing only."""
     most_clipped: float = 0.5
@@ -108,6 +109,13 @@ class Compared:
     p_worse: float
     """Exact one-sided McNemar: small when the champion alone is right more often."""
     p_differs: float
+    unanswered: int = 0
+    """Groups of the set that are left out, for the engine failed one of the two."""
+
+    @property
+    def by_outcomes(self) -> bool:
+        """Whether maintainers labelled it."""
+        return self.name.partition(",")[0] == LabelSource.OUTCOMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,8 @@ class Gate:
     outcome: Outcome
     findings: tuple[Finding, ...]
     rules: Rules
+    by_outcomes: bool = False
+    """What maintainers did is among what decided; without that no program makes the candidate the champion."""
 
     @property
     def why(self) -> str:
@@ -146,16 +156,19 @@ def decide(
 ) -> Gate:
     """Whether the candidate passes. `objections`: what vLLM would refuse of its adapter.
 
-    A set with too few issues decides nothing; when none has enough, nothing is decided.
+    A set with too few issues decides nothing; when none has enough, nothing is decided. Where benchmarks alone
+    decide, that is said.
     """
     sound = (*_integrity(provenance, rules), _loadable(objections))
     enough = [one for one in compared if one.issues >= rules.least_issues]
     few = [_few(one, rules) for one in compared if one not in enough]
     measured = [finding for one in enough for finding in _no_worse(one, rules)]
-    findings = (*sound, *measured, *few) if enough else (*sound, *(few or [_none()]))
+    by_outcomes = any(one.by_outcomes for one in enough)
+    told = [] if by_outcomes else [_by_tests(rules)]
+    findings = (*sound, *measured, *few, *told) if enough else (*sound, *(few or [_none()]))
     if not all(one.passed for one in (*sound, *measured)):
-        return Gate(Outcome.FAILED, findings, rules)
-    return Gate(Outcome.PASSED if enough else Outcome.TOO_FEW, findings, rules)
+        return Gate(Outcome.FAILED, findings, rules, by_outcomes)
+    return Gate(Outcome.PASSED if enough else Outcome.TOO_FEW, findings, rules, by_outcomes)
 
 
 def refusal(error: str, rules: Rules) -> Gate:
@@ -229,7 +242,7 @@ def _no_worse(one: Compared, rules: Rules) -> list[Finding]:
         Finding(
             f"{one.name}: replies",
             readable is not None and readable >= least,
-            f"{said}; {least:.0%} is the least",
+            f"{said}; {least:.0%} is the least; {one.unanswered} groups were left unanswered",
         ),
         Finding(
             f"{one.name}: issues decided rightly",
@@ -273,6 +286,14 @@ def _shown(one: Estimate) -> str:
 def _few(one: Compared, rules: Rules) -> Finding:
     said = f"{one.issues}; {rules.least_issues} are needed to decide by it"
     return Finding(f"{one.name}: issues", passed=False, said=said)
+
+
+def _by_tests(rules: Rules) -> Finding:
+    said = (
+        f"no set that maintainers labelled has {rules.least_issues} issues, benchmarks alone decided; "
+        "by itself it becomes a canary at most"
+    )
+    return Finding("outcomes", passed=False, said=said)
 
 
 def _none() -> Finding:

@@ -7,8 +7,9 @@ from typing import Literal
 from app import promotion
 from app.db.session import transaction
 from app.db.store import models
-from app.promotion import NotPromoted
-from app.serving import Alias
+from app.db.store.models import Model
+from app.promotion import PASSED, NotPromoted
+from app.serving import Alias, as_far_as
 from app.serving import State as ModelState
 from app.settings import EngineSettings
 from app.training import State, Training
@@ -42,8 +43,8 @@ class Registrar:
         if model.state is ModelState.REJECTED:
             return State.REJECTED, model.why, name
         if self.promote == "off":
-            return State.FINISHED, f"a candidate; to have it judge: r4p models promote {name}", name
-        return State.FINISHED, self._promoted(context, name, settings), name
+            return State.FINISHED, waits(model), name
+        return State.FINISHED, self._promoted(context, model, settings), name
 
     def against(self, context: Context) -> tuple[str, ...]:
         """Arguments of `r4p train evaluate`: the server, its base and its champion; none: both judge in its process."""
@@ -51,12 +52,13 @@ class Registrar:
         if settings.engine_url is None or settings.model is None:
             return ()
         with transaction(context.database) as connection:
-            champion = models.holder(connection, Alias.CHAMPION)
-        beside = ("--champion", champion.adapter.name) if champion else ()
+            champion = models.line_up(connection).of_verifier(settings.verifier).champion
+        beside = ("--champion", champion.name) if champion else ()
         return ("--engine-url", settings.engine_url, "--model", settings.model, *beside)
 
-    def _promoted(self, context: Context, name: str, settings: EngineSettings) -> str:
-        alias = Alias(self.promote)
+    def _promoted(self, context: Context, model: Model, settings: EngineSettings) -> str:
+        name, wanted = model.adapter.name, Alias(self.promote)
+        alias = as_far_as(wanted, model.gate)
         with transaction(context.database) as connection:
             if (holder := models.holder(connection, alias)) and holder.adapter.name == name:
                 return f"the {alias} already"
@@ -67,4 +69,21 @@ class Registrar:
             )
         except NotPromoted as error:
             return f"not promoted, who judged goes on judging: {error}"
+        if alias is not wanted:
+            return (
+                f"the {alias}, for benchmarks alone speak for it: {done.said}; to have it judge all: r4p models promote "
+                f"{name}"
+            )
         return f"the {alias}: {done.said}"
+
+
+def waits(model: Model) -> str:
+    """What there is to do for a model that nobody promoted yet (pure)."""
+    name, gate = model.adapter.name, model.gate
+    if gate.get("outcome") == PASSED:
+        return f"a candidate; to have it judge: r4p models promote {name}"
+    return (
+        f"a candidate that can't judge yet ({gate.get('outcome')}: {gate.get('why')}); measure it on a dataset with more "
+        f"issues: r4p train evaluate --run {model.run} --learnt-from ITS_DATASET --dataset NEWER, then r4p models "
+        f"register {model.run}"
+    )

@@ -19,6 +19,8 @@ from model.engines.openai_compatible import http_client
 from model.errors import BadAdapter, EngineDown, EngineError
 
 _LOADING_SECONDS = 120.0
+_REFUSALS = frozenset({400, 404, 409, 422})
+"""HTTP statuses that speak of what was sent; any other that is no success may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ def _done(replica: Replica, path: str, body: dict[str, Any]) -> httpx.Response:
             "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
         )
     if not answer.is_success:
-        raise EngineError(f"{path} at {replica.url} answered HTTP {answer.status_code}: {said}")
+        error = EngineError if answer.status_code in _REFUSALS else EngineDown
+        raise error(f"{path} at {replica.url} answered HTTP {answer.status_code}: {said}")
     return answer
 
 

@@ -2,7 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from app.serving import Adapter, Alias, LineUp, State, judge_of, place_of, state_without, why_not
+from app.serving import (
+    Adapter,
+    Alias,
+    LineUp,
+    State,
+    as_far_as,
+    judge_of,
+    measured_beside,
+    place_of,
+    state_without,
+    why_not,
+)
 
 ISSUES = [f"octo/cat#{number}" for number in range(2_000)]
 
@@ -55,7 +66,8 @@ def test_an_adapter_judges_only_by_the_prompt_that_it_was_trained_on():
         (State.SHADOW, Alias.CANARY, None),
         (State.CANARY, Alias.CHAMPION, None),
         (State.RETIRED, Alias.CHAMPION, None),
-        (State.CANARY, Alias.CANARY, "is the canary already"),
+        (State.CANARY, Alias.CANARY, None),
+        (State.SHADOW, Alias.SHADOW, "is the shadow already"),
         (State.CHAMPION, Alias.CHAMPION, "is the champion already"),
         (State.CHAMPION, Alias.CANARY, "promote another in its place"),
         (State.REJECTED, Alias.SHADOW, "was rejected"),
@@ -72,3 +84,24 @@ def test_a_champion_retires_and_others_may_come_again():
         State.CANDIDATE,
         State.CANDIDATE,
     ]
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "who"),
+    [
+        (None, "nobody"),
+        ({}, "nobody"),
+        ({"champion": "base"}, "qwen"),
+        ({"champion": "qwen"}, "qwen"),
+        ({"champion": "r4p-1"}, "r4p-1"),
+    ],
+)
+def test_who_a_model_was_measured_beside(evaluation, who):
+    assert measured_beside(evaluation, "qwen") == who
+
+
+def test_no_program_makes_a_champion_of_who_is_good_at_benchmarks_alone():
+    assert as_far_as(Alias.CHAMPION, {"by_outcomes": True}) is Alias.CHAMPION
+    for gate in ({}, {"by_outcomes": False}):
+        assert as_far_as(Alias.CHAMPION, gate) is Alias.CANARY
+        assert as_far_as(Alias.SHADOW, gate) is Alias.SHADOW

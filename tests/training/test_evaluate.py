@@ -11,7 +11,8 @@ from model import typed_json
 from model.adapter_files import CONFIG
 from model.engines import adapters
 from model.engines.adapters import Replica
-from model.errors import EngineDown
+from model.errors import EngineDown, EngineError
+from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny
 from training import dataset, evaluate, run_folder
 from training.cli import main
@@ -174,3 +175,68 @@ def test_a_comparison_is_paired():
     assert found.difference["reward"].value == pytest.approx(1 / 6)
     assert found.candidate["accuracy"].value == 1.0
     assert found.candidate["accuracy"].low < 0.7, "six issues prove little"
+
+
+def pairs_of(groups, silent):
+    """Right judges of groups; of the first ones the second judge's requests failed."""
+    pairs = []
+    for at, group in enumerate(groups):
+        said = heard(group, group.targets[0] or 0.0, 1.0)
+        pairs.append((said, replace(said, rewards=()) if at < silent else said))
+    return pairs
+
+
+def test_some_groups_may_stay_unanswered_and_are_counted():
+    found = evaluate.answered("benchmark", pairs_of(tiny.groups(10), 1), Rules())
+    assert (found.groups, found.unanswered) == (9, 1)
+
+
+@pytest.mark.parametrize("silent", [2, 10])
+def test_too_many_groups_without_an_answer_decide_nothing(silent):
+    said = f"{silent} of the 10 groups of benchmark were not answered by both, 10% is the most"
+    with pytest.raises(EngineError, match=said):
+        evaluate.answered("benchmark", pairs_of(tiny.groups(10), silent), Rules())
+
+
+@pytest.fixture
+def newer(tmp_path_factory):
+    """A dataset with issues that the run didn't learn from, and one with an issue that it did."""
+
+    def made(at):
+        folder = tmp_path_factory.mktemp("newer") / "dataset"
+        groups = tiny.groups(40)
+        splits = {"train": groups[30:], "test": groups[at : at + 4]}
+        dataset.write(folder, splits, Manifest(2, None, {"labels": evaluate.RULE_VERSION}))
+        return folder
+
+    return made
+
+
+def test_a_newer_dataset_is_measured_on_where_nothing_leaks(run, data, newer):
+    with pytest.raises(BadRun, match="name that one with --learnt-from"):
+        evaluate.evaluate(wanted(run, newer(24)))
+    assert not (run / GATE).exists()
+
+    def passed(at):
+        few = wanted(run, newer(at), learnt_from=data, limit=1, rules=Rules(least_issues=30))
+        evaluate.evaluate(few)
+        _, gate = documents(run)
+        return {one["check"]: one["passed"] for one in gate["findings"]}
+
+    assert passed(24) | {"dataset": True, "leak": True} == passed(24)
+    assert passed(4)["leak"] is False
+
+
+@pytest.mark.parametrize(
+    ("status", "decided"), [(500, False), (429, False), (401, False), (400, True)]
+)
+def test_a_server_that_fails_for_a_while_refuses_nobody(run, data, status, decided):
+    with serving(models=[MODELS]) as server:
+        server.routes["/v1/load_lora_adapter"] = [Reply({"error": "not now"}, status)]
+        asked = wanted(run, data, Server(server.url, adapted.BASE))
+        if decided:
+            assert evaluate.evaluate(asked).outcome is Outcome.FAILED
+        else:
+            with pytest.raises(EngineDown, match=f"HTTP {status}"):
+                evaluate.evaluate(asked)
+    assert (run / GATE).exists() is decided

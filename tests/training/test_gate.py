@@ -177,3 +177,23 @@ def test_too_few_issues_decide_nothing():
 def test_what_could_not_be_measured_fails_with_the_reason():
     gate = refusal("the engine is down", Rules())
     assert (gate.outcome, gate.why) == (Outcome.FAILED, "measured: the engine is down")
+
+
+@pytest.mark.parametrize("name", ["outcomes", "outcomes, repositories"])
+def test_what_maintainers_did_is_told_as_what_decided(name):
+    assert decided(sets=[compared(name=name)]).by_outcomes
+
+
+def test_where_benchmarks_alone_decided_that_is_told():
+    sets = [compared(name="benchmark"), compared(issues=29)]
+    gate = decided(sets=sets)
+    assert (gate.outcome, gate.by_outcomes) == (Outcome.PASSED, False)
+    assert against(gate) == ["outcomes: issues", "outcomes"]
+    assert "a canary at most" in gate.why
+    assert gate.document()["by_outcomes"] is False
+
+
+def test_groups_that_were_left_unanswered_are_told():
+    (said,) = (one.said for one in decided(sets=[compared(unanswered=3)]).findings
+               if one.check == "outcomes: replies")  # fmt: skip
+    assert said.endswith("3 groups were left unanswered")

@@ -39,13 +39,15 @@ def finished(run, *, seed=0, outcome=Outcome.PASSED):
     probe = adapted.trained(run, seed=seed)
     result = {"schema": "r4p.run/1", "status": "finished", "adapter_sha256": probe.adapter}
     gate = Gate(outcome, (Finding("reward", outcome is Outcome.PASSED, "0.1"),), Rules())
-    evaluation = {"schema": "r4p.evaluation/1", "verifier": "r4p", "compared": []}
-    for name, document in (
-        ("result", result),
-        ("gate", gate.document()),
-        ("evaluation", evaluation),
-    ):
+    for name, document in (("result", result), ("gate", gate.document())):
         (run / f"{name}.json").write_text(json.dumps(document))
+    return measured(run, adapted.BASE)
+
+
+def measured(run, champion):
+    """A run that was measured beside who was champion."""
+    evaluation = {"schema": "r4p.evaluation/1", "verifier": "r4p", "compared": []}
+    (run / "evaluation.json").write_text(json.dumps(evaluation | {"champion": champion}))
     return run
 
 
@@ -57,8 +59,10 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def names(database, runs):
+    """The first was measured beside the base, the second beside the first."""
     with transaction(database) as connection:
-        return [promotion.register_run(connection, run, adapted.BASE) for run in runs]
+        first = promotion.register_run(connection, runs[0], adapted.BASE)
+        return [first, promotion.register_run(connection, measured(runs[1], first), adapted.BASE)]
 
 
 @pytest.fixture
@@ -184,6 +188,65 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
     assert "restore it, or roll back" in caplog.text
 
 
+def test_who_never_met_the_champion_is_not_promoted(database, names, runs, dead):
+    first, second = names
+    for alias in (Alias.CANARY, Alias.CHAMPION):
+        said = f"{second} was measured beside {first}, and {adapted.BASE} judges now"
+        with pytest.raises(NotPromoted, match=said):
+            promotion.promote(database, [dead], second, alias)
+    with pytest.raises(NotPromoted, match="no engine answers"):
+        promotion.promote(database, [dead], second, Alias.SHADOW)
+    with transaction(database) as connection:
+        promotion.register_run(connection, measured(runs[1], adapted.BASE), adapted.BASE)
+    with pytest.raises(NotPromoted, match="no engine answers"):
+        promotion.promote(database, [dead], second, Alias.CHAMPION)
+
+
+def test_who_met_only_the_champion_of_a_moment_ago_is_not_promoted(database, servers, names, runs):
+    first, second = names
+
+    class Meanwhile(tuple):
+        """Servers that somebody else promotes a model on while this one is loaded."""
+
+        __slots__ = ()
+
+        def __iter__(self):
+            with transaction(database) as connection:
+                models.promote(connection, first, Alias.CHAMPION, "somebody was faster")
+            return super().__iter__()
+
+    with transaction(database) as connection:
+        promotion.register_run(connection, measured(runs[1], adapted.BASE), adapted.BASE)
+    with pytest.raises(NotPromoted, match=f"{first} judges now"):
+        promotion.promote(database, Meanwhile(servers), second, Alias.CHAMPION)
+    assert champion(database) == first
+    assert state(database, second) is State.CANDIDATE
+
+
+def test_a_shadow_whose_files_changed_leaves_its_place(database, tmp_path, dead):
+    run = finished(tmp_path, seed=3)
+    with transaction(database) as connection:
+        name = promotion.register_run(connection, run, adapted.BASE)
+        models.promote(connection, name, Alias.SHADOW, "to be seen")
+    (run / "adapter" / CONFIG).write_text("{}")
+    with pytest.raises(NotPromoted, match="is rejected"):
+        promotion.promote(database, [dead], name, Alias.CHAMPION)
+    with transaction(database) as connection:
+        assert models.holder(connection, Alias.SHADOW) is None
+
+
+def test_a_rollback_needs_no_engine(database_url, database, names, monkeypatch):
+    with transaction(database) as connection:
+        for name in names:
+            models.promote(connection, name, Alias.CHAMPION, "better")
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.delenv("R4P_ENGINE_URL", raising=False)
+    monkeypatch.delenv("R4P_ENGINE_URLS", raising=False)
+    result = CliRunner().invoke(main, ["rollback"])
+    assert result.output == f"{names[1]} is rejected; {names[0]} judges\n"
+    assert champion(database) == names[0]
+
+
 def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_path):
     run = tmp_path
     finished(run, seed=4)
@@ -254,10 +317,14 @@ def test_the_commands_tell_and_do_the_same(database_url, database, servers, runs
         "promote", name, "--to", "canary", "--share", "0.25"
     )
     assert "canary (25%)" in said("list")
-    assert f"{name} is the champion now" in said("promote", name)
+    said("promote", name, "--to", "canary", "--share", "0.5")
+    assert "canary (50%)" in said("list")
+    told = said("promote", name)
+    assert f"{name} is the champion now" in told
+    assert "benchmarks alone speak for it" in told
     shown = json.loads(said("show", name, "--json"))
     assert (shown["state"], shown["gate"]["outcome"]) == ("champion", "passed")
-    assert [one["alias"] for one in shown["moves"]] == ["champion", "canary"]
+    assert [one["alias"] for one in shown["moves"]] == ["champion", "canary", "canary"]
     assert "yes  reward: 0.1" in said("show", name)
     assert f"{name} is rejected; the model of the settings judges" in said("rollback", "--why", "x")
     assert json.loads(said("list", "--json"))[-1]["why"] == "x"

@@ -44,7 +44,7 @@ def champion(database):
 def training(tmp_path):
     """One that is done, and measured by the gate with an outcome."""
 
-    def made(outcome="passed", why="passed every check"):
+    def made(outcome="passed", why="passed every check", *, by_outcomes=True, beside=CHAMPION):
         run = tmp_path / "000001" / "run"
         adapter = run / "adapter"
         adapter.mkdir(parents=True)
@@ -56,7 +56,10 @@ def training(tmp_path):
         (run / "result.json").write_text(
             json.dumps({"status": "finished", "adapter_sha256": sha256})
         )
-        (run / "gate.json").write_text(json.dumps({"outcome": outcome, "why": why}))
+        gate = {"outcome": outcome, "why": why, "by_outcomes": by_outcomes}
+        (run / "gate.json").write_text(json.dumps(gate))
+        evaluation = {"verifier": "r4p", "champion": beside}
+        (run / "evaluation.json").write_text(json.dumps(evaluation))
         folder, launcher = tmp_path / "000001", Launcher.SUBPROCESS
         return Training(1, State.RUNNING, Stage.REGISTER, "", "plan", folder, launcher)
 
@@ -107,6 +110,27 @@ def test_a_model_that_passed_waits_for_a_person_unless_told_otherwise(
     assert judges(database) == CHAMPION
 
 
+def test_a_model_with_too_few_issues_is_told_what_to_do_and_not_to_promote(
+    context, champion, training
+):
+    made = training("too few", "outcomes: issues: 12; 30 are needed to decide by it")
+    state, why, _ = registrar()(context, made)
+    assert state is State.FINISHED
+    assert why.startswith("a candidate that can't judge yet (too few: outcomes: issues: 12; ")
+    assert f"r4p train evaluate --run {made.run} --learnt-from" in why
+    assert why.endswith(f"r4p models register {made.run}")
+    assert "promote" not in why
+
+
+def test_what_is_measured_again_can_be_promoted_then(context, database, champion, training):
+    made = training("too few", "outcomes: issues: 12")
+    _, _, name = registrar()(context, made)
+    (made.run / "gate.json").write_text(json.dumps({"outcome": "passed", "why": "passed"}))
+    assert registrar()(context, made)[1].endswith(f"r4p models promote {name}")
+    with transaction(database) as connection:
+        assert models.named(connection, name).why == "gate: passed; passed"
+
+
 def test_what_is_registered_twice_is_one_model(context, training):
     made = training()
     assert registrar()(context, made) == registrar()(context, made)
@@ -142,6 +166,17 @@ def test_whatever_keeps_it_from_being_promoted_the_champion_goes_on(
     assert judges(database) == CHAMPION
     with transaction(database) as connection:
         assert models.named(connection, name).state is ModelState.CANDIDATE
+
+
+@pytest.mark.parametrize("alias", ["canary", "champion"])
+def test_a_model_that_never_met_the_champion_does_not_come_in_its_place(
+    context, database, champion, training, alias
+):
+    made = training(beside="r4p-20261001-0ldc4a3e")
+    _, why, _ = registrar(alias, engine_url=NOWHERE)(context, made)
+    assert f"measured beside r4p-20261001-0ldc4a3e, and {CHAMPION} judges now" in why
+    assert f"r4p train evaluate --champion {CHAMPION}" in why
+    assert judges(database) == CHAMPION
 
 
 def test_weights_that_are_not_finite_never_come_into_use(context, database, champion, training):

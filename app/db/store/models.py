@@ -16,6 +16,8 @@ from app.serving import Adapter, Alias, LineUp, State, state_without
 
 PROBE = "probe.json"
 """What the trainer measured, in the run's folder."""
+_MEASURED_ANEW = frozenset({State.CANDIDATE, State.SHADOW, State.CANARY, State.RETIRED})
+"""Who may be promoted, and so is held against who is champion now."""
 _LOCK = 0x5234504D
 """One alias moves at a time."""
 
@@ -66,7 +68,11 @@ class Move:
 
 
 def register(connection: Connection, new: NewModel) -> str:
-    """Keep a trained model under its name; once more changes nothing. Returns the name."""
+    """Keep a trained model under its name, whose bytes and files stay for ever; returns the name.
+
+    Once more keeps what was measured since: a candidate becomes what the gate says now, and who failed it is rejected,
+    also a shadow and a canary. The champion, who was champion, and who was rejected, stay what they are.
+    """
     adapter = new.adapter
     statement = postgresql.insert(models).values(
         name=adapter.name,
@@ -81,6 +87,9 @@ def register(connection: Connection, new: NewModel) -> str:
         evaluation=dict(new.evaluation) if new.evaluation else None,
     )
     connection.execute(statement.on_conflict_do_nothing(index_elements=["name"]))
+    kept = named(connection, adapter.name)
+    if kept.state in _MEASURED_ANEW and kept.adapter.sha256 == adapter.sha256:
+        _measured(connection, kept, new)
     return adapter.name
 
 
@@ -113,9 +122,10 @@ def holder(connection: Connection, alias: Alias) -> Model | None:
 
 
 def line_up(connection: Connection) -> LineUp:
-    """Who judges now."""
+    """Who judges now: holders of an alias, less those that were rejected."""
+    held = (holder(connection, alias) for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW))
     champion, canary, shadow = (
-        holder(connection, alias) for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW)
+        one if one and one.state is not State.REJECTED else None for one in held
     )
     return LineUp(
         champion.adapter if champion else None,
@@ -180,8 +190,21 @@ def lock(connection: Connection) -> None:
 
 
 def reject(connection: Connection, name: str, why: str) -> None:
-    """Never serve a model. Raises UnknownModel."""
-    _become(connection, named(connection, name), State.REJECTED, why)
+    """Never serve a model, and take the alias that it holds. Raises UnknownModel."""
+    lock(connection)
+    model = named(connection, name)
+    _become(connection, model, State.REJECTED, why)
+    for alias in Alias:
+        if (held := holder(connection, alias)) and held.id == model.id:
+            withdraw(connection, alias, why)
+
+
+def reshare(connection: Connection, name: str, share: float, why: str) -> None:
+    """Have a canary judge another share of the issues; what it did since it began still counts. Raises UnknownModel."""
+    lock(connection)
+    model = named(connection, name)
+    _move(connection, Alias.CANARY, model, why)
+    connection.execute(update(models).where(models.c.id == model.id).values(share=share, why=why))
 
 
 def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
@@ -195,6 +218,19 @@ def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, ver
             set_={"verdict": statement.excluded.verdict},
         )
     )
+
+
+def _measured(connection: Connection, model: Model, new: NewModel) -> None:
+    evaluation = dict(new.evaluation) if new.evaluation else None
+    connection.execute(
+        update(models)
+        .where(models.c.id == model.id)
+        .values(gate=dict(new.gate), evaluation=evaluation)
+    )
+    if new.state is State.REJECTED and model.state is not State.RETIRED:
+        reject(connection, model.adapter.name, new.why)
+    elif model.state is State.CANDIDATE and model.why != new.why:
+        _become(connection, model, new.state, new.why)
 
 
 def _before(connection: Connection) -> Model | None:

@@ -1,14 +1,16 @@
 """Trained models and the moves of their aliases, on a real database."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.db.store import models
 from app.db.store.models import NewModel, UnknownModel
 from app.db.tables import evaluations, shadow_verdicts
-from app.serving import Adapter, Alias, LineUp, State
+from app.db.tables import models as models_table
+from app.serving import Adapter, Alias, LineUp, State, judge_of
 
 pytestmark = pytest.mark.services
 FIRST, SECOND, THIRD = (f"r4p-20261122-{number:08x}" for number in range(3))
@@ -27,13 +29,20 @@ def registered(connection):
     return connection
 
 
+def measured_anew(connection, name, state=State.CANDIDATE):
+    """Registered once more, with another gate."""
+    new = NewModel(adapter(name), Path("/runs") / name, state, "anew", {"n": 2}, {"n": 3})
+    models.register(connection, new)
+    return models.named(connection, name)
+
+
 def states(connection):
     return {one.adapter.name: one.state.value for one in models.newest(connection)}
 
 
 def test_a_name_is_kept_once_and_for_ever(registered):
-    again = NewModel(adapter(FIRST), Path("/elsewhere"), State.REJECTED, "other", {})
-    models.register(registered, again)
+    other = replace(adapter(FIRST), sha256="1" * 64)
+    models.register(registered, NewModel(other, Path("/elsewhere"), State.REJECTED, "other", {}))
     kept = models.named(registered, FIRST)
     assert (kept.adapter, kept.state, kept.gate) == (adapter(FIRST), State.CANDIDATE, {"n": 1})
     assert [one.adapter.name for one in models.newest(registered)] == [THIRD, SECOND, FIRST]
@@ -114,3 +123,58 @@ def test_what_a_shadow_says_is_kept_beside_the_verdict(registered, group):
     for verdict in ({"n": 1}, {"n": 2}):
         models.save_shadow(registered, evaluation, FIRST, verdict)
     assert registered.scalars(select(shadow_verdicts.c.verdict)).all() == [{"n": 2}]
+
+
+def test_what_was_measured_since_is_kept_with_a_candidate(registered):
+    kept = measured_anew(registered, FIRST)
+    assert (kept.state, kept.why) == (State.CANDIDATE, "anew")
+    assert (kept.gate, kept.evaluation) == ({"n": 2}, {"n": 3})
+    assert kept.adapter == adapter(FIRST)
+    assert measured_anew(registered, FIRST, State.REJECTED).state is State.REJECTED
+    assert measured_anew(registered, FIRST).state is State.REJECTED, "for good"
+
+
+@pytest.mark.parametrize("alias", [Alias.SHADOW, Alias.CANARY])
+def test_who_fails_the_gate_later_leaves_the_line(registered, alias):
+    models.promote(registered, FIRST, alias, "to be seen", 0.1)
+    kept = measured_anew(registered, FIRST)
+    assert (kept.state.value, kept.why, kept.gate) == (alias.value, "to be seen", {"n": 2})
+    measured_anew(registered, FIRST, State.REJECTED)
+    assert models.holder(registered, alias) is None
+    assert states(registered)[FIRST] == "rejected"
+
+
+def test_who_is_or_was_champion_stays_that_whatever_is_measured_now(registered):
+    for name in (FIRST, SECOND):
+        models.promote(registered, name, Alias.CHAMPION, "better")
+        measured_anew(registered, name, State.REJECTED)
+    measured_anew(registered, FIRST, State.REJECTED)
+    assert states(registered) == {FIRST: "retired", SECOND: "champion", THIRD: "candidate"}
+    assert [models.named(registered, one).gate for one in (FIRST, SECOND)] == [{"n": 2}, {"n": 1}]
+
+
+@pytest.mark.parametrize("alias", Alias)
+def test_who_is_rejected_holds_no_alias(registered, alias):
+    models.promote(registered, FIRST, Alias.CHAMPION, "first")
+    models.promote(registered, SECOND, alias, "new", 0.5)
+    models.reject(registered, SECOND, "its files changed")
+    assert models.line_up(registered) == LineUp(adapter(FIRST))
+    assert states(registered) == {FIRST: "champion", SECOND: "rejected", THIRD: "candidate"}
+
+
+@pytest.mark.parametrize("alias", Alias)
+def test_a_rejected_model_judges_nothing_though_an_alias_names_it(registered, alias):
+    models.promote(registered, FIRST, alias, "new", 0.5)
+    registered.execute(update(models_table).values(state="rejected"))
+    assert models.line_up(registered).of_verifier("r4p") in (LineUp(), LineUp(share=0.5))
+    assert judge_of("octo/cat#1", models.line_up(registered)) is None
+
+
+def test_a_canary_gets_another_share_and_what_it_did_still_counts(registered):
+    models.promote(registered, FIRST, Alias.CANARY, "new", 0.1)
+    began = models.named(registered, FIRST).changed_at
+    models.reshare(registered, FIRST, 0.4, "40%")
+    assert models.line_up(registered) == LineUp(canary=adapter(FIRST), share=0.4)
+    kept = models.named(registered, FIRST)
+    assert (kept.state, kept.changed_at) == (State.CANARY, began)
+    assert [one.why for one in models.moves(registered)] == ["40%", "new"]
