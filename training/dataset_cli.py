@@ -168,7 +168,7 @@ def _written(out: Path, recipe: Recipe, given: _Given, now: datetime | None) -> 
         seed=recipe.seed,
         as_of=now.isoformat(timespec="seconds") if now else None,
         rules=building.RULES,
-        sources={path.name: _sha256(path) for path in (*given.files, *given.measured_on)},
+        sources={_sha256(path): path.name for path in (*given.files, *given.measured_on)},
         steps=made.steps,
     )
     return dataset.write(out, made.splits, manifest)

@@ -45,7 +45,7 @@ class Manifest:
     rules: Mapping[str, int]
     """Versions of the rules by which it was made."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of each file it was made from, by name."""
+    """Names of the files it was made from, by the SHA-256 of what they hold."""
     steps: tuple[Step, ...] = ()
     splits: Mapping[str, Split] = field(default_factory=dict)
     schema: str = SCHEMA

@@ -26,7 +26,7 @@ MANIFEST = Manifest(
     seed=7,
     as_of="2026-04-01T00:00:00+00:00",
     rules={"labels": 2},
-    sources={"groups.jsonl": "00"},
+    sources={"00": "groups.jsonl"},
     steps=(Step("statement", 2, 8, {"short": 1}),),
 )
 SPLITS = {"train": [GROUP, OTHER], "test": []}

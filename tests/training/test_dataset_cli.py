@@ -1,4 +1,6 @@
+import hashlib
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -59,7 +61,10 @@ def test_files_become_a_dataset_that_says_how_it_came_about(files, tmp_path):
     assert found.exit_code == 0, found.output
     document = json.loads(found.stdout)
     assert document == json.loads((out / "manifest.json").read_text())
-    assert set(document["sources"]) == {"groups.jsonl", "measured.jsonl"}
+    assert document["sources"] == {
+        hashlib.sha256(Path(files[name]).read_bytes()).hexdigest(): f"{name}.jsonl"
+        for name in ("groups", "measured")
+    }
     assert document["as_of"] is None
     assert document["rules"]["curation"] >= 1
     held = {name: dataset.read(out, name) for name in SPLITS}
@@ -68,6 +73,16 @@ def test_files_become_a_dataset_that_says_how_it_came_about(files, tmp_path):
     assert learnt.isdisjoint(f"o/r-{at}" for at in range(5))
     assert held["train"]
     assert held["test"]
+
+
+def test_two_files_of_one_name_are_two_sources(files, tmp_path):
+    first = Path(files["groups"])
+    second = tmp_path / "another" / first.name
+    second.parent.mkdir()
+    second.write_text(json.dumps(row(200, True, False, True, False)) + "\n")
+    words = ("build", "--groups", first, "--groups", second, "--out", tmp_path / "d")
+    assert run(*words).exit_code == 0
+    assert list(dataset.manifest(tmp_path / "d").sources.values()) == [first.name] * 2
 
 
 def test_the_same_seed_makes_the_same_dataset_to_the_last_byte(files, tmp_path):
