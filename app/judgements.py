@@ -1,6 +1,6 @@
 """What is recorded of a judged pull request: what was known, what was said, what became of it (pure)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.identifiers import CommitSha, EvaluationId, IssueRef, PullNumber
@@ -26,7 +26,7 @@ class Judgement:
     evaluation: EvaluationId
     judged_at: datetime
     patch: str | None
-    """SHA-256 of the diff; None: it could not be read."""
+    """As in `Submission`."""
     verdict: Verdict
     evidence: Evidence
 
@@ -58,7 +58,10 @@ class Submission:
 
     head: CommitSha
     patch: str | None
-    """SHA-256 of the diff; None: it could not be read."""
+    """SHA-256 of the diff in which the pull request first made this edit; None: it could not be read.
+
+    Where a branch is brought up to date, line numbers and blobs' names change, and the patch is the same.
+    """
     submitted_at: datetime
     """When it was collected."""
     by_author: bool = True
@@ -66,7 +69,7 @@ class Submission:
 
 
 PatchKey = tuple[int, int, str]
-"""Our number of the issue, the pull request's, and SHA-256 of the diff."""
+"""Our number of the issue, the pull request's, and SHA-256 of the diff as in `Submission`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,15 @@ class PullRecord:
     """Oldest first."""
     fates: tuple[Fate, ...] = ()
     """Oldest first."""
+
+    def by(self, moment: datetime) -> "PullRecord":
+        """As it was known by then: what was submitted, said or done later is left out."""
+        return replace(
+            self,
+            submissions=tuple(one for one in self.submissions if one.submitted_at <= moment),
+            judgements=tuple(one for one in self.judgements if one.judged_at <= moment),
+            fates=tuple(one for one in self.fates if one.occurred_at <= moment),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Decision:
 
 def refit(known: Corpus, now: datetime) -> list[dict[str, Any]]:
     """Fit, decide and keep, one judge after the other; what was done, as plain JSON values."""
-    records = known.records()
+    records = [one.by(now) for one in known.records()]
     labels = {one.key: one for one in all_of(records, now, known.checks())}
     return [_refit(known, judge, rows(records, judge, labels), now) for judge in judges(records)]
 

@@ -18,7 +18,7 @@ from app.outcomes.facts import (
     Snapshot,
 )
 
-RULE_VERSION = 2
+RULE_VERSION = 3
 """Raised with every change of meaning, so that stored rows can be told apart and derived anew."""
 
 SUPERSEDED_WITHIN = timedelta(days=14)
@@ -80,11 +80,11 @@ def _change(snapshots: tuple[Snapshot, ...], merge: OutcomeEvent) -> str | None:
     judged = _judged_before(snapshots, merge)
     if judged is None:
         return None
-    same_head = [each for each in snapshots if each.head == merge.head and each.patch]
+    same_head = [each for each in snapshots if each.head == merge.head and each.edit]
     merged = [each for each in same_head if each.base == merge.details.base] or same_head
-    if judged.patch and merged:
-        # A rebase moves the head and leaves the diff as it was.
-        return None if judged.patch in {each.patch for each in merged} else "diff_changed"
+    if judged.edit and merged:
+        # A rebase moves the head, the line numbers and the blobs' names, and leaves the edit as it was.
+        return None if judged.edit in {each.edit for each in merged} else "diff_changed"
     return None if judged.head == merge.head else "head_moved"
 
 

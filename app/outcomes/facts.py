@@ -112,8 +112,8 @@ class Snapshot:
 
     head: CommitSha
     base: CommitSha
-    patch: str | None
-    """SHA-256 of its diff; None: could not be read."""
+    edit: str | None
+    """What its diff does, the same wherever it stands (`model.diff.fingerprint`); None: could not be read."""
     judged_at: datetime | None
     """None: never judged."""
     evaluation: EvaluationId | None = None

@@ -274,6 +274,12 @@ def upgrade() -> None:
         "patches",
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("diff", sa.LargeBinary(), nullable=False),
+        sa.Column(
+            "edit",
+            sa.Text(),
+            nullable=False,
+            comment="the same for diffs that make the same edit",
+        ),
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_patches")),
         comment="unified diffs by content",
     )

@@ -1,6 +1,7 @@
 """An issue with four rivals to whom most of what happens to pull requests has happened."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, insert, update
@@ -26,7 +27,7 @@ TEXT = ("Area is wrong", "It adds where it should multiply.")
 MAINTAINER = {"actor": "mia", "actor_id": 1, "permission": "maintain"}
 CONTRIBUTOR = {"actor": "cleo", "actor_id": 2, "permission": "read"}
 CI = {"actor": "ci[bot]", "permission": "app"}
-_DETAILS = frozenset(field.name for field in fields(Details))
+_DETAILS = frozenset(one.name for one in fields(Details))
 ENGINE = {"name": "vLLM", "model": "R4P-32B", "prompt_fingerprint": "9f3c1a77aa52"}
 
 
@@ -44,6 +45,8 @@ class Life:
     """What happens in one repository, by days after the first verdict."""
 
     connection: Connection
+    texts: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Diffs of pull requests at their states, where it matters what they say."""
 
     def settle(self, name: str = "octo/cat", config: str | None = None) -> int:
         """The repository, and the issue with its rivals; returns our number of the issue."""
@@ -65,8 +68,9 @@ class Life:
     ) -> None:
         """One verdict on pull requests, each at a state of it, published at once."""
         submitted = tuple(
-            Candidate(PullNumber(pull), head(pull, state), BASE, diff(pull, state), 1)
+            Candidate(PullNumber(pull), head(pull, state), BASE, text, 1)
             for pull, state in said
+            for text in [self.texts.get((pull, state), diff(pull, state))]
         )
         new = NewEvaluation(group, "issue", mode, 4, *TEXT, submitted)
         number = evaluations.create(self.connection, REPOSITORY, new).id

@@ -39,7 +39,7 @@ def told(*arguments):
 
 
 EXPLAINED = """\
-octo/cat#3 as of 2026-07-01, by version 2 of the rules
+octo/cat#3 as of 2026-07-01, by version 3 of the rules
 Patches as they were submitted first are learnt from.
 
 #12 as submitted first: weakly incorrect, P(correct) 0.30
@@ -158,7 +158,7 @@ def test_what_names_no_issue_is_refused_with_the_fix(lived):
 
 def test_the_summary_counts_every_rule(lived):
     said = told("summary")
-    assert "5 patches by version 2 of the rules" in said
+    assert "5 patches by version 3 of the rules" in said
     counts = json.loads(told("summary", "--json"))["rules"]
     assert {rule: count for rule, count in counts.items() if count} == {
         "survived": 1,

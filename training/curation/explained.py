@@ -136,7 +136,7 @@ def _said(told: Explained, one: LabelledPatch) -> Judgement | None:
         for record in told.records
         if record.pull == one.pull
         for judgement in record.judgements
-        if judgement.patch == one.patch
+        if judgement.patch == one.patch and judgement.judged_at <= told.now
     ]
     return said[-1] if said else None
 

@@ -36,7 +36,7 @@ class LabelledPatch:
     issue: IssueRef
     pull: PullNumber
     patch: str
-    """SHA-256 of the diff."""
+    """SHA-256 of the diff, as in `Submission`."""
     submitted_at: datetime
     is_first: bool
     """The pull request's first patch that could be read."""
@@ -83,6 +83,7 @@ def all_of(
 
     What people have checked by then is labelled so, and tells what the rules of all others are worth.
     """
+    records = [one.by(now) for one in records]
     checks = {key: one for key, one in checks.items() if one.checked_at <= now}
     issues: dict[int, list[PullRecord]] = {}
     for record in records:
@@ -146,11 +147,11 @@ def of(
     now: datetime,
     rivals: Sequence[PullRecord] = (),
 ) -> LabelledPatch:
-    """The label of one patch of a pull request by then, unaudited, its weight not yet capped.
+    """The label of one patch that was submitted by then, unaudited, its weight not yet capped.
 
     `rivals`: the records of the same issue, this one may be among them.
     """
-    record, rivals = _by(record, now), [_by(one, now) for one in rivals if one.pull != record.pull]
+    record, rivals = record.by(now), [one.by(now) for one in rivals if one.pull != record.pull]
     decision = decide(record, patch, rivals, now)
     rule, grade = RULES[decision.rule], RULES[decision.rule].grade
     is_echo = _is_echo(record, decision.by)
@@ -172,11 +173,6 @@ def of(
         settles_at=decision.known_at if decision.rule == "lately" else None,
         decided_by=decision.by.actor if decision.by else None,
     )
-
-
-def _by(record: PullRecord, now: datetime) -> PullRecord:
-    """As it was known by then."""
-    return replace(record, fates=tuple(one for one in record.fates if one.occurred_at <= now))
 
 
 def _is_echo(record: PullRecord, decided: Fate | None) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-RULE_VERSION = 2
+RULE_VERSION = 3
 """Raised with every change of meaning, here or in `labels.py`; labels are never stored, so all history follows."""
 
 HELD_FOR = timedelta(days=14)

@@ -9,7 +9,9 @@ from sqlalchemy.dialects.postgresql import insert
 from app.db.tables import candidates, evaluation_candidates, patches
 from app.identifiers import CommitSha, EvaluationId, PullNumber, RepositoryId
 from model.calibration import Evidence
+from model.diff import fingerprint
 from model.domain import PatchVerdict
+from model.errors import BadDiff
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,17 @@ def save_patch(connection: Connection, diff: str) -> str:
     """Store a unified diff once; returns its SHA-256."""
     data = diff.encode("utf-8", "replace")
     digest = hashlib.sha256(data).hexdigest()
-    connection.execute(insert(patches).values(sha256=digest, diff=data).on_conflict_do_nothing())
+    row = {"sha256": digest, "diff": data, "edit": _edit(diff, digest)}
+    connection.execute(insert(patches).values(row).on_conflict_do_nothing())
     return digest
+
+
+def _edit(diff: str, digest: str) -> str:
+    """What a diff does, wherever it stands; of a diff that can't be read its own SHA-256."""
+    try:
+        return fingerprint(diff)
+    except BadDiff:
+        return digest
 
 
 def save_verdict(

@@ -14,6 +14,7 @@ from app.db.tables import (
     groups,
     outcome_events,
     outcomes,
+    patches,
     repositories,
 )
 from app.identifiers import (
@@ -95,6 +96,7 @@ def _submitted(group: int | None) -> Select[Any]:
             candidates.c.pull_number,
             candidates.c.head_sha,
             candidates.c.patch_sha256,
+            patches.c.edit,
             candidates.c.created_at.label("submitted_at"),
             pushed_by_another.label("pushed_by_another"),
             evaluations.c.group_id,
@@ -108,6 +110,7 @@ def _submitted(group: int | None) -> Select[Any]:
         )
         .join(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
         .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
         .join(groups, groups.c.id == evaluations.c.group_id)
         .join(repositories, repositories.c.id == groups.c.repository_id)
         .order_by(
@@ -121,13 +124,13 @@ def _submitted(group: int | None) -> Select[Any]:
 
 
 def _record(rows: list[Row[Any]], fates: dict[_Pull, list[Fate]]) -> PullRecord:
-    first = rows[0]
+    first, texts = rows[0], _texts(rows)
     return PullRecord(
         group=first.group_id,
         issue=IssueRef(_repository(first), IssueNumber(first.issue_number)),
         pull=PullNumber(first.pull_number),
-        submissions=_submissions(rows),
-        judgements=tuple(_judgements(rows)),
+        submissions=_submissions(rows, texts),
+        judgements=tuple(_judgements(rows, texts)),
         fates=tuple(fates.get((first.repository_id, first.pull_number), ())),
     )
 
@@ -138,11 +141,20 @@ def _repository(row: Row[Any]) -> RepositoryRef:
     )
 
 
-def _submissions(rows: list[Row[Any]]) -> tuple[Submission, ...]:
+def _texts(rows: list[Row[Any]]) -> dict[str | None, str]:
+    """The text in which each edit was submitted first: brought up to date, a patch is the one it was."""
+    texts: dict[str | None, str] = {}
+    for row in sorted(rows, key=lambda row: row.candidate_id):
+        if row.edit is not None:
+            texts.setdefault(row.edit, row.patch_sha256)
+    return texts
+
+
+def _submissions(rows: list[Row[Any]], texts: dict[str | None, str]) -> tuple[Submission, ...]:
     once = {
         row.candidate_id: Submission(
             head=CommitSha(row.head_sha),
-            patch=row.patch_sha256,
+            patch=texts.get(row.edit),
             submitted_at=row.submitted_at,
             by_author=not row.pushed_by_another,
         )
@@ -151,7 +163,7 @@ def _submissions(rows: list[Row[Any]]) -> tuple[Submission, ...]:
     return tuple(once[number] for number in sorted(once))
 
 
-def _judgements(rows: list[Row[Any]]) -> Iterator[Judgement]:
+def _judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Iterator[Judgement]:
     """What could not be judged is left out."""
     for row in rows:
         if None in {row.verifier, row.verified_at, row.verdict} or row.failure is not None:
@@ -161,7 +173,7 @@ def _judgements(rows: list[Row[Any]]) -> Iterator[Judgement]:
             judge=Judge(row.verifier, EngineInfo(**row.engine)),
             evaluation=EvaluationId(row.evaluation_id),
             judged_at=row.verified_at,
-            patch=row.patch_sha256,
+            patch=texts.get(row.edit),
             verdict=Verdict(row.verdict),
             evidence=evidence.of_votes(
                 votes, row.score, row.forced_share, row.consensus, row.verifier

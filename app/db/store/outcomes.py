@@ -18,6 +18,7 @@ from app.db.tables import (
     installations,
     outcome_events,
     outcomes,
+    patches,
     pull_requests,
     repositories,
 )
@@ -87,13 +88,11 @@ class MergedPullRow:
 
 def history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
     """All that is stored about one pull request's fate."""
-    own = event_store.of_pull(connection, number, pull)
-    rivals = event_store.rival_merges(connection, number, pull)
     return History(
         pull=pull,
-        events=tuple(stored.event for stored in own),
+        events=tuple(one.event for one in event_store.of_pull(connection, number, pull)),
         snapshots=_snapshots(connection, number, pull),
-        rival_merges=tuple(stored.event for stored in rivals),
+        rival_merges=tuple(one.event for one in event_store.rival_merges(connection, number, pull)),
     )
 
 
@@ -269,19 +268,21 @@ def _snapshots(
     rows = connection.execute(
         select(
             candidates,
+            patches.c.edit,
             evaluations.c.verified_at,
             evaluations.c.id.label("evaluation_id"),
             event_store.public_at().label("public_at"),
         )
         .outerjoin(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
         .outerjoin(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
         .where(candidates.c.repository_id == number, candidates.c.pull_number == pull)
     )
     return tuple(
         Snapshot(
             head=CommitSha(row.head_sha),
             base=CommitSha(row.base_sha),
-            patch=row.patch_sha256,
+            edit=row.edit,
             judged_at=row.verified_at,
             evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
             public_at=row.public_at,

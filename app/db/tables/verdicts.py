@@ -28,6 +28,7 @@ patches = Table(
     metadata,
     Column("sha256", Text, primary_key=True),
     Column("diff", LargeBinary, nullable=False),
+    Column("edit", Text, nullable=False, comment="the same for diffs that make the same edit"),
     comment="unified diffs by content",
 )
 

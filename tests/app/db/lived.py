@@ -8,6 +8,7 @@ from app.db.store import evaluations, groups, outcome_events, outcomes
 from app.db.store.candidates import Candidate
 from app.db.store.evaluations import NewEvaluation, Verified, patch_id
 from app.db.store.groups import PullRow
+from app.db.tables import candidates as candidate_table
 from app.db.tables import evaluations as evaluation_table
 from app.db.tables import installations, repositories
 from app.identifiers import CommitSha, IssueNumber, PullNumber
@@ -75,6 +76,8 @@ def _judged(connection, repository, judge, pull, *, believed):
         .where(evaluation_table.c.id == evaluation)
         .values(state="published", verified_at=START, published_at=START)
     )
+    collected = update(candidate_table).where(candidate_table.c.head_sha == head)
+    connection.execute(collected.values(created_at=START))
 
 
 def _happened(connection, repository, pull, *, is_good):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from app.judgements import LabelCheck
 from app.outcomes import OutcomeKind
 from model.domain import Verdict
 from tests.training.curation.fates import (
@@ -27,7 +26,6 @@ from tests.training.curation.fates import (
     survived,
 )
 from training.curation import labels, rules
-from training.curation.caps import Caps
 from training.curation.rules import HELD_FOR, RULES, Grade
 
 
@@ -186,57 +184,8 @@ def test_what_was_merged_is_found_by_its_head_or_by_what_was_judged_last():
     assert told(rebased, patches=["p", "q"], judgements=late).why == "merged"
 
 
-@pytest.mark.parametrize(
-    ("share", "probability"), [(1.0, 0.98), (0.5, 0.79), (0.25, 0.695), (0.1, 0.638)]
-)
-def test_the_more_lines_survive_the_more_is_believed(share, probability):
-    assert told(MERGED, survived(share)).probability == pytest.approx(probability)
-
-
-def test_the_last_count_of_lines_holds():
-    counts = [survived(0.9), survived(0.2, days=91, reason="after_90_days")]
-    assert told(MERGED, *counts).why == "rewritten"
-    assert told(MERGED, *counts).outcome_at == START + 91 * DAY
-    assert told(MERGED, *counts, now=START + 60 * DAY).why == "survived"
-
-
-def test_a_label_is_known_when_its_window_has_passed():
-    assert told(MERGED).outcome_at == MERGED.occurred_at + HELD_FOR
-    assert told(MERGED, REVERTED).outcome_at == REVERTED.occurred_at
-    assert told(MERGED, REVERTED, now=START + 20 * DAY).why == "merged"
-    rivals = [passed_rival()]
-    assert told(FAILED, CLOSED, rivals=rivals).outcome_at == CLOSED.occurred_at + HELD_FOR
-
-
-def test_what_happened_lately_says_until_when_it_waits():
-    found = told(MERGED, now=START + 3 * DAY)
-    assert (found.outcome_at, found.settles_at) == (None, MERGED.occurred_at + HELD_FOR)
-    assert told(MERGED).settles_at is None
-
-
 def test_weak_grades_are_those_that_lean():
     assert [one for one in Grade if one.is_weak] == [Grade.WEAKLY_CORRECT, Grade.WEAKLY_INCORRECT]
-
-
-def test_a_decision_that_could_read_our_claim_counts_less_whatever_it_says():
-    assert (told(MERGED).is_echo, told(MERGED).weight) == (True, labels.ECHO)
-    against = [judgement(verdict=Verdict.INCORRECT)]
-    assert told(MERGED, judgements=against).is_echo
-
-
-@pytest.mark.parametrize(
-    ("fates", "about"),
-    [
-        ([replace(MERGED, evaluation=None)], {}),
-        ([MERGED], {"judgements": [judgement(verdict=Verdict.UNSURE)]}),
-        ([MERGED], {"judgements": [judgement(2)]}),
-        ([FAILED, CLOSED], {"rivals": [passed_rival()]}),
-    ],
-    ids=["nobody could read one", "it claimed nothing", "about another patch", "a CI reads none"],
-)
-def test_what_no_claim_could_lead_counts_whole(fates, about):
-    found = told(*fates, **about)
-    assert (found.is_echo, found.weight) == (False, 1.0)
 
 
 def test_evidence_says_what_happened_and_names_nobody():
@@ -250,68 +199,6 @@ def test_evidence_says_what_happened_and_names_nobody():
         "merged by its author on 2026-03-02",
     )
     assert found.decided_by == "maintainer"
-
-
-def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():
-    one = record(FAILED, CLOSED, patches=["first", replace(submission("p"), patch="p")])
-    unread = submission(None)
-    other = record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
-    found = labels.all_of([one, other], LATER)
-    assert [(each.pull, each.patch, each.is_first, each.why) for each in found] == [
-        (12, "first", True, "outdated"),
-        (12, "p", False, "failed_ci"),
-        (13, "r", True, "open"),
-    ]
-
-
-def test_nobody_weighs_more_than_the_caps_let_them():
-    many = [replace(record(MERGED), group=number) for number in range(10)]
-    weights = {one.weight for one in labels.all_of(many, LATER, caps=Caps(actor=2.0))}
-    assert weights == {0.2}
-
-
-def with_checks(fates, answers, now=LATER):
-    """The label of a pull request of which nobody has checked anything, beside as many that were."""
-    others = [record(*fates, pull=100 + at) for at in range(len(answers))]
-    checks = {
-        (1, 100 + at, "p"): LabelCheck(answer, START + 50 * DAY)
-        for at, answer in enumerate(answers)
-    }
-    return labels.all_of([record(*fates), *others], now, checks)
-
-
-def test_audited_rules_are_believed_as_they_were_found():
-    found, *_ = with_checks([MERGED], [at < 10 for at in range(40)])
-    assert (found.why, found.probability) == ("merged", pytest.approx(19 / 50))
-    found, *_ = with_checks([MERGED, survived(0.5)], [True] * 30)
-    assert (found.why, found.probability) == ("survived", pytest.approx(39.5 / 40))
-    assert found.label is Grade.CORRECT
-    found, *_ = with_checks([], [True])
-    assert (found.why, found.probability) == ("open", None)
-
-
-@pytest.mark.parametrize(
-    ("fates", "answers", "grade"),
-    [
-        ([DISAGREE], [True] * 10, Grade.WEAKLY_CORRECT),
-        ([DISAGREE], [True] * 3, Grade.WEAKLY_INCORRECT),
-        ([MERGED], [False] * 10, Grade.WEAKLY_INCORRECT),
-    ],
-)
-def test_a_rule_that_was_found_to_be_wrong_leans_to_the_other_side(fates, answers, grade):
-    found, *_ = with_checks(fates, answers)
-    assert found.label is grade
-    assert (found.probability >= 0.5) is grade.is_positive
-
-
-def test_what_was_checked_is_labelled_so():
-    _, right, wrong = with_checks([MERGED], [True, False])
-    assert (right.why, right.label, right.probability) == ("checked_right", Grade.CORRECT, 0.99)
-    assert (wrong.why, wrong.label, wrong.probability) == ("checked_wrong", Grade.INCORRECT, 0.01)
-    assert (wrong.weight, wrong.is_echo, wrong.outcome_at) == (1.0, False, START + 50 * DAY)
-    assert wrong.evidence[-1] == "looked at on 2026-04-20"
-    _, *before = with_checks([MERGED], [True, False], now=START + 49 * DAY)
-    assert {one.why for one in before} == {"merged"}
 
 
 def test_the_issue_goes_with_the_label():
