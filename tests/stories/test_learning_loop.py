@@ -163,6 +163,8 @@ def test_the_loop_closes(scene):
     assert mean(one.reward for one in steps[-5:]) > mean(one.reward for one in steps[:5])
 
     assert NAME.fullmatch(training.model)
+    assert training.why.startswith("the canary, for benchmarks alone speak for it: ")
+    assert " is the champion now" in command(story, "models", "promote", training.model)
     assert {BASE, training.model} <= served(server)
     _, _, said = opened(story, 20, guarded=True)
     assert model_of(said) == training.model
