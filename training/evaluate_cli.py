@@ -90,6 +90,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
             stop("train evaluate", Exit.USAGE, str(error))
         except EngineError as error:
             stop("train evaluate", Exit.BACKEND_DOWN, str(error))
+    STDERR.print(f"measured beside {champion or model or 'the base, in this process'}")
     _tell(decided, as_json=as_json)
     raise typer.Exit(CODES[decided.outcome])
 

@@ -154,6 +154,7 @@ def test_the_command_says_what_the_gate_says(run, data):
     result = CliRunner().invoke(main, [*given, *more])
     assert result.exit_code == 4
     assert json.loads(result.stdout)["outcome"] == "too few"
+    assert "measured beside the base, in this process" in result.stderr
     assert CliRunner().invoke(main, [*given, "--split", "nowhere"]).exit_code == 2
 
 
