@@ -106,6 +106,13 @@ TRAINER = Process(
 _PR_SET_PDEATHSIG = 1
 
 
+def without_settings() -> dict[str, str]:
+    """Where programs, models and GPUs are, as we know it, and nothing of our own settings: those hold our secrets."""
+    return {
+        name: value for name, value in child_environment({}).items() if not name.startswith("R4P_")
+    }
+
+
 def told_elsewhere() -> dict[str, str]:
     """Our settings as a machine elsewhere may know them: no secret, and no address of a store."""
     withheld = SECRETS | _STORES

@@ -18,18 +18,25 @@ from app.training import LAUNCHES, Stage, State, Training, is_due, why_not
 from model.errors import EngineDown
 from worker.context import Context
 from worker.launchers.local import Local
-from worker.launchers.task import Launcher, LaunchFailed, Phase, Seen, Task
-from worker.training_stages import Ended, is_done, labels, progress, reason, task_of
+from worker.launchers.task import Launcher, LaunchFailed, Phase, Seen, Task, as_ended
+from worker.training_stages import (
+    Ended,
+    is_done,
+    labels,
+    note_given_back,
+    progress,
+    reason,
+    task_of,
+)
 
 _AFTER: Final = {
     Stage.DATASET: Stage.RUN,
     Stage.RUN: Stage.EVALUATE,
     Stage.EVALUATE: Stage.REGISTER,
 }
+_OVER: Final = frozenset({Phase.UNKNOWN, Phase.ENDED})
 _SILENT: Final = 20
 """Times in a row a scheduler may not answer before somebody else tries."""
-
-_SHARED_SECONDS: Final = 3.0
 
 log = logging.getLogger(__name__)
 
@@ -113,8 +120,15 @@ class TrainModelHandler:
         against = self.against(context) if training.stage is Stage.EVALUATE else ()
         task = self._task(training, against)
         seen = launcher.look(task) if training.launches else Seen(Phase.UNKNOWN)
-        while not _is_done_by_now(training, launcher, self.look_seconds):
-            if seen.phase in {Phase.UNKNOWN, Phase.ENDED}:
+        while not is_done(training):
+            if seen.phase in _OVER:
+                if (
+                    training.launches
+                    and launcher.outlives_us
+                    and self._comes(context, training, task)
+                ):
+                    continue
+                seen = as_ended(seen, task.code())
                 end = reason(training, task, seen) if training.launches else None
                 if isinstance(end, EngineDown):
                     self._give_back(context, training)
@@ -154,9 +168,18 @@ class TrainModelHandler:
                 seen = Seen(Phase.RUNNING, str(error))
             with context.transaction() as connection:
                 trainings.beat(connection, training, progress(training), seen.why)
-            if seen.phase in {Phase.UNKNOWN, Phase.ENDED}:
+            if seen.phase in _OVER:
                 return seen
             self._wait(context, training, launcher)
+
+    def _comes(self, context: Context, training: Training, task: Task) -> bool:
+        """Whether its result is seen in time: a shared file system shows a little later what another machine wrote."""
+        until = time.monotonic() + self.settings.train_shared_seconds
+        while not (found := is_done(training)) and time.monotonic() < until and not task.code():
+            if not context.keep_going():
+                context.check()
+            time.sleep(min(0.2, self.look_seconds))
+        return found
 
     def _wait(self, context: Context, training: Training, launcher: Launcher) -> None:
         """Until it is time to look again. Raises what ends this attempt when it is to stop."""
@@ -171,6 +194,7 @@ class TrainModelHandler:
 
     def _give_back(self, context: Context, training: Training) -> None:
         """This start does not count: the task is not to blame that it ended."""
+        note_given_back(training)
         with context.transaction() as connection:
             trainings.give_back(connection, training)
 
@@ -202,13 +226,6 @@ def _start(launcher: Launcher, task: Task) -> None:
     except LaunchFailed as error:
         raise Ended(State.FAILED, str(error)) from error
     log.info("%s is started", task.name)
-
-
-def _is_done_by_now(training: Training, launcher: Launcher, seconds: float) -> bool:
-    """A file system that is shared shows what another machine wrote a little later."""
-    if launcher.outlives_us and training.launches and not is_done(training):
-        time.sleep(min(seconds, _SHARED_SECONDS))
-    return is_done(training)
 
 
 def _make(folder: Path) -> None:

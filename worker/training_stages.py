@@ -39,11 +39,25 @@ def task_of(
     """
     where = hashlib.sha256(str(training.folder).encode()).hexdigest()[:6]
     return Task(
-        name=f"r4p-{where}-{training.id}-{training.stage}-{training.launches}",
+        name=f"r4p-{where}-{training.id}-{training.stage}-{training.launches}{_given_back(training)}",
         arguments=("train", *_arguments(training, settings, against)),
         folder=training.folder,
         environment=environment,
     )
+
+
+def note_given_back(training: Training) -> None:
+    """A start that does not count is not started again under its name: schedulers remember it."""
+    with (training.folder / f"{training.stage}.given-back").open("a") as file:
+        file.write(f"{training.launches}\n")
+
+
+def _given_back(training: Training) -> str:
+    try:
+        lines = (training.folder / f"{training.stage}.given-back").read_text().splitlines()
+    except OSError:
+        return ""
+    return f"-{len(lines)}"
 
 
 def is_done(training: Training) -> bool:
@@ -83,7 +97,10 @@ def _of_its_end(training: Training, why: str, task: Task) -> Ended | EngineDown 
     match training.stage, why:
         case Stage.DATASET, "exit code 3":  # there is nothing to learn from
             return Ended(State.SKIPPED, said)
-        case Stage.EVALUATE, "exit code 5":  # there is nobody to ask; nothing was decided
+        case (
+            Stage.EVALUATE | Stage.RUN,
+            "exit code 5",
+        ):  # there is nobody to ask; nothing was decided
             return EngineDown(said)
         case _, "":
             left = f"it ended well, but left no result in {training.folder}"

@@ -38,6 +38,8 @@ class TrainSettings(Settings):
     train_launcher: Launcher = Launcher.SUBPROCESS
     train_gpus: int = Field(1, ge=0)
     """Of one node, asked of SLURM, Kubernetes or Ray."""
+    train_shared_seconds: float = Field(60.0, ge=0)
+    """How much later this machine may see what another one wrote into R4P_TRAIN_DIR: NFS keeps names for up to 60 s."""
     train_options: str = ""
     """Further arguments to sbatch or `ray job submit`, as in a shell."""
     train_image: str | None = None

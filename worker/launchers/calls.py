@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Final
 
-from app.settings import child_environment
+from app.processes import without_settings
 from worker.launchers.task import LaunchFailed
 
 _SECONDS: Final = 60.0
@@ -20,11 +20,14 @@ class Answer:
 
 
 def ask(*command: str, given: str = "") -> Answer:
-    """Run a command of a scheduler with `given` on its input. Raises LaunchFailed when there is none, or no answer."""
+    """Run a command of a scheduler with `given` on its input; it sees none of our settings, and may pass on what it sees.
+
+    Raises LaunchFailed when there is none, or no answer.
+    """
     try:
         done = subprocess.run(
             command,
-            env=child_environment({}),
+            env=without_settings(),
             input=given,
             capture_output=True,
             text=True,

@@ -78,8 +78,8 @@ class Kubernetes:
             "command": [
                 "/bin/sh",
                 "-c",
-                'exec "$@" >>"$0" 2>&1',
-                str(task.log),
+                task.script(),
+                "sh",
                 "r4p",
                 *task.arguments,
             ],

@@ -3,14 +3,13 @@
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from app.processes import Process
+from app.processes import without_settings
 from app.settings import python
-from worker.launchers.task import LaunchFailed, Phase, Seen, Task
+from worker.launchers.task import LaunchFailed, Phase, Seen, Task, ended_with
 
 _END_SECONDS: Final = 20.0
 """A trainer that is told to end has this long to; what it had saved is safe either way."""
@@ -48,7 +47,7 @@ class Local:
         code = child.poll()
         if code is None:
             return Seen(Phase.RUNNING)
-        return Seen(Phase.ENDED, _ended_with(code))
+        return Seen(Phase.ENDED, ended_with(code))
 
     def stop(self, task: Task) -> None:
         """End the child and all that it started."""
@@ -64,9 +63,7 @@ class Local:
 
 def _environment(task: Task) -> dict[str, str]:
     """Where programs, models and GPUs are, as we know it; of our own settings, what the task is told."""
-    ours = Process("task", ()).environment({})
-    known = {name: value for name, value in ours.items() if not name.startswith("R4P_")}
-    return {**known, **task.environment, "R4P_END_WITH_PARENT": "true"}
+    return {**without_settings(), **task.environment, "R4P_END_WITH_PARENT": "true"}
 
 
 def _signal(child: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
@@ -75,17 +72,3 @@ def _signal(child: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
         os.killpg(child.pid, number)
     except ProcessLookupError:
         return
-
-
-def _ended_with(code: int) -> str:
-    if code == 0:
-        return ""
-    if code < 0:
-        return f"killed by {_name_of(-code)}"
-    return f"exit code {code}"
-
-
-def _name_of(number: int) -> str:
-    names: Mapping[int, str] = {one.value: one.name for one in signal.Signals}
-    more = " (out of memory?)" if number == signal.SIGKILL else ""
-    return names.get(number, f"signal {number}") + more

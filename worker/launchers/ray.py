@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Final
 
 from worker.launchers.calls import ask, demand
@@ -33,6 +34,11 @@ class Ray:
 
     def start(self, task: Task) -> None:
         """Submit under the task's name, which Ray takes once. Raises LaunchFailed."""
+        inner = f"set -- r4p {shlex.join(task.arguments)}\n{task.script()}"
+        try:
+            _script(task).write_text(inner)
+        except OSError as error:
+            raise LaunchFailed(f"{_script(task)} can't be written: {error.strerror}") from error
         answer = ask(*self.command(task))
         said = answer.complaint + answer.out
         if answer.code and "already exists" not in said:
@@ -42,13 +48,13 @@ class Ray:
         """What submits it."""
         settings = json.dumps({"env_vars": dict(sorted(task.environment.items()))})
         gpus = [f"--entrypoint-num-gpus={self.gpus}"] if self.gpus else []
-        inner = f"exec r4p {shlex.join(task.arguments)} >>{shlex.quote(str(task.log))} 2>&1"
         return [
             *("ray", "job", "submit", f"--address={self.address}"),
             *(f"--submission-id={task.name}", f"--runtime-env-json={settings}", "--no-wait"),
             *gpus,
             *shlex.split(self.options),
-            *("--", "sh", "-c", inner),
+            # by a file: Ray joins an entrypoint so that a shell would expand what is quoted
+            *("--", "sh", str(_script(task))),
         ]
 
     def look(self, task: Task) -> Seen:
@@ -64,6 +70,10 @@ class Ray:
     def stop(self, task: Task) -> None:
         """End it. Raises LaunchFailed."""
         demand("ray", "job", "stop", f"--address={self.address}", task.name)
+
+
+def _script(task: Task) -> Path:
+    return task.folder / f"{task.name}.sh"
 
 
 def seen(said: str) -> Seen:

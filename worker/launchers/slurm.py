@@ -38,6 +38,8 @@ class Slurm:
             "--open-mode=append",
             "--no-requeue",
             "--nodes=1",
+            # what it is told stands in the script; sbatch's default sends all that this process knows
+            "--export=NONE",
             *gpus,
             *shlex.split(self.options),
         ]
@@ -47,7 +49,7 @@ class Slurm:
         told = sorted(task.environment.items())
         settings = [f"export {name}={shlex.quote(value)}" for name, value in told]
         command = shlex.join([*self.program, *task.arguments])
-        return "\n".join(["#!/bin/sh", *settings, f"exec {command}", ""])
+        return "\n".join(["#!/bin/sh", *settings, f"set -- {command}", task.script()])
 
     def look(self, task: Task) -> Seen:
         """As SLURM's controller knows it, which forgets jobs minutes after their end. Raises LaunchFailed."""

@@ -11,9 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from app.settings import child_environment
+
 
 def main(folder: Path, command: str, arguments: list[str]) -> int:
-    """One command of a scheduler."""
+    """One command of a scheduler; what it could pass on is noted."""
+    if command != "watch":
+        with (folder / "known").open("a") as known:
+            known.write("\n".join(child_environment({})) + "\n")
     if (folder / "down").exists():
         return refuse((folder / "down").read_text())
     return COMMANDS[command](folder, arguments)
@@ -79,7 +84,9 @@ def sbatch(folder: Path, arguments: list[str]) -> int:
     if "--partition=nowhere" in arguments:
         return refuse("sbatch: error: invalid partition specified: nowhere")
     name, output = option(arguments, "--job-name"), option(arguments, "--output")
-    number = begin(folder, name, ["/bin/sh", "-s"], output, sys.stdin.read())
+    bare = ["/usr/bin/env", "-i", f"PATH={child_environment({})['PATH']}"]
+    sent = bare if option(arguments, "--export") == "NONE" else []
+    number = begin(folder, name, [*sent, "/bin/sh", "-s"], output, sys.stdin.read())
     sys.stdout.write(f"{number}\n")
     return 0
 

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from app.db.session import transaction
 from app.db.store import jobs
 from app.settings import TrainSettings
 from app.training import Launcher as Name
 from app.training import State
+from model.errors import EngineDown
 from tests.worker import trainings
 from tests.worker.attempts import carry_out
 from tests.worker.launchers import cluster
@@ -27,7 +29,7 @@ from worker.launchers.kubernetes import Kubernetes
 from worker.launchers.local import Local
 from worker.launchers.ray import Ray
 from worker.launchers.slurm import Slurm
-from worker.launchers.task import LaunchFailed, Phase, Seen, Task
+from worker.launchers.task import LaunchFailed, Phase, Seen, Task, as_ended
 
 SCHEDULERS = ("slurm", "kubernetes", "ray")
 
@@ -140,6 +142,71 @@ def test_a_scheduler_without_its_command_fails_the_training_with_the_fix(
     assert "R4P_TRAIN_LAUNCHER" in found.why
 
 
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_neither_a_scheduler_nor_its_task_is_told_a_secret(
+    name, task, state, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("R4P_DATABASE_URL", "postgresql://secret")
+    monkeypatch.setenv("R4P_ENGINE_API_KEY", "secret")
+    spying = ("/bin/sh", "-c", f"env >{tmp_path}/told.new; mv {tmp_path}/told.new {tmp_path}/told")
+    executable(tmp_path / "bin" / "r4p", shlex.join(spying))
+    launcher = of(name, tmp_path)
+    launcher = replace(launcher, program=spying) if name == "slurm" else launcher
+    launcher.start(task)
+    ended(launcher, task)
+    told = {line.partition("=")[0] for line in (tmp_path / "told").read_text().splitlines()}
+    assert {one for one in told if one.startswith("R4P_")} == {"R4P_MODEL_DIR"}
+    assert "R4P_" not in (state / "known").read_text()
+
+
+@pytest.mark.services
+def test_on_a_cluster_an_evaluation_waits_for_its_engine(
+    database, database_url, tmp_path, launcher
+):
+    down = trainings.handler(
+        tmp_path / "trainings",
+        database_url,
+        {"die_at": ["evaluate"], "down": 2},
+        launcher=launcher,
+        train_shared_seconds=0.5,
+    )
+    for _ in range(2):
+        with pytest.raises(EngineDown, match="nobody answers at"):
+            carry_out(database, down, JOB)
+        with transaction(database) as connection:
+            jobs.supersede(connection, [JOB.key])
+    carry_out(database, down, JOB)
+    assert last(database).state is State.FINISHED
+    assert len(starts(last(database))) == 1
+
+
+@pytest.mark.services
+def test_on_a_cluster_a_command_that_refuses_is_not_tried_again(
+    database, database_url, tmp_path, launcher
+):
+    handler = trainings.handler(
+        tmp_path / "trainings", database_url, {"refuse": "no dataset"}, launcher=launcher
+    )
+    carry_out(database, handler, JOB)
+    assert last(database).why == "evaluate: exit code 2: no dataset"
+    assert last(database).launches == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [
+        (None, Seen(Phase.ENDED, "SLURM says FAILED")),
+        (0, Seen(Phase.ENDED)),
+        (2, Seen(Phase.ENDED, "exit code 2")),
+        (137, Seen(Phase.ENDED, "killed by SIGKILL (out of memory?)")),
+    ],
+)
+def test_an_exit_code_says_more_than_a_scheduler(code, known):
+    assert as_ended(Seen(Phase.ENDED, "SLURM says FAILED"), code) == known
+    running = Seen(Phase.RUNNING)
+    assert as_ended(running, code) == running
+
+
 def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, state, tmp_path):
     launcher = of("slurm", tmp_path)
     (tmp_path / "trainings" / "faults.json").write_text('{"exit": 4}')
@@ -156,7 +223,7 @@ def test_slurm_is_asked_for_gpus_with_the_operators_options(task):
     assert not [one for one in Slurm(0).command(task) if "gres" in one]
     script = Slurm(8, program=("r4p",)).script(task)
     assert """export R4P_MODEL_DIR='/a model'"'"'s folder'""" in script
-    assert "exec r4p train run cpu-smoke" in script
+    assert "set -- r4p train run cpu-smoke" in script
 
 
 def test_slurms_options_are_refused_by_slurm(task, state):
