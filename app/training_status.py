@@ -38,7 +38,9 @@ def show(*, as_json: bool) -> int:
 def start() -> int:
     """Have the train worker begin a training, or go on with one that was left. 2: no plan is set."""
     if load(TrainSettings).train_plan is None:
-        sys.stderr.write("r4p: R4P_TRAIN_PLAN is not set: name a plan, such as r4p-paper\n")
+        sys.stderr.write(
+            "r4p: R4P_TRAIN_PLAN is not set: name a plan, such as r4p-qwen2.5-coder-0.5b\n"
+        )
         return 2
     with _database() as database, transaction(database) as connection:
         jobs.enqueue(connection, [Planned(TrainModel(OF_THE_APP, asked=True), wish="operator")])

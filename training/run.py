@@ -16,6 +16,7 @@ from peft import PeftModel
 from transformers import PrinterCallback
 
 from model import adapter_files, prompts
+from model.errors import EngineDown
 from training import (
     checkpoints,
     dataset,
@@ -64,6 +65,8 @@ def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
         status, why = Status.FINISHED, ""
     except (BadPlan, checkpoints.Diverged) as error:
         status, why = Status.FAILED, str(error)
+    except (EngineDown, torch.OutOfMemoryError):
+        raise  # not the run's fault, and no end of it: it goes on from its checkpoints
     except Exception as error:  # noqa: BLE001 - whatever it was, the folder has to say it
         status, why = Status.FAILED, f"{type(error).__name__}: {error}"
     found = Result(

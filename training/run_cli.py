@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from model.errors import EngineDown
 from model.exits import STDERR, Exit, stop
 from training import board, plan_file, progress, run_folder
 from training.dataset import BadDataset
@@ -51,6 +52,8 @@ def run(  # noqa: PLR0913 - one for each option
         found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
     except (BadPlan, BadRun, BadDataset) as error:
         stop("train run", Exit.USAGE, str(error))
+    except EngineDown as error:
+        stop("train run", Exit.BACKEND_DOWN, str(error))
     if _is_first():
         sys.stdout.write(run_folder.as_json(found) if as_json else "")
         STDERR.print(_told(found, folder))
