@@ -55,6 +55,8 @@ class Labels:
     correct: int = 0
     """Seats with a patch that is rather correct than not."""
     incorrect: int = 0
+    test: int = 0
+    """Issues of the test split, by which the gate decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,13 @@ def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
     return last.created_at is None or now - last.created_at >= every
 
 
-def why_not(labels: Labels, before: Labels | None, least_new: int) -> str | None:
+def why_not(
+    labels: Labels, before: Labels | None, least_new: int, least_test: int = 0
+) -> str | None:
     """Why nothing is trained on these labels; None: they are enough. `before`: of the training before.
 
     Somebody who asks for a training is refused only what can't teach anything; the clock needs `least_new` issues more
-    than last time (`least_new` 0: as somebody who asks).
+    than last time, and `least_test` to measure on (0 and 0: as somebody who asks).
     """
     if labels.issues == 0 or labels.correct + labels.incorrect == 0:
         return (
@@ -122,6 +126,11 @@ def why_not(labels: Labels, before: Labels | None, least_new: int) -> str | None
         return (
             f"{max(new, 0)} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
         )
+    if labels.test < least_test:
+        return (
+            f"{labels.test} issues are in the test split, and the gate decides by {least_test} (R4P_TRAIN_TEST_ISSUES):"
+            " what is trained now could not come into use"
+        )
     return None
 
 
@@ -135,4 +144,5 @@ def labels_of(manifest: Mapping[str, Any], seats: int = 4) -> Labels:
     train = splits["train"]
     correct = sum(int(many) * count for many, count in train["positives"].items())
     known = train["groups"] * seats - train["unknown"]
-    return Labels(issues, correct, known - correct)
+    test = splits.get("test", {}).get("issues", 0)
+    return Labels(issues, correct, known - correct, test)

@@ -54,7 +54,8 @@ class Registrar:
         with transaction(context.database) as connection:
             champion = models.line_up(connection).of_verifier(settings.verifier).champion
         beside = ("--champion", champion.name) if champion else ()
-        return ("--engine-url", settings.engine_url, "--model", settings.model, *beside)
+        who = ("--verifier", settings.verifier)
+        return ("--engine-url", settings.engine_url, "--model", settings.model, *who, *beside)
 
     def _promoted(self, context: Context, model: Model, settings: EngineSettings) -> str:
         name, wanted = model.adapter.name, Alias(self.promote)

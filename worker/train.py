@@ -110,7 +110,8 @@ class TrainModelHandler:
         with context.transaction() as connection:
             before = trainings.learnt_from(connection)
         least = 0 if job.asked else self.settings.train_new_issues
-        why = why_not(labels(training), before, least)
+        to_measure = 0 if job.asked else self.settings.train_test_issues
+        why = why_not(labels(training), before, least, to_measure)
         if why is not None:
             raise Ended(State.SKIPPED, why)
 

@@ -157,7 +157,8 @@ def _arguments(
     data, run = ("--dataset", str(training.dataset)), ("--run", str(training.run))
     match training.stage:
         case Stage.DATASET:
-            more = shlex.split(settings.train_dataset_args)
+            apart = [f"--measured-on={path}" for path in settings.train_measured_on]
+            more = [*apart, *shlex.split(settings.train_dataset_args)]
             return ("dataset", "build", "--out", str(training.dataset), "--outcomes", *more)
         case Stage.RUN:
             resume = ("--resume",) if training.run.exists() else ()

@@ -25,10 +25,14 @@ class TrainSettings(Settings):
     """One folder for each training. Who trains, and the servers that are given adapters, see it under the same path."""
     train_new_issues: int = Field(50, ge=0)
     """Train when so many issues with labels are new since the last training."""
+    train_test_issues: int = Field(30, ge=0)
+    """And when so many issues can be measured on: the gate decides by no fewer."""
     train_every_seconds: float = Field(86_400.0, gt=0)
     """How often it is asked whether there is enough that is new."""
     train_dataset_args: str = ""
     """Further arguments to `r4p train dataset build`, as in a shell, such as `--groups FILE`."""
+    train_measured_on: tuple[Path, ...] = ()
+    """Files of groups of which nothing may be learnt, a JSON list: `r4p train dataset build --measured-on`."""
     train_run_args: str = ""
     """To `r4p train run`, such as `--base DIR --tensorboard`."""
     train_evaluate_args: str = ""

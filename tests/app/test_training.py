@@ -76,12 +76,21 @@ def test_the_clock_waits_for_enough_that_is_new(before, least, refused):
     assert why_not(ENOUGH, before, least) == refused
 
 
+@pytest.mark.parametrize(("test", "refused"), [(29, True), (30, False)])
+def test_the_clock_waits_for_issues_to_measure_on(test, refused):
+    why = why_not(Labels(60, 80, 160, test), None, 50, 30)
+    assert bool(why) is refused
+    assert not refused or why.startswith(
+        "29 issues are in the test split, and the gate decides by 30"
+    )
+
+
 def test_labels_are_counted_as_the_manifest_has_them():
     splits = {
         "train": {"issues": 30, "groups": 10, "unknown": 7, "positives": {"0": 2, "1": 5, "3": 3}},
         "test": {"issues": 4, "groups": 9, "unknown": 0, "positives": {"1": 9}},
     }
-    assert labels_of({"splits": splits}) == Labels(issues=34, correct=14, incorrect=40 - 7 - 14)
+    assert labels_of({"splits": splits}) == Labels(34, 14, 40 - 7 - 14, 4)
 
 
 def test_a_training_knows_its_folders():

@@ -32,6 +32,7 @@ def that_trains(tmp_path_factory):
         "R4P_TRAIN_RUN_ARGS": f"--base {base} --max-steps 8",
         "R4P_TRAIN_EVALUATE_ARGS": "--votes 1 --limit 1 --reply-tokens 8",
         "R4P_TRAIN_NEW_ISSUES": "1",
+        "R4P_TRAIN_TEST_ISSUES": "0",
         "OMP_NUM_THREADS": "1",
     }
     with stages.running(data, settings) as running:

@@ -207,7 +207,16 @@ def test_without_the_name_of_the_base_nothing_is_lost(context, training):
 
 def test_a_candidate_is_measured_beside_the_champion(context, champion):
     plain = registrar(engine_url=NOWHERE).against(context)
-    assert plain == ("--engine-url", NOWHERE, "--model", "base", "--champion", CHAMPION)
+    assert plain == (
+        "--engine-url",
+        NOWHERE,
+        "--model",
+        "base",
+        "--verifier",
+        "r4p",
+        "--champion",
+        CHAMPION,
+    )
     assert registrar(engine_url=None).against(context) == ()
 
 
@@ -217,6 +226,8 @@ def test_without_a_champion_it_is_the_base(context):
         NOWHERE,
         "--model",
         "base",
+        "--verifier",
+        "r4p",
     )
 
 

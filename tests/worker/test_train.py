@@ -40,7 +40,7 @@ def test_a_training_goes_through_its_stages_and_shows_how_far_it_is(database, ha
     found = last(database)
     assert (found.state, found.stage, found.why) == (State.FINISHED, Stage.REGISTER, "it passed")
     assert found.model == "r4p-20261122-0badcafe"
-    assert found.labels == Labels(issues=60, correct=120, incorrect=120)
+    assert found.labels == Labels(issues=90, correct=120, incorrect=120, test=30)
     assert found.progress["step"] == trainer.STEPS
     assert len(starts(found)) == 1
 

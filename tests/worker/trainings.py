@@ -21,7 +21,10 @@ PROGRAM = (sys.executable, trainer.__file__)
 JOB = TrainModel(OF_THE_APP)
 MANIFEST = {
     "schema": "r4p.dataset/1",
-    "splits": {"train": {"issues": 60, "groups": 60, "unknown": 0, "positives": {"2": 60}}},
+    "splits": {
+        "train": {"issues": 60, "groups": 60, "unknown": 0, "positives": {"2": 60}},
+        "test": {"issues": 30},
+    },
 }
 
 
