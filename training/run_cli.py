@@ -13,7 +13,7 @@ from model.errors import EngineDown
 from model.exits import STDERR, Exit, stop
 from training import board, plan_file, progress, run_folder
 from training.dataset import BadDataset
-from training.plan import BadPlan, TrainPlan
+from training.plan import BadPlan, Trainer, TrainPlan
 from training.run_folder import BadRun, Result, Status, Step
 
 FAILED: Final = 1
@@ -41,6 +41,7 @@ def run(  # noqa: PLR0913 - one for each option
     base: _Base = None,
     engine_url: _Url = None,
     material: _Material = None,
+    to_serve: Annotated[bool, typer.Option(help="Refuse a plan that makes no adapter.")] = False,
     max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write curves for TensorBoard.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result on standard output.")] = False,
@@ -48,6 +49,8 @@ def run(  # noqa: PLR0913 - one for each option
     """Train a model by a plan."""
     try:
         wanted = _changed(plan_file.load(plan), base, engine_url, max_steps)
+        if to_serve:
+            _require_servable(wanted, material)
         where = (data, folder, material)
         found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
     except (BadPlan, BadRun, BadDataset) as error:
@@ -59,6 +62,19 @@ def run(  # noqa: PLR0913 - one for each option
         STDERR.print(_told(found, folder))
     if found.status == Status.FAILED:
         raise typer.Exit(FAILED)
+
+
+def _require_servable(plan: TrainPlan, material: Path | None) -> None:
+    """Raises BadPlan where nothing would come of it that judges, before anything is computed."""
+    if plan.adapter is None or plan.trainer == Trainer.REWARD_MODEL:
+        raise BadPlan(
+            f"{plan.name} makes no adapter that judges, and nothing else is served by the bot; name a plan with"
+            " [adapter], such as r4p-qwen2.5-coder-0.5b (R4P_TRAIN_PLAN)"
+        )
+    if plan.trainer == Trainer.DPO and material is None:
+        raise BadPlan(
+            f'{plan.name} learns from attempts: set R4P_TRAIN_RUN_ARGS="--material FILE" to what r4p train attempts wrote'
+        )
 
 
 def _changed(

@@ -163,5 +163,5 @@ def _arguments(
         case Stage.RUN:
             resume = ("--resume",) if training.run.exists() else ()
             more = shlex.split(settings.train_run_args)
-            return ("run", training.plan, *data, *run, *resume, *more)
+            return ("run", training.plan, "--to-serve", *data, *run, *resume, *more)
     return ("evaluate", *run, *data, *against, *shlex.split(settings.train_evaluate_args))
