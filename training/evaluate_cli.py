@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.progress import Progress
@@ -14,6 +14,9 @@ from training.dataset import BadDataset
 from training.gate import Gate, Outcome, Rules
 from training.hearing import Hearing
 from training.run_folder import BadRun
+
+if TYPE_CHECKING:
+    from training.evaluate import Server, Wanted
 
 CODES: Final = {Outcome.PASSED: 0, Outcome.FAILED: 3, Outcome.TOO_FEW: 4}
 """Exit codes by what the gate says; 2: a folder can't be read, 5: the engine is down or fails, and nothing was decided."""
@@ -62,13 +65,10 @@ def evaluate(  # noqa: PLR0913 - one for each option
 
     Exit code 0: it may; 3: it may not; 4: too few issues to decide by; 5: nobody to ask.
     """
-    from training import evaluate as evaluating
+    from training.evaluate import Wanted
 
-    if engine_url and not model:
-        stop("train evaluate", Exit.USAGE, "--engine-url needs --model, the base's served name")
-    key = api_key_file.read_text().strip() if api_key_file else None
-    server = evaluating.Server(engine_url, model, champion, key) if engine_url and model else None
-    wanted = evaluating.Wanted(
+    server = _server(engine_url, model, champion, api_key_file)
+    wanted = Wanted(
         run=run,
         data=data,
         learnt_from=learnt_from,
@@ -80,6 +80,31 @@ def evaluate(  # noqa: PLR0913 - one for each option
         hearing=Hearing(votes, together=8 if server else 1),
         rules=Rules(margin=margin, least_issues=least_issues, must_be_better=must_be_better),
     )
+    decided = _measured(wanted)
+    STDERR.print(f"measured beside {champion or model or 'the base, in this process'}")
+    _tell(decided, as_json=as_json)
+    raise typer.Exit(CODES[decided.outcome])
+
+
+def _server(
+    url: str | None, model: str | None, champion: str | None, key_file: Path | None
+) -> "Server | None":
+    from training.evaluate import Server
+
+    if not url:
+        return None
+    if not model:
+        stop("train evaluate", Exit.USAGE, "--engine-url needs --model, the base's served name")
+    try:
+        key = key_file.read_text().strip() if key_file else None
+    except OSError as error:
+        stop("train evaluate", Exit.USAGE, f"--api-key-file {key_file}: {error.strerror}")
+    return Server(url, model, champion, key)
+
+
+def _measured(wanted: "Wanted") -> Gate:
+    from training.evaluate import evaluate as measure
+
     with Progress(console=STDERR, transient=True) as progress:
         bars = {who: progress.add_task(who, total=None) for who in ("candidate", "champion")}
 
@@ -87,14 +112,11 @@ def evaluate(  # noqa: PLR0913 - one for each option
             progress.update(bars[who], completed=done, total=of)
 
         try:
-            decided = evaluating.evaluate(wanted, tell)
+            return measure(wanted, tell)
         except (BadRun, BadDataset) as error:
             stop("train evaluate", Exit.USAGE, str(error))
         except EngineError as error:
             stop("train evaluate", Exit.BACKEND_DOWN, str(error))
-    STDERR.print(f"measured beside {champion or model or 'the base, in this process'}")
-    _tell(decided, as_json=as_json)
-    raise typer.Exit(CODES[decided.outcome])
 
 
 def _tell(decided: Gate, *, as_json: bool) -> None:
