@@ -52,4 +52,5 @@ def test_a_word_and_a_revert_label_too(story):
     story.numbers.append(revert.number)
     story.repo.merge(revert.number)
     story.settle()
-    assert told(story, 0)[right][0].label is labels.Grade.INCORRECT
+    # not now: other stories have set GitHub's clock a little ahead of ours
+    assert told(story, 1)[right][0].label is labels.Grade.INCORRECT

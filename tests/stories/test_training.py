@@ -78,6 +78,7 @@ def test_a_train_worker_killed_at_work_is_replaced_and_its_training_resumed(stor
     assert (found["state"], found["progress"]["step"]) == ("finished", 8), found["why"]
     result = json.loads((last(story).run / "result.json").read_text())
     assert result["resumed_from"] == 6
-    assert "to have it judge: r4p models promote r4p-" in found["why"]
+    assert "a candidate that can't judge yet (too few" in found["why"]
+    assert "r4p models register" in found["why"]
     with transaction(story.stage.database) as connection:
         assert len(trainings.newest(connection)) == 1
