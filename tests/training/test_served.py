@@ -6,6 +6,7 @@ import httpx
 import pytest
 import torch
 
+from model.errors import EngineDown
 from tests import vllm_server
 from tests.training import adapted, tiny, trained
 from training import encoding, grpo, plan_file, run, run_folder, served
@@ -71,12 +72,12 @@ def test_a_server_samples_what_the_trainer_believes_and_learns_with_it(tmp_path)
         assert len(rounds) == 3
 
 
-def test_a_server_that_is_down_is_the_reason(tmp_path):
+def test_a_server_that_is_down_ends_nothing_for_good(tmp_path):
     data = trained.written_dataset(tmp_path / "data")
     plan = plan_for(tmp_path / "plan.toml", "http://127.0.0.1:9/v1")
-    result = run.run(run.Job(plan, data, tmp_path / "run"))
-    assert result.status == run_folder.Status.FAILED
-    assert "no engine answers at http://127.0.0.1:9/v1" in result.why
+    with pytest.raises(EngineDown, match="no engine answers at http"):
+        run.run(run.Job(plan, data, tmp_path / "run"))
+    assert not (tmp_path / "run" / "result.json").exists()
 
 
 def test_a_server_has_to_be_named(tmp_path):
