@@ -6,8 +6,6 @@ are stored in one order of patches; whoever trains permutes them, anew in each e
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -18,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model import typed_json
+from training import whole_folder
 from training.groups import LabelSource, TrainingGroup
 from training.manifest import SCHEMA, Manifest, Split
 
@@ -52,17 +51,10 @@ def write(
     Raises BadDataset where something stands already, or a key occurs twice.
     """
     _check(directory, splits)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
-    try:
+    with whole_folder.appearing(directory) as beside:
         held = {name: _write_split(_file(beside, name), of) for name, of in splits.items()}
         made = replace(manifest, splits=held)
         (beside / MANIFEST).write_text(made.json)
-        beside.chmod(0o755)
-        beside.rename(directory)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
     return made
 
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import model
 import training
 from model import prompts
-from training import dataset, plan_file, rollouts
+from training import dataset, plan_file, rollouts, whole_folder
 from training.export import rows, verl, verl_reward
 from training.groups import TrainingGroup
 from training.permutation import permuted
@@ -88,19 +87,12 @@ def write(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Exported:
         validation=len(tested),
         left_out=dict(sorted(left_out.items())),
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
+    with whole_folder.appearing(out) as beside:
         _fill(beside, plan, verl.overrides(plan, out, asked.rounds), exported)
         template = prompts.load(plan.prompt.template)
         for split, groups in (("train", asked.groups), ("validation", tested)):
             table = pa.Table.from_pylist(rows.of_groups(template, groups, split))
             pq.write_table(table, beside / f"{split}.parquet", compression="zstd")
-        beside.chmod(0o755)
-        beside.rename(out)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
     return exported
 
 
