@@ -123,11 +123,9 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     if by:
         consensus = partial(catalog.consensus(min_lines).verify, reported, patches, votes=0)
         verdict = by.weigh(verdict, consensus)
-    if json_output:
-        known = by.calibration if by else None
-        _write(to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known))
-    else:
-        _show(verdict)
+    known = by.calibration if by else None
+    document = to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known)
+    _write(document) if json_output else _show(verdict)
     if caution := caution_about(verdict.engine):
         STDERR.print(caution)
     raise typer.Exit(exit_code(verdict))
