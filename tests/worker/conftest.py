@@ -12,11 +12,13 @@ from app.walls import trouble
 from model.engines.scripted import Scripted
 from tests.model.agents.builders import ISSUE, TREE, written
 from tests.worker.git_server import GitServer, Upstream
+from tests.worker.proposing import waits_for_agents
 from tests.worker.scenery import Scenery
 from worker.agent_process import run
 from worker.checkout import Checkouts
 from worker.export import Exports
 from worker.hardened_git import Caps, Git
+from worker.trees import Trees
 
 
 @pytest.fixture(scope="session")
@@ -92,3 +94,14 @@ def ask(bubblewrap, tree):
         return run(tree, ISSUE, engine=script, **wanted)
 
     return asked
+
+
+@pytest.fixture
+def trees(tmp_path):
+    return Trees(tmp_path / "trees")
+
+
+@pytest.fixture
+def job(database, trees):
+    """An evaluation of one pull request that waits for three alternatives, with its tree."""
+    return waits_for_agents(database, trees)

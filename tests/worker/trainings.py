@@ -3,7 +3,7 @@
 import json
 import sys
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from app.db.session import transaction
@@ -12,6 +12,7 @@ from app.jobs import OF_THE_APP, Planned
 from app.learning_jobs import TrainModel
 from app.settings import TrainSettings
 from app.training import State
+from tests.services import wait_for
 from tests.worker import trainer
 from worker.context import Context
 from worker.launchers.local import Local
@@ -73,23 +74,12 @@ def starts(training):
 
 @contextmanager
 def interrupted(database, handler, stopping, lost=None):
-    """Carries out on a thread until the run has begun; after the block, which stops it, yields what it raised."""
+    """Carries out on a thread until the run has begun; after the block, which stops it, yields its future."""
     with transaction(database) as connection:
         (stored,) = jobs.enqueue(connection, [Planned(JOB)])
     claimed = jobs.claim(database, stored.id, 60)
     context = Context(database, claimed, lost or threading.Event(), stopping.is_set)
-    raised = []
-
-    def work():
-        try:
-            handler(context, JOB)
-        except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
-            raised.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    deadline = time.monotonic() + 30
-    while (last(database) is None or not last(database).progress) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    yield claimed, raised
-    thread.join(30)
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(handler, context, JOB)
+        wait_for(lambda: last(database) and last(database).progress, 30)
+        yield claimed, work

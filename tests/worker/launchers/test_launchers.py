@@ -5,7 +5,6 @@ import shlex
 import signal
 import sys
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,7 @@ from app.settings import TrainSettings
 from app.training import Launcher as Name
 from app.training import State
 from model.errors import EngineDown
+from tests.services import wait_for
 from tests.worker import trainings
 from tests.worker.attempts import carry_out
 from tests.worker.launchers import cluster
@@ -80,10 +80,8 @@ def task(tmp_path):
 
 def ended(launcher, task):
     """How it ended, once it did."""
-    deadline = time.monotonic() + 20
-    while (seen := launcher.look(task)).phase is not Phase.ENDED and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return seen
+    wait_for(lambda: launcher.look(task).phase is Phase.ENDED)
+    return launcher.look(task)
 
 
 @pytest.mark.services
@@ -115,8 +113,7 @@ def test_a_task_is_handed_over_once_and_can_be_stopped(launcher, task, state):
     launcher.start(task)
     assert launcher.look(task).phase is Phase.RUNNING
     assert len(cluster.jobs(state)) == 1
-    while not list(state.glob("*.pid")):
-        time.sleep(0.05)
+    wait_for(lambda: list(state.glob("*.pid")))
     launcher.stop(task)
     assert ended(launcher, task).why
 
