@@ -16,6 +16,7 @@ from worker.wiring import HANDLED
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("app", "worker", "model", "training")
 MODULES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+REVISIONS = sorted((ROOT / "migrations").rglob("*.py"))
 HEAVY = {"torch", "transformers", "accelerate", "vllm", "numpy"}
 
 
@@ -58,14 +59,14 @@ def loaded_by(statement):
     return set(output.stdout.split())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
+@pytest.mark.parametrize("path", MODULES + REVISIONS, ids=named)
 def test_a_module_fits_on_a_few_screens_and_says_what_lives_in_it(path):
     text = path.read_text()
     assert len(text.splitlines()) <= 300, "which two rooms has it become?"
     assert ast.get_docstring(ast.parse(text)), "one sentence on what lives here"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=named)
+@pytest.mark.parametrize("path", MODULES + REVISIONS, ids=named)
 def test_no_function_is_longer_than_fifty_lines(path):
     long = {f.name: body_lines(f) for f in functions(ast.parse(path.read_text()))}
     assert {name: lines for name, lines in long.items() if lines > 50} == {}

@@ -1,24 +1,26 @@
-"""What learning keeps: trained models, who judges, what a shadow would have said, what people checked."""
+"""What learning keeps: calibrators, trained models, who judges, what a shadow would have said."""
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0002"
-down_revision = "0001"
+from migrations.columns import belongs_to, identity, moment, now
+
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
-TABLES = ("models", "model_aliases", "shadow_verdicts", "trainings", "label_checks")
+TABLES = ("calibrators", "models", "model_aliases", "shadow_verdicts", "trainings")
 """In the order of creation."""
 
 
 def upgrade() -> None:
+    _calibrators()
     _models()
-    _aliases()
+    _model_aliases()
     _shadow_verdicts()
     _trainings()
-    _label_checks()
 
 
 def downgrade() -> None:
@@ -26,16 +28,52 @@ def downgrade() -> None:
         op.drop_table(table)
 
 
-def _created() -> sa.Column[object]:
-    return sa.Column(
-        "created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
+def _calibrators() -> None:
+    op.create_table(
+        "calibrators",
+        identity(),
+        sa.Column("verifier", sa.Text(), nullable=False, comment="its name in the catalogue"),
+        sa.Column("engine", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("prompt_fingerprint", sa.Text(), nullable=False),
+        sa.Column(
+            "state", sa.Text(), nullable=False, comment="of one judge, one is active at most"
+        ),
+        sa.Column("why", sa.Text(), nullable=False, comment="why it was put into use, or was not"),
+        sa.Column("document", JSONB(), nullable=False, comment="r4p.calibrator/1"),
+        sa.Column(
+            "label_rule",
+            sa.Integer(),
+            nullable=False,
+            comment="version of the rule of labels; 0: from a file",
+        ),
+        sa.Column("issues", sa.Integer(), nullable=False, comment="history it was fitted on"),
+        sa.Column("correct", sa.Integer(), nullable=False),
+        sa.Column("incorrect", sa.Integer(), nullable=False),
+        sa.Column("seen", JSONB(), nullable=False, comment="the groups of that history"),
+        sa.Column(
+            "brier", sa.Float(), nullable=False, comment="on issues held out; lower is better"
+        ),
+        now("created_at"),
+        sa.CheckConstraint(
+            "state in ('active','refused','retired')", name=op.f("ck_calibrators_state")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_calibrators")),
+        comment="fitted on what became of judged patches; a few numbers that name nobody",
+    )
+    op.create_index(
+        "uq_calibrators_active",
+        "calibrators",
+        ["verifier", "engine", "model", "prompt_fingerprint"],
+        unique=True,
+        postgresql_where=sa.text("state = 'active'"),
     )
 
 
 def _models() -> None:
     op.create_table(
         "models",
-        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        identity(),
         sa.Column("name", sa.Text(), nullable=False, comment="served as; of these bytes for ever"),
         sa.Column(
             "base", sa.Text(), nullable=False, comment="served name of the model that it adapts"
@@ -43,31 +81,16 @@ def _models() -> None:
         sa.Column("verifier", sa.Text(), nullable=False, comment="whose prompt it was trained on"),
         sa.Column("run", sa.Text(), nullable=False, comment="folder of the run that trained it"),
         sa.Column(
-            "directory",
-            sa.Text(),
-            nullable=False,
-            comment="of the adapter, as the servers read it",
+            "directory", sa.Text(), nullable=False, comment="of the adapter, as the servers read it"
         ),
         sa.Column("sha256", sa.Text(), nullable=False, comment="of the adapter's two files"),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
-        sa.Column(
-            "share", sa.Float(), nullable=True, comment="of the issues that it judges as a canary"
-        ),
-        sa.Column(
-            "gate",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=False,
-            comment="r4p.gate/1",
-        ),
-        sa.Column(
-            "evaluation",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=True,
-            comment="r4p.evaluation/1; null: there was none",
-        ),
-        _created(),
-        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("share", sa.Float(), comment="of the issues that it judges as a canary"),
+        sa.Column("gate", JSONB(), nullable=False, comment="r4p.gate/1"),
+        sa.Column("evaluation", JSONB(), comment="r4p.evaluation/1; null: there was none"),
+        now("created_at"),
+        moment("changed_at"),
         sa.CheckConstraint(
             "state in ('candidate','rejected','shadow','canary','champion','retired')",
             name=op.f("ck_models_state"),
@@ -85,19 +108,18 @@ def _models() -> None:
     )
 
 
-def _aliases() -> None:
+def _model_aliases() -> None:
     op.create_table(
         "model_aliases",
-        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        identity(),
         sa.Column("alias", sa.Text(), nullable=False, comment="champion, canary or shadow"),
         sa.Column(
             "model_id",
             sa.BigInteger(),
-            nullable=True,
             comment="null: nobody, which for the champion is the model of the settings",
         ),
         sa.Column("why", sa.Text(), nullable=False),
-        _created(),
+        now("created_at"),
         sa.ForeignKeyConstraint(
             ["model_id"], ["models.id"], name=op.f("fk_model_aliases_model_id_models")
         ),
@@ -112,19 +134,9 @@ def _shadow_verdicts() -> None:
         "shadow_verdicts",
         sa.Column("evaluation_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("model_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column(
-            "verdict",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=False,
-            comment="r4p.verdict/1, shown to nobody",
-        ),
-        _created(),
-        sa.ForeignKeyConstraint(
-            ["evaluation_id"],
-            ["evaluations.id"],
-            name=op.f("fk_shadow_verdicts_evaluation_id_evaluations"),
-            ondelete="CASCADE",
-        ),
+        sa.Column("verdict", JSONB(), nullable=False, comment="r4p.verdict/1, shown to nobody"),
+        now("created_at"),
+        belongs_to("shadow_verdicts", "evaluation_id", "evaluations"),
         sa.ForeignKeyConstraint(
             ["model_id"], ["models.id"], name=op.f("fk_shadow_verdicts_model_id_models")
         ),
@@ -136,7 +148,7 @@ def _shadow_verdicts() -> None:
 def _trainings() -> None:
     op.create_table(
         "trainings",
-        sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        identity(),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("stage", sa.Text(), nullable=False, comment="dataset, run, evaluate or register"),
         sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
@@ -144,24 +156,12 @@ def _trainings() -> None:
         sa.Column("folder", sa.Text(), nullable=False, comment="on the machine that trains"),
         sa.Column("launcher", sa.Text(), nullable=False),
         sa.Column("launches", sa.Integer(), nullable=False, comment="starts of the stage at hand"),
-        sa.Column(
-            "labels",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=True,
-            comment="counts of its dataset; null: none was built yet",
-        ),
-        sa.Column(
-            "progress",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=False,
-            comment="the newest metrics of the run",
-        ),
-        sa.Column("model", sa.Text(), nullable=True, comment="registered under this name"),
-        _created(),
-        sa.Column(
-            "beat_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
-        ),
-        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("labels", JSONB(), comment="counts of its dataset; null: none was built yet"),
+        sa.Column("progress", JSONB(), nullable=False, comment="the newest metrics of the run"),
+        sa.Column("model", sa.Text(), comment="registered under this name"),
+        now("created_at"),
+        now("beat_at"),
+        moment("finished_at"),
         sa.CheckConstraint(
             "state in ('running','finished','rejected','skipped','failed')",
             name=op.f("ck_trainings_state"),
@@ -175,30 +175,4 @@ def _trainings() -> None:
         ["state"],
         unique=True,
         postgresql_where=sa.text("state = 'running'"),
-    )
-
-
-def _label_checks() -> None:
-    op.create_table(
-        "label_checks",
-        sa.Column("group_id", sa.BigInteger(), nullable=False),
-        sa.Column("pull_number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("patch_sha256", sa.Text(), nullable=False),
-        sa.Column("is_correct", sa.Boolean(), nullable=False),
-        sa.Column(
-            "checked_at",
-            sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
-            nullable=False,
-        ),
-        sa.ForeignKeyConstraint(
-            ["group_id"],
-            ["groups.id"],
-            name=op.f("fk_label_checks_group_id_groups"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint(
-            "group_id", "pull_number", "patch_sha256", name=op.f("pk_label_checks")
-        ),
-        comment="the truth about patches that somebody looked at; measures what labels are worth",
     )

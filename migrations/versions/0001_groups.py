@@ -1,0 +1,138 @@
+"""Who is compared with whom."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from migrations.columns import belongs_to, identity, moment, now
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+TABLES = ("installations", "repositories", "forgotten", "groups", "pull_requests", "group_members")
+"""In the order of creation."""
+
+
+def upgrade() -> None:
+    _installations()
+    _repositories()
+    _forgotten()
+    _groups()
+    _pull_requests()
+    _group_members()
+
+
+def downgrade() -> None:
+    for table in reversed(TABLES):
+        op.drop_table(table)
+
+
+def _installations() -> None:
+    op.create_table(
+        "installations",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("account", sa.Text(), nullable=False),
+        moment("suspended_at"),
+        now("created_at"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_installations")),
+    )
+
+
+def _repositories() -> None:
+    op.create_table(
+        "repositories",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("installation_id", sa.BigInteger(), nullable=False),
+        sa.Column("full_name", sa.Text(), nullable=False),
+        sa.Column("default_branch", sa.Text()),
+        sa.Column("config_text", sa.Text(), comment="the last good .github/r4p.yml; null: none"),
+        sa.Column(
+            "config_error", sa.Text(), comment="why the newest file is not used; null: it is"
+        ),
+        now("created_at"),
+        belongs_to("repositories", "installation_id", "installations"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_repositories")),
+    )
+    op.create_index(
+        op.f("ix_repositories_installation_id"), "repositories", ["installation_id"], unique=False
+    )
+
+
+def _forgotten() -> None:
+    op.create_table(
+        "forgotten",
+        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "repository_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="0: everything of the installation",
+        ),
+        now("forgotten_at"),
+        sa.PrimaryKeyConstraint("installation_id", "repository_id", name=op.f("pk_forgotten")),
+        comment="what was purged, so that late deliveries don't bring it back",
+    )
+
+
+def _groups() -> None:
+    op.create_table(
+        "groups",
+        identity(),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("issue_number", sa.BigInteger(), nullable=False),
+        sa.Column("title", sa.Text(), server_default="", nullable=False),
+        sa.Column("body", sa.Text(), server_default="", nullable=False),
+        sa.Column("state", sa.Text(), server_default="open", nullable=False),
+        sa.Column(
+            "waiting", sa.Text(), comment="why no verdict is being made; null: nothing in the way"
+        ),
+        now("updated_at"),
+        belongs_to("groups", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_groups")),
+        sa.UniqueConstraint(
+            "repository_id", "issue_number", name=op.f("uq_groups_repository_id_issue_number")
+        ),
+        comment="an issue and the pull requests that claim to resolve it",
+    )
+
+
+def _pull_requests() -> None:
+    op.create_table(
+        "pull_requests",
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "state",
+            sa.Text(),
+            server_default="open",
+            nullable=False,
+            comment="open, closed or merged",
+        ),
+        sa.Column("head_sha", sa.Text(), nullable=False),
+        sa.Column("base_sha", sa.Text(), nullable=False),
+        sa.Column("base_ref", sa.Text(), server_default="", nullable=False),
+        sa.Column(
+            "author",
+            sa.Text(),
+            comment="who opened it; null: the account is gone, or nobody looked",
+        ),
+        now("updated_at"),
+        belongs_to("pull_requests", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("repository_id", "number", name=op.f("pk_pull_requests")),
+    )
+
+
+def _group_members() -> None:
+    op.create_table(
+        "group_members",
+        sa.Column("group_id", sa.BigInteger(), nullable=False),
+        sa.Column("pull_number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "strength", sa.Text(), comment="how the pull request is linked; null: only by command"
+        ),
+        sa.Column("forced", sa.Boolean(), comment="true: added by command, false: removed by one"),
+        belongs_to("group_members", "group_id", "groups"),
+        sa.PrimaryKeyConstraint("group_id", "pull_number", name=op.f("pk_group_members")),
+    )

@@ -1,0 +1,196 @@
+"""The queue of record, and what passes between GitHub and us."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+from migrations.columns import belongs_to, identity, moment, now
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+TABLES = ("deliveries", "ignored_deliveries", "jobs", "effects", "etags", "write_limits")
+"""In the order of creation."""
+
+
+def upgrade() -> None:
+    _deliveries()
+    _ignored_deliveries()
+    _jobs()
+    _indexes_of_jobs()
+    _effects()
+    _etags()
+    _write_limits()
+
+
+def downgrade() -> None:
+    for table in reversed(TABLES):
+        op.drop_table(table)
+
+
+def _deliveries() -> None:
+    op.create_table(
+        "deliveries",
+        identity(),
+        sa.Column("guid", sa.Text(), nullable=False),
+        sa.Column("event", sa.Text(), nullable=False),
+        sa.Column("installation_id", sa.BigInteger()),
+        sa.Column("repository_id", sa.BigInteger()),
+        sa.Column("body", sa.LargeBinary(), nullable=False, comment="raw bytes, as signed"),
+        now("received_at"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_deliveries")),
+        sa.UniqueConstraint("guid", name=op.f("uq_deliveries_guid")),
+        comment="webhook deliveries that were kept; ignored ones are only counted",
+    )
+    op.create_index(
+        op.f("ix_deliveries_installation_id"), "deliveries", ["installation_id"], unique=False
+    )
+
+
+def _ignored_deliveries() -> None:
+    op.create_table(
+        "ignored_deliveries",
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("reason", name=op.f("pk_ignored_deliveries")),
+    )
+
+
+def _jobs() -> None:
+    op.create_table(
+        "jobs",
+        identity(),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("queue", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), comment="jobs with one key are one piece of work"),
+        sa.Column(
+            "wish",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="the person's it is, if one's",
+        ),
+        sa.Column("payload", JSONB(), nullable=False),
+        sa.Column("installation_id", sa.BigInteger(), nullable=False),
+        sa.Column("repository_id", sa.BigInteger()),
+        sa.Column("delivery_guid", sa.Text(), comment="the delivery it came from, if one"),
+        sa.Column("state", sa.Text(), server_default="ready", nullable=False),
+        sa.Column(
+            "attempt", sa.Integer(), server_default="0", nullable=False, comment="counted at claim"
+        ),
+        sa.Column(
+            "token", sa.BigInteger(), server_default="0", nullable=False, comment="fencing token"
+        ),
+        now("run_after"),
+        now("created_at"),
+        moment("lease_until"),
+        moment("claimed_at"),
+        moment("finished_at"),
+        sa.Column("error", sa.Text(), comment="why the last attempt failed"),
+        sa.Column("progress", sa.Text(), comment="how far it is, for people"),
+        sa.Column(
+            "waits_for",
+            sa.Text(),
+            comment="who was not ready at the last attempt; null: nobody else",
+        ),
+        sa.Column(
+            "waits", sa.Integer(), server_default="0", nullable=False, comment="times in a row"
+        ),
+        moment("waits_since"),
+        sa.CheckConstraint(
+            "state in ('ready','running','done','dead','superseded')", name=op.f("ck_jobs_state")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
+        comment="the queue of record",
+    )
+
+
+def _indexes_of_jobs() -> None:
+    op.create_index(
+        "ix_jobs_dead_key",
+        "jobs",
+        ["key", "id"],
+        unique=False,
+        postgresql_where=sa.text("state = 'dead'"),
+    )
+    op.create_index(op.f("ix_jobs_delivery_guid"), "jobs", ["delivery_guid"], unique=False)
+    op.create_index(
+        "ix_jobs_due",
+        "jobs",
+        ["queue", "run_after", "id"],
+        unique=False,
+        postgresql_where=sa.text("state = 'ready'"),
+    )
+    op.create_index(
+        "ix_jobs_ended",
+        "jobs",
+        ["finished_at"],
+        unique=False,
+        postgresql_where=sa.text("state in ('done','superseded')"),
+    )
+    op.create_index(op.f("ix_jobs_installation_id"), "jobs", ["installation_id"], unique=False)
+    op.create_index(
+        "ix_jobs_lease",
+        "jobs",
+        ["lease_until"],
+        unique=False,
+        postgresql_where=sa.text("state = 'running'"),
+    )
+    op.create_index(
+        "uq_jobs_ready_key",
+        "jobs",
+        ["key", "wish"],
+        unique=True,
+        postgresql_where=sa.text("state = 'ready'"),
+    )
+    op.create_index(
+        "uq_jobs_running_key",
+        "jobs",
+        ["key"],
+        unique=True,
+        postgresql_where=sa.text("state = 'running'"),
+    )
+
+
+def _effects() -> None:
+    op.create_table(
+        "effects",
+        sa.Column("key", sa.Text(), nullable=False, comment="what it is for, e.g. comment:group:7"),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False, comment="planned, confirmed or ambiguous"),
+        sa.Column("github_id", sa.BigInteger()),
+        sa.Column("digest", sa.Text(), comment="SHA-256 of what GitHub is known to show"),
+        now("updated_at"),
+        sa.CheckConstraint(
+            "state in ('planned','confirmed','ambiguous')", name=op.f("ck_effects_state")
+        ),
+        belongs_to("effects", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
+        comment="what we wrote on GitHub, planned before it is sent",
+    )
+    op.create_index(op.f("ix_effects_repository_id"), "effects", ["repository_id"], unique=False)
+
+
+def _etags() -> None:
+    op.create_table(
+        "etags",
+        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("etag", sa.Text(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        now("updated_at"),
+        sa.PrimaryKeyConstraint("installation_id", "path", name=op.f("pk_etags")),
+        comment="answers GitHub lets us revalidate for free",
+    )
+
+
+def _write_limits() -> None:
+    op.create_table(
+        "write_limits",
+        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("state", JSONB(), nullable=False),
+        sa.PrimaryKeyConstraint("installation_id", name=op.f("pk_write_limits")),
+        comment="one shared limiter per installation",
+    )

@@ -1,0 +1,210 @@
+"""What was judged, and what was said of it."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+from migrations.columns import belongs_to, identity, moment, now
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+TABLES = ("patches", "candidates", "evaluations", "evaluation_candidates", "votes")
+"""In the order of creation."""
+
+
+def upgrade() -> None:
+    _patches()
+    _candidates()
+    _evaluations()
+    _evaluation_candidates()
+    _votes()
+
+
+def downgrade() -> None:
+    for table in reversed(TABLES):
+        op.drop_table(table)
+
+
+def _patches() -> None:
+    op.create_table(
+        "patches",
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("diff", sa.LargeBinary(), nullable=False),
+        sa.Column(
+            "edit", sa.Text(), nullable=False, comment="the same for diffs that make the same edit"
+        ),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_patches")),
+        comment="unified diffs by content",
+    )
+
+
+def _candidates() -> None:
+    op.create_table(
+        "candidates",
+        identity(),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("pull_number", sa.BigInteger(), nullable=False),
+        sa.Column("head_sha", sa.Text(), nullable=False),
+        sa.Column("base_sha", sa.Text(), nullable=False),
+        sa.Column("patch_sha256", sa.Text(), comment="null: could not be read"),
+        sa.Column("unreadable", sa.Text(), comment="why there is no patch"),
+        sa.Column(
+            "read_again",
+            sa.Boolean(),
+            server_default="false",
+            nullable=False,
+            comment="what kept its patch from being read may pass",
+        ),
+        sa.Column("files", sa.Integer(), server_default="0", nullable=False),
+        now("created_at"),
+        sa.ForeignKeyConstraint(
+            ["patch_sha256"], ["patches.sha256"], name=op.f("fk_candidates_patch_sha256_patches")
+        ),
+        sa.ForeignKeyConstraint(
+            ["repository_id", "pull_number"],
+            ["pull_requests.repository_id", "pull_requests.number"],
+            name=op.f("fk_candidates_repository_id_pull_number_pull_requests"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_candidates")),
+        sa.UniqueConstraint(
+            "repository_id",
+            "pull_number",
+            "head_sha",
+            "base_sha",
+            name=op.f("uq_candidates_repository_id_pull_number_head_sha_base_sha"),
+        ),
+        comment="one pull request at one head on one base",
+    )
+
+
+def _evaluations() -> None:
+    op.create_table(
+        "evaluations",
+        identity(),
+        sa.Column("group_id", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.Text(), server_default="collected", nullable=False),
+        sa.Column("trigger", sa.Text(), nullable=False),
+        sa.Column(
+            "mode",
+            sa.Text(),
+            nullable=False,
+            comment="shadow, advisory or enforce, when it was made",
+        ),
+        sa.Column("votes", sa.Integer(), nullable=False, comment="votes asked for"),
+        sa.Column(
+            "fingerprint",
+            sa.Text(),
+            nullable=False,
+            comment="issue text, candidates and their patches",
+        ),
+        sa.Column("issue_title", sa.Text(), nullable=False),
+        sa.Column("issue_body", sa.Text(), nullable=False),
+        sa.Column(
+            "verifier", sa.Text(), comment="who judged; null: nobody yet, or it could not finish"
+        ),
+        sa.Column("verdict", JSONB(), comment="r4p.verdict/1"),
+        *_how_evaluations_came_about(),
+        sa.Column(
+            "failure",
+            sa.Text(),
+            comment="why there is no real verdict; null: there is one, or none yet",
+        ),
+        now("created_at"),
+        moment("verified_at"),
+        moment("published_at"),
+        sa.CheckConstraint(
+            "state in ('collected','verified','published','superseded')",
+            name=op.f("ck_evaluations_state"),
+        ),
+        belongs_to("evaluations", "group_id", "groups"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_evaluations")),
+        comment="one snapshot of a group, judged once; the newest published one is current",
+    )
+    op.create_index(op.f("ix_evaluations_group_id"), "evaluations", ["group_id"], unique=False)
+
+
+def _how_evaluations_came_about() -> list[sa.Column[object]]:
+    return [
+        sa.Column(
+            "alternatives_wanted",
+            sa.Integer(),
+            server_default="0",
+            nullable=False,
+            comment="how many an agent is still to write; 0: it can be judged",
+        ),
+        sa.Column(
+            "alternatives_base",
+            sa.Text(),
+            comment="the commit that it works on; null: none was wanted",
+        ),
+        sa.Column("alternatives_lack", sa.Text(), comment="why there are fewer than wanted"),
+        sa.Column("asked_in", sa.Text(), comment="where it was asked for; null: nowhere"),
+        sa.Column(
+            "asked_under",
+            sa.BigInteger(),
+            comment="the issue or pull request that was written under",
+        ),
+        sa.Column("left_out", JSONB(), server_default=sa.text("'[]'::jsonb"), nullable=False),
+        sa.Column(
+            "all_links_read",
+            sa.Boolean(),
+            server_default=sa.text("true"),
+            nullable=False,
+            comment="false: rivals may be missing",
+        ),
+    ]
+
+
+def _evaluation_candidates() -> None:
+    op.create_table(
+        "evaluation_candidates",
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column("candidate_id", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("strength", sa.Text()),
+        sa.Column("verdict", sa.Text(), comment="null: not yet judged"),
+        sa.Column("probability", sa.Float()),
+        sa.Column("votes_correct", sa.Integer()),
+        sa.Column("votes_incorrect", sa.Integer()),
+        sa.Column("votes_none", sa.Integer()),
+        sa.Column(
+            "score", sa.Float(), comment="evidence: the model's belief; null: none that can be read"
+        ),
+        sa.Column(
+            "forced_share", sa.Float(), comment="evidence: share of votes that were asked once more"
+        ),
+        sa.Column("consensus", sa.Float(), comment="evidence: how rivals agree"),
+        sa.Column("reason", sa.Text()),
+        belongs_to("evaluation_candidates", "candidate_id", "candidates"),
+        belongs_to("evaluation_candidates", "evaluation_id", "evaluations"),
+        sa.PrimaryKeyConstraint(
+            "evaluation_id", "candidate_id", name=op.f("pk_evaluation_candidates")
+        ),
+    )
+
+
+def _votes() -> None:
+    op.create_table(
+        "votes",
+        identity(),
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "seats",
+            sa.ARRAY(sa.Text()),
+            nullable=False,
+            comment="patch id per seat; empty: padding",
+        ),
+        sa.Column("correct", sa.ARRAY(sa.Text()), comment="boxed patch ids; null: no vote"),
+        sa.Column("forced", sa.Boolean(), nullable=False),
+        sa.Column("failure", sa.Text()),
+        sa.Column("reply", sa.Text(), nullable=False),
+        belongs_to("votes", "evaluation_id", "evaluations"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
+        comment="every reply, kept whole: what training learns from",
+    )
+    op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"], unique=False)

@@ -1,0 +1,204 @@
+"""What our own agents wrote, and what was said of it."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+from migrations.columns import belongs_to, identity, moment, now
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+TABLES = ("attempts", "agent_runs", "drafts", "evaluation_alternatives", "hints")
+"""In the order of creation."""
+
+
+def upgrade() -> None:
+    _attempts()
+    _agent_runs()
+    _drafts()
+    _evaluation_alternatives()
+    _hints()
+
+
+def downgrade() -> None:
+    for table in reversed(TABLES):
+        op.drop_table(table)
+
+
+def _attempts() -> None:
+    op.create_table(
+        "attempts",
+        identity(),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("group_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "number",
+            sa.Integer(),
+            comment="of its patch among the group's, A1 and on; null: no new one",
+        ),
+        sa.Column("base_sha", sa.Text(), nullable=False, comment="the commit whose tree was given"),
+        sa.Column("issue_sha256", sa.Text(), nullable=False, comment="of the issue's text"),
+        sa.Column("agent", sa.Text(), nullable=False),
+        sa.Column("engine", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("stop", sa.Text(), nullable=False, comment="why it ended"),
+        sa.Column("failure", sa.Text(), comment="what failed, in words for the operator"),
+        sa.Column("steps", sa.Integer(), nullable=False),
+        sa.Column("patch_sha256", sa.Text(), comment="null: it handed in none"),
+        *_bill_of_attempts(),
+        sa.Column(
+            "trajectory",
+            sa.LargeBinary(),
+            comment="r4p.trajectory/1, zlib; null: its process died with it",
+        ),
+        *_hint_of_attempts(),
+        now("created_at"),
+        belongs_to("attempts", "group_id", "groups"),
+        belongs_to("attempts", "guided_by", "attempts"),
+        sa.ForeignKeyConstraint(
+            ["patch_sha256"], ["patches.sha256"], name=op.f("fk_attempts_patch_sha256_patches")
+        ),
+        belongs_to("attempts", "repository_id", "repositories"),
+        sa.CheckConstraint(
+            "cached_tokens between 0 and prompt_tokens and completion_tokens >= 0 and seconds >= 0",
+            name=op.f("ck_attempts_figures"),
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_attempts")),
+        sa.UniqueConstraint("group_id", "number", name=op.f("uq_attempts_group_id_number")),
+        comment="every attempt of an agent, kept whole: what training learns from",
+    )
+    op.create_index(
+        "ix_attempts_repository_id", "attempts", ["repository_id", "created_at"], unique=False
+    )
+
+
+def _bill_of_attempts() -> list[sa.Column[object]]:
+    return [
+        sa.Column("prompt_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cached_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("completion_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("seconds", sa.Float(), nullable=False),
+    ]
+
+
+def _hint_of_attempts() -> list[sa.Column[object]]:
+    return [
+        sa.Column(
+            "guided_by",
+            sa.BigInteger(),
+            comment="the earlier attempt that its hint is about; null: it had no hint",
+        ),
+        sa.Column("guidance", JSONB(), comment="the hint; null: none"),
+    ]
+
+
+def _agent_runs() -> None:
+    op.create_table(
+        "agent_runs",
+        identity(),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "tokens",
+            sa.BigInteger(),
+            nullable=False,
+            comment="without cached ones; at most these as long as it is at work",
+        ),
+        sa.Column(
+            "seconds",
+            sa.Float(),
+            nullable=False,
+            comment="of all attempts together; at most, as tokens are",
+        ),
+        moment("ended_at"),
+        now("created_at"),
+        sa.CheckConstraint("tokens >= 0 and seconds >= 0", name=op.f("ck_agent_runs_figures")),
+        belongs_to("agent_runs", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_agent_runs")),
+        comment="the bill: what an agent's process may cost, and what it did; whose worker died costs what it might have",
+    )
+    op.create_index(
+        "ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"], unique=False
+    )
+
+
+def _drafts() -> None:
+    op.create_table(
+        "drafts",
+        identity(),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "attempt_id", sa.BigInteger(), nullable=False, comment="which wrote the alternative"
+        ),
+        sa.Column(
+            "asked_in", sa.Text(), nullable=False, comment="the comment or review that asked last"
+        ),
+        sa.Column("asked_under", sa.BigInteger(), nullable=False),
+        sa.Column("asked_by", sa.Text(), nullable=False),
+        sa.Column("pull_number", sa.BigInteger(), comment="null: it is not open yet"),
+        sa.Column("not_opened", sa.Text(), comment="why the last attempt came to nothing"),
+        now("created_at"),
+        belongs_to("drafts", "attempt_id", "attempts"),
+        belongs_to("drafts", "repository_id", "repositories"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_drafts")),
+        sa.UniqueConstraint("attempt_id", name=op.f("uq_drafts_attempt_id")),
+        sa.UniqueConstraint(
+            "repository_id", "pull_number", name=op.f("uq_drafts_repository_id_pull_number")
+        ),
+        comment="draft pull requests of alternatives: ours, so nobody's rivals",
+    )
+
+
+def _evaluation_alternatives() -> None:
+    op.create_table(
+        "evaluation_alternatives",
+        sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
+        sa.Column("attempt_id", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("verdict", sa.Text(), comment="null: not yet judged"),
+        sa.Column("probability", sa.Float()),
+        sa.Column("votes_correct", sa.Integer()),
+        sa.Column("votes_incorrect", sa.Integer()),
+        sa.Column("votes_none", sa.Integer()),
+        sa.Column(
+            "score", sa.Float(), comment="evidence: the model's belief; null: none that can be read"
+        ),
+        sa.Column(
+            "forced_share", sa.Float(), comment="evidence: share of votes that were asked once more"
+        ),
+        sa.Column("consensus", sa.Float(), comment="evidence: how rivals agree"),
+        sa.Column("reason", sa.Text()),
+        belongs_to("evaluation_alternatives", "attempt_id", "attempts"),
+        belongs_to("evaluation_alternatives", "evaluation_id", "evaluations"),
+        sa.PrimaryKeyConstraint(
+            "evaluation_id", "attempt_id", name=op.f("pk_evaluation_alternatives")
+        ),
+        comment="patches of our own that were judged beside pull requests",
+    )
+
+
+def _hints() -> None:
+    op.create_table(
+        "hints",
+        sa.Column(
+            "attempt_id",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="which wrote the alternative",
+        ),
+        sa.Column(
+            "source", sa.Text(), nullable=False, comment="who speaks: maintainer, check, verdict"
+        ),
+        sa.Column("words", sa.Text(), nullable=False),
+        sa.Column(
+            "said_by", sa.Text(), nullable=False, comment="the login, the check or the verifier"
+        ),
+        now("created_at"),
+        belongs_to("hints", "attempt_id", "attempts"),
+        sa.PrimaryKeyConstraint("attempt_id", name=op.f("pk_hints")),
+        comment="what was said against an alternative; one second attempt is made with it",
+    )
