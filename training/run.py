@@ -12,11 +12,13 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
+from jinja2 import TemplateError
 from peft import PeftModel
+from safetensors import SafetensorError
 from transformers import PrinterCallback
 
 from model import adapter_files, prompts
-from model.errors import EngineDown
+from model.errors import EngineDown, ModelError
 from training import (
     checkpoints,
     dataset,
@@ -34,6 +36,19 @@ from training.watch import OnStep, Watch
 
 _PROBED = 4
 """Prompts whose continuations are noted for the servers."""
+_ENDS = (
+    ModelError,
+    ArithmeticError,
+    ImportError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    SafetensorError,
+    TemplateError,
+)
+"""What we, torch and TRL, a library that is not there, disks, weights and a model's chat template say of a run that can't
+go on: the folder tells it. Anything else is a mistake of ours, which ends the process with its traceback.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +78,11 @@ def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
     try:
         _train(job, groups, watch, made)
         status, why = Status.FINISHED, ""
-    except (BadPlan, checkpoints.Diverged) as error:
-        status, why = Status.FAILED, str(error)
     except (EngineDown, torch.OutOfMemoryError):
         raise  # not the run's fault, and no end of it: it goes on from its checkpoints
-    except Exception as error:  # noqa: BLE001 - whatever it was, the folder has to say it
+    except (BadPlan, checkpoints.Diverged) as error:
+        status, why = Status.FAILED, str(error)
+    except _ENDS as error:
         status, why = Status.FAILED, f"{type(error).__name__}: {error}"
     found = Result(
         status=status,

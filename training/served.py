@@ -24,6 +24,8 @@ from training.plan import BadPlan, TrainPlan
 ROUNDS = "rounds"
 """Folder of a run that holds the adapter of the round at hand, and of the one before."""
 _REPLY_SECONDS = 3600.0
+_REFUSALS = frozenset({400, 422})
+"""HTTP statuses that speak of what was asked; any other that is no success may pass, as that of a server started anew."""
 
 Sampled = tuple[list[list[int]], list[list[float]]]
 """Replies as token ids, and the natural log-probability of each token."""
@@ -110,7 +112,8 @@ def sampled(replica: Replica, body: dict[str, Any]) -> Sampled:
         raise EngineDown(f"no engine answers at {replica.url}: {error}") from error
     if not answer.is_success:
         said = " ".join(answer.text.split())[:200]
-        raise EngineError(f"{replica.url} answered HTTP {answer.status_code} to a round: {said}")
+        error = EngineError if answer.status_code in _REFUSALS else EngineDown
+        raise error(f"{replica.url} answered HTTP {answer.status_code} to a round: {said}")
     try:
         choices = sorted(answer.json()["choices"], key=lambda one: int(one["index"]))
         ids = [[int(token) for token in one["token_ids"]] for one in choices]

@@ -85,6 +85,14 @@ def test_one_that_always_dies_is_given_up_with_the_reason(database, handler):
     assert found.progress["step"] == 3
 
 
+def test_a_mistake_of_ours_is_told_by_the_end_of_its_traceback(database, handler):
+    carry_out(database, handler({"raise_at": 3}), JOB)
+    found = last(database)
+    assert (found.state, found.launches) == (State.FAILED, LAUNCHES)
+    assert "at last: exit code 1; it said: " in found.why
+    assert found.why.endswith("KeyError: 'loss'")
+
+
 def test_a_run_that_diverges_fails_with_what_the_trainer_said(database, handler):
     carry_out(database, handler({"fail": "loss is NaN at step 4; lower learning_rate"}), JOB)
     found = last(database)

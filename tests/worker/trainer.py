@@ -1,7 +1,7 @@
 """A trainer of six steps that can be killed: what `r4p train run|evaluate` promises, without a model.
 
 Reads the faults from `faults.json` beside the trainings, a JSON object: `die_at` (steps at which it is killed, each once), `exit` (a code, before
-anything is written), `fail` (why the run fails), `gate` (its outcome), `slow` (seconds of a step), `silent` (it ends well and
+anything is written), `fail` (why the run fails), `raise_at` (a step at which it always raises a KeyError), `gate` (its outcome), `slow` (seconds of a step), `silent` (it ends well and
 writes nothing).
 """
 
@@ -43,6 +43,8 @@ def train(arguments: list[str], faults: dict) -> int:
         with (run / "metrics.jsonl").open("a") as metrics:
             metrics.write(json.dumps({"step": step, "of": STEPS, "reward": step / 10}) + "\n")
         die(run, step, faults)
+        if step == faults.get("raise_at"):
+            raise KeyError("loss")
         (run / f"checkpoint-{step}").mkdir()
     status = {"status": "failed", "why": faults["fail"]} if "fail" in faults else {}
     (run / "result.json").write_text(json.dumps({"status": "finished"} | status))
