@@ -5,6 +5,7 @@ every conversation that goes on waits for an answer. Processes that train side b
 weights, and one that has nothing to ask would leave the others waiting.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -113,38 +114,41 @@ def all_of(voice: Voice, conversations: Sequence[Callable[[Line], T]]) -> list[T
 
 def _serve(voice: Voice, queue: _Queue, talking: int) -> None:
     waiting: list[_Asked] = []
-    broken: BaseException | None = None
-    while talking:
-        told = queue.get()
-        if isinstance(told, _Asked):
-            waiting.append(told)
-        else:
-            talking -= 1
-        if waiting and len(waiting) >= talking:
-            broken = broken or _batch(voice, waiting)
-            _fail(waiting, broken)
-            waiting = []
-    if broken is not None:
-        raise broken
+    try:
+        while talking:
+            talking -= _heard(queue, waiting)
+            if waiting and len(waiting) == talking:
+                _answer(voice, waiting)
+                waiting = []
+    finally:
+        _dismiss(queue, waiting, talking)
     while voice.anybody_asks(False):
         voice.sample([[voice.tokenizer.eos_token_id]])
 
 
-def _batch(voice: Voice, waiting: list[_Asked]) -> BaseException | None:
-    """Answers a batch, or says what broke."""
+def _heard(queue: _Queue, waiting: list[_Asked]) -> int:
+    """How many conversations have ended by what is said next: none where one asks, and so waits."""
+    told = queue.get()
+    if isinstance(told, _Left):
+        return 1
+    waiting.append(told)
+    return 0
+
+
+def _answer(voice: Voice, waiting: list[_Asked]) -> None:
     waiting.sort(key=lambda one: one.number)  # threads come in any order, a run is to be repeated
-    try:
-        voice.anybody_asks(True)
-        replies = voice.sample([one.ids for one in waiting])
-    except BaseException as error:  # noqa: BLE001 - raised again once every conversation has ended
-        return error
-    for one, reply in zip(waiting, replies, strict=True):
+    voice.anybody_asks(True)
+    replies = voice.sample([one.ids for one in waiting])
+    pairs = list(zip(waiting, replies, strict=True))  # counted before anybody is answered
+    for one, reply in pairs:
         one.answer.set_result(reply)
-    return None
 
 
-def _fail(waiting: list[_Asked], broken: BaseException | None) -> None:
-    """Once the model broke nobody is kept waiting for it."""
-    for one in waiting:
-        if broken is not None and not one.answer.done():
-            one.answer.set_exception(EngineDown(f"the model in training failed: {broken}"))
+def _dismiss(queue: _Queue, waiting: list[_Asked], talking: int) -> None:
+    """Nobody is kept waiting for a model that broke: who waits or asks is told so, until all have left."""
+    broken = sys.exception()
+    while talking:
+        while waiting:
+            why = EngineDown(f"the model in training failed: {broken}")
+            waiting.pop().answer.set_exception(why)
+        talking -= _heard(queue, waiting)
