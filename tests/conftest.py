@@ -11,12 +11,23 @@ from sqlalchemy import Engine
 
 from app.db.session import engine
 from tests import services as running_services
+from tests import vllm_server
 from tests.crashes import EveryWay
 from tests.services import Services
 
 # how long one example takes is a matter of what else the machine does
 settings.register_profile("r4p", deadline=None)
 settings.load_profile("r4p")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who uses the fixture `vllm` is marked `vllm`; where there is no vLLM, none of the marked ones runs."""
+    for item in items:
+        if "vllm" in getattr(item, "fixturenames", ()):
+            item.add_marker("vllm")
+        if vllm_server.MISSING and item.get_closest_marker("vllm"):
+            item.add_marker(pytest.mark.skip(vllm_server.MISSING))
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,6 @@ app.command()(verify)
 @pytest.fixture(scope="package")
 def vllm() -> Iterator[vllm_server.Server]:
     """A server of the 135M model, started for the first test that asks."""
-    if vllm_server.MISSING:
-        pytest.skip(vllm_server.MISSING)
     with vllm_server.running() as server:
         yield server
 

@@ -58,7 +58,7 @@ def test_a_python_without_vllm_is_told_where_to_find_one():
         catalog.engine(EngineChoice("local_vllm", cache=vllm_server.MODELS))
 
 
-@pytest.mark.skipif(bool(vllm_server.MISSING), reason=str(vllm_server.MISSING))
+@pytest.mark.vllm
 def test_a_batch_is_answered_in_this_process(tmp_path):
     vllm_server.weights()
     program = tmp_path / "batch.py"

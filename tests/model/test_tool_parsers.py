@@ -12,10 +12,7 @@ from model.protocols import Message, Request
 from tests import vllm_server
 from tests.services import ROOT
 
-if vllm_server.MISSING:
-    pytest.skip(vllm_server.MISSING, allow_module_level=True)
-
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.vllm]
 
 CALL = {"name": "edit_tool", "arguments": {"path": "a.py", "old_str": "x <\n  1", "new_str": ""}}
 XML = """<tool_call>

@@ -30,7 +30,7 @@ from training.groups import LabelSource
 pytestmark = [
     pytest.mark.services,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(bool(vllm_server.MISSING), reason=str(vllm_server.MISSING)),
+    pytest.mark.vllm,
 ]
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 4\ncomments: all\ntraining: on\n"

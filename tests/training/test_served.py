@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from model.errors import EngineDown
-from tests import vllm_server
 from tests.training import adapted, tiny, trained
 from training import encoding, grpo, plan_file, run, run_folder, served
 from training.plan import BadPlan, Importance
@@ -43,7 +42,7 @@ def served_names(server):
     return {one["id"] for one in httpx.get(f"{server.url}/models", trust_env=False).json()["data"]}
 
 
-@pytest.mark.skipif(vllm_server.MISSING is not None, reason=str(vllm_server.MISSING))
+@pytest.mark.vllm
 @pytest.mark.timeout(600)
 def test_a_server_samples_what_the_trainer_believes_and_learns_with_it(tmp_path):
     with adapted.served() as server:
