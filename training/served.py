@@ -112,8 +112,8 @@ def sampled(replica: Replica, body: dict[str, Any]) -> Sampled:
         raise EngineDown(f"no engine answers at {replica.url}: {error}") from error
     if not answer.is_success:
         said = " ".join(answer.text.split())[:200]
-        error = EngineError if answer.status_code in _REFUSALS else EngineDown
-        raise error(f"{replica.url} answered HTTP {answer.status_code} to a round: {said}")
+        fails = EngineError if answer.status_code in _REFUSALS else EngineDown
+        raise fails(f"{replica.url} answered HTTP {answer.status_code} to a round: {said}")
     try:
         choices = sorted(answer.json()["choices"], key=lambda one: int(one["index"]))
         ids = [[int(token) for token in one["token_ids"]] for one in choices]
