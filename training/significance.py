@@ -59,17 +59,25 @@ _Pair = tuple[Statistic, Statistic | None]
 def _estimates(
     pairs: Mapping[str, _Pair], by: Issues, shares: Collection[str], seed: int
 ) -> dict[str, Estimate]:
-    trials = len(by.groups)
     patches, groups = (np.concatenate(rows) for rows in (by.patches, by.groups))
     drawn = np.asarray(
         [[_value(pair, *rows) for pair in pairs.values()] for rows in by.draws(seed)]
     )
     return {
         name: estimate(
-            _value(pair, patches, groups), drawn[:, at], trials, trials if name in shares else None
+            _value(pair, patches, groups),
+            drawn[:, at],
+            len(by.groups),
+            _trials(pair, by) if name in shares else None,
         )
         for at, (name, pair) in enumerate(pairs.items())
     }
+
+
+def _trials(pair: _Pair, by: Issues) -> int:
+    """The issues that a share is of: of those in which nothing is counted it says nothing."""
+    each = (_value(pair, *rows) for rows in zip(by.patches, by.groups, strict=True))
+    return sum(not np.isnan(one) for one in each)
 
 
 def _value(pair: _Pair, patches: Indices, groups: Indices) -> float:

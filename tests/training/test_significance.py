@@ -63,6 +63,16 @@ def test_a_share_that_was_always_so_may_not_stay_so():
     assert (found.low, found.high) == (pytest.approx(0.7225, abs=1e-4), pytest.approx(1.0))
 
 
+def test_a_share_is_of_the_issues_in_which_something_is_counted():
+    counted = np.array([True] * 4 + [False] * 6)
+
+    def share(patches, _groups):
+        return 0.0 if counted[patches].any() else math.nan
+
+    found = estimates({"m": share}, rows(*[1] * 10), shares=["m"])["m"]
+    assert (found.low, found.high) == (0.0, pytest.approx(0.4899, abs=1e-4))
+
+
 def test_the_interval_of_a_difference_covers_the_truth_as_often_as_it_says():
     generator = np.random.default_rng(7)
     covered = 0
