@@ -20,6 +20,8 @@ FILES = (CONFIG, WEIGHTS)
 _OFF = ("use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication", "modules_to_save")
 """Settings of PEFT that vLLM does not follow."""
 _VOCABULARY = ("embed_tokens", "lm_head")
+_HIGHEST_RANK = 512
+"""That any vLLM can be started with, by its --max-lora-rank."""
 _EXPONENTS = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80)}
 """By safetensors' name of a type: how its numbers are read as whole ones, and the bits that are all set in NaN and infinity."""
 
@@ -58,10 +60,11 @@ def objections(directory: Path) -> tuple[str, ...]:
         config = json.loads(_bytes(path))
     except ValueError as error:
         raise BadAdapter(f"{path} is no JSON ({error}); save the adapter anew") from error
-    return (*_of_config(config), *_of_weights(directory / WEIGHTS))
+    return (*objections_to(config), *_of_weights(directory / WEIGHTS))
 
 
-def _of_config(config: Mapping[str, Any]) -> Iterator[str]:
+def objections_to(config: Mapping[str, Any]) -> Iterator[str]:
+    """Why vLLM would refuse any adapter with such settings of PEFT, or serve something else."""
     if config.get("peft_type") != "LORA":
         yield f"peft_type is {config.get('peft_type')!r}; LORA can be served"
     if config.get("bias", "none") != "none":
@@ -69,6 +72,8 @@ def _of_config(config: Mapping[str, Any]) -> Iterator[str]:
     for name in _OFF:
         if config.get(name):
             yield f"{name} is set; vLLM would leave it out"
+    if isinstance(rank := config.get("r"), int) and rank > _HIGHEST_RANK:
+        yield f"its rank is {rank}; vLLM serves {_HIGHEST_RANK} at most"
     yield from _of_targets(config.get("target_modules"))
 
 

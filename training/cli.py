@@ -67,11 +67,9 @@ def export_verl(context: typer.Context) -> None:
 @main.command(context_settings=_PASSED_ON)
 def run(context: typer.Context) -> None:
     """Train a model by a plan on a dataset."""
-    from training.run_cli import run as training_run
+    from training.run_cli import app
 
-    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    command.command()(training_run)
-    command(context.args, prog_name="r4p train run")
+    app(context.args, prog_name="r4p train run")
 
 
 @main.command(context_settings=_PASSED_ON)

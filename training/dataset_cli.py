@@ -1,6 +1,7 @@
 """`r4p train dataset`: builds datasets from outcomes and from files of labelled groups, and tells what is in one."""
 
 import hashlib
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from rich.table import Table
 
 from model.errors import BadGroups
 from model.evaluation import groups
-from training import building, corpus, dataset
+from training import building, corpus, dataset, run_cli
 from training.balance import Balance
 from training.building import NothingToLearn, Recipe
 from training.combinations import Shape
@@ -24,6 +25,7 @@ from training.curation.copies import Measured
 from training.curation.statements import StatementLimits
 from training.dataset import BadDataset
 from training.manifest import Manifest
+from training.plan import BadPlan
 from training.pools import Pool, from_groups
 from training.splits import SplitBy, SplitPlan
 
@@ -79,6 +81,13 @@ _Characters = Annotated[
 _Ascii = Annotated[bool, typer.Option(help="The paper's filter of statements.")]
 _Suffix = Annotated[str | None, typer.Option(metavar=".py", help="Only patches of such files.")]
 _Seed = Annotated[int, typer.Option(help="The same seed makes the same dataset.")]
+_ForRun = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ARGUMENTS",
+        help="Refuse, before anything is read, what r4p train run with these makes nothing of that judges.",
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="The manifest as JSON on standard output.")]
 
 
@@ -104,6 +113,7 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
     most_characters: _Characters = None,
     only_ascii: _Ascii = False,
     suffix: _Suffix = None,
+    for_run: _ForRun = None,
     as_json: _Json = False,
 ) -> None:
     """Curate, combine, split and balance; write the dataset, and say what was dropped and why.
@@ -125,8 +135,10 @@ def build(  # noqa: PLR0913 - one parameter per option of the command
     given = _Given(tuple(files or ()), tuple(measured_on or ()), whole_repositories)
     now = datetime.now(UTC) if outcomes or not files else None
     try:
+        if for_run is not None:
+            run_cli.require_servable(shlex.split(for_run))
         written = _written(out, recipe, given, now)
-    except (BadGroups, BadDataset, NothingToLearn) as error:
+    except (BadGroups, BadDataset, BadPlan, NothingToLearn) as error:
         _stop(error)
     _tell(written, as_json=as_json)
 

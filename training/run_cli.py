@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +10,17 @@ from typing import Annotated, Final
 
 import typer
 
-from model.errors import EngineDown
+from model.errors import BadEngine, EngineDown
 from model.exits import STDERR, Exit, stop
-from training import board, plan_file, progress, run_folder
+from training import board, plan_file, progress, run_folder, servable
 from training.dataset import BadDataset
-from training.plan import BadPlan, Trainer, TrainPlan
+from training.plan import BadPlan, TrainPlan
 from training.run_folder import BadRun, Result, Status, Step
 
 FAILED: Final = 1
 """Exit code: the run began, and failed; `result.json` says why."""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 _Base = Annotated[
     str | None, typer.Option(help="Train this model instead of the plan's: a directory or a name.")
@@ -33,6 +36,7 @@ _Material = Annotated[
 ]
 
 
+@app.command()
 def run(  # noqa: PLR0913 - one for each option
     plan: Annotated[str, typer.Argument(help="A plan's name, or its TOML file.")],
     data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="A dataset's folder.")],
@@ -41,7 +45,9 @@ def run(  # noqa: PLR0913 - one for each option
     base: _Base = None,
     engine_url: _Url = None,
     material: _Material = None,
-    to_serve: Annotated[bool, typer.Option(help="Refuse a plan that makes no adapter.")] = False,
+    to_serve: Annotated[
+        bool, typer.Option(help="Refuse a plan of which nothing could come that judges.")
+    ] = False,
     max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write curves for TensorBoard.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result on standard output.")] = False,
@@ -50,10 +56,10 @@ def run(  # noqa: PLR0913 - one for each option
     try:
         wanted = _changed(plan_file.load(plan), base, engine_url, max_steps)
         if to_serve:
-            _require_servable(wanted, material)
+            servable.require(wanted, material)
         where = (data, folder, material)
         found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
-    except (BadPlan, BadRun, BadDataset) as error:
+    except (BadPlan, BadRun, BadDataset, BadEngine) as error:
         stop("train run", Exit.USAGE, str(error))
     except EngineDown as error:
         stop("train run", Exit.BACKEND_DOWN, str(error))
@@ -64,17 +70,11 @@ def run(  # noqa: PLR0913 - one for each option
         raise typer.Exit(FAILED)
 
 
-def _require_servable(plan: TrainPlan, material: Path | None) -> None:
-    """Raises BadPlan where nothing would come of it that judges, before anything is computed."""
-    if plan.adapter is None or plan.trainer == Trainer.REWARD_MODEL:
-        raise BadPlan(
-            f"{plan.name} makes no adapter that judges, and nothing else is served by the bot; name a plan with"
-            " [adapter], such as r4p-qwen2.5-coder-0.5b (R4P_TRAIN_PLAN)"
-        )
-    if plan.trainer == Trainer.DPO and material is None:
-        raise BadPlan(
-            f'{plan.name} learns from attempts: set R4P_TRAIN_RUN_ARGS="--material FILE" to what r4p train attempts wrote'
-        )
+def require_servable(arguments: Sequence[str]) -> None:
+    """Raises BadPlan, or what Typer does, where `r4p train run` with these arguments could never make what judges."""
+    given = typer.main.get_command(app).make_context("r4p train run", list(arguments)).params
+    told = (given[name] for name in ("base", "engine_url", "max_steps"))
+    servable.require(_changed(plan_file.load(given["plan"]), *told), given["material"])
 
 
 def _changed(

@@ -155,13 +155,13 @@ def _arguments(
     training: Training, settings: TrainSettings, against: tuple[str, ...]
 ) -> tuple[str, ...]:
     data, run = ("--dataset", str(training.dataset)), ("--run", str(training.run))
+    to_run = (training.plan, "--to-serve", *data, *run, *shlex.split(settings.train_run_args))
     match training.stage:
         case Stage.DATASET:
             apart = [f"--measured-on={path}" for path in settings.train_measured_on]
             more = [*apart, *shlex.split(settings.train_dataset_args)]
-            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", *more)
+            used = f"--for-run={shlex.join(to_run)}"
+            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", used, *more)
         case Stage.RUN:
-            resume = ("--resume",) if training.run.exists() else ()
-            more = shlex.split(settings.train_run_args)
-            return ("run", training.plan, "--to-serve", *data, *run, *resume, *more)
+            return ("run", *to_run, *(("--resume",) if training.run.exists() else ()))
     return ("evaluate", *run, *data, *against, *shlex.split(settings.train_evaluate_args))

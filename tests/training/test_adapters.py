@@ -153,6 +153,7 @@ def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, pr
         ({"modules_to_save": ["lm_head"]}, "modules_to_save is set"),
         ({"target_modules": ["q_proj", "lm_head"]}, "it adapts lm_head"),
         ({"target_modules": ".*embed_tokens"}, "it adapts .*embed_tokens"),
+        ({"r": 1024}, "its rank is 1024"),
     ],
 )
 def test_what_vllm_leaves_out_is_refused(run, tmp_path, changes, said):

@@ -1,26 +1,69 @@
-"""A plan of which nothing could come that judges is refused before anything is computed."""
+"""A plan of which nothing could come that judges is refused before anything is read or computed."""
+
+import shlex
+from dataclasses import replace
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from training import run_cli
+from training import dataset_cli, plan_file, run_cli, servable
+from training.plan import BadPlan, Engine, Task
 
+SMALL = plan_file.load("r4p-qwen2.5-coder-0.5b")
 REFUSED = {
     "r4p-paper": "makes no adapter that judges",
     "mini-se-rl": "makes no adapter that judges",
     "reward-model": "makes no adapter that judges",
     "guided-dpo": "learns from attempts",
+    "no-such-plan": "shipped are boxed-sft",
 }
+
+
+def changed(part, **values):
+    return replace(SMALL, **{part: replace(getattr(SMALL, part), **values)})
 
 
 @pytest.mark.parametrize(("plan", "said"), REFUSED.items())
 def test_a_plan_that_cannot_be_served_is_refused_at_once(plan, said, tmp_path):
     run = tmp_path / "run"
     asked = [plan, "--to-serve", "--dataset", str(tmp_path), "--run", str(run)]
-    app = typer.Typer()
-    app.command()(run_cli.run)
-    done = CliRunner().invoke(app, asked)
+    done = CliRunner().invoke(run_cli.app, asked)
     assert done.exit_code == 2
     assert said in " ".join(done.output.split())
     assert not run.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        *((plan, said) for plan, said in REFUSED.items()),
+        ("cpu-smoke --bse DIR", "No such option: --bse"),
+        ("r4p-qwen2.5-coder-0.5b", "none.jsonl"),
+        ("guided-dpo --material attempts.jsonl", "none.jsonl"),
+    ],
+)
+def test_before_a_dataset_is_built_for_it(arguments, said, tmp_path):
+    used = f"--for-run={arguments} --to-serve --dataset {shlex.quote(str(tmp_path))} --run run"
+    asked = ["build", "--out", str(tmp_path / "d"), "--groups", str(tmp_path / "none.jsonl"), used]
+    done = CliRunner().invoke(dataset_cli.app, asked)
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (changed("adapter", rank=1024), "its rank is 1024; vLLM serves 512 at most"),
+        (changed("adapter", targets=("q_proj", "lm_head")), "it adapts lm_head"),
+        (changed("rollout", engine=Engine.SERVER), "--engine-url URL"),
+        (changed("rollout", task=Task.REPAIR), "an agent resolve issues"),
+        (changed("rollout", task=Task.REPAIR), "reward.url is empty"),
+        (changed("policy", drop_uniform_groups=True), "can't be followed by TRL"),
+        (changed("rollout", prompts=7), "no multiple of optimiser.batch"),
+    ],
+)
+def test_what_stands_against_a_plan_is_said(plan, said):
+    servable.require(SMALL, None)
+    with pytest.raises(BadPlan, match=plan.name) as refused:
+        servable.require(plan, None)
+    assert said in str(refused.value)

@@ -149,6 +149,28 @@ def test_an_empty_corpus_is_skipped_by_the_real_builder(database, handler):
 
 
 @pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"train_plan": "reward-model"}, "reward-model makes no adapter that judges"),
+        ({"train_plan": "guided-dpo"}, 'set R4P_TRAIN_RUN_ARGS="--material FILE"'),
+        ({"train_plan": "cpu-smok"}, "plan cpu-smok can't be read"),
+        ({"train_run_args": "--bse /models/base"}, "No such option: --bse"),
+    ],
+    ids=lambda one: "",
+)
+def test_a_plan_that_could_never_judge_is_refused_before_the_corpus_is_read(
+    database, handler, settings, said
+):
+    carry_out(database, handler(manifest=None, **settings), ASKED)
+    found = last(database)
+    assert (found.state, found.stage, found.launches) == (State.FAILED, Stage.DATASET, 1)
+    assert found.why.startswith("dataset: exit code 2: ")
+    assert said in found.why
+    assert not found.dataset.exists()
+    assert not found.run.exists()
+
+
+@pytest.mark.parametrize(
     ("positives", "unknown", "said"),
     [
         ({"0": 60}, 240, "no patch has a label"),
