@@ -14,6 +14,14 @@ class RefitCalibrators(Job):
 
 
 @dataclass(frozen=True, slots=True)
+class UnloadAdapters(Job):
+    """Have the model servers forget trained adapters that nobody uses any more."""
+
+    queue = Queue.VERIFY
+    kind = "unload_adapters"
+
+
+@dataclass(frozen=True, slots=True)
 class TrainModel(Job):
     """Train a model on what is known by now, if that is enough; or go on where a training was left."""
 

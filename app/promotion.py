@@ -179,11 +179,16 @@ def _same_bytes(adapter: Adapter) -> None:
         )
 
 
-def retire(servers: Sequence[Replica], name: str) -> None:
-    """Take an adapter out of every server that answers; others forget it when they are started anew."""
+def unload(servers: Sequence[Replica], unused: Sequence[Adapter]) -> None:
+    """Take adapters out of every server that serves them; one that does not answer is told in the log, and left."""
     for server in servers:
-        with suppress(EngineError):
-            adapters.unload(server, name)
+        try:
+            gone = adapters.unload_those(server, map(servable, unused))
+        except EngineError as error:
+            log.warning("%s may serve adapters that nobody uses: %s", server.url, error)
+        else:
+            for name in gone:
+                log.info("%s does not serve %s any more: nobody uses it", server.url, name)
 
 
 def servable(adapter: Adapter) -> Servable:

@@ -8,12 +8,15 @@ judge and is only logged.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 IN_PROCESS = "base"
 """What an evaluation calls the base where no server named it."""
+UNUSED_AFTER = timedelta(hours=3)
+"""Without an alias for so long, no verdict in flight asks an adapter: whoever judges is stopped after two hours."""
 
 
 class Alias(StrEnum):
@@ -96,6 +99,15 @@ def why_not(name: str, state: State, to: Alias) -> str | None:
     if state is State.CHAMPION:
         return f"{name} is the champion; promote another in its place, or roll it back first"
     return None
+
+
+def is_unused(state: State, since: datetime, now: datetime, *, comes_back: bool) -> bool:
+    """Whether servers may forget an adapter that is in a state since then.
+
+    `comes_back`: it is who a rollback of the champion would bring back, and that shall take no load.
+    """
+    has_alias = state in {State.CHAMPION, State.CANARY, State.SHADOW}
+    return not has_alias and not comes_back and now - since >= UNUSED_AFTER
 
 
 def measured_beside(evaluation: Mapping[str, Any] | None, base: str) -> str:

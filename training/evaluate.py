@@ -26,6 +26,8 @@ from training.splits import REPOSITORIES, TEST, TRAIN
 
 SCHEMA = "r4p.evaluation/1"
 EVALUATION, GATE = "evaluation.json", "gate.json"
+MEASURED = "-measured"
+"""What is measured is served under a name of its own: who judges by the same bytes may come and go meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +216,11 @@ def _ask_server(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> 
     replica = Replica(server.url, server.api_key)
     directory = (wanted.run / run_folder.ADAPTER).resolve()
     sha256 = adapter_files.sha256_of(directory)
-    servable = Servable(
-        adapter_files.name_of_run(wanted.run, sha256), server.base, directory, sha256
-    )
-    was_served = adapters.serves(replica, servable)
-    _load(replica, servable, wanted.run / run_folder.PROBE)
+    name = f"{adapter_files.name_of_run(wanted.run, sha256)}{MEASURED}"
+    servable = Servable(name, server.base, directory, sha256)
+    _forget(replica, name)  # what was killed may have left it
     try:
+        _load(replica, servable, wanted.run / run_folder.PROBE)
         said = []
         for who, model in (
             ("candidate", servable.name),
@@ -230,10 +231,13 @@ def _ask_server(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> 
                 _said(wanted, catalog.engine(choice), groups, _telling(tell, who, len(groups)))
             )
     finally:
-        if not was_served:
-            with suppress(EngineError):  # what was measured is not lost for that
-                adapters.unload(replica, servable.name)
+        _forget(replica, name)
     return said[0], said[1]
+
+
+def _forget(replica: Replica, name: str) -> None:
+    with suppress(EngineError):  # what was measured is not lost for that
+        adapters.unload(replica, name)
 
 
 def _load(replica: Replica, servable: Servable, probe: Path) -> None:

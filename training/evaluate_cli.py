@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.progress import Progress
 
-from model.errors import EngineError
+from model.errors import BadEngine, EngineError
 from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
 from training.gate import Gate, Outcome, Rules
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from training.evaluate import Server, Wanted
 
 CODES: Final = {Outcome.PASSED: 0, Outcome.FAILED: 3, Outcome.TOO_FEW: 4}
-"""Exit codes by what the gate says; 2: a folder can't be read, 5: the engine is down or fails, and nothing was decided."""
+"""Exit codes by what the gate says; 2: a folder or the engine can't be used, 5: the engine is down, and nothing was decided."""
 
 _PLAIN = Rules()
 _Url = Annotated[
@@ -63,7 +63,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Measure what a run made beside the champion, and decide whether it may come into use.
 
-    Exit code 0: it may; 3: it may not; 4: too few issues to decide by; 5: nobody to ask.
+    Exit code 0: it may; 3: it may not; 4: too few issues to decide by; 5: nobody to ask for now.
     """
     from training.evaluate import Wanted
 
@@ -115,6 +115,9 @@ def _measured(wanted: "Wanted") -> Gate:
             return measure(wanted, tell)
         except (BadRun, BadDataset) as error:
             stop("train evaluate", Exit.USAGE, str(error))
+        except BadEngine as error:
+            again = "nothing is decided; put that right, measure it again, then r4p models register"
+            stop("train evaluate", Exit.USAGE, f"{error}; {again} {wanted.run}")
         except EngineError as error:
             stop("train evaluate", Exit.BACKEND_DOWN, str(error))
 

@@ -22,6 +22,7 @@ PATIENCE_SECONDS: Final = 20.0
 """After SIGTERM running jobs have this long to stop by themselves; supervisors kill after 30."""
 TIDY_SECONDS: Final = 600.0
 CHECKOUTS_SECONDS: Final = 3_600.0
+ADAPTERS_SECONDS: Final = 3_600.0
 TRAINING_SECONDS: Final = 600.0
 """How often we look whether a training is due; beat keeps nothing on disk, so a day could never pass in it."""
 
@@ -89,6 +90,7 @@ def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
         "redeliver": every(pace.reconcile_seconds, tasks.TICK, "redeliver"),
         "calibrators": every(pace.calibrate_seconds, tasks.TICK, "calibrators"),
         "training": every(TRAINING_SECONDS, tasks.TICK, "training"),
+        "adapters": every(ADAPTERS_SECONDS, tasks.TICK, "adapters"),
         "checkouts": every(CHECKOUTS_SECONDS, tasks.TICK, "checkouts"),
     }
 

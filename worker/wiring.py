@@ -35,7 +35,7 @@ from app.jobs import (
     TidyCheckouts,
     VerifyGroup,
 )
-from app.learning_jobs import RefitCalibrators, TrainModel
+from app.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
 from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
 from app.processes import told_elsewhere
 from app.settings import (
@@ -84,6 +84,7 @@ from worker.runner import Runner
 from worker.tasks import Runtime
 from worker.tell_draft import TellDraftHandler
 from worker.train import TrainModelHandler, due_training
+from worker.unload import UnloadAdaptersHandler, due_unloads
 from worker.upkeep import Tick, Upkeep
 from worker.verbs import Verbs
 from worker.verify import VerifyGroupHandler
@@ -186,6 +187,7 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts, parts.trees),
     Redeliver: lambda parts: RedeliverHandler(parts.github),
     RefitCalibrators: lambda _parts: RefitCalibratorsHandler(load(DatabaseSettings).database_url),
+    UnloadAdapters: lambda _parts: UnloadAdaptersHandler(lambda: load(EngineSettings)),
     TrainModel: _train_model,
 }
 
@@ -199,6 +201,7 @@ TICKS: Final[Mapping[str, Tick]] = {
     "checkouts": due_checkouts,
     "calibrators": due_calibrators,
     "training": due_training,
+    "adapters": due_unloads,
 }
 """The clock's rules by name."""
 

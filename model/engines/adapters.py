@@ -5,7 +5,7 @@ name would answer from the old one's keys and values. A load reaches one server 
 instead says nothing; so every server is loaded by itself, and asked what it then answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +16,17 @@ import httpx
 from model import adapter_files, adapter_probe
 from model.adapter_probe import Passage, Probe, Reading, Served
 from model.engines.openai_compatible import http_client
-from model.errors import BadAdapter, EngineDown, EngineError
+from model.errors import BadAdapter, BadEngine, EngineDown, EngineError
 
 _LOADING_SECONDS = 120.0
-_REFUSALS = frozenset({400, 404, 409, 422})
-"""HTTP statuses that speak of what was sent; any other that is no success may pass."""
+
+
+class _Broke(EngineDown):
+    """Something went wrong in the server: vLLM says so also of an adapter that it does not take."""
+
+
+_ERRORS = dict.fromkeys((400, 404, 409, 422), EngineError) | {500: _Broke}
+"""HTTP statuses that speak of what was sent, and what may; any other that is no success may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,8 @@ def load(replicas: Sequence[Replica], adapter: Servable, probe: Probe) -> tuple[
     """Serve an adapter beside its base on every server, or on none; returns what each answers beside the trainer.
 
     Loading what is served already changes nothing, and it is asked all the same. Raises BadAdapter for files that are
-    not what was trained or can't be served, EngineDown when a server is down or can't load adapters, EngineError when
-    one refuses this adapter, or answers otherwise than the trainer's model.
+    not what was trained or can't be served, EngineDown when a server is down, BadEngine when one is up and takes no
+    adapter or not this one, EngineError when the request is refused, or answers are not those of the trainer's model.
     """
     check(adapter, probe)
     fresh = []
@@ -85,14 +91,22 @@ def bring(replica: Replica, adapter: Servable) -> bool:
     if serves(replica, adapter):
         return False
     body = {"lora_name": adapter.name, "lora_path": str(adapter.directory)}
-    _done(replica, "load_lora_adapter", body)
+    try:
+        _done(replica, "load_lora_adapter", body)
+    except _Broke as error:
+        if not _answers(replica, adapter.base):
+            raise
+        raise BadEngine(
+            f"{error}; it answers as {adapter.base}, so it is up and does not take this adapter: start it with what the "
+            "adapter needs, such as a larger --max-lora-rank"
+        ) from error
     return True
 
 
 def serves(replica: Replica, adapter: Servable) -> bool:
     """Whether a server serves it. Raises EngineDown, and EngineError when the name stands for other files there."""
     card = _cards(replica).get(adapter.name)
-    if card and card.get("root") not in {None, str(adapter.directory)}:
+    if card and not _is_of(card, adapter):
         raise EngineError(
             f"{replica.url} serves {card['root']} as {adapter.name}, and not {adapter.directory}; names are never "
             "used again, so start that server anew"
@@ -103,6 +117,20 @@ def serves(replica: Replica, adapter: Servable) -> bool:
 def unload(replica: Replica, name: str) -> None:
     """Take an adapter out of service. Raises EngineDown and EngineError as `load` does."""
     _done(replica, "unload_lora_adapter", {"lora_name": name})
+
+
+def unload_those(replica: Replica, unused: Iterable[Servable]) -> tuple[str, ...]:
+    """Take adapters out of service as far as they are served from their folders; returns their names. Raises as above."""
+    cards = _cards(replica)
+    gone = [one.name for one in unused if (card := cards.get(one.name)) and _is_of(card, one)]
+    for name in gone:
+        unload(replica, name)
+    return tuple(gone)
+
+
+def _is_of(card: dict[str, Any], adapter: Servable) -> bool:
+    """Whether a name stands for the files that we know, as far as the server tells."""
+    return card.get("root") in {None, str(adapter.directory)}
 
 
 def _asked(replica: Replica, adapter: Servable, probe: Probe) -> Reading:
@@ -143,6 +171,15 @@ def _row(passage: Passage, choice: dict[str, Any]) -> tuple[float, ...]:
     return tuple(float(one[str(token)]["logprob"]) for token, one in pairs)
 
 
+def _answers(replica: Replica, model: str) -> bool:
+    """Whether a server can be asked at all just now."""
+    try:
+        _done(replica, "completions", {"model": model, "prompt": "1", "max_tokens": 1})
+    except EngineError:
+        return False
+    return True
+
+
 def _cards(replica: Replica) -> dict[str, dict[str, Any]]:
     answer = _sent(replica, "models", None)
     try:
@@ -157,12 +194,12 @@ def _done(replica: Replica, path: str, body: dict[str, Any]) -> httpx.Response:
     answer = _sent(replica, path, body)
     said = " ".join(answer.text.split())[:200]
     if answer.status_code == httpx.codes.NOT_FOUND and "detail" in said:
-        raise EngineDown(
+        raise BadEngine(
             f"the engine at {replica.url} has no {path}; start vLLM with --enable-lora and "
             "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
         )
     if not answer.is_success:
-        error = EngineError if answer.status_code in _REFUSALS else EngineDown
+        error = _ERRORS.get(answer.status_code, EngineDown)
         raise error(f"{path} at {replica.url} answered HTTP {answer.status_code}: {said}")
     return answer
 

@@ -22,7 +22,7 @@ from app.jobs import (
     VerifyGroup,
     from_payload,
 )
-from app.learning_jobs import RefitCalibrators, TrainModel
+from app.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
 from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
 
 EXAMPLES = [
@@ -47,6 +47,7 @@ EXAMPLES = [
     (TidyCheckouts(0), "tidy_checkouts"),
     (Redeliver(0), "redeliver"),
     (RefitCalibrators(0), "refit_calibrators"),
+    (UnloadAdapters(0), "unload_adapters"),
     (TrainModel(0), "train_model"),
     (TrainModel(0, asked=True), "train_model"),
     (OpenDraft(7, 70, 4), "open_draft:70:4"),

@@ -1,13 +1,18 @@
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from app.dispatch import TIME_LIMIT_SECONDS
+from app.jobs import Queue
 from app.serving import (
+    UNUSED_AFTER,
     Adapter,
     Alias,
     LineUp,
     State,
     as_far_as,
+    is_unused,
     judge_of,
     measured_beside,
     place_of,
@@ -105,3 +110,22 @@ def test_no_program_makes_a_champion_of_who_is_good_at_benchmarks_alone():
     for gate in ({}, {"by_outcomes": False}):
         assert as_far_as(Alias.CHAMPION, gate) is Alias.CANARY
         assert as_far_as(Alias.SHADOW, gate) is Alias.SHADOW
+
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("state", State)
+def test_an_adapter_without_an_alias_is_unused_after_a_while(state):
+    has_alias = state in set(Alias)
+    assert is_unused(state, NOW - UNUSED_AFTER, NOW, comes_back=False) is not has_alias
+    lately = NOW - UNUSED_AFTER + timedelta(seconds=1)
+    assert is_unused(state, lately, NOW, comes_back=False) is False
+
+
+def test_who_a_rollback_brings_back_stays_in_the_servers():
+    assert is_unused(State.RETIRED, NOW - timedelta(days=9), NOW, comes_back=True) is False
+
+
+def test_no_verdict_outlives_the_time_after_which_an_adapter_is_unused():
+    assert TIME_LIMIT_SECONDS[Queue.VERIFY] < UNUSED_AFTER.total_seconds()

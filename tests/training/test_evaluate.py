@@ -11,7 +11,7 @@ from model import typed_json
 from model.adapter_files import CONFIG
 from model.engines import adapters
 from model.engines.adapters import Replica
-from model.errors import EngineDown, EngineError
+from model.errors import BadEngine, EngineDown, EngineError
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny
 from training import dataset, evaluate, run_folder
@@ -103,8 +103,14 @@ def test_a_server_set_too_small_for_the_adapter_decides_nothing(vllm, run, data)
     probe = evaluate.adapter_files.probe_of(run / run_folder.PROBE)
     run_folder.write(run / run_folder.PROBE, json.dumps(asdict(replace(probe, adapter=sha256))))
     write(run, data, adapter_sha256=sha256)
-    with pytest.raises(EngineDown, match=r"HTTP 500: .*greater than max_lora_rank"):
+    with pytest.raises(BadEngine, match=r"HTTP 500: .*greater than max_lora_rank"):
         evaluate.evaluate(wanted(run, data, Server(vllm.url, adapted.BASE)))
+    given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", vllm.url]
+    ended = CliRunner().invoke(main, [*map(str, given), "--model", adapted.BASE])
+    assert ended.exit_code == 2, "a training ends by it, and does not wait for the server"
+    assert "rank 64 is greater than max_lora_rank 8" in ended.stderr
+    assert "such as a larger --max-lora-rank" in ended.stderr
+    assert ended.stderr.rstrip().endswith(f"then r4p models register {run}")
     assert not (run / GATE).exists()
 
 
@@ -226,6 +232,23 @@ def test_a_newer_dataset_is_measured_on_where_nothing_leaks(run, data, newer):
 
     assert passed(24) | {"dataset": True, "leak": True} == passed(24)
     assert passed(4)["leak"] is False
+
+
+def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, data):
+    with serving(models=[MODELS]) as server:
+        server.routes["/v1/load_lora_adapter"] = [Reply({"error": "no"}, 500)]
+        asked = wanted(run, data, Server(server.url, adapted.BASE))
+        server.routes["/v1/completions"] = [Reply({"error": "the engine is dead"}, 500)]
+        with pytest.raises(EngineDown) as down:
+            evaluate.evaluate(asked)
+        assert not isinstance(down.value, BadEngine)
+        server.routes["/v1/completions"] = [Reply({"choices": []})]
+        with pytest.raises(BadEngine, match=r"HTTP 500: .*; it answers as tiny, so it is up"):
+            evaluate.evaluate(asked)
+        server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
+        with pytest.raises(BadEngine, match="VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"):
+            evaluate.evaluate(asked)
+    assert not (run / GATE).exists()
 
 
 @pytest.mark.parametrize(

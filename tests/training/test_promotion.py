@@ -2,28 +2,34 @@
 
 import json
 import socket
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 import pytest
+from sqlalchemy import update
 from typer.testing import CliRunner
 
 from app import promotion
 from app.db.session import transaction
 from app.db.store import evaluations, models
 from app.db.store.models import UnknownModel
+from app.db.tables import models as models_table
+from app.jobs import OF_THE_APP
+from app.learning_jobs import UnloadAdapters
 from app.models_cli import main
 from app.promotion import NotPromoted
-from app.serving import Alias, LineUp, State
+from app.serving import UNUSED_AFTER, Alias, LineUp, State
 from app.settings import EngineSettings, QueueSettings
 from model.adapter_files import CONFIG, WEIGHTS
 from model.engines import adapters
 from model.engines.adapters import Replica
-from model.errors import BadAdapter
+from model.errors import BadAdapter, EngineError
 from tests.training import adapted
 from tests.worker import awaiting
 from tests.worker.attempts import carry_out
 from training.gate import Finding, Gate, Outcome, Rules
 from worker.parts import Parts
+from worker.unload import UnloadAdaptersHandler
 from worker.verify import VerifyGroupHandler
 
 pytestmark = [
@@ -71,7 +77,7 @@ def servers(vllm, names):
     both = (Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost")))
     yield both
     for name in names:
-        promotion.retire(both[:1], name)
+        restarted(both, name)
 
 
 @pytest.fixture
@@ -79,6 +85,12 @@ def dead():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield Replica(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+
+
+def restarted(servers, name):
+    """As after a restart, which forgets an adapter."""
+    with suppress(EngineError):
+        adapters.unload(servers[0], name)
 
 
 def champion(database):
@@ -119,6 +131,33 @@ def test_promoted_served_replaced_and_rolled_back(database, servers, names):
         promotion.roll_back(database, servers, Alias.CHAMPION, "again")
 
 
+def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays(
+    database, servers, names, runs
+):
+    first, second = names
+    for name in names:
+        promotion.promote(database, servers, name, Alias.CHAMPION)
+    own = replace(adapted.servable(runs[1]), name="own")
+    adapters.bring(servers[0], own)
+    promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
+    urls = [one.url for one in servers]
+    handler = UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
+
+    def left():
+        carry_out(database, handler, UnloadAdapters(OF_THE_APP))
+        return set(adapters._cards(servers[0])) - {adapted.BASE}
+
+    try:
+        assert left() == {first, second, "own"}, "a verdict may still ask it"
+        with transaction(database) as connection:
+            long_ago = models_table.c.changed_at - UNUSED_AFTER
+            connection.execute(update(models_table).values(changed_at=long_ago))
+        assert left() == {first, "own"}
+        assert left() == {first, "own"}
+    finally:
+        adapters.unload(servers[0], own.name)
+
+
 def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
     database, servers, names, dead
 ):
@@ -150,7 +189,7 @@ def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
     assert judge(3) == adapted.BASE
     promotion.promote(database, servers, names[0], Alias.CHAMPION)
     assert judge(4) == names[0]
-    promotion.retire(servers[:1], names[0])  # as after a restart
+    restarted(servers, names[0])
     assert judge(5) == names[0]
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     assert judge(6) == adapted.BASE
@@ -162,7 +201,7 @@ def test_a_rollback_waits_for_no_server(database, servers, names, dead):
     first, second = names
     for name in names:
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    promotion.retire(servers[:1], first)  # as after a restart
+    restarted(servers, first)
     assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
     assert first in adapters._cards(servers[0])
     assert state(database, second) is State.REJECTED

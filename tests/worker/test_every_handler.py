@@ -290,5 +290,6 @@ def test_every_kind_of_job_is_run_every_way():
     elsewhere |= {"propose_patches"}  # test_propose.py
     elsewhere |= {"open_draft", "tell_draft"}  # test_open_draft.py
     elsewhere |= {"train_model"}  # test_train.py
+    elsewhere |= {"unload_adapters"}  # test_unload.py
     elsewhere |= {"hear_review"}  # test_hear_review.py
     assert covered | IN_TEST_RECORD | elsewhere == HANDLED

@@ -176,12 +176,26 @@ def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
     rejected = holder(connection, alias)
     if rejected:
         _become(connection, rejected, State.REJECTED, why)
-    back = _before(connection) if alias is Alias.CHAMPION else None
+    back = before(connection, rejected) if alias is Alias.CHAMPION else None
     if back:
         _leave(connection, back, why)
         _become(connection, back, State.CHAMPION, why)
     _move(connection, alias, back, why)
     return back
+
+
+def before(connection: Connection, champion: Model | None) -> Model | None:
+    """Who comes back when a champion goes: the latest one before it that was not rejected."""
+    query = (
+        select(models)
+        .join(model_aliases, models.c.id == model_aliases.c.model_id)
+        .where(model_aliases.c.alias == Alias.CHAMPION, models.c.state != State.REJECTED)
+        .where(models.c.id != (champion.id if champion else 0))
+        .order_by(model_aliases.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _model(row)
 
 
 def lock(connection: Connection) -> None:
@@ -231,18 +245,6 @@ def _measured(connection: Connection, model: Model, new: NewModel) -> None:
         reject(connection, model.adapter.name, new.why)
     elif model.state is State.CANDIDATE and model.why != new.why:
         _become(connection, model, new.state, new.why)
-
-
-def _before(connection: Connection) -> Model | None:
-    query = (
-        select(models)
-        .join(model_aliases, models.c.id == model_aliases.c.model_id)
-        .where(model_aliases.c.alias == Alias.CHAMPION, models.c.state != State.REJECTED)
-        .order_by(model_aliases.c.id.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _model(row)
 
 
 def _leave(connection: Connection, model: Model, why: str) -> None:

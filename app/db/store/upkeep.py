@@ -11,7 +11,7 @@ from app.db.store.jobs import StoredJob
 from app.db.tables import etags, ignored_deliveries, jobs
 from app.identifiers import InstallationId, JobId, RepositoryId
 from app.jobs import ForgetCheckout, PurgeData, Queue, Reconcile, Redeliver, TidyCheckouts
-from app.learning_jobs import RefitCalibrators, TrainModel
+from app.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
 from app.outcome_jobs import PollReactions
 
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
@@ -40,6 +40,7 @@ BY_THE_CLOCK: Final = (
     TidyCheckouts.kind,
     RefitCalibrators.kind,
     TrainModel.kind,
+    UnloadAdapters.kind,
 )
 """Kinds that come again by themselves: one that is done makes up for those that gave up before it."""
 PRUNE_DEAD: Final = """
