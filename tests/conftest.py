@@ -1,6 +1,8 @@
 """Fixtures for every test: real services, started once when the first test asks for them."""
 
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,8 @@ from hypothesis import settings
 from sqlalchemy import Engine
 
 from app.db.session import engine
+from app.sandbox import Sandbox
+from app.walls import trouble
 from tests import services as running_services
 from tests import vllm_server
 from tests.crashes import EveryWay
@@ -71,3 +75,12 @@ def large_data() -> Path:
     if not folder:
         pytest.skip("R4P_DATA is not set to the folder of the large data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def bubblewrap() -> None:
+    """Real walls, or a skipped test where this machine makes none; what else keeps an agent from starting is a failure."""
+    bare = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
+    if shutil.which("bwrap") is None or subprocess.run(["bwrap", *bare], check=False).returncode:
+        pytest.skip(trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here")
+    assert trouble(Sandbox.BUBBLEWRAP) is None

@@ -7,8 +7,6 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from app.doctor import UNFIT
-from app.sandbox import Sandbox
-from app.walls import trouble
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
 
 ABLE = choices(
@@ -137,9 +135,7 @@ def bwrap(tmp_path, monkeypatch):
     return put
 
 
-def test_walls_that_work_are_said(doctor):
-    if why := trouble(Sandbox.BUBBLEWRAP):
-        pytest.skip(why)
+def test_walls_that_work_are_said(bubblewrap, doctor):
     code, found = doctor()
     assert (code, found["agents"]) == (0, "ok: bubblewrap shuts them in")
 

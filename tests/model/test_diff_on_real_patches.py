@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +13,8 @@ EVERY = 20
 
 
 @pytest.fixture(scope="module")
-def patches():
-    folder = os.environ.get("R4P_DATA")
-    if not folder:
-        pytest.skip("R4P_DATA is not set to the folder of swebench_patches.jsonl.gz")
-    with gzip.open(Path(folder) / "swebench_patches.jsonl.gz", "rt") as lines:
+def patches(large_data):
+    with gzip.open(large_data / "swebench_patches.jsonl.gz", "rt") as lines:
         return [patch["patch"] + "\n" for line in lines for patch in json.loads(line)["patches"]]
 
 

@@ -72,7 +72,6 @@ def test_run_files_become_a_calibrator_and_a_report(tmp_path):
 
 
 def test_the_diagram_is_drawn_where_it_can_be(tmp_path):
-    pytest.importorskip("matplotlib")
     paths, png = two_runs(tmp_path), tmp_path / "r.png"
     out = tmp_path / "c.json"
     result = CliRunner().invoke(app, [*map(str, paths), "--out", str(out), "--png", str(png)])

@@ -1,14 +1,9 @@
 """A repository that a real git server serves, and checkouts to fetch it into."""
 
-import shutil
-import subprocess
-
 import pytest
 
 from app.demo.standin.client import StandIn
 from app.github.endpoints import endpoints
-from app.sandbox import Sandbox
-from app.walls import trouble
 from model.engines.scripted import Scripted
 from tests.model.agents.builders import ISSUE, TREE, written
 from tests.worker.git_server import GitServer, Upstream
@@ -19,15 +14,6 @@ from worker.checkout import Checkouts
 from worker.export import Exports
 from worker.hardened_git import Caps, Git
 from worker.trees import Trees
-
-
-@pytest.fixture(scope="session")
-def bubblewrap():
-    """Real walls, or a skipped test where this machine makes none; what else keeps an agent from starting is a failure."""
-    bare = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
-    if shutil.which("bwrap") is None or subprocess.run(["bwrap", *bare], check=False).returncode:
-        pytest.skip(trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here")
-    assert trouble(Sandbox.BUBBLEWRAP) is None
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import metrics as oracle
 
 from model.evaluation.columns import columns, constant
 from model.evaluation.metrics import (
@@ -177,7 +178,6 @@ def test_best_of_all_is_best_of_group_and_of_one_is_random(groups):
 
 
 def test_scikit_learn_agrees():
-    oracle = pytest.importorskip("sklearn.metrics")
     drawn = random.Random(7)
     rows = [
         [(drawn.choice((0.2, 0.4, 0.7, drawn.random())), drawn.random() < 0.4)] for _ in range(300)
