@@ -1,9 +1,9 @@
 """A process that is shut in is ended with all it started, and nobody else ever is."""
 
 import os
-import time
 from pathlib import Path
 
+from tests.services import wait_for
 from worker.shut_in import ShutIn
 
 
@@ -22,10 +22,7 @@ def test_what_it_started_ends_with_it():
     with ShutIn(["/bin/sh", "-c", code], 30) as process:
         (raw,) = process.lines()
         assert process.end() == 0
-    began = time.monotonic()
-    while _is_running(int(raw)) and time.monotonic() < began + 10:
-        time.sleep(0.05)
-    assert not _is_running(int(raw))
+    wait_for(lambda: not _is_running(int(raw)), 10)
 
 
 def _is_running(number):
