@@ -133,7 +133,6 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
                 say("groups judged")
                 heard = who[:1] if attack else who
                 runs = [_judged(read, judge, kept, advance, together) for judge in heard]
-        caution = judges.caution(verifier, read)
     except MISUSED as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
@@ -141,7 +140,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     if attack:
         _tell_attacks(cases, runs[0], kept, json_output=json_output)
     else:
-        _tell(runs, kept, caution, json_output=json_output)
+        _tell(runs, kept, judges.caution(verifier, read), json_output=json_output)
 
 
 def _tell_attacks(

@@ -124,6 +124,7 @@ def _figures(name: str, seen: _Seen) -> list[Figure]:
     count = f"{facts['files']:,} files, {facts['entities']:,} entities, {facts['skipped']} left out"
     aider = f"aider {AIDER.release}, its tags"
     why = str(facts.get("aider", aider))
+    looked_up = "search_tool: a name to the first page of all found with source, p95"
 
     def figure(
         id_: str, what: str, unit: str, ours: str, anchor: str = "", **more: object
@@ -156,13 +157,7 @@ def _figures(name: str, seen: _Seen) -> list[Figure]:
             note=f"{facts['unchanged']} files parsed",
         ),
         figure(
-            *(
-                "I5",
-                "search_tool: a name to the first page of all found with source, p95",
-                "ms",
-                "look-up",
-                "grep",
-            ),
+            *("I5", looked_up, "ms", "look-up", "grep"),
             said="git grep, median",
             asked=at_most(1),
             note=f"p50 {min(seen.runs['look-up p50']):.3f} ms",
