@@ -1,5 +1,6 @@
 """What is recorded of a judged pull request: what was known, what was said, what became of it (pure)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -66,6 +67,15 @@ class Submission:
     """When it was collected."""
     by_author: bool = True
     """False: somebody else pushed this head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """What a trained model said while nobody was shown it."""
+
+    made_at: datetime
+    """When it was registered: what was known by then it may have learnt from."""
+    said: Mapping[EvaluationId, Mapping[PullNumber, Verdict]]
 
 
 PatchKey = tuple[int, int, str]

@@ -14,11 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, Engine
 
-from app import promotion
+from app import processes, promotion
 from app.db.session import opened, transaction
-from app.db.store import models
+from app.db.store import models, records
 from app.db.store.models import Model, Move, UnknownModel
-from app.db.store.records import agreement, records
 from app.promotion import CANARY_SHARE, NotPromoted
 from app.serving import Alias
 from app.settings import DatabaseSettings, EngineSettings, load
@@ -53,10 +52,27 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
         model = _or_exit(lambda: models.named(connection, name))
         moved = [one for one in models.moves(connection, 1_000) if one.model == name]
         did = _did(connection, model)
+        has_outcomes = records.has_outcomes(connection, name)
     if as_json:
         _print(_document(model) | did | {"moves": [_move(one) for one in moved]})
     else:
         _tell(model, moved, did)
+        if has_outcomes:
+            sys.stdout.write(
+                f"    outcomes  what it said, held against them: r4p models outcomes {name}\n"
+            )
+
+
+@main.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    }
+)
+def outcomes(context: typer.Context) -> None:
+    """What a model said, held against what became of the patches, beside who judged them."""
+    processes.become_training(["outcomes", *context.args])
 
 
 @main.command()
@@ -146,9 +162,9 @@ def _document(model: Model) -> dict[str, Any]:
 def _did(connection: Connection, model: Model) -> dict[str, Any]:
     """What it said so far: as a judge beside the others, or as a shadow beside what was shown."""
     name = model.adapter.name
-    own, others = records(connection, name, model.changed_at or model.created_at)
+    own, others = records.records(connection, name, model.changed_at or model.created_at)
     did = {"since": asdict(own), "others_since": asdict(others)} if own.judged else {}
-    shadow = agreement(connection, name)
+    shadow = records.agreement(connection, name)
     return did | ({"as_shadow": asdict(shadow)} if shadow.judged else {})
 
 

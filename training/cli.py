@@ -47,6 +47,16 @@ def labels(context: typer.Context) -> None:
 
 
 @main.command(context_settings=_PASSED_ON)
+def outcomes(context: typer.Context) -> None:
+    """What a trained model said, held against what became of the patches: `r4p models outcomes`."""
+    from training.track_record_cli import outcomes as tell
+
+    command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    command.command()(tell)
+    command(context.args, prog_name="r4p models outcomes")
+
+
+@main.command(context_settings=_PASSED_ON)
 def attempts(context: typer.Context) -> None:
     """Write what agents did as a file, for plans that learn from pairs of attempts."""
     from training.attempts_cli import attempts as write

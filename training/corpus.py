@@ -10,8 +10,9 @@ from sqlalchemy import Engine
 from app.db.session import engine, transaction
 from app.db.store import calibrators, history, label_checks, lessons
 from app.db.store.calibrators import NewCalibrator, StoredCalibrator
+from app.db.store.models import UnknownModel
 from app.identifiers import IssueNumber, IssueRef, RepositoryId
-from app.judgements import Judge, LabelCheck, PatchKey, PullRecord
+from app.judgements import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.repo_config import Training
 from app.settings import DatabaseSettings, load
 from model.agents import trajectory_json
@@ -21,7 +22,7 @@ from training.pairs import JudgedAttempt
 from training.plan import Overlong
 from training.pools import Pool, from_labels
 
-__all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "opened"]
+__all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "UnknownModel", "opened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,11 @@ class Corpus:
         """Every pull request that was submitted to a judge, with what became of it; `group`: of one issue."""
         with transaction(self.database) as connection:
             return history.records(connection, group)
+
+    def shadow(self, model: str) -> Shadow:
+        """What a trained model said while nobody was shown it. Raises UnknownModel."""
+        with transaction(self.database) as connection:
+            return history.shadow(connection, model)
 
     def outdated(self) -> int:
         """How many pull requests have outcomes that an older rule derived; `r4p outcomes rederive` brings them up to date."""

@@ -20,13 +20,11 @@ from training import corpus, recipes
 from training.calibrate import Fit, fit
 from training.corpus import Corpus, NewCalibrator, StoredCalibrator
 from training.curation.labels import RULE_VERSION, LabelledPatch, all_of
+from training.curation.rules import WEAK
 from training.evidence import Row
 
 LEAST_NEW = 10
 """Patches that neither calibrator was fitted on, below which nothing is compared."""
-
-WEAK = 0.5
-"""What a label that only leans to its side counts beside one that a deed decided."""
 
 
 @dataclass(frozen=True, slots=True)

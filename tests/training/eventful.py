@@ -1,6 +1,6 @@
 """An issue with four rivals to whom most of what happens to pull requests has happened."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ from app.db.store.groups import PullRow
 from app.db.tables import candidates as candidate_table
 from app.db.tables import evaluations as evaluation_table
 from app.db.tables import installations, repositories
-from app.identifiers import CommitSha, IssueNumber, PullNumber, RepositoryId
+from app.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.outcomes import Details, EventKind, OutcomeEvent
 from model.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
@@ -56,16 +56,24 @@ class Life:
                 id=REPOSITORY, installation_id=7, full_name=name, config_text=config
             )
         )
-        pulls = (MERGED, SUPERSEDED, REJECTED, OPEN)
-        rows = [PullRow(pull, "open", head(pull), BASE, "main") for pull in pulls]
+        return self.ask(ISSUE, (MERGED, SUPERSEDED, REJECTED, OPEN))
+
+    def ask(self, issue: int, pulls: Sequence[int]) -> int:
+        """One more issue with its rivals; returns our number of it."""
+        rows = [PullRow(PullNumber(pull), "open", head(pull), BASE, "main") for pull in pulls]
         groups.upsert_pulls(self.connection, REPOSITORY, rows)
-        group = groups.upsert_group(self.connection, REPOSITORY, ISSUE, TEXT, "open")
-        groups.save_links(self.connection, group, [(pull, "closes") for pull in pulls])
+        group = groups.upsert_group(self.connection, REPOSITORY, IssueNumber(issue), TEXT, "open")
+        groups.save_links(self.connection, group, [(row.number, "closes") for row in rows])
         return group
 
     def judge(
-        self, group: int, said: dict[tuple[int, int], Verdict], day: float, mode: str = "advisory"
-    ) -> None:
+        self,
+        group: int,
+        said: dict[tuple[int, int], Verdict],
+        day: float,
+        mode: str = "advisory",
+        model: str = ENGINE["model"],
+    ) -> EvaluationId:
         """One verdict on pull requests, each at a state of it, published at once."""
         submitted = tuple(
             Candidate(PullNumber(pull), head(pull, state), BASE, text, 1)
@@ -76,7 +84,7 @@ class Life:
         number = evaluations.create(self.connection, REPOSITORY, new).id
         opinions = tuple(_opinion(pull, verdict) for (pull, _), verdict in said.items())
         verified = Verified(
-            {"engine": ENGINE},
+            _document(opinions, model),
             opinions,
             (),
             "r4p",
@@ -95,6 +103,7 @@ class Life:
                 .where(candidate_table.c.head_sha == head(pull, state))
                 .values(created_at=at)
             )
+        return number
 
     def happen(
         self, kind: EventKind, pull: int | None, day: float, *, nth: int = 1, **about: object
@@ -136,6 +145,16 @@ def live(connection: Connection, config: str | None = None) -> int:
     for days, share in ((7, 1.0), (30, 0.9), (90, 0.8)):
         life.happen(EventKind.SURVIVAL, MERGED, 3 + days, nth=2, days=days, share=share)
     return group
+
+
+def _document(opinions: Sequence[PatchVerdict], model: str) -> dict[str, object]:
+    """What is read of a verdict's document; who writes it for people holds more."""
+    return {
+        "engine": ENGINE | {"model": model},
+        "patches": [{"id": one.id, "verdict": one.verdict.value} for one in opinions],
+        "votes": {"asked": 4, "valid": 4},
+        "seconds": {"total": 2.5},
+    }
 
 
 def _opinion(pull: int, verdict: Verdict) -> PatchVerdict:

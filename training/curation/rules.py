@@ -30,6 +30,9 @@ LINES_GONE = 0.1
 REWRITTEN = 0.5
 """Below this share most of it was replaced."""
 
+WEAK = 0.5
+"""What a label that only leans to its side counts beside one that a deed decided, in a fit or a share."""
+
 
 class Grade(StrEnum):
     """How a patch is labelled. Weak ones lean to their side; unknown is no side, and never taken for incorrect."""

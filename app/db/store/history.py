@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, exists, func, select
 
+from app.db.store import models
+from app.db.store.evaluations import patch_id
 from app.db.tables import (
     candidates,
     evaluation_candidates,
@@ -16,6 +18,7 @@ from app.db.tables import (
     outcomes,
     patches,
     repositories,
+    shadow_verdicts,
 )
 from app.identifiers import (
     CommitSha,
@@ -27,7 +30,7 @@ from app.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
-from app.judgements import Fate, Judge, Judgement, PullRecord, Submission
+from app.judgements import Fate, Judge, Judgement, PullRecord, Shadow, Submission
 from app.outcomes import RULE_VERSION, EventKind, OutcomeKind
 from model import evidence
 from model.domain import EngineInfo, Verdict, VoteCount
@@ -68,6 +71,26 @@ def find(
         row.id: IssueRef(_repository(row), IssueNumber(row.issue_number))
         for row in connection.execute(query)
     }
+
+
+def shadow(connection: Connection, model: str) -> Shadow:
+    """What a trained model said of pull requests while nobody was shown it. Raises UnknownModel."""
+    known = models.named(connection, model)
+    rows = connection.execute(
+        select(shadow_verdicts.c.evaluation_id, shadow_verdicts.c.verdict, candidates.c.pull_number)
+        .join(
+            evaluation_candidates,
+            evaluation_candidates.c.evaluation_id == shadow_verdicts.c.evaluation_id,
+        )
+        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .where(shadow_verdicts.c.model_id == known.id)
+    )
+    said: dict[EvaluationId, dict[PullNumber, Verdict]] = defaultdict(dict)
+    for row in rows:
+        verdicts = {one["id"]: one["verdict"] for one in row.verdict["patches"]}
+        if verdict := verdicts.get(patch_id(row.pull_number)):
+            said[EvaluationId(row.evaluation_id)][PullNumber(row.pull_number)] = Verdict(verdict)
+    return Shadow(known.created_at, said)
 
 
 def outdated(connection: Connection) -> int:

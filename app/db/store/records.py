@@ -23,14 +23,14 @@ from model.domain import Verdict
 _MOST = 500
 """Of the newest evaluations; more would tell the same."""
 _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
+_speaker = evaluations.c.verdict["engine"]["model"].astext
 _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 
 
 def records(connection: Connection, model: str, since: datetime) -> tuple[Record, Record]:
     """What a model did since, and what all the others did that judged in its place."""
-    speaker = evaluations.c.verdict["engine"]["model"].astext
     rows = connection.execute(
-        select(evaluations.c.id, evaluations.c.verdict, speaker.label("speaker"))
+        select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
         .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))
         .order_by(evaluations.c.id.desc())
         .limit(_MOST)
@@ -53,7 +53,7 @@ class Agreement:
 
 
 def agreement(connection: Connection, model: str) -> Agreement:
-    """How far a shadow says what was shown; who of them was right, outcomes tell later."""
+    """How far a shadow says what was shown; who of them was right `r4p models outcomes` tells."""
     rows = connection.execute(
         select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
         .join(shadow_verdicts, shadow_verdicts.c.evaluation_id == evaluations.c.id)
@@ -62,6 +62,25 @@ def agreement(connection: Connection, model: str) -> Agreement:
     ).all()
     pairs = [pair for row in rows for pair in _claims(row.verdict, row.shadow)]
     return Agreement(len(rows), len(pairs), sum(one == other for one, other in pairs))
+
+
+def has_outcomes(connection: Connection, model: str) -> bool:
+    """Whether anything became of what a model judged, shown or as a shadow."""
+    heard = evaluations.outerjoin(shadow_verdicts).outerjoin(models)
+    query = (
+        select(outcomes.c.id)
+        .select_from(heard)
+        .join(evaluation_candidates, evaluation_candidates.c.evaluation_id == evaluations.c.id)
+        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .join(
+            outcomes,
+            (outcomes.c.repository_id == candidates.c.repository_id)
+            & (outcomes.c.pull_number == candidates.c.pull_number),
+        )
+        .where((_speaker == model) | (models.c.name == model))
+        .limit(1)
+    )
+    return connection.scalar(query) is not None
 
 
 def _claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[str, str]]:
