@@ -1,0 +1,41 @@
+"""Two trained models that are registered, two servers, and one that is down."""
+
+import socket
+
+import pytest
+
+from app import promotion
+from app.db.session import transaction
+from model.engines.adapters import Replica
+from tests.training import adapted
+from tests.training.promotion.promoting import finished, measured, restarted
+
+
+@pytest.fixture(scope="package")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return [finished(folder / str(seed), seed=seed) for seed in range(2)]
+
+
+@pytest.fixture
+def names(database, runs):
+    """The first was measured beside the base, the second beside the first."""
+    with transaction(database) as connection:
+        first = promotion.register_run(connection, runs[0], adapted.BASE)
+        return [first, promotion.register_run(connection, measured(runs[1], first), adapted.BASE)]
+
+
+@pytest.fixture
+def servers(vllm, names):
+    """One server by two addresses; afterwards it serves its base alone."""
+    both = (Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost")))
+    yield both
+    for name in names:
+        restarted(both, name)
+
+
+@pytest.fixture
+def dead():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield Replica(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
