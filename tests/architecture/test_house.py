@@ -72,6 +72,18 @@ def test_no_function_is_longer_than_fifty_lines(path):
     assert {name: lines for name, lines in long.items() if lines > 50} == {}
 
 
+def test_tests_keep_to_the_same_sizes():
+    texts = {named(path): path.read_text() for path in (ROOT / "tests").rglob("*.py")}
+    assert [path for path, text in texts.items() if len(text.splitlines()) > 300] == []
+    long = [
+        (path, function.name)
+        for path, text in texts.items()
+        for function in functions(ast.parse(text))
+        if body_lines(function) > 50
+    ]
+    assert long == []
+
+
 def test_the_median_function_is_short():
     lengths = sorted(
         body_lines(f) for path in MODULES for f in functions(ast.parse(path.read_text()))
