@@ -121,11 +121,9 @@ def why_not(
         only = "correct" if labels.correct else "incorrect"
         many = labels.correct or labels.incorrect
         return f"every labelled patch ({many}) is {only}: who always says so is always right, so nothing can be learnt"
-    new = labels.issues - (before.issues if before else 0)
+    new = max(labels.issues - (before.issues if before else 0), 0)
     if new < least_new:
-        return (
-            f"{max(new, 0)} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
-        )
+        return f"{new} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
     if labels.test < least_test:
         return (
             f"{labels.test} issues are in the test split, and the gate decides by {least_test} (R4P_TRAIN_TEST_ISSUES):"

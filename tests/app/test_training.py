@@ -70,6 +70,7 @@ def test_labels_of_one_kind_teach_nothing(one_sided, said):
         (Labels(issues=21), 40, "39 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
         (Labels(issues=90), 40, "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
         (Labels(issues=60), 0, None),
+        (Labels(issues=90), 0, None),
     ],
 )
 def test_the_clock_waits_for_enough_that_is_new(before, least, refused):
