@@ -1,0 +1,49 @@
+"""What an operator sets reaches the commands of a training; datasets are built by the real one."""
+
+import json
+
+import pytest
+
+from app.jobs import OF_THE_APP
+from app.learning_jobs import TrainModel
+from app.training import State
+from tests.stories import learning
+from tests.worker import trainings
+from tests.worker.attempts import carry_out
+from tests.worker.trainings import last
+from training import dataset
+
+pytestmark = pytest.mark.services
+
+ASKED = TrainModel(OF_THE_APP, asked=True)
+
+
+def issues(training):
+    held = dataset.manifest(training.dataset)
+    return {one.issue for split in held.splits for one in dataset.read(training.dataset, split)}
+
+
+def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
+    database, database_url, tmp_path, monkeypatch
+):
+    groups = learning.labelled(tmp_path / "groups.jsonl", 24)
+    apart = groups.read_text().splitlines(keepends=True)[:3]
+    for number, line in enumerate(apart):
+        (tmp_path / f"{number}.jsonl").write_text(line)
+    monkeypatch.setenv("R4P_TRAIN_DATASET_ARGS", f"--groups {groups}")
+
+    def learnt(name, *measured_on):
+        if measured_on:
+            monkeypatch.setenv(
+                "R4P_TRAIN_MEASURED_ON", json.dumps([str(one) for one in measured_on])
+            )
+        folder = tmp_path / name
+        handler = trainings.handler(folder, database_url, manifest=None)
+        carry_out(database, handler, ASKED)
+        assert last(database).state is State.FINISHED, last(database).why
+        return issues(last(database))
+
+    all_of_them = learnt("all")
+    kept = learnt("kept", *(tmp_path / f"{number}.jsonl" for number in range(3)))
+    assert len(all_of_them - kept) == 3
+    assert kept < all_of_them
