@@ -15,7 +15,7 @@ import httpx
 
 from model import adapter_files, adapter_probe
 from model.adapter_probe import Passage, Probe, Reading, Served
-from model.engines.openai_compatible import http_client
+from model.engines.openai_compatible import http_client, refused_key
 from model.errors import BadAdapter, BadEngine, EngineDown, EngineError
 
 _LOADING_SECONDS = 120.0
@@ -53,8 +53,8 @@ def load(replicas: Sequence[Replica], adapter: Servable, probe: Probe) -> tuple[
     """Serve an adapter beside its base on every server, or on none; returns what each answers beside the trainer.
 
     Loading what is served already changes nothing, and it is asked all the same. Raises BadAdapter for files that are
-    not what was trained or can't be served, EngineDown when a server is down, BadEngine when one is up and takes no
-    adapter or not this one, EngineError when the request is refused, or answers are not those of the trainer's model.
+    not what was trained or can't be served, EngineDown when a server is down, BadEngine when one is up and takes not
+    the key, no adapter or not this one, EngineError when the request is refused, or answers are not those of the trainer's model.
     """
     check(adapter, probe)
     fresh = []
@@ -207,6 +207,9 @@ def _done(replica: Replica, path: str, body: dict[str, Any]) -> httpx.Response:
 def _sent(replica: Replica, path: str, body: dict[str, Any] | None) -> httpx.Response:
     try:
         with http_client(replica.url, replica.api_key, _LOADING_SECONDS) as client:
-            return client.get(path) if body is None else client.post(path, json=body)
+            answer = client.get(path) if body is None else client.post(path, json=body)
     except httpx.HTTPError as error:
         raise EngineDown(f"no engine answers at {replica.url}: {error}") from error
+    if refusal := refused_key(answer, replica.url, replica.api_key):
+        raise BadEngine(refusal)
+    return answer

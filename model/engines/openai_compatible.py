@@ -80,11 +80,8 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
         raise EngineDown(
             f"no engine answers at {url} ({_words(error)}); check the URL and that the server runs"
         ) from error
-    if answer.status_code in _REFUSED:
-        raise EngineDown(
-            f"the engine at {url} refuses the API key (HTTP {answer.status_code}): "
-            f"{'another' if api_key else 'none'} was given. A command reads it from --api-key-file, the bot from R4P_ENGINE_API_KEY"
-        )
+    if refusal := refused_key(answer, url, api_key):
+        raise EngineDown(refusal)
     try:
         cards = {str(one["id"]): one for one in answer.json()["data"]}
         offered = {name: _context(card, cards) for name, card in cards.items()}
@@ -100,6 +97,17 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
         raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
     context = offered[chosen]
     return Served(chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_told=bool(context))
+
+
+def refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:
+    """What to say to a person where a server did not take the API key; empty: it did."""
+    if answer.status_code not in _REFUSED:
+        return ""
+    return (
+        f"the engine at {url} refuses the API key (HTTP {answer.status_code}): {'another' if api_key else 'none'} was given. "
+        "A command reads it from --api-key-file, the bot from R4P_ENGINE_API_KEY, a training's evaluation from "
+        "--api-key-file in R4P_TRAIN_EVALUATE_ARGS"
+    )
 
 
 def _context(card: dict[str, Any], cards: dict[str, Any]) -> Any:

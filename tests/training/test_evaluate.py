@@ -251,6 +251,16 @@ def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, dat
     assert not (run / GATE).exists()
 
 
+def test_a_server_that_refuses_the_key_is_not_waited_for_either(run, data):
+    with serving(models=[Reply({"error": "Unauthorized"}, 401)]) as server:
+        given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", server.url]
+        ended = CliRunner().invoke(main, [*map(str, given), "--model", adapted.BASE])
+    assert ended.exit_code == 2
+    assert "refuses the API key (HTTP 401): none was given" in ended.stderr
+    assert "--api-key-file in R4P_TRAIN_EVALUATE_ARGS" in ended.stderr
+    assert not (run / GATE).exists()
+
+
 @pytest.mark.parametrize(
     ("status", "decided"), [(500, False), (429, False), (401, False), (400, True)]
 )
