@@ -57,7 +57,7 @@ class Episodes:
     left_out: Counter[str] = field(default_factory=Counter)
     _seed: int = 0
 
-    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any]]:
+    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any] | None]:
         """TRL's rollout function: one episode for each prompt asked."""
         whole_groups(asked, self.plan.rollout.replies)
         with self._desks(asked) as desk_of:
@@ -70,7 +70,7 @@ class Episodes:
         return {
             "prompt_ids": [one.turns.prompt for one in played],
             "completion_ids": [one.turns.rest for one in played],
-            "logprobs": None,  # type: ignore[dict-item] # as TRL has it for its own model
+            "logprobs": None,  # as TRL has it for its own model
             "env_mask": [
                 one.turns.own if worth.teaches else [0] * len(one.turns.own)
                 for one, worth in zip(played, worths, strict=True)

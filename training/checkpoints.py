@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or not there: a process may be killed while it writes one. Loads torch."""
+"""Checkpoints that are whole or not there: a process may be killed while it writes one. Loads transformers."""
 
 import os
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 
 LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
@@ -18,23 +19,23 @@ class Diverged(RuntimeError):
     """A loss or gradient that is no number: going on would only spoil the weights."""
 
 
-class Complete:
-    """For a trainer of transformers: marks each checkpoint that is whole, and stops at a loss that is no number."""
+class Complete(transformers.Trainer):
+    """Before a trainer of TRL's: marks each checkpoint that is whole, and stops at a loss that is no number."""
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)  # type: ignore[misc]
-        self.accelerator.wait_for_everyone()  # type: ignore[attr-defined]
-        if self.is_world_process_zero():  # type: ignore[attr-defined]
-            mark(Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}")  # type: ignore[attr-defined]
+        super()._save_checkpoint(model, trial)
+        self.accelerator.wait_for_everyone()
+        if self.is_world_process_zero():
+            mark(Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}")
 
     def create_model_card(self, *_args: Any, **_named: Any) -> None:
         """None: the run's folder says of itself what it is."""
 
     def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
         """One micro batch. Raises Diverged."""
-        loss: torch.Tensor = super().training_step(*args, **named)  # type: ignore[misc]
+        loss: torch.Tensor = super().training_step(*args, **named)
         if not torch.isfinite(loss):
-            step = self.state.global_step + 1  # type: ignore[attr-defined]
+            step = self.state.global_step + 1
             raise Diverged(f"the loss of step {step} is {loss.item()}, {LOWER}")
         return loss
 

@@ -27,12 +27,13 @@ class Trainer(Complete, DPOTrainer):
 
     left_out: dict[str, int]
     """How many guided attempts are not learnt from, by reason."""
+    _signature_columns: Any
 
     def _prepare_dataset(self, dataset: Dataset, *_args: Any, **_named: Any) -> Dataset:
         return dataset
 
     def _set_signature_columns_if_needed(self) -> None:
-        self._signature_columns = _COLUMNS  # type: ignore[assignment]
+        self._signature_columns = _COLUMNS
 
 
 class OwnWords(DataCollatorForPreference):

@@ -23,7 +23,7 @@ class Source(Protocol):
     """One for each prompt, in the order they are asked; a whole number of rounds."""
     left_out: Counter[str]
 
-    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any]]:
+    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any] | None]:
         """TRL's rollout function: `prompt_ids`, `completion_ids`, `logprobs` (natural, or None), one for each asked.
 
         Prompts come repeated, the replies to one beside each other. `env_mask` (0: nothing is learnt from a token) and
@@ -46,7 +46,7 @@ class Judgements:
     tokenizer: Any
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any]]:
+    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any] | None]:
         """Replies by the trainer's own model, or by the vLLM beside it, as its settings say."""
         whole_groups(asked, self.replies)
         ids = [encoding.text_ids(self.tokenizer, text) for text in asked]

@@ -38,24 +38,26 @@ class Watch(TrainerCallback):
 
     def on_train_begin(
         self,
-        args: TrainingArguments,  # noqa: ARG002 - transformers calls it so
+        args: TrainingArguments,
         state: TrainerState,
-        control: TrainerControl,  # noqa: ARG002 - transformers calls it so
+        control: TrainerControl,
         **_: Any,
     ) -> None:
         """Seconds count from here on, tokens from the checkpoint."""
+        del args, control
         self._last = time.monotonic()
         self._tokens = float(state.num_input_tokens_seen)
         self.steps = state.global_step
 
     def on_log(
         self,
-        args: TrainingArguments,  # noqa: ARG002 - transformers calls it so
+        args: TrainingArguments,
         state: TrainerState,
-        control: TrainerControl,  # noqa: ARG002 - transformers calls it so
+        control: TrainerControl,
         **told: Any,
     ) -> None:
         """Raises Diverged."""
+        del args, control
         logs: Mapping[str, Any] = told["logs"]
         if "loss" not in logs:
             return
