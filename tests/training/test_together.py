@@ -95,6 +95,20 @@ def test_a_model_that_breaks_ends_every_conversation_and_is_raised(tokenizer):
     assert ends == ["the model in training failed: no room"] * 2
 
 
+def test_a_model_that_answers_too_few_answers_nobody(tokenizer):
+    ends = []
+
+    def one(line):
+        with pytest.raises(EngineDown) as down:
+            line.complete([asking("Hi.")])
+        ends.append(str(down.value))
+
+    speaking, _ = voice(tokenizer, sample=lambda ids: ids[1:])
+    with pytest.raises(ValueError, match="shorter"):
+        all_of(speaking, [one, one])
+    assert len(ends) == 2
+
+
 def test_what_a_conversation_raises_is_raised(tokenizer):
     speaking, _ = voice(tokenizer)
     with pytest.raises(ZeroDivisionError):
