@@ -174,4 +174,8 @@ def test_the_loop_closes(scene):
     assert f"{training.model} is rejected" in command(story, "models", "rollback")
     _, _, said = opened(story, 21, guarded=True)
     assert model_of(said) == BASE
+    assert training.model in served(server), "a verdict may still ask it"
+    learning.let_days_pass(story.stage.database, 1)
+    story.stage.tick("adapters")
+    story.wait_for(lambda: served(server) == {BASE}, lambda: served(server))
     assert "report.html: " in command(story, "train", "report", str(training.run))

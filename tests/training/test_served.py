@@ -5,10 +5,13 @@ from dataclasses import replace
 import httpx
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from model.errors import EngineDown
+from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny, trained
 from training import encoding, grpo, plan_file, run, run_folder, served
+from training.cli import main
 from training.plan import BadPlan, Importance
 
 pytestmark = [
@@ -91,3 +94,14 @@ def test_a_server_is_given_whole_adapters_and_nothing_else(tmp_path):
         served.named(plan, tmp_path, sharded=True)
     with pytest.raises(BadPlan, match="is given adapters"):
         served.named(replace(plan, adapter=None), tmp_path, sharded=False)
+
+
+def test_a_server_that_takes_no_adapters_is_told_and_not_waited_for(tmp_path):
+    data = trained.written_dataset(tmp_path / "data")
+    with serving(models=[MODELS]) as server:
+        server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
+        plan_for(tmp_path / "plan.toml", server.url)
+        given = ["run", tmp_path / "plan.toml", "--dataset", data, "--run", tmp_path / "run"]
+        ended = CliRunner().invoke(main, [str(one) for one in given])
+    assert ended.exit_code == 2
+    assert "start vLLM with --enable-lora" in ended.stderr
