@@ -17,7 +17,7 @@ import httpx
 from model import adapter_files
 from model.engines import adapters
 from model.engines.adapters import Replica, Servable
-from model.engines.openai_compatible import http_client
+from model.engines.connection import http_client
 from model.errors import EngineDown, EngineError
 from training.plan import BadPlan, TrainPlan
 

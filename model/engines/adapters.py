@@ -15,7 +15,7 @@ import httpx
 
 from model import adapter_files, adapter_probe
 from model.adapter_probe import Passage, Probe, Reading, Served
-from model.engines.openai_compatible import http_client, refused_key
+from model.engines.connection import http_client, refused_key
 from model.errors import BadAdapter, BadEngine, EngineDown, EngineError
 
 _LOADING_SECONDS = 120.0

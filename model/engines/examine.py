@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 
 import httpx
 
+from model.engines.connection import CONNECT_SECONDS, http_client, server_root
 from model.engines.openai_compatible import (
-    CONNECT_SECONDS,
     DEFAULT_CONTEXT_TOKENS,
     Endpoint,
     OpenAICompatible,
     Served,
-    http_client,
     probe,
-    server_root,
 )
 from model.errors import EngineDown
 from model.protocols import Completion, Message, Request

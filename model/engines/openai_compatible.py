@@ -15,17 +15,20 @@ from typing import Any
 import httpx
 
 from model.engines import chat_api
+from model.engines.connection import (
+    CONNECT_SECONDS,
+    REFUSED_KEY,
+    http_client,
+    refused_key,
+    server_root,
+)
 from model.errors import BadEngine, EngineDown, EngineError, NoTools, TimedOut
 from model.protocols import Completion, Request
 
 DEFAULT_CONTEXT_TOKENS = 32_768
 """Assumed where the server does not tell: the context R4P was served with (its public launch scripts)."""
-CONNECT_SECONDS = 5.0
 COUNT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 30.0
-_IDLE_SECONDS = 2.0
-"""vLLM hangs up after five; a request sent just then fails, and nobody knows whether it was taken."""
-_REFUSED = (401, 403)
 _BUSY = (429, 503)
 _UNWANTED = (400, 422)
 """The server read the request and did not like it; nothing was sampled."""
@@ -97,17 +100,6 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
         raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
     context = offered[chosen]
     return Served(chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_told=bool(context))
-
-
-def refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:
-    """What to say to a person where a server did not take the API key; empty: it did."""
-    if answer.status_code not in _REFUSED:
-        return ""
-    return (
-        f"the engine at {url} refuses the API key (HTTP {answer.status_code}): {'another' if api_key else 'none'} was given. "
-        "A command reads it from --api-key-file, the bot from R4P_ENGINE_API_KEY, a training's evaluation from "
-        "--api-key-file in R4P_TRAIN_EVALUATE_ARGS"
-    )
 
 
 def _context(card: dict[str, Any], cards: dict[str, Any]) -> Any:
@@ -255,22 +247,6 @@ class OpenAICompatible:
         )
 
 
-def http_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
-    """A client whose paths start at the API's base; `seconds` for an answer, CONNECT_SECONDS for a connection."""
-    return httpx.Client(
-        base_url=url.rstrip("/") + "/",
-        headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
-        timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS),
-        limits=httpx.Limits(keepalive_expiry=_IDLE_SECONDS),
-        trust_env=False,  # the engine's address is a setting of ours; nothing else redirects code to elsewhere
-    )
-
-
-def server_root(client: httpx.Client) -> str:
-    """Where vLLM keeps what is not OpenAI's, such as `/tokenize`: the base without its `/v1`."""
-    return str(client.base_url).rstrip("/").removesuffix("/v1")
-
-
 def _completions(answer: httpx.Response) -> list[Completion]:
     try:
         return chat_api.completions(answer.json())
@@ -283,7 +259,7 @@ def _completions(answer: httpx.Response) -> list[Completion]:
 def _refusal(place: str, answer: httpx.Response) -> EngineError:
     said = " ".join(answer.text.split())[:200] or "no reason given"
     message = f"{place} answered HTTP {answer.status_code}: {said}"
-    down = (*_REFUSED, 404, *_BUSY)
+    down = (*REFUSED_KEY, 404, *_BUSY)
     if answer.status_code in down:
         return EngineDown(message)
     return _Unwanted(message) if answer.status_code in _UNWANTED else EngineError(message)
