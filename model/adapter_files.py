@@ -17,6 +17,8 @@ from model.errors import BadAdapter
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FILES = (CONFIG, WEIGHTS)
+PROBE = "probe.json"
+"""What the trainer measured, in the run's folder."""
 _OFF = ("use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication", "modules_to_save")
 """Settings of PEFT that vLLM does not follow."""
 _VOCABULARY = ("embed_tokens", "lm_head")

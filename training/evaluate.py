@@ -21,11 +21,10 @@ from training.gate import Compared, Gate, Provenance, Rules
 from training.groups import LabelSource, TrainingGroup
 from training.hearing import Hearing, hear
 from training.measures import CONSTANTS, SHARES, Heard
-from training.run_folder import BadRun
+from training.run_folder import EVALUATION, GATE, BadRun
 from training.splits import REPOSITORIES, TEST, TRAIN
 
 SCHEMA = "r4p.evaluation/1"
-EVALUATION, GATE = "evaluation.json", "gate.json"
 MEASURED = "-measured"
 """What is measured is served under a name of its own: who judges by the same bytes may come and go meanwhile."""
 

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,7 @@ def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
         steps=watch.steps,
         seconds=round(time.monotonic() - began, 2),
         resumed_from=since[1] if since else None,
+        ended_at=datetime.now(UTC).isoformat(timespec="seconds"),
         **asdict(made),
     )
     if PartialState().is_main_process:
@@ -141,7 +143,8 @@ def _prepare(job: Job) -> None:
     found = run_folder.result(job.folder)
     if found is not None and found.status == Status.FINISHED:
         return
-    (job.folder / run_folder.RESULT).unlink(missing_ok=True)
+    for name in (run_folder.RESULT, run_folder.EVALUATION, run_folder.GATE):
+        (job.folder / name).unlink(missing_ok=True)  # of what it made before
     since = checkpoints.newest(job.folder)
     run_folder.keep_until(job.folder, since[1] if since else 0)
 
@@ -192,6 +195,10 @@ def _held_out(directory: Path) -> set[str]:
 def _save(trainer: Any, directory: Path) -> None:
     """The weights that were trained. Every process takes part, since each may hold a piece."""
     beside = directory.with_name(f".{directory.name}.new")
+    if (
+        trainer.is_fsdp_enabled
+    ):  # checkpoints may stay in shards, and of shards nothing would be saved
+        trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
     trainer.save_model(str(beside))
     PartialState().wait_for_everyone()
     if PartialState().is_main_process:

@@ -1,7 +1,7 @@
 """A training run on disk: what was planned, on what, how it went and what came of it. Each file is whole or not there.
 
 `plan.toml`, `dataset.json`, `metrics.jsonl` (one object for each optimiser step), `checkpoint-N/`, then `adapter/`,
-`probe.json` and, whatever the end was, `result.json`.
+`probe.json` and, whatever the end was, `result.json`; whoever measures it adds `evaluation.json` and `gate.json`.
 """
 
 import json
@@ -12,11 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from model import typed_json
+from model import adapter_files, typed_json
 
 SCHEMA = "r4p.run/1"
 PLAN, DATASET, METRICS = "plan.toml", "dataset.json", "metrics.jsonl"
-ADAPTER, WEIGHTS, PROBE, RESULT = "adapter", "model", "probe.json", "result.json"
+ADAPTER, WEIGHTS, PROBE, RESULT = "adapter", "model", adapter_files.PROBE, "result.json"
+EVALUATION, GATE = "evaluation.json", "gate.json"
 
 
 class BadRun(ValueError):
@@ -77,6 +78,8 @@ class Result:
     left_out: Mapping[str, int] | None = None
     """Groups or examples that nothing was learnt from, by reason."""
     adapter_sha256: str | None = None
+    ended_at: str | None = None
+    """UTC, ISO 8601."""
     schema: str = SCHEMA
 
 

@@ -1,5 +1,7 @@
 """A run that is not to blame for its end has none: it goes on later, and comes to what it would have come to."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 import torch
 from safetensors import SafetensorError
@@ -106,6 +108,17 @@ def test_what_ends_a_run_for_good_is_told_by_its_folder(tmp_path, start, broken,
     result = start("run", broken)
     assert (result.status, result.why, result.steps) == (run_folder.Status.FAILED, why, 3)
     assert run_folder.result(tmp_path / "run") == result
+
+
+def test_a_run_that_goes_on_forgets_what_was_decided_of_what_it_made_before(tmp_path, start):
+    start("run", OSError(28, "No space left on device"))
+    told = [tmp_path / "run" / name for name in (run_folder.EVALUATION, run_folder.GATE)]
+    for path in told:
+        path.write_text("{}")
+    ended = start("run")
+    assert not any(path.exists() for path in told)
+    age = datetime.now(UTC) - datetime.fromisoformat(ended.ended_at)
+    assert timedelta(0) <= age < timedelta(minutes=10)
 
 
 def test_a_mistake_of_ours_is_no_end_of_a_run_and_shows_itself(tmp_path, start):

@@ -10,10 +10,9 @@ from model import typed_json
 from training import run_folder
 from training.gate import Compared, Finding
 from training.manifest import Manifest
-from training.run_folder import DATASET, PLAN, BadRun, Result, Status, Step
+from training.run_folder import DATASET, EVALUATION, GATE, PLAN, BadRun, Result, Status, Step
 
 T = TypeVar("T")
-EVALUATION, GATE = "evaluation.json", "gate.json"
 
 
 @dataclass(frozen=True, slots=True)

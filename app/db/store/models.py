@@ -13,9 +13,8 @@ from app.db.tables import model_aliases, models, shadow_verdicts
 from app.identifiers import EvaluationId
 from app.jobs import Json
 from app.serving import Adapter, Alias, LineUp, State, state_without
+from model import adapter_files
 
-PROBE = "probe.json"
-"""What the trainer measured, in the run's folder."""
 _MEASURED_ANEW = frozenset({State.CANDIDATE, State.SHADOW, State.CANARY, State.RETIRED})
 """Who may be promoted, and so is held against who is champion now."""
 _LOCK = 0x5234504D
@@ -272,7 +271,7 @@ def _become(
 
 def _model(row: Row[*tuple[object, ...]]) -> Model:
     run = Path(row.run)
-    probe = run / PROBE
+    probe = run / adapter_files.PROBE
     return Model(
         id=int(row.id),
         adapter=Adapter(row.name, row.base, Path(row.directory), row.sha256, row.verifier, probe),

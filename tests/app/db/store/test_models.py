@@ -11,6 +11,7 @@ from app.db.store.models import NewModel, UnknownModel
 from app.db.tables import evaluations, shadow_verdicts
 from app.db.tables import models as models_table
 from app.serving import Adapter, Alias, LineUp, State, judge_of
+from model import adapter_files
 
 pytestmark = pytest.mark.services
 FIRST, SECOND, THIRD = (f"r4p-20261122-{number:08x}" for number in range(3))
@@ -18,7 +19,7 @@ FIRST, SECOND, THIRD = (f"r4p-20261122-{number:08x}" for number in range(3))
 
 def adapter(name):
     run = Path("/runs") / name
-    return Adapter(name, "base", run / "adapter", "0" * 64, "r4p", run / models.PROBE)
+    return Adapter(name, "base", run / "adapter", "0" * 64, "r4p", run / adapter_files.PROBE)
 
 
 @pytest.fixture
