@@ -6,12 +6,13 @@ can't honour. Values are frozen, and checked where the file comes in: `training/
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -98,8 +99,8 @@ class Model:
     __pydantic_config__ = _STRICT
     base: str
     """A directory, or a name in a model hub."""
-    dtype: str = "bfloat16"
-    """Of the weights: float32 or bfloat16."""
+    dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    """Of the weights."""
     gradient_checkpointing: bool = True
     """Half the memory for activations, a third more time."""
 
@@ -111,8 +112,8 @@ class Lora:
     __pydantic_config__ = _STRICT
     rank: Count = 32
     alpha: Count = 64
-    dropout: Share = 0.0
-    targets: tuple[str, ...] = (
+    dropout: Fraction = 0.0
+    targets: Annotated[tuple[str, ...], Field(min_length=1)] = (
         "q_proj",
         "k_proj",
         "v_proj",
@@ -151,6 +152,8 @@ class Rollout:
     engine: Engine = Engine.TRANSFORMERS
     url: str = ""
     """Of the server, as in `http://127.0.0.1:8000/v1`; can be given on the command line."""
+    api_key_file: str = ""
+    """Holds its API key alone; a plan is kept beside its run, and tells where a key is, never which."""
     task: Task = Task.JUDGE
     max_turns: Count = 1
     """Of an agent."""
@@ -165,14 +168,14 @@ class Policy:
     __pydantic_config__ = _STRICT
     advantage: Advantage = Advantage.GRPO
     loss: Loss = Loss.TOKEN_MEAN
-    clip_low: NotNegative = 0.2
+    clip_low: Fraction = 0.2
     clip_high: NotNegative = 0.28
     ratio_ceiling: Positive | None = 10.0
-    """Highest ratio that counts where the advantage is negative (dual clip)."""
+    """Highest ratio that counts where the advantage is negative (dual clip); above `1 + clip_high`."""
     kl: NotNegative = 0.0
     entropy_bonus: NotNegative = 0.0
     importance: Importance = Importance.OFF
-    importance_ceiling: Positive | None = None
+    importance_ceiling: Annotated[float, Field(ge=1)] | None = None
     overlong: Overlong = Overlong.KEEP
     drop_uniform_groups: bool = False
     """Leave groups of equal rewards out, and draw others in their place."""
@@ -183,7 +186,7 @@ class Supervised:
     """What is learnt from given replies."""
 
     __pydantic_config__ = _STRICT
-    task: str = "boxed"
+    task: Literal["boxed", "yes-no"] = "boxed"
     """`boxed`: the answer to a group, as a warm-up; `yes-no`: one patch at a time (R2E-Gym)."""
     max_tokens: Count = 32768
     """Of prompt and reply together; longer ones are left out, counted."""
@@ -210,6 +213,8 @@ class Reward:
     __pydantic_config__ = _STRICT
     url: str = ""
     """Of an OpenAI-compatible server, as in `http://127.0.0.1:8001/v1`."""
+    api_key_file: str = ""
+    """Holds its API key alone."""
     model: str = ""
     """The server's name for it; "" takes the only one."""
     verifier: str = "r4p"
@@ -222,10 +227,9 @@ class Optimiser:
 
     __pydantic_config__ = _STRICT
     learning_rate: Positive = 1e-6
-    schedule: str = "constant"
-    """constant, linear or cosine."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: Annotated[int, Field(ge=0)] = 0
-    weight_decay: NotNegative = 0.0
+    weight_decay: Annotated[float, Field(ge=0, le=1)] = 0.0
     max_gradient_norm: Positive = 1.0
     epochs: Count = 1
     max_steps: Count | None = None
@@ -266,7 +270,8 @@ class TrainPlan:
     trainer: Trainer
     model: Model
     about: str = ""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """As NumPy takes it."""
     adapter: Lora | None = None
     """None: all weights are trained."""
     prompt: Prompt = field(default_factory=Prompt)

@@ -26,10 +26,6 @@ class Trainer(Complete, SFTTrainer):
 
 def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Trainer:
     """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan."""
-    if plan.supervised.task not in _TASKS:
-        raise BadPlan(
-            f"supervised.task = {plan.supervised.task!r} is not known; one of {', '.join(_TASKS)}"
-        )
     drawn = _TASKS[plan.supervised.task](
         prompts.load(plan.prompt.template), groups, seed=plan.seed, epochs=plan.optimiser.epochs
     )

@@ -1,26 +1,20 @@
 """What every one of TRL's trainers is told alike, from the plan; what is its own, its module adds."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import torch
 from accelerate import PartialState
 
 from training.plan import BadPlan, TrainPlan
 
-_SCHEDULES: Final = ("constant", "linear", "cosine")
-
 
 def common(plan: TrainPlan, folder: Path, *, each: int = 1) -> dict[str, Any]:
-    """Settings of `transformers.TrainingArguments`. Raises BadPlan for what can't be followed.
+    """Settings of `transformers.TrainingArguments`. Raises BadPlan where batches don't fit.
 
     `each`: sequences that one of a batch is, the replies to a prompt for instance.
     """
     optimiser, on_cpu = plan.optimiser, not torch.cuda.is_available()
-    if optimiser.schedule not in _SCHEDULES:
-        raise BadPlan(
-            f"optimiser.schedule = {optimiser.schedule!r} is not known; one of {', '.join(_SCHEDULES)}"
-        )
     return {
         "output_dir": str(folder),
         "seed": plan.seed,

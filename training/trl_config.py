@@ -63,6 +63,9 @@ def objections(plan: TrainPlan, processes: int) -> Iterator[str]:
     yield from _of_sizes(plan, processes)
     yield from _of_sampling(plan.rollout)
     yield from _of_importance(plan)
+    highest = 1 + plan.policy.clip_high
+    if plan.policy.ratio_ceiling is not None and plan.policy.ratio_ceiling <= highest:
+        yield f"policy.ratio_ceiling = {plan.policy.ratio_ceiling}: give more than 1 + policy.clip_high = {highest:g}"
     if plan.policy.drop_uniform_groups:
         yield "policy.drop_uniform_groups = true: TRL keeps groups of equal rewards; use verl, or false"
     if plan.scale.sequence_parallel > 1:

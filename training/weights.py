@@ -53,10 +53,6 @@ def adapter(lora: Lora | None, *, scores: bool = False) -> LoraConfig | None:
 
 
 def _loaded(plan: TrainPlan, kind: Any, **more: Any) -> Any:
-    if plan.model.dtype not in _TYPES:
-        raise BadPlan(
-            f"model.dtype = {plan.model.dtype!r} is not known; one of {', '.join(_TYPES)}"
-        )
     try:
         return kind.from_pretrained(plan.model.base, dtype=_TYPES[plan.model.dtype], **more)
     except (OSError, ValueError) as error:

@@ -63,6 +63,16 @@ def test_what_is_left_out_has_the_smallest_surprise():
         ({"rollout": {"replies": "8"}}, "rollout.replies = '8': Input should be a valid integer"),
         ({"policy": {"clip_high": float("nan")}}, "clip_high"),
         ({"model": {}}, "model.base"),
+        ({"seed": -5}, "seed = -5: Input should be greater than or equal to 0"),
+        ({"adapter": {"dropout": 1.0}}, "adapter.dropout = 1.0: Input should be less than 1"),
+        ({"adapter": {"targets": []}}, "adapter.targets = []: Tuple should have at least 1 item"),
+        ({"rollout": {"top_p": 0.0}}, "rollout.top_p = 0.0: Input should be greater than 0"),
+        ({"policy": {"clip_low": 7.0}}, "policy.clip_low = 7.0: Input should be less than 1"),
+        ({"policy": {"importance_ceiling": 0.5}}, "policy.importance_ceiling = 0.5: Input should"),
+        ({"optimiser": {"weight_decay": 1e9}}, "optimiser.weight_decay = 1000000000.0: Input"),
+        ({"optimiser": {"schedule": "wavy"}}, "optimiser.schedule = 'wavy': Input should be 'con"),
+        ({"supervised": {"task": "poems"}}, "supervised.task = 'poems': Input should be 'boxed'"),
+        ({"model": {"base": "a", "dtype": "float8"}}, "model.dtype = 'float8': Input should be"),
     ],
 )
 def test_a_fault_is_named_with_its_key_and_value(change, said):

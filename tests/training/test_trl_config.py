@@ -61,6 +61,7 @@ def _policy(**changes):
         (_rollout(prompts=12), 1, "rollout.prompts = 12 is no multiple of optimiser.batch = 8"),
         (SMOKE, 3, "rollout.prompts = 8 is no multiple of 3 processes"),
         (SMOKE, 4, "is no multiple of 128 replies"),
+        (_policy(ratio_ceiling=1.2), 1, "ratio_ceiling = 1.2: give more than 1 + policy.clip_high"),
         (_policy(drop_uniform_groups=True), 1, "policy.drop_uniform_groups = true"),
         (_policy(importance_ceiling=2.0), 1, "importance_ceiling = 2.0 without policy.importance"),
         (

@@ -63,11 +63,6 @@ _RULES: Final[tuple[_Rule, ...]] = (
         "give 0; verl's adapters have none",
     ),
     (
-        "model.dtype",
-        lambda one: one.model.dtype not in DTYPES,
-        f"give one of {', '.join(DTYPES)}",
-    ),
-    (
         "optimiser.schedule",
         lambda one: one.optimiser.schedule not in _SCHEDULES,
         f"give one of {', '.join(_SCHEDULES)}",

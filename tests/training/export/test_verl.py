@@ -133,7 +133,6 @@ def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
             "policy.importance_ceiling = None",
         ),
         (replace(PAPER, adapter=Lora(dropout=0.1)), "adapter.dropout = 0.1"),
-        (changed(model={"dtype": "float16"}), "model.dtype = float16: give one of bfloat16"),
         (changed(optimiser={"schedule": "linear"}), "optimiser.schedule = linear"),
         (changed(optimiser={"batch": 24}), "optimiser.batch = 24: give a divisor"),
         (changed(optimiser={"batch": 256}), "optimiser.batch = 256: give a divisor"),
