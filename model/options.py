@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from model import catalog
+from model import catalog, key_file
 from model.catalog import EngineChoice
 from model.errors import BadChoice, BadEngine
 
@@ -107,23 +107,10 @@ def chosen(
         name=name,
         model=model,
         url=url,
-        api_key=_key(api_key_file) if api_key_file else None,
+        api_key=key_file.read(api_key_file) if api_key_file else None,
         cache=cache or Path.home() / ".cache" / "r4p" / "models",
         script=script,
     )
-
-
-def _key(path: Path) -> str:
-    """The key without the line's end. What is wrong is told without a word of it."""
-    try:
-        key = path.read_text(encoding="ascii").strip()
-    except OSError as error:
-        raise BadEngine(f"API key file {path} can't be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        key = ""
-    if not key.isprintable() or len(key.split()) != 1:
-        raise BadEngine(f"API key file {path} holds no key; write the key alone, on one line")
-    return key
 
 
 def given_in(context: typer.Context) -> list[str]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from accelerate import PartialState
 
-from model import catalog
-from model.errors import EngineDown
+from model import catalog, key_file
 from model.protocols import Verifier
 from training import encoding, grpo, rounds, trl_config, weights
 from training.agent_rollouts import Episodes, opening
@@ -76,14 +75,12 @@ def _asked(plan: TrainPlan, known: Mapping[str, AgentTask], left_out: Counter[st
 
 
 def judge(plan: TrainPlan) -> Verifier:
-    """The verifier that the plan names. Raises BadPlan where it doesn't answer."""
+    """The verifier that the plan names. Raises BadPlan where none is, EngineDown where it doesn't answer."""
     told = plan.reward
     if not told.url:
         raise BadPlan(
             "reward.url is empty: name the server of the verifier that judges the patches"
         )
-    choice = catalog.EngineChoice("openai_compatible", model=told.model or None, url=told.url)
-    try:
-        return catalog.verifier(told.verifier, catalog.engine(choice))
-    except EngineDown as error:
-        raise BadPlan(f"reward.url = {told.url!r}: {error}") from error
+    key = key_file.read(Path(told.api_key_file)) if told.api_key_file else None
+    choice = catalog.EngineChoice("openai_compatible", told.model or None, told.url, key)
+    return catalog.verifier(told.verifier, catalog.engine(choice))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.progress import Progress
 
+from model import key_file
 from model.errors import BadEngine, EngineError
 from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
@@ -87,7 +88,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
 
 
 def _server(
-    url: str | None, model: str | None, champion: str | None, key_file: Path | None
+    url: str | None, model: str | None, champion: str | None, where: Path | None
 ) -> "Server | None":
     from training.evaluate import Server
 
@@ -96,9 +97,9 @@ def _server(
     if not model:
         stop("train evaluate", Exit.USAGE, "--engine-url needs --model, the base's served name")
     try:
-        key = key_file.read_text().strip() if key_file else None
-    except OSError as error:
-        stop("train evaluate", Exit.USAGE, f"--api-key-file {key_file}: {error.strerror}")
+        key = key_file.read(where) if where else None
+    except BadEngine as error:
+        stop("train evaluate", Exit.USAGE, str(error))
     return Server(url, model, champion, key)
 
 

@@ -47,6 +47,8 @@ class Trainer(Complete, GRPOTrainer):
             if plan.rollout.engine == Engine.SERVER
             else None
         )
+        if self._server:
+            self.add_callback(self._server)
         self._rewards: torch.Tensor | None = None
         self.left_out = dict(source.left_out)
 

@@ -8,13 +8,15 @@ it tells are what `policy.importance` corrects by.
 import hashlib
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+from transformers import TrainerCallback, TrainerControl, TrainerState
 
-from model import adapter_files
+from model import adapter_files, key_file
 from model.engines import adapters
 from model.engines.adapters import Replica, Servable
 from model.engines.connection import http_client
@@ -32,8 +34,8 @@ Sampled = tuple[list[list[int]], list[list[float]]]
 
 
 @dataclass(slots=True)
-class Server:
-    """A vLLM and what is asked of it."""
+class Server(TrainerCallback):
+    """A vLLM and what is asked of it; as a callback of its trainer it forgets the last rounds."""
 
     replica: Replica
     plan: TrainPlan
@@ -76,16 +78,27 @@ class Server:
             adapters.bring(self.replica, now)
         trainer.accelerator.wait_for_everyone()
         self.served.append(now)
-        if trainer.is_world_process_zero():
-            self._forget()
+        old = self.served[:-2]
         del self.served[:-2]
+        if trainer.is_world_process_zero():
+            self._forget(old)
         return now.name
 
-    def _forget(self) -> None:
+    def _forget(self, old: Sequence[Servable]) -> None:
         """Adapters that no request can be about any more."""
-        for old in self.served[:-2]:
-            adapters.unload(self.replica, old.name)
-            shutil.rmtree(old.directory)
+        adapters.unload_those(self.replica, old)
+        for one in old:
+            shutil.rmtree(one.directory)
+
+    def on_train_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_more: Any
+    ) -> None:
+        """What the last rounds were sampled by is of no more use."""
+        del args, control
+        if state.is_world_process_zero:
+            with suppress(EngineError):  # the run is done, whether its server lives or not
+                self._forget(self.served)
+        self.served.clear()
 
 
 def named(plan: TrainPlan, folder: Path, *, sharded: bool) -> Server:
@@ -100,7 +113,10 @@ def named(plan: TrainPlan, folder: Path, *, sharded: bool) -> Server:
         raise BadPlan(
             "rollout.engine = 'server' needs the adapter whole in each process: leave FSDP out"
         )
-    return Server(Replica(plan.rollout.url), plan, folder)
+    key = plan.rollout.api_key_file
+    return Server(
+        Replica(plan.rollout.url, key_file.read(Path(key)) if key else None), plan, folder
+    )
 
 
 def sampled(replica: Replica, body: dict[str, Any]) -> Sampled:

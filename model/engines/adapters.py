@@ -25,7 +25,7 @@ class _Broke(EngineDown):
     """Something went wrong in the server: vLLM says so also of an adapter that it does not take."""
 
 
-_ERRORS = dict.fromkeys((400, 404, 409, 422), EngineError) | {500: _Broke}
+_ERRORS = dict.fromkeys((400, 409, 422), EngineError) | {500: _Broke}
 """HTTP statuses that speak of what was sent, and what may; any other that is no success may pass."""
 
 
@@ -193,15 +193,25 @@ def _cards(replica: Replica) -> dict[str, dict[str, Any]]:
 def _done(replica: Replica, path: str, body: dict[str, Any]) -> httpx.Response:
     answer = _sent(replica, path, body)
     said = " ".join(answer.text.split())[:200]
-    if answer.status_code == httpx.codes.NOT_FOUND and "detail" in said:
-        raise BadEngine(
-            f"the engine at {replica.url} has no {path}; start vLLM with --enable-lora and "
-            "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
-        )
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        raise BadEngine(_not_found(replica, path, said))
     if not answer.is_success:
         error = _ERRORS.get(answer.status_code, EngineDown)
         raise error(f"{path} at {replica.url} answered HTTP {answer.status_code}: {said}")
     return answer
+
+
+def _not_found(replica: Replica, path: str, said: str) -> str:
+    """What is missing there: nothing is wrong with the adapter."""
+    if "detail" in said:
+        return (
+            f"the engine at {replica.url} has no {path}; start vLLM with --enable-lora and "
+            "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
+        )
+    return (
+        f"{path} at {replica.url} answered HTTP 404: {said}; the server has to read the adapter's folder under the same "
+        "path, and to serve its base under the name that is given"
+    )
 
 
 def _sent(replica: Replica, path: str, body: dict[str, Any] | None) -> httpx.Response:

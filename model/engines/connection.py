@@ -33,5 +33,5 @@ def refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:
     return (
         f"the engine at {url} refuses the API key (HTTP {answer.status_code}): {'another' if api_key else 'none'} was given. "
         "A command reads it from --api-key-file, the bot from R4P_ENGINE_API_KEY, a training's evaluation from "
-        "--api-key-file in R4P_TRAIN_EVALUATE_ARGS"
+        "--api-key-file in R4P_TRAIN_EVALUATE_ARGS, its run from rollout.api_key_file and reward.api_key_file in the plan"
     )

@@ -8,6 +8,7 @@ import torch
 from model import prompts
 from model.agents.trajectory import Attempt, Stop
 from model.engines.scripted import Line, Scripted
+from model.errors import EngineDown
 from model.verifiers.r4p import R4PVerifier
 from tests.model.agents.builders import ISSUE
 from tests.model.chat_server import MODELS, completion, serving
@@ -170,7 +171,7 @@ def test_a_plan_without_a_verifier_says_what_to_name(base, task, tmp_path):
     with pytest.raises(BadPlan, match=r"reward\.url is empty"):
         agent_rl.trainer(plan(base), [task], tmp_path / "run")
     nowhere = plan(base, reward={"url": "http://127.0.0.1:9/v1", "model": "m"})
-    with pytest.raises(BadPlan, match=r"reward\.url = 'http://127\.0\.0\.1:9/v1'"):
+    with pytest.raises(EngineDown, match=r"no engine answers at http://127\.0\.0\.1:9/v1"):
         agent_rl.trainer(nowhere, [task], tmp_path / "run")
 
 

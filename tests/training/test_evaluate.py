@@ -248,6 +248,10 @@ def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, dat
         server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
         with pytest.raises(BadEngine, match="VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"):
             evaluate.evaluate(asked)
+        missing = {"error": {"message": "Loading lora failed: No adapter found for there"}}
+        server.routes["/v1/load_lora_adapter"] = [Reply(missing, 404)]
+        with pytest.raises(BadEngine, match="read the adapter's folder under the same path"):
+            evaluate.evaluate(asked)
     assert not (run / GATE).exists()
 
 

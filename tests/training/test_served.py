@@ -7,7 +7,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from model.errors import EngineDown
+from model.errors import BadEngine, EngineDown
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny, trained
 from training import encoding, grpo, plan_file, run, run_folder, served
@@ -31,6 +31,15 @@ def plan_for(path, url):
     )
     path.write_text(written.read_text().replace('importance = "off"', CORRECTED))
     return plan_file.load(path)
+
+
+def keyed(folder, url):
+    """A plan whose server wants a key, which lies in a file."""
+    (folder / "key").write_text("s3cret\n")
+    plan = plan_for(folder / "plan.toml", url)
+    keyed = replace(plan, rollout=replace(plan.rollout, api_key_file=str(folder / "key")))
+    (folder / "plan.toml").write_text(plan_file.toml(keyed))
+    return keyed
 
 
 def worth(model, prompt, reply):
@@ -70,8 +79,8 @@ def test_a_server_samples_what_the_trainer_believes_and_learns_with_it(tmp_path)
         assert (result.status, result.why) == (run_folder.Status.FINISHED, "")
         assert any(one.loss for one in run_folder.steps(tmp_path / "run"))
         rounds = {one for one in served_names(server) if one.startswith("r4p-round-")}
-        # one of the first trainer; of the run's three rounds the last two
-        assert len(rounds) == 3
+        assert len(rounds) == 1  # of the trainer that sampled without a run; a run leaves none
+        assert list((tmp_path / "run" / served.ROUNDS).iterdir()) == []
 
 
 def test_a_server_that_is_down_ends_nothing_for_good(tmp_path):
@@ -100,8 +109,17 @@ def test_a_server_that_takes_no_adapters_is_told_and_not_waited_for(tmp_path):
     data = trained.written_dataset(tmp_path / "data")
     with serving(models=[MODELS]) as server:
         server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
-        plan_for(tmp_path / "plan.toml", server.url)
+        keyed(tmp_path, server.url)
         given = ["run", tmp_path / "plan.toml", "--dataset", data, "--run", tmp_path / "run"]
         ended = CliRunner().invoke(main, [str(one) for one in given])
     assert ended.exit_code == 2
     assert "start vLLM with --enable-lora" in ended.stderr
+    assert {headers.get("Authorization") for _, headers, _ in server.seen} == {"Bearer s3cret"}
+    assert "s3cret" not in (tmp_path / "run" / run_folder.PLAN).read_text()
+
+
+def test_a_key_that_cannot_be_read_is_told_before_anybody_is_asked(tmp_path):
+    plan = keyed(tmp_path, "http://127.0.0.1:9/v1")
+    (tmp_path / "key").unlink()
+    with pytest.raises(BadEngine, match=r"API key file .*key can't be read: No such file"):
+        served.named(plan, tmp_path, sharded=False)
