@@ -99,6 +99,8 @@ class Model:
     __pydantic_config__ = _STRICT
     base: str
     """A directory, or a name in a model hub."""
+    adapter: str = ""
+    """`RUN/adapter` of a run on the same base: that LoRA is trained on; "" puts a new one on."""
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
     """Of the weights."""
     gradient_checkpointing: bool = True

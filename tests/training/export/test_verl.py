@@ -141,6 +141,7 @@ def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
         (changed(optimiser={"max_steps": 100}), "optimiser.max_steps = 100: give a multiple"),
         (changed(checkpoints={"every_steps": 10}), "checkpoints.every_steps = 10"),
         (changed(scale={"sequence_parallel": 3}), "scale.sequence_parallel = 3"),
+        (changed(model={"adapter": "runs/a/adapter"}), "model.adapter = runs/a/adapter: leave it"),
         (changed(scale={"rollout_tensor_parallel": 3}), "scale.rollout_tensor_parallel = 3"),
     ],
 )
