@@ -58,6 +58,11 @@ _RULES: Final[tuple[_Rule, ...]] = (
         "give a number; verl has no correction without one",
     ),
     (
+        "model.adapter",
+        lambda one: bool(one.model.adapter),
+        "leave it out; an export begins with an adapter of its own. TRL goes on with one",
+    ),
+    (
         "adapter.dropout",
         lambda one: one.adapter is not None and bool(one.adapter.dropout),
         "give 0; verl's adapters have none",
