@@ -65,7 +65,10 @@ class Ray:
             return Seen(Phase.UNKNOWN)
         if asked.code:
             raise LaunchFailed(f"`ray job status` ended with {asked.code}: {said[-500:]}")
-        return seen(said)
+        found = seen(said)
+        if found.phase is Phase.UNKNOWN:
+            raise LaunchFailed(f"`ray job status` said what is not understood: {said[-500:]}")
+        return found
 
     def stop(self, task: Task) -> None:
         """End it. Raises LaunchFailed."""

@@ -6,10 +6,17 @@ from typing import ClassVar, Final
 
 from app.settings import python
 from worker.launchers.calls import ask, demand
-from worker.launchers.task import Phase, Seen, Task
+from worker.launchers.task import LaunchFailed, Phase, Seen, Task
 
-_WAITING: Final = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED"})
-_RUNNING: Final = frozenset({"RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT"})
+_WAITING: Final = frozenset(
+    {
+        *("PENDING", "CONFIGURING", "SUSPENDED", "REQUEUED"),
+        *("REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"),
+    }
+)
+_RUNNING: Final = frozenset(
+    {"RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +59,19 @@ class Slurm:
         return "\n".join(["#!/bin/sh", *settings, f"set -- {command}", task.script()])
 
     def look(self, task: Task) -> Seen:
-        """As SLURM's controller knows it, which forgets jobs minutes after their end. Raises LaunchFailed."""
+        """As SLURM's controller knows it, which forgets jobs minutes after their end. Raises LaunchFailed.
+
+        Unknown is a job only to a controller that answered: to start it again beside itself would be two on one folder.
+        """
         asked = ask("squeue", "--noheader", "--states=all", f"--name={task.name}", "--format=%T %i")
         lines = [line.split() for line in asked.out.splitlines() if line.strip()]
-        if asked.code or not lines:
-            return self._remembered(task)
-        return seen(max(lines, key=lambda words: int(words[1]))[0])
+        if lines and not asked.code:
+            return seen(max(lines, key=lambda words: int(words[1]))[0])
+        remembered = self._remembered(task)
+        if asked.code and remembered.phase is Phase.UNKNOWN:
+            said = asked.complaint or asked.out
+            raise LaunchFailed(f"`squeue` ended with {asked.code}: {said[-500:]}")
+        return remembered
 
     def stop(self, task: Task) -> None:
         """Cancel it. Raises LaunchFailed."""

@@ -1,7 +1,7 @@
 """Stand-ins for schedulers' commands, which run what they are given: `python cluster.py FOLDER COMMAND …`.
 
 FOLDER holds a JSON file for each job. What they take and say is as the commands' manuals have it; a file `down` has them
-refuse, a file `forgets` has SLURM's controller forget jobs that have ended.
+refuse, `sbatch.down` that one alone, a file `forgets` has SLURM's controller forget jobs that have ended.
 """
 
 import json
@@ -19,8 +19,9 @@ def main(folder: Path, command: str, arguments: list[str]) -> int:
     if command != "watch":
         with (folder / "known").open("a") as known:
             known.write("\n".join(child_environment({})) + "\n")
-    if (folder / "down").exists():
-        return refuse((folder / "down").read_text())
+    for down in (folder / "down", folder / f"{command}.down"):
+        if down.exists():
+            return refuse(down.read_text())
     return COMMANDS[command](folder, arguments)
 
 

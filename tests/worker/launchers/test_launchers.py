@@ -214,6 +214,25 @@ def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, stat
     assert "the plan cpu-smoke is not there" in task.said()
 
 
+@pytest.mark.parametrize("down", ["down", "squeue.down"])
+def test_a_job_is_not_gone_because_slurms_controller_is(task, state, tmp_path, down):
+    (state / down).write_text("Unable to contact slurm controller")
+    with pytest.raises(LaunchFailed, match="Unable to contact slurm controller"):
+        of("slurm", tmp_path).look(task)
+
+
+def test_slurm_without_accounting_knows_its_jobs_by_the_controller_alone(task, state, tmp_path):
+    (state / "sacct.down").write_text("Slurm accounting storage is disabled")
+    assert of("slurm", tmp_path).look(task).phase is Phase.UNKNOWN
+
+
+def test_slurms_accounting_answers_for_a_controller_that_does_not(task, state, tmp_path):
+    launcher = of("slurm", tmp_path)
+    launcher.start(task)
+    (state / "squeue.down").write_text("Unable to contact slurm controller")
+    assert launcher.look(task).phase is Phase.RUNNING
+
+
 def test_slurm_is_asked_for_gpus_with_the_operators_options(task):
     command = Slurm(8, "--partition=gpu --comment='all night'").command(task)
     assert {"--gres=gpu:8", "--partition=gpu", "--comment=all night", "--no-requeue"} < {*command}
@@ -246,6 +265,7 @@ def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
     [
         (slurm.seen("PENDING"), Phase.WAITING, ""),
         (slurm.seen("COMPLETING"), Phase.RUNNING, ""),
+        (slurm.seen("STOPPED"), Phase.RUNNING, ""),
         (slurm.seen("COMPLETED"), Phase.ENDED, ""),
         (slurm.seen("TIMEOUT"), Phase.ENDED, "SLURM says TIMEOUT"),
         (slurm.seen("CANCELLED by 1000"), Phase.ENDED, "SLURM says CANCELLED"),
@@ -276,6 +296,12 @@ def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
 )
 def test_what_schedulers_say_of_a_task(seen, phase, why):
     assert seen == Seen(phase, why)
+
+
+def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state):
+    executable(tmp_path / "bin" / "ray", "echo it is well #")
+    with pytest.raises(LaunchFailed, match="said what is not understood: it is well"):
+        of("ray", tmp_path).look(task)
 
 
 def test_the_settings_name_the_launcher(tmp_path):
