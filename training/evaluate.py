@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from app.gate_rules import Rules
 from model import adapter_files, catalog
 from model.catalog import EngineChoice
 from model.engines import adapters
@@ -17,7 +18,7 @@ from model.errors import BadAdapter, EngineDown, EngineError
 from model.protocols import Engine
 from training import dataset, gate, measures, run_folder, significance
 from training.curation.labels import RULE_VERSION
-from training.gate import Compared, Gate, Provenance, Rules
+from training.gate import Compared, Gate, Provenance
 from training.groups import LabelSource, TrainingGroup
 from training.hearing import Hearing, hear
 from training.measures import CONSTANTS, SHARES, Heard

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.progress import Progress
 
+from app.gate_rules import Rules
 from model import key_file
 from model.errors import BadEngine, EngineError
 from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
-from training.gate import Gate, Outcome, Rules
+from training.gate import Gate, Outcome
 from training.hearing import Hearing
 from training.run_folder import BadRun
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
 from training.groups import LabelSource
 
@@ -31,30 +32,6 @@ class Outcome(StrEnum):
     FAILED = "failed"
     TOO_FEW = "too few"
     """Issues to decide by: it waits for more, and is not served meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Fixed before a run is looked at."""
-
-    margin: float = 0.02
-    """By how much the candidate may be worse and still count as no worse; shares, 0 to 1."""
-    least_issues: int = 30
-    """Of a set, for it to decide anything."""
-    least_format_valid: float = 0.9
-    """Share of the candidate's replies that can be read."""
-    most_unanswered: float = 0.1
-    """Share of a set's groups that one of the two gave no answer to; above it nothing was measured."""
-    least_entropy: float = 0.001
-    """Of the sampled tokens at the end, in nats: below that the model says one thing only."""
-    most_clipped: float = 0.5
-    """Share of tokens at the end whose ratio was clipped."""
-    must_improve: bool = True
-    """The difference of the primary metric has to be above 0."""
-    must_be_better: bool = False
-    """Its whole interval has to be: for the set of all issues ever, not for a week's."""
-    alpha: float = 0.05
-    """Of McNemar's exact one-sided test against the candidate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.gate_rules import Rules
 from app.identifiers import EvaluationId, PullNumber
 from app.judgements import PatchKey, PullRecord
 from model.domain import Verdict
@@ -17,7 +18,6 @@ from model.evaluation.bootstrap import Estimate, Issues
 from model.evaluation.columns import Floats, Indices, array
 from training.curation.labels import LabelledPatch
 from training.curation.rules import WEAK
-from training.gate import Rules
 from training.measures import SHARES
 from training.significance import Statistic, differences, discordant, estimates, mcnemar
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 import pytest
 from typer.testing import CliRunner
 
+from app.gate_rules import Rules
 from model import typed_json
 from model.adapter_files import CONFIG
 from model.engines import adapters
@@ -17,7 +18,7 @@ from tests.training import adapted, tiny
 from training import dataset, evaluate, run_folder
 from training.cli import main
 from training.evaluate import EVALUATION, GATE, Server, Wanted
-from training.gate import Compared, Outcome, Rules
+from training.gate import Compared, Outcome
 from training.groups import LabelSource
 from training.hearing import Hearing
 from training.manifest import Manifest

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training.gate import Compared, Outcome, Provenance, Rules, Step, decide, refusal
+from training.gate import Compared, Outcome, Provenance, Step, decide, refusal
 
 GOOD = Provenance(
     status="finished",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.canary import Limits
+from app.gate_rules import Rules
 from app.serving import Alias
 from model import adapter_probe
 from training.evaluate_cli import CODES
-from training.gate import Rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 

@@ -7,10 +7,11 @@ import pytest
 
 from app.db.session import transaction
 from app.db.store import models
+from app.gate_rules import Rules
 from model.engines import adapters
 from model.errors import EngineError
 from tests.training import adapted
-from training.gate import Finding, Gate, Outcome, Rules
+from training.gate import Finding, Gate, Outcome
 
 MARKS = [
     pytest.mark.services,

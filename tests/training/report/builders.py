@@ -5,8 +5,9 @@ import math
 import random
 from dataclasses import asdict
 
+from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training.gate import Compared, Outcome, Provenance, Rules, decide
+from training.gate import Compared, Outcome, Provenance, decide
 from training.gate import Step as Measured
 from training.manifest import Manifest, Split
 from training.manifest import Step as Kept
