@@ -17,8 +17,9 @@ from app.settings import TrainSettings, load
 from app.training import LAUNCHES, Stage, State, Training, is_due, why_not
 from model.errors import EngineDown
 from worker.context import Context
+from worker.errors import Postponed
 from worker.launchers.local import Local
-from worker.launchers.task import Launcher, LaunchFailed, Phase, Seen, Task, as_ended
+from worker.launchers.task import Launcher, LaunchFailed, NeverTaken, Phase, Seen, Task, as_ended
 from worker.training_stages import (
     Ended,
     is_done,
@@ -36,7 +37,9 @@ _AFTER: Final = {
 }
 _OVER: Final = frozenset({Phase.UNKNOWN, Phase.ENDED})
 _SILENT: Final = 20
-"""Times in a row a scheduler may not answer before somebody else tries."""
+"""Times in a row a scheduler may not answer before the job is put back."""
+_LATER_SECONDS: Final = 60.0
+"""Until a scheduler is asked again that does not answer, or takes nothing now."""
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +51,8 @@ Register = Callable[[Context, Training], tuple[State, str, str | None]]
 class TrainModelHandler:
     """Carries a training through its stages. Run twice it goes on, and what is done stays done.
 
-    Raises EngineDown while there is nobody to measure a candidate by: the queue comes back to it.
+    Raises EngineDown while there is nobody to measure a candidate by, Postponed while a scheduler does not answer: the
+    queue comes back to it.
     """
 
     settings: TrainSettings
@@ -70,6 +74,10 @@ class TrainModelHandler:
             state, why, model = self._through(context, training, job)
         except Ended as end:
             state, why, model = end.state, end.why, None
+        except LaunchFailed as error:
+            with context.transaction() as connection:
+                trainings.beat(connection, training, progress(training), str(error))
+            raise Postponed(str(error), after_seconds=_LATER_SECONDS) from error
         with context.transaction() as connection:
             trainings.end(connection, training, state, why, model)
         level = logging.ERROR if state is State.FAILED else logging.INFO
@@ -137,13 +145,28 @@ class TrainModelHandler:
                     raise end
                 training = self._counted(context, training, seen.why)
                 task = self._task(training, against)
-                _start(launcher, task)
+                self._start(context, training, launcher, task)
             try:
                 seen = self._watched(context, training, launcher, task)
             finally:
                 if not launcher.outlives_us:
                     launcher.stop(task)
         return training
+
+    def _start(self, context: Context, training: Training, launcher: Launcher, task: Task) -> None:
+        """Hand it over. Raises Ended where nobody ever takes it, LaunchFailed where nobody does now.
+
+        That start does not count, and the next one has its name: it may have been taken without an answer.
+        """
+        try:
+            launcher.start(task)
+        except NeverTaken as error:
+            raise Ended(State.FAILED, str(error)) from error
+        except LaunchFailed:
+            with context.transaction() as connection:
+                trainings.give_back(connection, training)
+            raise
+        log.info("%s is started", task.name)
 
     def _counted(self, context: Context, training: Training, died: str) -> Training:
         """One more start of the stage at hand. Raises Ended after too many."""
@@ -219,14 +242,6 @@ def due_training(connection: Connection) -> Sequence[Planned]:
     if not is_due(trainings.last(connection), datetime.now(UTC), every):
         return []
     return [Planned(TrainModel(OF_THE_APP))]
-
-
-def _start(launcher: Launcher, task: Task) -> None:
-    try:
-        launcher.start(task)
-    except LaunchFailed as error:
-        raise Ended(State.FAILED, str(error)) from error
-    log.info("%s is started", task.name)
 
 
 def _make(folder: Path) -> None:

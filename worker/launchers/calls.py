@@ -1,13 +1,20 @@
 """A scheduler's own command line, asked for one thing at a time."""
 
+import re
 import subprocess
 from dataclasses import dataclass
 from typing import Final
 
 from app.processes import without_settings
-from worker.launchers.task import LaunchFailed
+from worker.launchers.task import LaunchFailed, NeverTaken
 
 _SECONDS: Final = 60.0
+_NEVER: Final = re.compile(
+    r"\binvalid\b(?! (?:auth|job cred))|unrecogni[sz]ed option|(?:unknown|no such) (?:shorthand )?(?:flag|option)"
+    r"|namespaces \S+ not found",
+    re.IGNORECASE,
+)
+"""What schedulers say of options that they will never take; a credential that is invalid may be so until a daemon is back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class Answer:
 def ask(*command: str, given: str = "") -> Answer:
     """Run a command of a scheduler with `given` on its input; it sees none of our settings, and may pass on what it sees.
 
-    Raises LaunchFailed when there is none, or no answer.
+    Raises NeverTaken when there is none, LaunchFailed when there is no answer.
     """
     try:
         done = subprocess.run(
@@ -36,7 +43,7 @@ def ask(*command: str, given: str = "") -> Answer:
             check=False,
         )
     except FileNotFoundError:
-        raise LaunchFailed(
+        raise NeverTaken(
             f"`{command[0]}` is not on PATH: install the scheduler's client on the machine of the train worker, or set"
             " R4P_TRAIN_LAUNCHER to another one"
         ) from None
@@ -48,9 +55,15 @@ def ask(*command: str, given: str = "") -> Answer:
 
 
 def demand(*command: str, given: str = "") -> str:
-    """As `ask`, its output; raises LaunchFailed when it ends with an error."""
+    """As `ask`, its output; raises what `failed` says when it ends with an error."""
     answer = ask(*command, given=given)
     if answer.code:
-        said = answer.complaint or answer.out
-        raise LaunchFailed(f"`{' '.join(command[:3])}` ended with {answer.code}: {said[-500:]}")
+        raise failed(" ".join(command[:3]), answer)
     return answer.out
+
+
+def failed(command: str, answer: Answer) -> LaunchFailed:
+    """What to raise of a command that ended with an error, in its own words (pure)."""
+    said = (answer.complaint or answer.out)[-500:]
+    kind = NeverTaken if _NEVER.search(said) else LaunchFailed
+    return kind(f"`{command}` ended with {answer.code}: {said}")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from worker.launchers.calls import ask, demand
-from worker.launchers.task import LaunchFailed, Phase, Seen, Task
+from worker.launchers.calls import ask, demand, failed
+from worker.launchers.task import Phase, Seen, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,7 @@ class Kubernetes:
         given = json.dumps(self.manifest(task))
         answer = ask("kubectl", "create", *self._where(), "--filename=-", given=given)
         if answer.code and "AlreadyExists" not in answer.complaint:
-            raise LaunchFailed(
-                f"`kubectl create` ended with {answer.code}: {answer.complaint[-500:]}"
-            )
+            raise failed("kubectl create", answer)
 
     def look(self, task: Task) -> Seen:
         """As the Job's status says. Raises LaunchFailed."""
@@ -36,9 +34,7 @@ class Kubernetes:
         if asked.code and "NotFound" in asked.complaint:
             return Seen(Phase.UNKNOWN)
         if asked.code:
-            raise LaunchFailed(
-                f"`kubectl get job` ended with {asked.code}: {asked.complaint[-500:]}"
-            )
+            raise failed("kubectl get job", asked)
         return seen(json.loads(asked.out).get("status") or {})
 
     def stop(self, task: Task) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from worker.launchers.calls import ask, demand
+from worker.launchers.calls import Answer, ask, demand, failed
 from worker.launchers.task import LaunchFailed, Phase, Seen, Task
 
 _SAID: Final = re.compile(
@@ -42,7 +42,7 @@ class Ray:
         answer = ask(*self.command(task))
         said = answer.complaint + answer.out
         if answer.code and "already exists" not in said:
-            raise LaunchFailed(f"`ray job submit` ended with {answer.code}: {said[-500:]}")
+            raise failed("ray job submit", Answer(answer.code, "", said))
 
     def command(self, task: Task) -> list[str]:
         """What submits it."""
@@ -64,7 +64,7 @@ class Ray:
         if asked.code and "does not exist" in said:
             return Seen(Phase.UNKNOWN)
         if asked.code:
-            raise LaunchFailed(f"`ray job status` ended with {asked.code}: {said[-500:]}")
+            raise failed("ray job status", Answer(asked.code, "", said))
         found = seen(said)
         if found.phase is Phase.UNKNOWN:
             raise LaunchFailed(f"`ray job status` said what is not understood: {said[-500:]}")

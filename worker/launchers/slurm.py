@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from app.settings import python
-from worker.launchers.calls import ask, demand
-from worker.launchers.task import LaunchFailed, Phase, Seen, Task
+from worker.launchers.calls import ask, demand, failed
+from worker.launchers.task import Phase, Seen, Task
 
 _WAITING: Final = frozenset(
     {
@@ -69,8 +69,7 @@ class Slurm:
             return seen(max(lines, key=lambda words: int(words[1]))[0])
         remembered = self._remembered(task)
         if asked.code and remembered.phase is Phase.UNKNOWN:
-            said = asked.complaint or asked.out
-            raise LaunchFailed(f"`squeue` ended with {asked.code}: {said[-500:]}")
+            raise failed("squeue", asked)
         return remembered
 
     def stop(self, task: Task) -> None:

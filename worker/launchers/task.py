@@ -25,7 +25,11 @@ exit "$code"
 
 
 class LaunchFailed(Exception):
-    """The task could not be handed over; names the command, what it said, and the fix."""
+    """The task could not be handed over, or not be asked about; names the command, what it said, and the fix."""
+
+
+class NeverTaken(LaunchFailed):
+    """Nobody will take it however often it is handed over: a command that is not there, options that are wrong."""
 
 
 class Phase(StrEnum):
