@@ -41,11 +41,19 @@ class Complete(transformers.Trainer):
 
 
 def mark(checkpoint: Path) -> None:
-    """Say that a checkpoint was written to its end, once it is on the disk."""
-    for path in checkpoint.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+    """Say that a checkpoint was written to its end, once it is on the disk; a sharded one has folders in it."""
+    for path in (*checkpoint.rglob("*"), checkpoint):
+        _flush(path)
     (checkpoint / COMPLETE).touch()
+    _flush(checkpoint)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def newest(folder: Path) -> tuple[Path, int] | None:

@@ -195,9 +195,7 @@ def _held_out(directory: Path) -> set[str]:
 def _save(trainer: Any, directory: Path) -> None:
     """The weights that were trained. Every process takes part, since each may hold a piece."""
     beside = directory.with_name(f".{directory.name}.new")
-    if (
-        trainer.is_fsdp_enabled
-    ):  # checkpoints may stay in shards, and of shards nothing would be saved
+    if trainer.is_fsdp_enabled:  # of shards, which checkpoints may be, nothing would be saved here
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
     trainer.save_model(str(beside))
     PartialState().wait_for_everyone()
