@@ -4,7 +4,7 @@ A training is a row of `trainings` and a folder. It goes through its stages in o
 known to be done, so that whoever takes a training over begins where it was left.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -60,6 +60,16 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldIssue:
+    """An issue in a dataset."""
+
+    key: str
+    source: str
+    """Who labelled it: outcomes or a benchmark."""
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
 class Training:
     """One training as stored."""
 
@@ -104,13 +114,21 @@ def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
     return last.created_at is None or now - last.created_at >= every
 
 
-def why_not(
-    labels: Labels, before: Labels | None, least_new: int, least_test: int = 0
-) -> str | None:
-    """Why nothing is trained on these labels; None: they are enough. `before`: of the training before.
+def how_many_new(
+    held: Collection[HeldIssue], before: Collection[HeldIssue], issues_before: int
+) -> int:
+    """Issues that were not learnt from before; by their number alone where it is not known any more which those were."""
+    keys = {one.key for one in held}
+    if not before:
+        return max(len(keys) - issues_before, 0)
+    return len(keys - {one.key for one in before})
 
-    Somebody who asks for a training is refused only what can't teach anything; the clock needs `least_new` issues more
-    than last time, and `least_test` to measure on (0 and 0: as somebody who asks).
+
+def why_not(labels: Labels, new: int, least_new: int, least_test: int = 0) -> str | None:
+    """Why nothing is trained on these labels, with so many new issues; None: they are enough.
+
+    Somebody who asks for a training is refused only what can't teach anything; the clock needs `least_new` new issues,
+    and `least_test` to measure on (0 and 0: as somebody who asks).
     """
     if labels.issues == 0 or labels.correct + labels.incorrect == 0:
         return (
@@ -121,7 +139,6 @@ def why_not(
         only = "correct" if labels.correct else "incorrect"
         many = labels.correct or labels.incorrect
         return f"every labelled patch ({many}) is {only}: who always says so is always right, so nothing can be learnt"
-    new = max(labels.issues - (before.issues if before else 0), 0)
     if new < least_new:
         return f"{new} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
     if labels.test < least_test:

@@ -24,6 +24,7 @@ from worker.training_stages import (
     Ended,
     is_done,
     labels,
+    new_since,
     note_given_back,
     progress,
     reason,
@@ -116,10 +117,10 @@ class TrainModelHandler:
 
     def _require(self, context: Context, training: Training, job: TrainModel) -> None:
         with context.transaction() as connection:
-            before = trainings.learnt_from(connection)
+            before = trainings.last_that_learnt(connection)
         least = 0 if job.asked else self.settings.train_new_issues
         to_measure = 0 if job.asked else self.settings.train_test_issues
-        why = why_not(labels(training), before, least, to_measure)
+        why = why_not(labels(training), new_since(training, before), least, to_measure)
         if why is not None:
             raise Ended(State.SKIPPED, why)
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.settings import TrainSettings
-from app.training import Labels, Stage, State, Training, labels_of
+from app.training import Labels, Stage, State, Training, how_many_new, labels_of
 from model.errors import EngineDown
 from worker.launchers.task import Phase, Seen, Task
+from worker.learnt import held
 
 _TAIL_BYTES: Final = 65_536
 
@@ -82,6 +83,23 @@ def labels(training: Training) -> Labels:
         raise Ended(
             State.FAILED, f"{training.dataset}/manifest.json has no {error}: r4p.dataset/1 is meant"
         ) from None
+
+
+def new_since(training: Training, before: Training | None) -> int:
+    """Issues of its dataset that the one of the training before, if any, had not. Raises Ended."""
+    try:
+        found = held(training.dataset)
+    except (OSError, ValueError) as error:
+        raise Ended(
+            State.FAILED,
+            f"{training.dataset} can't be read ({error}); r4p train start builds it anew",
+        ) from None
+    try:
+        known = held(before.dataset) if before else frozenset()
+    except (OSError, ValueError):
+        known = frozenset()
+    had = before.labels.issues if before and before.labels else 0
+    return how_many_new(found, known, had)
 
 
 def reason(training: Training, task: Task, seen: Seen) -> Ended | EngineDown | None:

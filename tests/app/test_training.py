@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.training import (
+    HeldIssue,
     Labels,
     Launcher,
     Stage,
     State,
     Training,
+    how_many_new,
     is_due,
     labels_of,
     why_not,
@@ -47,7 +49,7 @@ def test_one_that_nobody_knows_the_age_of_is_old():
 
 @pytest.mark.parametrize("nothing", [Labels(), Labels(issues=9)])
 def test_without_a_label_nothing_is_trained_even_if_somebody_asks(nothing):
-    assert "no patch has a label" in why_not(nothing, None, 0)
+    assert "no patch has a label" in why_not(nothing, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -58,28 +60,45 @@ def test_without_a_label_nothing_is_trained_even_if_somebody_asks(nothing):
     ],
 )
 def test_labels_of_one_kind_teach_nothing(one_sided, said):
-    assert said in why_not(one_sided, None, 0)
+    assert said in why_not(one_sided, 40, 0)
 
 
 @pytest.mark.parametrize(
-    ("before", "least", "refused"),
+    ("new", "least", "refused"),
     [
-        (None, 60, None),
-        (None, 61, "60 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 61"),
-        (Labels(issues=20), 40, None),
-        (Labels(issues=21), 40, "39 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
-        (Labels(issues=90), 40, "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
-        (Labels(issues=60), 0, None),
-        (Labels(issues=90), 0, None),
+        (60, 60, None),
+        (39, 40, "39 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
+        (0, 40, "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 40"),
+        (0, 0, None),
     ],
 )
-def test_the_clock_waits_for_enough_that_is_new(before, least, refused):
-    assert why_not(ENOUGH, before, least) == refused
+def test_the_clock_waits_for_enough_that_is_new(new, least, refused):
+    assert why_not(ENOUGH, new, least) == refused
+
+
+def held(*numbers, source="outcomes", split="train"):
+    return {HeldIssue(f"octo/repo#{number}", source, split) for number in numbers}
+
+
+@pytest.mark.parametrize(
+    ("before", "issues_before", "new"),
+    [
+        (held(), 0, 4),
+        (held(1, 2), 2, 2),
+        (held(*range(100, 600)), 500, 4),
+        (held(1, 2, source="benchmark", split="test"), 2, 2),
+        (held(), 3, 1),
+        (held(), 500, 0),
+    ],
+    ids=["first", "some", "purged since", "told apart by key", "gone", "gone, and more"],
+)
+def test_new_is_what_was_not_learnt_from_before(before, issues_before, new):
+    assert how_many_new(held(1, 2, 3, 4), before, issues_before) == new
 
 
 @pytest.mark.parametrize(("test", "refused"), [(29, True), (30, False)])
 def test_the_clock_waits_for_issues_to_measure_on(test, refused):
-    why = why_not(Labels(60, 80, 160, test), None, 50, 30)
+    why = why_not(Labels(60, 80, 160, test), 60, 50, 30)
     assert bool(why) is refused
     assert not refused or why.startswith(
         "29 issues are in the test split, and the gate decides by 30"

@@ -80,7 +80,7 @@ def test_one_runs_at_a_time_and_one_that_was_skipped_is_kept(begun, database):
         running = trainings.running(connection)
         trainings.end(connection, running, State.SKIPPED, "later")
         assert [one.why for one in trainings.newest(connection)] == ["later"]
-        assert trainings.learnt_from(connection) is None
+        assert trainings.last_that_learnt(connection) is None
 
 
 def one(state, beat_at=NOW, **more):

@@ -6,6 +6,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import pyarrow as pa
+from pyarrow import parquet
+
 from app.db.session import transaction
 from app.db.store import jobs, trainings
 from app.jobs import OF_THE_APP, Planned
@@ -41,9 +44,7 @@ def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None,
     folder.mkdir(exist_ok=True)
     (folder / "faults.json").write_text(json.dumps(faults or {}))
     for number in range(1, 9) if manifest is not None else ():
-        dataset = folder / f"{number:06}" / "dataset"
-        dataset.mkdir(parents=True, exist_ok=True)
-        (dataset / "manifest.json").write_text(json.dumps(manifest))
+        write_dataset(folder / f"{number:06}" / "dataset", manifest)
     settings = TrainSettings(train_plan="cpu-smoke", train_dir=folder)
     registrar, look_seconds = changes.pop("registrar", None), changes.pop("look_seconds", 0.05)
     return TrainModelHandler(
@@ -55,6 +56,19 @@ def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None,
         told={"R4P_MODEL_DIR": "/models"},
         look_seconds=look_seconds,
     )
+
+
+def write_dataset(folder, manifest=MANIFEST, first=0, sources=("outcomes",)):
+    """One of so many issues as the manifest says, numbered from the first, each labelled by one of these in turn."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for split, of in manifest["splits"].items():
+        numbers = range(first, first + of["issues"])
+        table = {
+            "issue": [f"octo/{split}#{number}" for number in numbers],
+            "source": [sources[number % len(sources)] for number in numbers],
+        }
+        parquet.write_table(pa.table(table), folder / f"{split}.parquet")
 
 
 def _against(_context):

@@ -29,11 +29,10 @@ def newest(connection: Connection, limit: int = 20) -> list[Training]:
     return [_training(row) for row in connection.execute(query)]
 
 
-def learnt_from(connection: Connection) -> Labels | None:
-    """What the last training that made a model had to learn from."""
+def last_that_learnt(connection: Connection) -> Training | None:
+    """The last training that made a model."""
     query = select(trainings).where(trainings.c.state.in_(_TRAINED)).order_by(trainings.c.id.desc())
-    found = _one(connection.execute(query.limit(1)))
-    return found.labels if found else None
+    return _one(connection.execute(query.limit(1)))
 
 
 def begin(connection: Connection, plan: str, parent: Path, launcher: Launcher) -> Training:
