@@ -1,7 +1,7 @@
 """GRPO on an agent's episodes: the plan `mini-se-rl` (R4P, section 4 and appendix B.2). Loads TRL."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from model.protocols import Verifier
 from training import encoding, grpo, rounds, trl_config, weights
 from training.agent_rollouts import Episodes, opening
 from training.agent_tasks import AgentTask
-from training.plan import BadPlan, Engine, Importance, TrainPlan
+from training.plan import BadPlan, TrainPlan
 from training.rounds import Rounds
 from training.trainer_settings import common
 
@@ -24,8 +24,6 @@ def trainer(
 
     `verifier`: who judges the patches; None: the one that the plan's `[reward]` names.
     """
-    if faults := list(_objections(plan)):
-        raise BadPlan(f"plan {plan.name} can't be followed for an agent: " + "; ".join(faults))
     settings = common(plan, folder, each=plan.rollout.replies) | trl_config.policy(
         plan, PartialState().num_processes
     )
@@ -39,16 +37,6 @@ def trainer(
     made = grpo.ready(plan, source, tokenizer, settings)
     made.filled = asked.filled
     return made
-
-
-def _objections(plan: TrainPlan) -> Iterator[str]:
-    if plan.rollout.engine == Engine.SERVER:
-        yield "rollout.engine = 'server': turns are drawn in the trainer's process; use colocated"
-    if plan.policy.importance != Importance.OFF:
-        yield (
-            f"policy.importance = {plan.policy.importance.value!r}: log-probabilities of an episode's turns are not "
-            "kept; use off"
-        )
 
 
 def _askable(

@@ -17,8 +17,7 @@ def require(plan: TrainPlan, material: Path | None) -> None:
         )
     if faults := [*_of_adapter(plan.adapter), *_of_sources(plan, material)]:
         raise BadPlan(f"no model that judges would come of {plan.name}: {'; '.join(faults)}")
-    if plan.trainer == Trainer.GRPO:
-        trl_config.policy(plan, processes=1)
+    trl_config.check(plan, plan.scale.nodes * plan.scale.processes)
 
 
 def _of_adapter(adapter: Lora) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from training import plan_limits
 from training.plan import (
     Advantage,
     BadPlan,
@@ -10,8 +11,9 @@ from training.plan import (
     Importance,
     Loss,
     Overlong,
-    Rollout,
+    Policy,
     Task,
+    Trainer,
     TrainPlan,
 )
 from training.rounds import steps_of_round
@@ -25,8 +27,7 @@ _LOSSES = {
 
 def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
     """What `GRPOConfig` is told besides what all of TRL's trainers are. Raises BadPlan with every objection."""
-    if faults := list(objections(plan, processes)):
-        raise BadPlan(f"plan {plan.name} can't be followed by TRL: " + "; ".join(faults))
+    check(plan, processes)
     loss, at_once = plan.policy, plan.optimiser.micro_batch * processes
     return {
         "num_generations": plan.rollout.replies,
@@ -58,20 +59,45 @@ def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
     }
 
 
+def check(plan: TrainPlan, processes: int) -> None:
+    """Raises BadPlan with every objection to training by this plan, whatever its trainer, in so many processes."""
+    if faults := list(objections(plan, processes)):
+        raise BadPlan(f"plan {plan.name} can't be followed by TRL: " + "; ".join(faults))
+
+
 def objections(plan: TrainPlan, processes: int) -> Iterator[str]:
     """Every reason why TRL can't do what the plan says, each with its key, value and fix."""
-    yield from _of_sizes(plan, processes)
-    yield from _of_sampling(plan.rollout)
-    yield from _of_importance(plan)
-    highest = 1 + plan.policy.clip_high
-    if plan.policy.ratio_ceiling is not None and plan.policy.ratio_ceiling <= highest:
-        yield f"policy.ratio_ceiling = {plan.policy.ratio_ceiling}: give more than 1 + policy.clip_high = {highest:g}"
-    if plan.policy.drop_uniform_groups:
-        yield "policy.drop_uniform_groups = true: TRL keeps groups of equal rewards; use verl, or false"
-    if plan.scale.sequence_parallel > 1:
-        yield f"scale.sequence_parallel = {plan.scale.sequence_parallel}: TRL's GRPO has none; use verl, or 1"
-    if plan.scale.nodes > 1 and plan.rollout.engine == Engine.COLOCATED:
-        yield f"scale.nodes = {plan.scale.nodes}: a colocated vLLM stays on one node; use verl, or 1"
+    yield from plan_limits.objections(plan)
+    yield from _of_machines(plan, processes)
+    if plan.trainer == Trainer.GRPO:
+        yield from _of_sizes(plan, processes)
+        yield from _of_sampling(plan)
+        yield from _of_importance(plan)
+        yield from _of_policy(plan.policy)
+
+
+def _of_machines(plan: TrainPlan, processes: int) -> Iterator[str]:
+    scale, batch = plan.scale, plan.optimiser.batch
+    # a plan for one process may be run by several: its batches are those of all together
+    if (wanted := scale.nodes * scale.processes) not in {1, processes}:
+        yield (
+            f"scale.nodes x scale.processes = {wanted}, and {processes} run: start as many by accelerate launch, or "
+            "say in the plan how many there are"
+        )
+    if scale.sequence_parallel > 1:
+        yield f"scale.sequence_parallel = {scale.sequence_parallel}: TRL is told of none; use verl, or 1"
+    if processes % scale.rollout_tensor_parallel:
+        yield (
+            f"scale.rollout_tensor_parallel = {scale.rollout_tensor_parallel}: give a divisor of all {processes} "
+            "processes"
+        )
+    if scale.nodes > 1 and plan.rollout.engine == Engine.COLOCATED:
+        yield f"scale.nodes = {scale.nodes}: a colocated vLLM stays on one node; use verl, or 1"
+    if plan.trainer != Trainer.GRPO and batch % (plan.optimiser.micro_batch * processes):
+        yield (
+            f"optimiser.batch = {batch} is no multiple of optimiser.micro_batch = {plan.optimiser.micro_batch} in each "
+            f"of {processes} processes: make it one"
+        )
 
 
 def _of_sizes(plan: TrainPlan, processes: int) -> Iterator[str]:
@@ -91,18 +117,24 @@ def _of_sizes(plan: TrainPlan, processes: int) -> Iterator[str]:
         )
 
 
-def _of_sampling(rollout: Rollout) -> Iterator[str]:
-    if rollout.top_p < 1:
-        yield f"rollout.top_p = {rollout.top_p}: the ratio of a truncated distribution is biased; use 1"
-    if rollout.task == Task.JUDGE and rollout.max_turns > 1:
-        yield f"rollout.max_turns = {rollout.max_turns}: a judgement has one turn; use 1"
+def _of_sampling(plan: TrainPlan) -> Iterator[str]:
+    if plan.rollout.top_p < 1:
+        yield f"rollout.top_p = {plan.rollout.top_p}: the ratio of a truncated distribution is biased; use 1"
+    if plan.rollout.task == Task.REPAIR and plan.rollout.engine == Engine.SERVER:
+        yield "rollout.engine = 'server': an agent's turns are drawn in the trainer's process; use colocated"
+
+
+def _of_policy(policy: Policy) -> Iterator[str]:
+    highest = 1 + policy.clip_high
+    if policy.ratio_ceiling is not None and policy.ratio_ceiling <= highest:
+        yield f"policy.ratio_ceiling = {policy.ratio_ceiling}: give more than 1 + policy.clip_high = {highest:g}"
+    if policy.drop_uniform_groups:
+        yield "policy.drop_uniform_groups = true: TRL keeps groups of equal rewards; use verl, or false"
 
 
 def _of_importance(plan: TrainPlan) -> Iterator[str]:
     mode, ceiling = plan.policy.importance, plan.policy.importance_ceiling
     if mode == Importance.OFF:
-        if ceiling is not None:
-            yield f"policy.importance_ceiling = {ceiling} without policy.importance; leave it out"
         return
     if plan.rollout.task == Task.REPAIR:
         yield f"policy.importance = {mode.value}: nobody tells how likely an agent's turns were; use off"

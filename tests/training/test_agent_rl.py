@@ -157,7 +157,7 @@ def test_tasks_with_too_long_a_prompt_are_refused_with_the_reason(base, task, tm
 def test_what_can_not_be_done_with_an_agent_is_refused(base, task, tmp_path):
     served = {"task": "repair", "engine": "server", "url": "http://127.0.0.1:9/v1"}
     weighed = {"importance": "token-truncate", "importance_ceiling": 2.0}
-    with pytest.raises(BadPlan, match=r"engine = 'server': .*; policy\.importance = 'token-tr"):
+    with pytest.raises(BadPlan, match=r"engine = 'server': .*; policy\.importance = token-tr"):
         agent_rl.trainer(plan(base, rollout=served, policy=weighed), [task], tmp_path, verifier())
 
 

@@ -49,6 +49,10 @@ def _rollout(**changes):
     return replace(SMOKE, rollout=replace(SMOKE.rollout, **changes))
 
 
+def _supervised():
+    return replace(plan_file.load("boxed-sft"), name="cpu-smoke")
+
+
 def _policy(**changes):
     return replace(SMOKE, policy=replace(SMOKE.policy, **changes))
 
@@ -57,13 +61,11 @@ def _policy(**changes):
     ("plan", "processes", "said"),
     [
         (_rollout(top_p=0.95), 1, "rollout.top_p = 0.95: the ratio of a truncated"),
-        (_rollout(max_turns=3), 1, "rollout.max_turns = 3: a judgement has one turn"),
         (_rollout(prompts=12), 1, "rollout.prompts = 12 is no multiple of optimiser.batch = 8"),
         (SMOKE, 3, "rollout.prompts = 8 is no multiple of 3 processes"),
         (SMOKE, 4, "is no multiple of 128 replies"),
         (_policy(ratio_ceiling=1.2), 1, "ratio_ceiling = 1.2: give more than 1 + policy.clip_high"),
         (_policy(drop_uniform_groups=True), 1, "policy.drop_uniform_groups = true"),
-        (_policy(importance_ceiling=2.0), 1, "importance_ceiling = 2.0 without policy.importance"),
         (
             _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
             1,
@@ -85,7 +87,30 @@ def _policy(**changes):
             1,
             "policy.importance = token-mask: nobody tells how likely an agent's turns were",
         ),
+        (
+            _rollout(task=Task.REPAIR, engine=Engine.SERVER),
+            1,
+            "rollout.engine = 'server': an agent's turns are drawn in the trainer's process",
+        ),
         (replace(SMOKE, scale=replace(SMOKE.scale, sequence_parallel=4)), 1, "sequence_parallel"),
+        (
+            replace(SMOKE, scale=replace(SMOKE.scale, processes=8)),
+            1,
+            "scale.nodes x scale.processes = 8, and 1 run: start as many",
+        ),
+        (
+            replace(
+                _rollout(engine=Engine.COLOCATED),
+                scale=replace(SMOKE.scale, rollout_tensor_parallel=16),
+            ),
+            1,
+            "scale.rollout_tensor_parallel = 16: give a divisor of all 1 processes",
+        ),
+        (
+            replace(_supervised(), optimiser=replace(SMOKE.optimiser, batch=3, micro_batch=2)),
+            1,
+            "optimiser.batch = 3 is no multiple of optimiser.micro_batch = 2",
+        ),
         (
             replace(_rollout(engine=Engine.COLOCATED), scale=replace(SMOKE.scale, nodes=2)),
             1,
@@ -99,5 +124,11 @@ def test_what_trl_cannot_honour_is_refused_with_the_key_and_the_fix(plan, proces
     assert said in str(caught.value)
 
 
-def test_an_agent_may_take_its_turns():
-    assert list(trl_config.objections(_rollout(task=Task.REPAIR, max_turns=3), 1)) == []
+@pytest.mark.parametrize("name", plan_file.shipped())
+def test_no_plan_that_comes_with_the_bot_is_refused_by_the_machines_it_was_made_for(name):
+    plan = plan_file.load(name)
+    trl_config.check(plan, plan.scale.nodes * plan.scale.processes)
+
+
+def test_a_plan_for_one_process_may_be_run_by_two():
+    trl_config.check(replace(SMOKE, optimiser=replace(SMOKE.optimiser, micro_batch=8)), 2)

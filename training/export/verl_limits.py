@@ -4,6 +4,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Final
 
+from training import plan_limits
 from training.plan import (
     BadPlan,
     Engine,
@@ -103,6 +104,7 @@ def check(plan: TrainPlan) -> None:
     faults = [
         f"{key} = {attrgetter(key)(plan)}: {fix}" for key, breaks, fix in _RULES if breaks(plan)
     ]
+    faults += plan_limits.objections(plan)
     if faults:
         raise BadPlan(f"plan {plan.name} can't be exported to verl: {'; '.join(faults)}")
 
