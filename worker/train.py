@@ -1,6 +1,7 @@
 """Have a model trained: one training at a time, taken over where it was left, its progress visible, its failures told."""
 
 import logging
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,6 +82,8 @@ class TrainModelHandler:
             raise Postponed(str(error), after_seconds=_LATER_SECONDS) from error
         with context.transaction() as connection:
             trainings.end(connection, training, state, why, model)
+        if state is State.SKIPPED:  # nothing was learnt from it, and each day brings another one
+            shutil.rmtree(training.dataset, ignore_errors=True)
         level = logging.ERROR if state is State.FAILED else logging.INFO
         log.log(level, "training %d %s: %s", training.id, state, why)
 

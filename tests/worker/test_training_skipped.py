@@ -56,6 +56,15 @@ def test_where_the_last_dataset_is_gone_numbers_are_compared(
     assert found.why.startswith(f"{new} issues with labels are new")
 
 
+def test_of_trainings_that_are_skipped_no_dataset_is_left(database, handler, tmp_path):
+    clock = handler()
+    for _ in range(3):
+        carry_out(database, clock, JOB)
+    assert (last(database).id, last(database).state) == (3, State.SKIPPED)
+    left = (tmp_path / "trainings").glob("00000[123]/dataset")
+    assert [one.parent.name for one in left] == ["000001"]
+
+
 def test_a_dataset_that_is_torn_is_named(database, handler, second):
     carry_out(database, handler(), JOB)
     again = handler()
