@@ -17,8 +17,6 @@ from model.errors import BadAdapter
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FILES = (CONFIG, WEIGHTS)
-PROBE = "probe.json"
-"""What the trainer measured, in the run's folder."""
 _OFF = ("use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication", "modules_to_save")
 """Settings of PEFT that vLLM does not follow."""
 _VOCABULARY = ("embed_tokens", "lm_head")
@@ -42,9 +40,15 @@ def name_of(sha256: str, day: date) -> str:
 
 
 def name_of_run(run: Path, sha256: str) -> str:
-    """What the adapter of a run is served as: by its bytes, and the day on which the run ended."""
-    ended = datetime.fromtimestamp((run / "result.json").stat().st_mtime, UTC)
-    return name_of(sha256, ended.date())
+    """What the adapter of a run is served as: by its bytes, and the day on which the run ended. Raises BadAdapter."""
+    path = run / "result.json"
+    try:
+        ended = datetime.fromisoformat(json.loads(_bytes(path))["ended_at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadAdapter(
+            f"{path} does not say when the run ended ({error!r}), as its adapter's name has to; train it anew"
+        ) from error
+    return name_of(sha256, ended.astimezone(UTC).date())
 
 
 def probe_of(path: Path) -> Probe:

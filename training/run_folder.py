@@ -12,11 +12,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from model import adapter_files, typed_json
+from model import adapter_probe, typed_json
 
 SCHEMA = "r4p.run/1"
 PLAN, DATASET, METRICS = "plan.toml", "dataset.json", "metrics.jsonl"
-ADAPTER, WEIGHTS, PROBE, RESULT = "adapter", "model", adapter_files.PROBE, "result.json"
+ADAPTER, WEIGHTS, PROBE, RESULT = "adapter", "model", adapter_probe.FILE, "result.json"
 EVALUATION, GATE = "evaluation.json", "gate.json"
 
 

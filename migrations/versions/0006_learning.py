@@ -99,6 +99,7 @@ def _models() -> None:
         sa.UniqueConstraint("name", name=op.f("uq_models_name")),
         comment="adapters that were trained; numbers and paths that name nobody",
     )
+    op.create_index("uq_models_bytes", "models", ["sha256", "base"], unique=True)
     op.create_index(
         "uq_models_in_line",
         "models",

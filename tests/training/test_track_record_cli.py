@@ -31,7 +31,7 @@ MERGE = {"base": BASE, "commit": "e" * 40, **MAINTAINER}
 
 
 def register(connection, name=NAME):
-    adapter = Adapter(name, "R4P-32B", Path("/nowhere"), "0" * 64, "r4p")
+    adapter = Adapter(name, "R4P-32B", Path("/nowhere"), name[-8:] * 8, "r4p")
     models.register(connection, NewModel(adapter, Path("/nowhere"), State.CANDIDATE, "passed", {}))
     before = eventful.START - timedelta(days=2)
     connection.execute(update(model_table).values(created_at=before))

@@ -61,7 +61,7 @@ def line_up(database):
     def give(**aliases):
         with transaction(database) as connection:
             for alias, name in aliases.items():
-                adapter = Adapter(name, "base", Path("/nowhere"), "0" * 64, "r4p")
+                adapter = Adapter(name, "base", Path("/nowhere"), name[-8:] * 8, "r4p")
                 new = NewModel(adapter, Path("/nowhere"), State.CANDIDATE, "passed", {})
                 models.register(connection, new)
                 share = 1.0 if alias == "canary" else None
@@ -232,7 +232,7 @@ def test_the_command_shows_what_a_model_did(database, database_url, issue, line_
 
 def test_a_canary_whose_votes_cannot_be_read_is_taken_out(database, issue, line_up):
     line_up(champion=CHAMPION, canary=CANARY)
-    adapter = Adapter(CANARY, "base", Path("/nowhere"), "0" * 64, "r4p")
+    adapter = Adapter(CANARY, "base", Path("/nowhere"), CANARY[-8:] * 8, "r4p")
     for number in (3, 4):
         issue(number)
         with transaction(database) as connection:

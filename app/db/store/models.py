@@ -13,7 +13,7 @@ from app.db.tables import model_aliases, models, shadow_verdicts
 from app.identifiers import EvaluationId
 from app.jobs import Json
 from app.serving import Adapter, Alias, LineUp, State, state_without
-from model import adapter_files
+from model import adapter_probe
 
 _MEASURED_ANEW = frozenset({State.CANDIDATE, State.SHADOW, State.CANARY, State.RETIRED})
 """Who may be promoted, and so is held against who is champion now."""
@@ -69,7 +69,7 @@ class Move:
 def register(connection: Connection, new: NewModel) -> str:
     """Keep a trained model under its name, whose bytes and files stay for ever; returns the name.
 
-    Once more keeps what was measured since: a candidate becomes what the gate says now, and who failed it is rejected,
+    The same bytes on the same base are one model, wherever they lie: the name that it has is returned. Once more keeps what was measured since: a candidate becomes what the gate says now, and who failed it is rejected,
     also a shadow and a canary. The champion, who was champion, and who was rejected, stay what they are.
     """
     adapter = new.adapter
@@ -85,11 +85,11 @@ def register(connection: Connection, new: NewModel) -> str:
         gate=dict(new.gate),
         evaluation=dict(new.evaluation) if new.evaluation else None,
     )
-    connection.execute(statement.on_conflict_do_nothing(index_elements=["name"]))
-    kept = named(connection, adapter.name)
+    connection.execute(statement.on_conflict_do_nothing())
+    kept = _of_bytes(connection, adapter) or named(connection, adapter.name)
     if kept.state in _MEASURED_ANEW and kept.adapter.sha256 == adapter.sha256:
         _measured(connection, kept, new)
-    return adapter.name
+    return kept.adapter.name
 
 
 def newest(connection: Connection) -> list[Model]:
@@ -233,6 +233,12 @@ def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, ver
     )
 
 
+def _of_bytes(connection: Connection, adapter: Adapter) -> Model | None:
+    same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
+    row = connection.execute(select(models).where(*same)).one_or_none()
+    return None if row is None else _model(row)
+
+
 def _measured(connection: Connection, model: Model, new: NewModel) -> None:
     evaluation = dict(new.evaluation) if new.evaluation else None
     connection.execute(
@@ -271,7 +277,7 @@ def _become(
 
 def _model(row: Row[*tuple[object, ...]]) -> Model:
     run = Path(row.run)
-    probe = run / adapter_files.PROBE
+    probe = run / adapter_probe.FILE
     return Model(
         id=int(row.id),
         adapter=Adapter(row.name, row.base, Path(row.directory), row.sha256, row.verifier, probe),

@@ -36,6 +36,7 @@ models = Table(
     CheckConstraint(
         "state in ('candidate','rejected','shadow','canary','champion','retired')", name="state"
     ),
+    Index("uq_models_bytes", "sha256", "base", unique=True),
     Index(
         "uq_models_in_line",
         "state",

@@ -11,7 +11,7 @@ from app.db.store.models import NewModel, UnknownModel
 from app.db.tables import evaluations, shadow_verdicts
 from app.db.tables import models as models_table
 from app.serving import Adapter, Alias, LineUp, State, judge_of
-from model import adapter_files
+from model import adapter_probe
 
 pytestmark = pytest.mark.services
 FIRST, SECOND, THIRD = (f"r4p-20261122-{number:08x}" for number in range(3))
@@ -19,7 +19,7 @@ FIRST, SECOND, THIRD = (f"r4p-20261122-{number:08x}" for number in range(3))
 
 def adapter(name):
     run = Path("/runs") / name
-    return Adapter(name, "base", run / "adapter", "0" * 64, "r4p", run / adapter_files.PROBE)
+    return Adapter(name, "base", run / "adapter", name[-8:] * 8, "r4p", run / adapter_probe.FILE)
 
 
 @pytest.fixture
@@ -47,6 +47,17 @@ def test_a_name_is_kept_once_and_for_ever(registered):
     kept = models.named(registered, FIRST)
     assert (kept.adapter, kept.state, kept.gate) == (adapter(FIRST), State.CANDIDATE, {"n": 1})
     assert [one.adapter.name for one in models.newest(registered)] == [THIRD, SECOND, FIRST]
+
+
+def test_the_same_bytes_are_one_model_whatever_the_day(registered):
+    models.promote(registered, FIRST, Alias.CHAMPION, "better")
+    models.withdraw(registered, Alias.CHAMPION, "worse")
+    copied = replace(adapter(FIRST), name="r4p-20261125-00000000", directory=Path("/copy"))
+    new = NewModel(copied, Path("/copy"), State.CANDIDATE, "passed", {})
+    assert models.register(registered, new) == FIRST
+    assert states(registered) == {FIRST: "rejected", SECOND: "candidate", THIRD: "candidate"}
+    elsewhere = replace(copied, base="another")
+    assert models.register(registered, replace(new, adapter=elsewhere)) == copied.name
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are(registered):
