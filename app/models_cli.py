@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, Engine
 
-from app import processes, promotion
+from app import processes, promotion, registration
 from app.db.session import opened, transaction
 from app.db.store import models, records
 from app.db.store.models import Model, Move, UnknownModel
 from app.promotion import CANARY_SHARE, NotPromoted
+from app.registration import NotRegistered
 from app.serving import Alias
 from app.settings import DatabaseSettings, EngineSettings, load
 from model.errors import ModelError
@@ -87,7 +88,7 @@ def register(
     if served is None:
         raise typer.BadParameter("set R4P_MODEL, or give --base, the served name of its base")
     with _database() as database, transaction(database) as connection:
-        name = _or_exit(lambda: promotion.register_run(connection, run, served))
+        name = _or_exit(lambda: registration.register_run(connection, run, served))
         model = models.named(connection, name)
     sys.stdout.write(f"{name} ({model.state}: {model.why})\n")
 
@@ -127,7 +128,7 @@ def _or_exit(do: Callable[[], Any]) -> Any:
     """What is done; a reason on standard error and exit code 1 when it can't be."""
     try:
         return do()
-    except (UnknownModel, NotPromoted, ModelError) as error:
+    except (UnknownModel, NotPromoted, NotRegistered, ModelError) as error:
         sys.stderr.write(f"r4p models: {error}\n")
         raise typer.Exit(1) from error
 

@@ -1,22 +1,19 @@
-"""What becomes of a trained model: registered, put into every server, given an alias, taken back.
+"""What becomes of a registered model: put into every server, given an alias, taken back.
 
 An alias moves only when every server answers as the model was trained; until then, and whenever anything fails, the
 champion stays where it is. It stays loaded when another one comes in its place, so that the way back takes no load.
 """
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Engine
 
 from app.db.session import transaction
 from app.db.store import models
-from app.db.store.models import Model, NewModel
+from app.db.store.models import Model
 from app.serving import Adapter, Alias, State, measured_beside, why_not
 from app.settings import EngineSettings
 from model import adapter_files, catalog
@@ -63,31 +60,6 @@ def replicas_if_any(settings: EngineSettings) -> tuple[Replica, ...]:
     with suppress(NotPromoted):
         return replicas(settings)
     return ()
-
-
-def register_run(connection: Connection, run: Path, base: str) -> str:
-    """Keep what a finished run made, as a candidate or rejected; returns its name. Once more keeps a newer measure.
-
-    `base`: the served name of the model that it adapts. Raises NotPromoted for a folder that holds no finished run
-    that was measured, BadAdapter for one whose adapter is not what the run wrote.
-    """
-    result, gate = _document(run / "result.json"), _document(run / "gate.json")
-    evaluation = _document(run / "evaluation.json") if (run / "evaluation.json").exists() else None
-    directory = (run / "adapter").resolve()
-    sha256 = adapter_files.sha256_of(directory)
-    if sha256 != result.get("adapter_sha256"):
-        raise BadAdapter(f"{directory} is not what {run / 'result.json'} says; train it anew")
-    outcome, why = str(gate.get("outcome")), str(gate.get("why"))
-    adapter = Adapter(
-        name=adapter_files.name_of_run(run, sha256),
-        base=base,
-        directory=directory,
-        sha256=sha256,
-        verifier=str((evaluation or {}).get("verifier", "r4p")),
-    )
-    state = State.REJECTED if outcome == "failed" else State.CANDIDATE
-    new = NewModel(adapter, run.resolve(), state, f"gate: {outcome}; {why}", gate, evaluation)
-    return models.register(connection, new)
 
 
 def promote(
@@ -216,7 +188,7 @@ def _promotable(connection: Connection, name: str, to: Alias, verifier: str) -> 
 def _met(model: Model, champion: Adapter | None) -> None:
     """A candidate that is better than who judged once need not be better than who judges now."""
     now = champion.name if champion else model.adapter.base
-    beside = measured_beside(model.evaluation, model.adapter.base)
+    beside = measured_beside(model.gate, model.adapter.base)
     if beside != now:
         told = f" --champion {champion.name}" if champion else ""
         raise NotPromoted(
@@ -237,20 +209,3 @@ def _passed(model: Model, verifier: str) -> None:
         raise NotPromoted(
             f"{name} was trained to answer as {model.adapter.verifier}, and R4P_VERIFIER is {verifier}"
         )
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise NotPromoted(
-            f"{path} can't be read ({error.strerror}); a run is trained by r4p train run and measured by "
-            "r4p train evaluate before it is registered"
-        ) from error
-    except ValueError as error:
-        raise NotPromoted(
-            f"{path} is no JSON ({error}); run the step that writes it again"
-        ) from error
-    if not isinstance(found, dict):
-        raise NotPromoted(f"{path} holds no object; run the step that writes it again")
-    return found

@@ -110,9 +110,9 @@ def is_unused(state: State, since: datetime, now: datetime, *, comes_back: bool)
     return not has_alias and not comes_back and now - since >= UNUSED_AFTER
 
 
-def measured_beside(evaluation: Mapping[str, Any] | None, base: str) -> str:
+def measured_beside(gate: Mapping[str, Any], base: str) -> str:
     """The served name of who a model was measured beside: the champion then, or the base; "nobody" without a measure."""
-    said = str((evaluation or {}).get("champion") or "nobody")
+    said = str((gate.get("measured") or {}).get("champion") or "nobody")
     return base if said == IN_PROCESS else said
 
 

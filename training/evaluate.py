@@ -1,31 +1,28 @@
 """A trained model and the champion on the same groups, and what the gate says of it; both are left in the run's folder."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from app.gate_rules import Rules
+from app.serving import IN_PROCESS
 from model import adapter_files, catalog
 from model.catalog import EngineChoice
 from model.engines import adapters
 from model.engines.adapters import Replica, Servable
 from model.errors import BadAdapter, EngineDown, EngineError
 from model.protocols import Engine
-from training import dataset, gate, measures, run_folder, significance
+from training import dataset, gate, gate_file, learnt_from, measures, pairing, run_folder
 from training.curation.labels import RULE_VERSION
 from training.gate import Compared, Gate, Provenance
+from training.gate_file import Measured
 from training.groups import LabelSource, TrainingGroup
 from training.hearing import Hearing, hear
-from training.measures import CONSTANTS, SHARES, Heard
-from training.run_folder import EVALUATION, GATE, BadRun
+from training.measures import Heard
+from training.run_folder import BadRun
 from training.splits import REPOSITORIES, TEST, TRAIN
 
-SCHEMA = "r4p.evaluation/1"
 MEASURED = "-measured"
 """What is measured is served under a name of its own: who judges by the same bytes may come and go meanwhile."""
 
@@ -77,13 +74,14 @@ def evaluate(wanted: Wanted, tell: Tell = lambda _who, _done, _of: None) -> Gate
     provenance = _provenance(wanted, sets)
     directory = wanted.run / run_folder.ADAPTER
     if provenance.status != run_folder.Status.FINISHED:
-        return _decided(wanted, gate.refusal(provenance.status, wanted.rules), [])
+        return _decided(wanted, provenance, gate.refusal(provenance.status, wanted.rules), [])
     try:
         objections = adapter_files.objections(directory)
         compared = [] if objections else _compared(wanted, sets, tell)
     except BadAdapter as error:
         objections, compared = (str(error),), []
-    return _decided(wanted, gate.decide(provenance, objections, compared, wanted.rules), compared)
+    decided = gate.decide(provenance, objections, compared, wanted.rules)
+    return _decided(wanted, provenance, decided, compared)
 
 
 def _sets(wanted: Wanted) -> dict[str, list[TrainingGroup]]:
@@ -110,39 +108,31 @@ def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> 
     groups = [group for of in sets.values() for group in of]
     by_outcomes = any(one.source is LabelSource.OUTCOMES for one in groups)
     manifest = dataset.manifest(wanted.data)
-    learnt_from = _learnt_from(wanted)
+    taught, noted = _learnt_from(wanted), learnt_from.read(wanted.run)
     directory = wanted.run / run_folder.ADAPTER
     return Provenance(
         status=result.status if result.status == "finished" else f"{result.status}: {result.why}",
         steps=steps,
         adapter=result.adapter_sha256 or "none",
         adapter_now=adapter_files.sha256_of(directory) if directory.is_dir() else "none",
-        dataset=_trained_on(wanted.run),
-        dataset_now=dataset.manifest(learnt_from).digest,
+        dataset=noted.digest,
+        dataset_now=dataset.manifest(taught).digest,
         label_rule=manifest.rules.get("labels") if by_outcomes else None,
         label_rule_now=RULE_VERSION,
-        trained_on=frozenset(one.issue for one in dataset.read(learnt_from, TRAIN)),
+        trained_on=frozenset(noted.issues) | {one.issue for one in dataset.read(taught, TRAIN)},
         measured_on=frozenset(one.issue for one in groups),
     )
 
 
 def _learnt_from(wanted: Wanted) -> Path:
     """The folder of what was trained on, by which a leak is seen. Raises BadRun where it has to be named."""
-    noted = _trained_on(wanted.run)
+    noted = learnt_from.read(wanted.run).digest
     if wanted.learnt_from is None and dataset.manifest(wanted.data).digest != noted:
         raise BadRun(
             f"{wanted.run} did not learn from {wanted.data} but from dataset {noted[:12]}; name that one with "
             "--learnt-from, so that no issue is trained on and measured on"
         )
     return wanted.learnt_from or wanted.data
-
-
-def _trained_on(run: Path) -> str:
-    path = run / run_folder.DATASET
-    try:
-        return str(json.loads(path.read_text())["digest"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadRun(f"{path} does not say which dataset was learnt from ({error!r})") from error
 
 
 def _compared(
@@ -157,52 +147,9 @@ def _compared(
         zip((one.key for one in groups), zip(candidate, champion, strict=True), strict=True)
     )
     return [
-        answered(name, [answers[one.key] for one in of], wanted.rules) for name, of in sets.items()
+        pairing.answered(name, [answers[one.key] for one in of], wanted.rules)
+        for name, of in sets.items()
     ]
-
-
-def answered(name: str, pairs: Sequence[tuple[Heard, Heard]], rules: Rules) -> Compared:
-    """The comparison on what both answered (pure). Raises EngineError where that is too little to stand for the set."""
-    both = [pair for pair in pairs if all(one.rewards for one in pair)]
-    unanswered = len(pairs) - len(both)
-    if unanswered > rules.most_unanswered * len(pairs):
-        raise EngineError(
-            f"{unanswered} of the {len(pairs)} groups of {name} were not answered by both, {rules.most_unanswered:.0%} "
-            "is the most: nothing is decided; see the engine's log, and measure again"
-        )
-    return replace(comparison(name, both), unanswered=unanswered)
-
-
-def comparison(name: str, pairs: Sequence[tuple[Heard, Heard]]) -> Compared:
-    """Candidate and champion on one set of groups, both of which answered (pure)."""
-    candidate, champion = ([pair[at] for pair in pairs] for at in (0, 1))
-    by = measures.issues(candidate)
-    one, other = measures.statistics(candidate), measures.statistics(champion)
-    right, before = (list(measures.decided_rightly(of).values()) for of in (candidate, champion))
-    only_candidate, only_champion = significance.discordant(right, before)
-    return Compared(
-        name=name,
-        issues=len(by.groups),
-        groups=len(candidate),
-        patches=sum(len(heard.known) for heard in candidate),
-        candidate=significance.estimates(one, by, shares=SHARES),
-        champion=significance.estimates(other, by, shares=SHARES),
-        difference=significance.differences(one, other, by),
-        constants={who: _constant(candidate, belief) for who, belief in CONSTANTS.items()},
-        only_candidate=only_candidate,
-        only_champion=only_champion,
-        p_worse=significance.worse(only_candidate, only_champion),
-        p_differs=significance.mcnemar(only_candidate, only_champion),
-    )
-
-
-def _constant(heard: Sequence[Heard], belief: float) -> dict[str, float | None]:
-    same = measures.constant(heard, belief)
-    rows = [
-        np.concatenate(one) for one in (measures.issues(same).patches, measures.issues(same).groups)
-    ]
-    found = {name: one(rows[0], rows[1]) for name, one in measures.statistics(same).items()}
-    return {name: None if np.isnan(value) else value for name, value in found.items()}
 
 
 _Heard = tuple[list[Heard], list[Heard]]
@@ -276,17 +223,19 @@ def _telling(tell: Tell, who: str, of: int) -> Callable[[], None]:
     return lambda: tell(who, next(done), of)
 
 
-def _decided(wanted: Wanted, decided: Gate, compared: Sequence[Compared]) -> Gate:
+def _decided(
+    wanted: Wanted, provenance: Provenance, decided: Gate, compared: Sequence[Compared]
+) -> Gate:
     server = wanted.server
-    document: dict[str, Any] = {
-        "schema": SCHEMA,
-        "verifier": wanted.verifier,
-        "champion": (server.champion or server.base) if server else "base",
-        "votes": wanted.hearing.votes,
-        "compared": [asdict(one) for one in compared],
-    }
-    for name, content in ((EVALUATION, document), (GATE, decided.document())):
-        run_folder.write(wanted.run / name, json.dumps(content, indent=2, allow_nan=False) + "\n")
+    measured = Measured(
+        adapter=provenance.adapter_now,
+        learnt_from=provenance.dataset,
+        dataset=dataset.manifest(wanted.data).digest,
+        champion=(server.champion or server.base) if server else IN_PROCESS,
+        verifier=wanted.verifier,
+        votes=wanted.hearing.votes,
+    )
+    gate_file.write(wanted.run, decided, measured, compared)
     return decided
 
 

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app import promotion
+from app import promotion, registration
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import Model
 from app.promotion import PASSED, NotPromoted
+from app.registration import NotRegistered
 from app.serving import Alias, as_far_as
 from app.serving import State as ModelState
 from app.settings import EngineSettings
@@ -36,9 +37,9 @@ class Registrar:
             )
         try:
             with context.transaction() as connection:
-                name = promotion.register_run(connection, training.run, settings.model)
+                name = registration.register_run(connection, training.run, settings.model)
                 model = models.named(connection, name)
-        except (NotPromoted, BadAdapter) as error:
+        except (NotRegistered, BadAdapter) as error:
             raise Ended(State.FAILED, f"not registered: {error}") from error
         if model.state is ModelState.REJECTED:
             return State.REJECTED, model.why, name

@@ -92,17 +92,17 @@ def test_a_champion_retires_and_others_may_come_again():
 
 
 @pytest.mark.parametrize(
-    ("evaluation", "who"),
+    ("gate", "who"),
     [
-        (None, "nobody"),
         ({}, "nobody"),
-        ({"champion": "base"}, "qwen"),
-        ({"champion": "qwen"}, "qwen"),
-        ({"champion": "r4p-1"}, "r4p-1"),
+        ({"measured": None}, "nobody"),
+        ({"measured": {"champion": "base"}}, "qwen"),
+        ({"measured": {"champion": "qwen"}}, "qwen"),
+        ({"measured": {"champion": "r4p-1"}}, "r4p-1"),
     ],
 )
-def test_who_a_model_was_measured_beside(evaluation, who):
-    assert measured_beside(evaluation, "qwen") == who
+def test_who_a_model_was_measured_beside(gate, who):
+    assert measured_beside(gate, "qwen") == who
 
 
 def test_no_program_makes_a_champion_of_who_is_good_at_benchmarks_alone():

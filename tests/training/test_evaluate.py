@@ -15,15 +15,15 @@ from model.engines.adapters import Replica
 from model.errors import BadEngine, EngineDown, EngineError
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny
-from training import dataset, evaluate, run_folder
+from training import dataset, evaluate, pairing, run_folder
 from training.cli import main
-from training.evaluate import EVALUATION, GATE, Server, Wanted
+from training.evaluate import Server, Wanted
 from training.gate import Compared, Outcome
 from training.groups import LabelSource
 from training.hearing import Hearing
 from training.manifest import Manifest
 from training.measures import Heard
-from training.run_folder import BadRun, Result, Status, Step
+from training.run_folder import EVALUATION, GATE, BadRun, Result, Status, Step
 
 pytestmark = [
     pytest.mark.model,
@@ -176,7 +176,7 @@ def test_a_comparison_is_paired():
         (heard(group, truth, 1.0), heard(group, truth if at else 1 - truth, float(at > 0)))
         for at, (group, truth) in enumerate(zip(groups, right, strict=True))
     ]
-    found = evaluate.comparison("benchmark", pairs)
+    found = pairing.comparison("benchmark", pairs)
     assert (found.issues, found.groups, found.patches) == (6, 6, 24)
     assert (found.only_candidate, found.only_champion) == (1, 0)
     assert (found.p_differs, found.p_worse) == (1.0, 1.0)
@@ -195,7 +195,7 @@ def pairs_of(groups, silent):
 
 
 def test_some_groups_may_stay_unanswered_and_are_counted():
-    found = evaluate.answered("benchmark", pairs_of(tiny.groups(10), 1), Rules())
+    found = pairing.answered("benchmark", pairs_of(tiny.groups(10), 1), Rules())
     assert (found.groups, found.unanswered) == (9, 1)
 
 
@@ -203,7 +203,7 @@ def test_some_groups_may_stay_unanswered_and_are_counted():
 def test_too_many_groups_without_an_answer_decide_nothing(silent):
     said = f"{silent} of the 10 groups of benchmark were not answered by both, 10% is the most"
     with pytest.raises(EngineError, match=said):
-        evaluate.answered("benchmark", pairs_of(tiny.groups(10), silent), Rules())
+        pairing.answered("benchmark", pairs_of(tiny.groups(10), silent), Rules())
 
 
 @pytest.fixture

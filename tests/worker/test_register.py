@@ -11,6 +11,7 @@ import pytest
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import NewModel
+from app.gate_rules import Rules
 from app.serving import Adapter, Alias
 from app.serving import State as ModelState
 from app.settings import EngineSettings
@@ -27,6 +28,7 @@ from worker.training_stages import Ended
 pytestmark = pytest.mark.services
 
 CHAMPION = "r4p-20261101-0badcafe"
+LEARNT_FROM = "d" * 64
 NOWHERE = "http://127.0.0.1:9/v1"
 CONFIG = {"peft_type": "LORA", "bias": "none", "r": 1, "target_modules": ["q_proj"]}
 NAME = "base_model.model.model.layers.0.self_attn.q_proj.lora_{}.weight"
@@ -53,17 +55,28 @@ def training(tmp_path):
         sha256 = adapter_files.sha256_of(adapter)
         passage = Passage((1, 2), (3,), (-1.0,), (-0.5,))
         (run / "probe.json").write_text(json.dumps(asdict(Probe(sha256, (passage,)))))
-        (run / "result.json").write_text(
-            json.dumps({"status": "finished", "adapter_sha256": sha256})
-        )
-        gate = {"outcome": outcome, "why": why, "by_outcomes": by_outcomes}
-        (run / "gate.json").write_text(json.dumps(gate))
-        evaluation = {"verifier": "r4p", "champion": beside}
-        (run / "evaluation.json").write_text(json.dumps(evaluation))
+        ended(run, sha256)
+        measured(run, outcome, why, by_outcomes=by_outcomes, beside=beside)
         folder, launcher = tmp_path / "000001", Launcher.SUBPROCESS
         return Training(1, State.RUNNING, Stage.REGISTER, "", "plan", folder, launcher)
 
     return made
+
+
+def ended(run, sha256):
+    """As the trainer tells it."""
+    result = {"status": "finished", "adapter_sha256": sha256, "ended_at": "2026-11-22T12:00:00Z"}
+    (run / "result.json").write_text(json.dumps(result))
+    (run / "dataset.json").write_text(json.dumps({"digest": LEARNT_FROM}))
+
+
+def measured(run, outcome="passed", why="passed every check", *, by_outcomes=True, beside=CHAMPION):
+    """As `r4p train evaluate` leaves it."""
+    sha256 = json.loads((run / "result.json").read_text())["adapter_sha256"]
+    about = {"adapter": sha256, "learnt_from": LEARNT_FROM, "champion": beside, "verifier": "r4p"}
+    gate = {"outcome": outcome, "why": why, "by_outcomes": by_outcomes, "measured": about}
+    (run / "gate.json").write_text(json.dumps(gate | {"rules": asdict(Rules())}))
+    (run / "evaluation.json").write_text(json.dumps({"measured": about}))
 
 
 def weights():
@@ -125,7 +138,7 @@ def test_a_model_with_too_few_issues_is_told_what_to_do_and_not_to_promote(
 def test_what_is_measured_again_can_be_promoted_then(context, database, champion, training):
     made = training("too few", "outcomes: issues: 12")
     _, _, name = registrar()(context, made)
-    (made.run / "gate.json").write_text(json.dumps({"outcome": "passed", "why": "passed"}))
+    measured(made.run, "passed", "passed")
     assert registrar()(context, made)[1].endswith(f"r4p models promote {name}")
     with transaction(database) as connection:
         assert models.named(connection, name).why == "gate: passed; passed"
@@ -184,7 +197,8 @@ def test_weights_that_are_not_finite_never_come_into_use(context, database, cham
     path = made.run / "adapter" / adapter_files.WEIGHTS
     path.write_bytes(path.read_bytes()[:-4] + struct.pack("<f", float("nan")))
     sha256 = adapter_files.sha256_of(path.parent)
-    (made.run / "result.json").write_text(json.dumps({"adapter_sha256": sha256}))
+    ended(made.run, sha256)
+    measured(made.run)
     probe = json.loads((made.run / "probe.json").read_text())
     (made.run / "probe.json").write_text(json.dumps(probe | {"adapter": sha256}))
     _, why, _ = registrar("champion", engine_url=NOWHERE)(context, made)

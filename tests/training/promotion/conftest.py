@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from app import promotion
+from app import registration
 from app.db.session import transaction
 from model.engines.adapters import Replica
 from tests.training import adapted
@@ -21,8 +21,11 @@ def runs(tmp_path_factory):
 def names(database, runs):
     """The first was measured beside the base, the second beside the first."""
     with transaction(database) as connection:
-        first = promotion.register_run(connection, runs[0], adapted.BASE)
-        return [first, promotion.register_run(connection, measured(runs[1], first), adapted.BASE)]
+        first = registration.register_run(connection, runs[0], adapted.BASE)
+        return [
+            first,
+            registration.register_run(connection, measured(runs[1], first), adapted.BASE),
+        ]
 
 
 @pytest.fixture

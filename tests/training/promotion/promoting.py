@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,9 @@ from app.gate_rules import Rules
 from model.engines import adapters
 from model.errors import EngineError
 from tests.training import adapted
+from training import gate_file
 from training.gate import Finding, Gate, Outcome
+from training.gate_file import Measured
 
 MARKS = [
     pytest.mark.services,
@@ -19,22 +22,29 @@ MARKS = [
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
 ]
+LEARNT_FROM = "d" * 64
+PLAIN = Rules()
 
 
 def finished(run, *, seed=0, outcome=Outcome.PASSED):
     """A run's folder as trainer and gate leave it."""
-    probe = adapted.trained(run, seed=seed)
-    result = {"schema": "r4p.run/1", "status": "finished", "adapter_sha256": probe.adapter}
-    gate = Gate(outcome, (Finding("reward", outcome is Outcome.PASSED, "0.1"),), Rules())
-    for name, document in (("result", result), ("gate", gate.document())):
-        (run / f"{name}.json").write_text(json.dumps(document))
-    return measured(run, adapted.BASE)
+    ended(run, adapted.trained(run, seed=seed).adapter)
+    return measured(run, adapted.BASE, outcome=outcome)
 
 
-def measured(run, champion):
+def ended(run, adapter, at="2026-11-22T23:59:59+00:00"):
+    """A run that ended, as its trainer tells."""
+    result = {"schema": "r4p.run/1", "status": "finished", "adapter_sha256": adapter}
+    (run / "result.json").write_text(json.dumps(result | {"ended_at": at}))
+    (run / "dataset.json").write_text(json.dumps({"digest": LEARNT_FROM}))
+
+
+def measured(run, champion, *, outcome=Outcome.PASSED, rules=PLAIN, **changes):
     """A run that was measured beside who was champion."""
-    evaluation = {"schema": "r4p.evaluation/1", "verifier": "r4p", "compared": []}
-    (run / "evaluation.json").write_text(json.dumps(evaluation | {"champion": champion}))
+    adapter = json.loads((run / "result.json").read_text())["adapter_sha256"]
+    gate = Gate(outcome, (Finding("reward", outcome is Outcome.PASSED, "0.1"),), rules)
+    about = Measured(adapter, LEARNT_FROM, "e" * 64, champion, "r4p", 4)
+    gate_file.write(run, gate, replace(about, **changes), [])
     return run
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from app import promotion
+from app import promotion, registration
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import UnknownModel
@@ -15,7 +15,7 @@ from model.adapter_files import CONFIG, WEIGHTS
 from model.engines import adapters
 from model.errors import BadAdapter
 from tests.training import adapted
-from tests.training.promotion.promoting import MARKS, champion, finished, measured, state
+from tests.training.promotion.promoting import MARKS, champion, ended, finished, measured, state
 from training.gate import Outcome
 
 pytestmark = MARKS
@@ -38,7 +38,7 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
 ):
     run = finished(tmp_path, seed=3)
     with transaction(database) as connection:
-        name = promotion.register_run(connection, run, adapted.BASE)
+        name = registration.register_run(connection, run, adapted.BASE)
     path = run / "adapter" / WEIGHTS
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
@@ -46,7 +46,7 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
         promotion.promote(database, servers, name, Alias.CHAMPION)
     assert state(database, name) is State.REJECTED
     with transaction(database) as connection, pytest.raises(BadAdapter, match="is not what"):
-        promotion.register_run(connection, run, adapted.BASE)
+        registration.register_run(connection, run, adapted.BASE)
     with transaction(database) as connection:
         adapter = models.named(connection, name).adapter
     assert promotion.bring_back(servers, adapter) == 0
@@ -62,7 +62,7 @@ def test_who_never_met_the_champion_is_not_promoted(database, names, runs, dead)
     with pytest.raises(NotPromoted, match="no engine answers"):
         promotion.promote(database, [dead], second, Alias.SHADOW)
     with transaction(database) as connection:
-        promotion.register_run(connection, measured(runs[1], adapted.BASE), adapted.BASE)
+        registration.register_run(connection, measured(runs[1], adapted.BASE), adapted.BASE)
     with pytest.raises(NotPromoted, match="no engine answers"):
         promotion.promote(database, [dead], second, Alias.CHAMPION)
 
@@ -81,7 +81,7 @@ def test_who_met_only_the_champion_of_a_moment_ago_is_not_promoted(database, ser
             return super().__iter__()
 
     with transaction(database) as connection:
-        promotion.register_run(connection, measured(runs[1], adapted.BASE), adapted.BASE)
+        registration.register_run(connection, measured(runs[1], adapted.BASE), adapted.BASE)
     with pytest.raises(NotPromoted, match=f"{first} judges now"):
         promotion.promote(database, Meanwhile(servers), second, Alias.CHAMPION)
     assert champion(database) == first
@@ -91,7 +91,7 @@ def test_who_met_only_the_champion_of_a_moment_ago_is_not_promoted(database, ser
 def test_a_shadow_whose_files_changed_leaves_its_place(database, tmp_path, dead):
     run = finished(tmp_path, seed=3)
     with transaction(database) as connection:
-        name = promotion.register_run(connection, run, adapted.BASE)
+        name = registration.register_run(connection, run, adapted.BASE)
         models.promote(connection, name, Alias.SHADOW, "to be seen")
     (run / "adapter" / CONFIG).write_text("{}")
     with pytest.raises(NotPromoted, match="is rejected"):
@@ -108,9 +108,10 @@ def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_p
     sha256 = adapted.servable(run).sha256
     probe = promotion.adapter_files.probe_of(run / "probe.json")
     (run / "probe.json").write_text(json.dumps(asdict(replace(probe, adapter=sha256))))
-    (run / "result.json").write_text(json.dumps({"adapter_sha256": sha256}))
+    ended(run, sha256)
+    measured(run, adapted.BASE)
     with transaction(database) as connection:
-        name = promotion.register_run(connection, run, adapted.BASE)
+        name = registration.register_run(connection, run, adapted.BASE)
     with pytest.raises(NotPromoted, match=r"nothing has changed: .*greater than max_lora_rank"):
         promotion.promote(database, servers, name, Alias.CHAMPION)
     assert (champion(database), state(database, name)) == (None, State.CANDIDATE)
@@ -122,7 +123,7 @@ def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_p
 def test_what_did_not_pass_the_gate_is_not_promoted(database, tmp_path, dead, outcome, kept):
     run = finished(tmp_path, outcome=outcome)
     with transaction(database) as connection:
-        name = promotion.register_run(connection, run, adapted.BASE)
+        name = registration.register_run(connection, run, adapted.BASE)
     assert state(database, name) is kept
     with pytest.raises(NotPromoted, match=r"rejected|did not pass the gate"):
         promotion.promote(database, [dead], name, Alias.CHAMPION)
