@@ -89,6 +89,8 @@ class Training:
     """None: no dataset was built yet."""
     progress: Mapping[str, Any] = field(default_factory=dict)
     """The newest line of `run/metrics.jsonl`."""
+    digest: str = ""
+    """Of the plan and the settings with which it was begun."""
     model: str | None = None
     """The name under which what it made was registered."""
     created_at: datetime | None = None
@@ -124,11 +126,14 @@ def how_many_new(
     return len(keys - {one.key for one in before})
 
 
-def why_not(labels: Labels, new: int, least_new: int, least_test: int = 0) -> str | None:
+def why_not(
+    labels: Labels, new: int, least_new: int, least_test: int = 0, failed: Training | None = None
+) -> str | None:
     """Why nothing is trained on these labels, with so many new issues; None: they are enough.
 
     Somebody who asks for a training is refused only what can't teach anything; the clock needs `least_new` new issues,
-    and `least_test` to measure on (0 and 0: as somebody who asks).
+    and `least_test` to measure on (0 and 0: as somebody who asks). `failed`: the one since which they are new, if it
+    failed with the same plan and settings: then one is needed at least.
     """
     if labels.issues == 0 or labels.correct + labels.incorrect == 0:
         return (
@@ -139,6 +144,11 @@ def why_not(labels: Labels, new: int, least_new: int, least_test: int = 0) -> st
         only = "correct" if labels.correct else "incorrect"
         many = labels.correct or labels.incorrect
         return f"every labelled patch ({many}) is {only}: who always says so is always right, so nothing can be learnt"
+    if failed is not None and new < max(least_new, 1):
+        return (
+            f"training {failed.id} failed with the same plan and settings, and {new} issues with labels are new since: "
+            f"change those, or try again with r4p train start. It said: {failed.why}"
+        )
     if new < least_new:
         return f"{new} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
     if labels.test < least_test:

@@ -23,6 +23,7 @@ from worker.launchers.local import Local
 from worker.launchers.task import Launcher, LaunchFailed, NeverTaken, Phase, Seen, Task, as_ended
 from worker.training_stages import (
     Ended,
+    digest_of,
     is_done,
     labels,
     new_since,
@@ -100,8 +101,8 @@ class TrainModelHandler:
                 return left
             if not job.asked and not is_due(trainings.last(connection), datetime.now(UTC), every):
                 return None
-            plan = self.settings.train_plan
-            return trainings.begin(connection, plan, folder, self.settings.train_launcher)
+            plan, digest = self.settings.train_plan, digest_of(self.settings)
+            return trainings.begin(connection, plan, digest, folder, self.settings.train_launcher)
 
     def _through(
         self, context: Context, training: Training, job: TrainModel
@@ -120,10 +121,14 @@ class TrainModelHandler:
 
     def _require(self, context: Context, training: Training, job: TrainModel) -> None:
         with context.transaction() as connection:
-            before = trainings.last_that_learnt(connection)
-        least = 0 if job.asked else self.settings.train_new_issues
-        to_measure = 0 if job.asked else self.settings.train_test_issues
-        why = why_not(labels(training), new_since(training, before), least, to_measure)
+            before = trainings.last_that_learnt(connection, training.digest)
+        found, new = labels(training), new_since(training, before)
+        if job.asked:
+            why = why_not(found, new, 0)
+        else:
+            failed = before if before and before.state is State.FAILED else None
+            least, to_measure = self.settings.train_new_issues, self.settings.train_test_issues
+            why = why_not(found, new, least, to_measure, failed)
         if why is not None:
             raise Ended(State.SKIPPED, why)
 

@@ -5,7 +5,9 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +47,14 @@ def task_of(
         folder=training.folder,
         environment=environment,
     )
+
+
+def digest_of(settings: TrainSettings) -> str:
+    """SHA-256 that differs where a training begun now would not be the same: of plan, settings and version."""
+    parts = [settings.model_dump_json(), version("r4p-bot")]
+    with suppress(OSError, ValueError):  # one that comes with the bot is named, and changes with it
+        parts.append(Path(settings.train_plan or "").read_text())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def note_given_back(training: Training) -> None:

@@ -154,6 +154,9 @@ def _trainings() -> None:
         sa.Column("stage", sa.Text(), nullable=False, comment="dataset, run, evaluate or register"),
         sa.Column("why", sa.Text(), nullable=False, comment="why it is in that state"),
         sa.Column("plan", sa.Text(), nullable=False, comment="a plan's name or path"),
+        sa.Column(
+            "digest", sa.Text(), nullable=False, comment="of the plan and the settings at its start"
+        ),
         sa.Column("folder", sa.Text(), nullable=False, comment="on the machine that trains"),
         sa.Column("launcher", sa.Text(), nullable=False),
         sa.Column("launches", sa.Integer(), nullable=False, comment="starts of the stage at hand"),

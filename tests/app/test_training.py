@@ -1,5 +1,6 @@
 """When a model is trained, and why not."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -74,6 +75,19 @@ def test_labels_of_one_kind_teach_nothing(one_sided, said):
 )
 def test_the_clock_waits_for_enough_that_is_new(new, least, refused):
     assert why_not(ENOUGH, new, least) == refused
+
+
+@pytest.mark.parametrize(
+    ("new", "least", "refused"), [(0, 0, True), (1, 0, False), (39, 40, True), (40, 40, False)]
+)
+def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
+    why = why_not(ENOUGH, new, least, failed=replace(training(State.FAILED), why="loss is NaN"))
+    assert why == (
+        f"training 7 failed with the same plan and settings, and {new} issues with labels are new since: change those,"
+        " or try again with r4p train start. It said: loss is NaN"
+        if refused
+        else None
+    )
 
 
 def held(*numbers, source="outcomes", split="train"):

@@ -29,9 +29,13 @@ def asked(database_url, monkeypatch):
 def begun(asked, database):
     """One that was skipped and one that runs."""
     with transaction(database) as connection:
-        first = trainings.begin(connection, "cpu-smoke", Path("/trainings"), Launcher.SUBPROCESS)
+        first = trainings.begin(
+            connection, "cpu-smoke", "digest", Path("/trainings"), Launcher.SUBPROCESS
+        )
         trainings.end(connection, first, State.SKIPPED, "12 issues are new [of 50]")
-        second = trainings.begin(connection, "cpu-smoke", Path("/trainings"), Launcher.SLURM)
+        second = trainings.begin(
+            connection, "cpu-smoke", "digest", Path("/trainings"), Launcher.SLURM
+        )
         second = trainings.reach(connection, second, Stage.RUN, Labels(60, 80, 160))
         trainings.beat(connection, second, STEP)
 
@@ -80,7 +84,7 @@ def test_one_runs_at_a_time_and_one_that_was_skipped_is_kept(begun, database):
         running = trainings.running(connection)
         trainings.end(connection, running, State.SKIPPED, "later")
         assert [one.why for one in trainings.newest(connection)] == ["later"]
-        assert trainings.last_that_learnt(connection) is None
+        assert trainings.last_that_learnt(connection, "digest") is None
 
 
 def one(state, beat_at=NOW, **more):

@@ -13,20 +13,17 @@ import pytest
 from app.db.session import transaction
 from app.db.store import jobs
 from app.db.store import trainings as store
-from app.jobs import OF_THE_APP, Planned
-from app.learning_jobs import TrainModel
+from app.jobs import Planned
 from app.training import LAUNCHES, Labels, Stage, State
 from model.errors import EngineDown
 from tests.worker import trainer, trainings
 from tests.worker.attempts import carry_out
-from tests.worker.trainings import JOB, last, starts
+from tests.worker.trainings import ASKED, JOB, last, starts
 from worker.errors import Postponed
 from worker.launchers.local import Local
 from worker.train import due_training
 
 pytestmark = pytest.mark.services
-
-ASKED = TrainModel(OF_THE_APP, asked=True)
 
 
 @pytest.fixture
@@ -223,7 +220,7 @@ def test_the_clock_plans_what_is_due(database, monkeypatch):
     monkeypatch.setenv("R4P_TRAIN_PLAN", "cpu-smoke")
     with transaction(database) as connection:
         assert due_training(connection) == [Planned(JOB)]
-        begun = store.begin(connection, "cpu-smoke", Path("/trainings"), "subprocess")
+        begun = store.begin(connection, "cpu-smoke", "digest", Path("/trainings"), "subprocess")
         assert due_training(connection) == [Planned(JOB)]
         store.end(connection, begun, State.FAILED, "for this test")
         assert due_training(connection) == []

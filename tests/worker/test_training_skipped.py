@@ -8,7 +8,7 @@ import pytest
 from app.training import State
 from tests.worker import trainings
 from tests.worker.attempts import carry_out
-from tests.worker.trainings import JOB, MANIFEST, last, write_dataset
+from tests.worker.trainings import ASKED, JOB, MANIFEST, last, write_dataset
 
 pytestmark = pytest.mark.services
 
@@ -54,6 +54,45 @@ def test_where_the_last_dataset_is_gone_numbers_are_compared(
     found = last(database)
     assert (found.id, found.state) == (2, State.SKIPPED)
     assert found.why.startswith(f"{new} issues with labels are new")
+
+
+def test_a_training_that_failed_is_not_repeated_until_something_has_changed(
+    database, handler, tmp_path
+):
+    plan = tmp_path / "plan.toml"
+    plan.write_text("# the first one")
+    same = handler({"fail": "loss is NaN"}, train_plan=str(plan))
+    carry_out(database, same, JOB)
+    assert last(database).state is State.FAILED
+    for _ in range(2):
+        carry_out(database, same, JOB)
+        assert last(database).state is State.SKIPPED
+        assert last(database).why == (
+            "training 1 failed with the same plan and settings, and 0 issues with labels are new since: change those, or"
+            " try again with r4p train start. It said: loss is NaN"
+        )
+    carry_out(database, same, ASKED)
+    assert last(database).state is State.FAILED
+    plan.write_text("# another one")
+    carry_out(database, same, JOB)
+    assert (last(database).id, last(database).state) == (5, State.FAILED)
+    carry_out(database, handler(train_plan=str(plan), train_run_args="--max-steps 1"), JOB)
+    assert last(database).state is State.FINISHED
+
+
+def test_a_training_that_failed_is_repeated_on_enough_that_is_new(database, handler, second):
+    failing = handler({"fail": "loss is NaN"})
+    carry_out(database, failing, JOB)
+    write_dataset(second, first=1_000)
+    carry_out(database, failing, JOB)
+    assert last(database).state is State.FAILED
+
+
+def test_a_training_that_failed_before_it_had_a_dataset_is_repeated(database, handler):
+    broken = handler(manifest={"splits": {}})
+    for number in (1, 2):
+        carry_out(database, broken, JOB)
+        assert (last(database).id, last(database).state) == (number, State.FAILED)
 
 
 def test_of_trainings_that_are_skipped_no_dataset_is_left(database, handler, tmp_path):

@@ -23,6 +23,7 @@ from worker.train import TrainModelHandler
 
 PROGRAM = (sys.executable, trainer.__file__)
 JOB = TrainModel(OF_THE_APP)
+ASKED = TrainModel(OF_THE_APP, asked=True)
 MANIFEST = {
     "schema": "r4p.dataset/1",
     "splits": {

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
 
 from app.db.tables import trainings
 from app.training import Labels, Launcher, Stage, State, Training
@@ -29,19 +29,27 @@ def newest(connection: Connection, limit: int = 20) -> list[Training]:
     return [_training(row) for row in connection.execute(query)]
 
 
-def last_that_learnt(connection: Connection) -> Training | None:
-    """The last training that made a model."""
-    query = select(trainings).where(trainings.c.state.in_(_TRAINED)).order_by(trainings.c.id.desc())
-    return _one(connection.execute(query.limit(1)))
+def last_that_learnt(connection: Connection, digest: str) -> Training | None:
+    """The last training that made a model, or failed to, with a dataset and by the same plan and settings."""
+    failed = and_(
+        trainings.c.state == State.FAILED,
+        trainings.c.stage != Stage.DATASET,
+        trainings.c.digest == digest,
+    )
+    query = select(trainings).where(or_(trainings.c.state.in_(_TRAINED), failed))
+    return _one(connection.execute(query.order_by(trainings.c.id.desc()).limit(1)))
 
 
-def begin(connection: Connection, plan: str, parent: Path, launcher: Launcher) -> Training:
-    """A new training with a folder of its own below `parent`."""
+def begin(
+    connection: Connection, plan: str, digest: str, parent: Path, launcher: Launcher
+) -> Training:
+    """A new training with a folder of its own below `parent`. `digest`: of the plan and the settings."""
     statement = insert(trainings).values(
         state=State.RUNNING,
         stage=Stage.DATASET,
         why="",
         plan=plan,
+        digest=digest,
         folder="",
         launcher=launcher,
         launches=0,
@@ -112,6 +120,7 @@ def _training(row: Row[*tuple[object, ...]]) -> Training:
         stage=Stage(row.stage),
         why=row.why,
         plan=row.plan,
+        digest=row.digest,
         folder=Path(row.folder),
         launcher=Launcher(row.launcher),
         launches=row.launches,

@@ -13,6 +13,7 @@ trainings = Table(
     Column("stage", Text, nullable=False, comment="dataset, run, evaluate or register"),
     Column("why", Text, nullable=False, comment="why it is in that state"),
     Column("plan", Text, nullable=False, comment="a plan's name or path"),
+    Column("digest", Text, nullable=False, comment="of the plan and the settings at its start"),
     Column("folder", Text, nullable=False, comment="on the machine that trains"),
     Column("launcher", Text, nullable=False),
     Column("launches", Integer, nullable=False, comment="starts of the stage at hand"),
