@@ -61,6 +61,19 @@ def objections(plan: TrainPlan) -> Iterator[str]:
     yield from _of_template(plan)
 
 
+def longest(plan: TrainPlan) -> dict[str, int]:
+    """The keys that bound a sequence, and the tokens that they allow together."""
+    match plan.trainer:
+        case Trainer.GRPO:
+            return {
+                "prompt.max_tokens": plan.prompt.max_tokens,
+                "rollout.max_tokens": plan.rollout.max_tokens,
+            }
+        case Trainer.SFT:
+            return {"supervised.max_tokens": plan.supervised.max_tokens}
+    return {"pairs.max_tokens": plan.pairs.max_tokens}
+
+
 def _unread(plan: TrainPlan) -> Iterator[str]:
     plain = TrainPlan(plan.name, plan.trainer, plan.model)
     for section in ("prompt", "rollout", "policy", "supervised", "pairs", "reward", "scale"):

@@ -11,6 +11,7 @@ from tests.training import guided, tiny
 from tests.training.test_reward_model import groups
 from training import attempts_file, dataset, plan_file, run_cli
 from training.manifest import Manifest
+from training.plan import Trainer
 
 pytestmark = [
     pytest.mark.model,
@@ -44,6 +45,7 @@ def plan(name, base, tmp_path):
         "model": {"base": str(base), "dtype": "float32", "gradient_checkpointing": False},
         "adapter": {"rank": 4, "alpha": 8},
         "prompt": {"template": written.prompt.template},
+        "supervised" if written.trainer == Trainer.SFT else "pairs": {"max_tokens": tiny.CONTEXT},
         "optimiser": {"learning_rate": 1e-3, "batch": 2, "micro_batch": 2, "max_steps": 2},
         "checkpoints": {"every_steps": 1},
     }

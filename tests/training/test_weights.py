@@ -1,0 +1,70 @@
+"""A model is loaded for a plan only where it reads sequences as long as the plan allows."""
+
+import pytest
+from transformers import AutoConfig
+
+from tests.training import tiny
+from training import plan_file, weights
+from training.plan import BadPlan
+from training.plan_limits import longest
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tiny.random_model(tmp_path_factory.mktemp("base"))
+
+
+def plan(base, trainer, **tables):
+    model = {"base": str(base), "dtype": "float32"}
+    return plan_file.parse({"name": "mine", "trainer": trainer, "model": model} | tables, "mine")
+
+
+def stretched(base, directory, factor):
+    """The same model with its positions stretched."""
+    config = AutoConfig.from_pretrained(base)
+    config.rope_parameters |= {
+        "rope_type": "yarn",
+        "factor": factor,
+        "original_max_position_embeddings": tiny.CONTEXT,
+    }
+    config.save_pretrained(directory)
+    (directory / "model.safetensors").symlink_to(base / "model.safetensors")
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("trainer", "fitting", "said"),
+    [
+        (
+            "grpo",
+            {"prompt": {"max_tokens": 1096}, "rollout": {"max_tokens": 3000}},
+            r"prompt.max_tokens = 1096 \+ rollout.max_tokens = 3001 is more than the 4096 tokens",
+        ),
+        ("sft", {"supervised": {"max_tokens": 4096}}, "supervised.max_tokens = 4097 is more"),
+        ("dpo", {"pairs": {"max_tokens": 4096}}, "pairs.max_tokens = 4097 is more"),
+    ],
+)
+def test_sequences_may_be_no_longer_than_the_model_reads(base, trainer, fitting, said):
+    weights.causal(plan(base, trainer, **fitting))
+    section = list(fitting)[-1]
+    longer = fitting | {section: {"max_tokens": fitting[section]["max_tokens"] + 1}}
+    with pytest.raises(BadPlan, match=said):
+        weights.causal(plan(base, trainer, **longer))
+
+
+def test_a_stretched_model_reads_more(base, tmp_path):
+    longest_read = 2 * tiny.CONTEXT
+    long = stretched(base, tmp_path, 2.0)
+    weights.causal(plan(long, "sft", supervised={"max_tokens": longest_read}))
+    with pytest.raises(BadPlan, match=f"more than the {longest_read} tokens"):
+        weights.causal(plan(long, "sft", supervised={"max_tokens": longest_read + 1}))
+
+
+def test_the_plans_that_come_with_the_bot_fit_the_models_that_they_name():
+    # Qwen2.5-Coder reads 32,768 tokens, in all sizes
+    named = [plan_file.load(name) for name in plan_file.shipped()]
+    for one in named:
+        if one.model.base.startswith("Qwen/Qwen2.5-Coder"):
+            assert sum(longest(one).values()) <= 32_768, one.name
