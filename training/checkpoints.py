@@ -32,11 +32,13 @@ class Complete(transformers.Trainer):
         """None: the run's folder says of itself what it is."""
 
     def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
-        """One micro batch. Raises Diverged."""
+        """One micro batch. Raises Diverged, in every process: one that stopped alone would leave the others waiting."""
         loss: torch.Tensor = super().training_step(*args, **named)
-        if not torch.isfinite(loss):
-            step = self.state.global_step + 1
-            raise Diverged(f"the loss of step {step} is {loss.item()}, {LOWER}")
+        spoilt = int(self.accelerator.reduce((~torch.isfinite(loss)).long(), "sum"))
+        if spoilt:
+            step, of = self.state.global_step + 1, self.accelerator.num_processes
+            where = f" in {spoilt} of {of} processes" if of > 1 else ""
+            raise Diverged(f"the loss of step {step} is no number{where}, {LOWER}")
         return loss
 
 

@@ -153,25 +153,37 @@ def test_an_unknown_reward_moves_nobody():
     assert found == [0.75, 0.0, -0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
-def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
-    folder = tmp_path / "run"
+def two_processes(tmp_path, module):
+    """A run of two steps by this module, as it ended."""
     plan = trained.written_plan(
         tmp_path / "plan.toml",
         tiny.kept_base(),
         optimiser={"max_steps": 2, "batch": 4, "micro_batch": 8},
         rollout={"prompts": 4, "replies": 4},
     )
-    ended = trained.started(
+    return trained.started(
         *("torch.distributed.run", "--standalone", "--nproc-per-node", 2),
-        *("-m", "--", "training", "run", plan, "--run", folder),
+        *("-m", "--", module, "run", plan, "--run", tmp_path / "run"),
         *("--dataset", trained.written_dataset(tmp_path / "data")),
     )
+
+
+def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
+    ended, folder = two_processes(tmp_path, "training"), tmp_path / "run"
     assert ended.returncode == 0, ended.stderr[-3000:]
     result = run_folder.result(folder)
     assert (result.status, result.steps) == (run_folder.Status.FINISHED, 2)
     assert [one.step for one in run_folder.steps(folder)] == [1, 2]
     assert any(one.loss for one in run_folder.steps(folder))
     assert (folder / "probe.json").exists()
+
+
+def test_a_loss_that_is_no_number_in_one_of_two_processes_ends_both_with_that_reason(tmp_path):
+    ended = two_processes(tmp_path, "tests.training.lopsided")
+    assert ended.returncode != 0
+    result = run_folder.result(tmp_path / "run")
+    assert result.status == run_folder.Status.FAILED
+    assert result.why.startswith("the loss of step 2 is no number in 1 of 2 processes")
 
 
 def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
