@@ -1,6 +1,5 @@
 """Checkpoints that are whole or not there: a process may be killed while it writes one. Loads transformers."""
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import Any
 
 import torch
 import transformers
+
+from training import run_folder
 
 LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
@@ -45,17 +46,9 @@ class Complete(transformers.Trainer):
 def mark(checkpoint: Path) -> None:
     """Say that a checkpoint was written to its end, once it is on the disk; a sharded one has folders in it."""
     for path in (*checkpoint.rglob("*"), checkpoint):
-        _flush(path)
+        run_folder.flush(path)
     (checkpoint / COMPLETE).touch()
-    _flush(checkpoint)
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    run_folder.flush(checkpoint)
 
 
 def newest(folder: Path) -> tuple[Path, int] | None:

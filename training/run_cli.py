@@ -19,6 +19,7 @@ from training.run_folder import BadRun, Result, Status, Step
 
 FAILED: Final = 1
 """Exit code: the run began, and failed; `result.json` says why."""
+_ROOM: Final = "name a folder that can, or make room and go on with --resume"
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -63,6 +64,8 @@ def run(  # noqa: PLR0913 - one for each option
         stop("train run", Exit.USAGE, str(error))
     except EngineDown as error:
         stop("train run", Exit.BACKEND_DOWN, str(error))
+    except OSError as error:  # what ends a run that has begun stands in its folder, unless it can't be written there
+        stop("train run", Exit.USAGE, f"{folder} can't be written: {error}; {_ROOM}")
     if _is_first():
         sys.stdout.write(run_folder.as_json(found) if as_json else "")
         STDERR.print(_told(found, folder))

@@ -5,6 +5,7 @@
 """
 
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -84,10 +85,25 @@ class Result:
 
 
 def write(path: Path, text: str) -> None:
-    """A file, whole or not at all."""
+    """A file, whole and on the disk, or not at all. Raises OSError."""
     beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text)
+    try:
+        beside.write_text(text)
+        flush(beside)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
     beside.replace(path)
+    flush(path.parent)
+
+
+def flush(path: Path) -> None:
+    """Have what was written to a file, or the names in a folder, on the disk before anything rests on it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def replace(made: Path, directory: Path, keep: Sequence[str] = ()) -> None:
@@ -95,8 +111,11 @@ def replace(made: Path, directory: Path, keep: Sequence[str] = ()) -> None:
     for path in made.iterdir():
         if keep and path.name not in keep:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (*made.rglob("*"), made):
+        flush(path)
     shutil.rmtree(directory, ignore_errors=True)
     made.rename(directory)
+    flush(directory.parent)
 
 
 def as_json(of: Any) -> str:

@@ -7,6 +7,7 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
+from model.exits import Exit
 from tests.training import guided, tiny
 from tests.training.test_reward_model import groups
 from training import attempts_file, dataset, plan_file, run_cli
@@ -121,3 +122,14 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path,
     assert result["resumed_from"] == 1
     assert result["adapter_sha256"] == whole["adapter_sha256"]
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("taken", ["file", "file/run", "/proc/run"])
+def test_a_folder_that_cannot_be_written_is_said_in_one_line(base, data, tmp_path, taken):
+    (tmp_path / "file").write_text("mine")
+    folder = tmp_path / taken
+    done = run(plan("boxed-sft", base, tmp_path), "--dataset", data, "--run", folder)
+    assert done.exit_code == Exit.USAGE, done.output
+    assert f"{folder} can't be written: " in done.output
+    assert "name a folder that can, or make room" in done.output
+    assert (tmp_path / "file").read_text() == "mine"
