@@ -32,7 +32,9 @@ def common(plan: TrainPlan, folder: Path, *, each: int = 1) -> dict[str, Any]:
         "use_cpu": on_cpu,
         "save_strategy": "steps",
         "save_steps": plan.checkpoints.every_steps,
-        "save_total_limit": plan.checkpoints.keep,
+        "save_total_limit": max(
+            2, plan.checkpoints.keep
+        ),  # the last one, while the next isn't whole
         "logging_steps": 1,
         "logging_nan_inf_filter": False,  # a loss that is none must be seen
         "report_to": "none",

@@ -37,7 +37,6 @@ def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "num_train_epochs": 1,  # all epochs are laid out in the rows
         "shuffle_dataset": False,
         "save_steps": _between_rounds(plan),
-        "save_total_limit": max(2, plan.checkpoints.keep),
         "max_completion_length": plan.rollout.max_tokens,
         "temperature": plan.rollout.temperature,
         "top_p": plan.rollout.top_p,

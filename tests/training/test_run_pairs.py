@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from model.exits import Exit
 from tests.training import guided, tiny
 from tests.training.test_reward_model import groups
-from training import attempts_file, dataset, plan_file, run_cli
+from training import attempts_file, checkpoints, dataset, plan_file, run_cli
 from training.manifest import Manifest
 from training.plan import Trainer
 
@@ -122,6 +122,22 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path,
     assert result["resumed_from"] == 1
     assert result["adapter_sha256"] == whole["adapter_sha256"]
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_checkpoint_goes_only_when_the_next_one_is_whole(base, data, tmp_path, monkeypatch):
+    mark, whole = checkpoints.mark, []
+
+    def told(made):
+        whole.append([one.parent.name for one in made.parent.glob("checkpoint-*/COMPLETE")])
+        mark(made)
+
+    monkeypatch.setattr(checkpoints, "mark", told)
+    wanted = plan("boxed-sft", base, tmp_path)
+    text = wanted.read_text().replace("max_steps = 2", "max_steps = 3")
+    wanted.write_text(text.replace("keep = 2", "keep = 1"))
+    done = run(wanted, "--dataset", data, "--run", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert whole == [[], ["checkpoint-1"], ["checkpoint-2"]]
 
 
 @pytest.mark.parametrize("taken", ["file", "file/run", "/proc/run"])
