@@ -18,10 +18,10 @@ from app import processes, promotion, registration
 from app.db.session import opened, transaction
 from app.db.store import models, records
 from app.db.store.models import Model, Move, UnknownModel
-from app.promotion import CANARY_SHARE, NotPromoted
+from app.promotion import CANARY_SHARE, NotPromoted, Terms
 from app.registration import NotRegistered
 from app.serving import Alias
-from app.settings import DatabaseSettings, EngineSettings, load
+from app.settings import DatabaseSettings, EngineSettings, GateSettings, load
 from model.errors import ModelError
 
 main = typer.Typer(
@@ -32,6 +32,10 @@ Name = Annotated[str, typer.Argument(help="As `r4p models list` tells it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 To = Annotated[Alias, typer.Option("--to", help="What it becomes.")]
 Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the issues that a canary judges.")]
+ByLaxerRules = Annotated[
+    bool,
+    typer.Option("--by-laxer-rules", help="Also where its gate asked less than R4P_GATE_…"),
+]
 Why = Annotated[str, typer.Option(help="Kept with the model.")]
 
 
@@ -94,9 +98,16 @@ def register(
 
 
 @main.command()
-def promote(name: Name, to: To = Alias.CHAMPION, share: Share = CANARY_SHARE) -> None:
+def promote(
+    name: Name,
+    to: To = Alias.CHAMPION,
+    share: Share = CANARY_SHARE,
+    *,
+    by_laxer_rules: ByLaxerRules = False,
+) -> None:
     """Put a model into every server, see that it answers as it was trained, and have it judge."""
     settings = load(EngineSettings)
+    terms = Terms(settings.verifier, load(GateSettings).rules, by_laxer_rules=by_laxer_rules)
     with _database() as database:
         moved = _or_exit(
             lambda: promotion.promote(
@@ -105,7 +116,7 @@ def promote(name: Name, to: To = Alias.CHAMPION, share: Share = CANARY_SHARE) ->
                 name,
                 to,
                 share=share,
-                verifier=settings.verifier,
+                terms=terms,
             )
         )
     sys.stdout.write(f"{name} is the {to} now: {moved.said}\n")

@@ -7,13 +7,14 @@ champion stays where it is. It stays loaded when another one comes in its place,
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Engine
 
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import Model
+from app.gate_rules import Rules, laxer
 from app.serving import Adapter, Alias, State, measured_beside, why_not
 from app.settings import EngineSettings
 from model import adapter_files, catalog
@@ -31,6 +32,21 @@ CANARY_SHARE = 0.1
 
 class NotPromoted(Exception):
     """A model stays what it is; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what a model may come into use."""
+
+    verifier: str = "r4p"
+    """As whom it has to have been trained to answer."""
+    rules: Rules = field(default_factory=Rules)
+    """The gate has to have asked as much as these."""
+    by_laxer_rules: bool = False
+    """A person says that it need not have."""
+
+
+_PLAIN = Terms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +85,7 @@ def promote(
     to: Alias,
     *,
     share: float = CANARY_SHARE,
-    verifier: str = "r4p",
+    terms: Terms = _PLAIN,
 ) -> Promotion:
     """Load a model into every server, see that it answers as trained, and give it an alias.
 
@@ -78,7 +94,7 @@ def promote(
     was trained is rejected for good.
     """
     with transaction(database) as connection:
-        model = _promotable(connection, name, to, verifier)
+        model = _promotable(connection, name, to, terms)
     try:
         probe = adapter_files.probe_of(model.adapter.probe or model.run)
         readings = adapters.load(servers, servable(model.adapter), probe)
@@ -91,11 +107,11 @@ def promote(
     worst = max(readings, key=lambda one: one.apart)
     said = (
         f"{len(readings)} server{'s' * (len(readings) != 1)} answer as trained: {worst.effect:.2f} of the effect arrives, "
-        f"log-probabilities are {worst.apart:.4f} nats apart{_by_tests(model, to)}"
+        f"log-probabilities are {worst.apart:.4f} nats apart{_by_tests(model, to)}{_by_laxer(model, terms)}"
     )
     with transaction(database) as connection:
         models.lock(connection)
-        now = _promotable(connection, name, to, verifier)
+        now = _promotable(connection, name, to, terms)
         if to is Alias.CANARY and now.state is State.CANARY:
             models.reshare(connection, name, share, f"{share:.0%} of the issues; {said}")
         else:
@@ -174,14 +190,23 @@ def _by_tests(model: Model, to: Alias) -> str:
     return "; benchmarks alone speak for it, no outcomes did"
 
 
-def _promotable(connection: Connection, name: str, to: Alias, verifier: str) -> Model:
+def _by_laxer(model: Model, terms: Terms) -> str:
+    asked_less = laxer(model.gate.get("rules"), terms.rules)
+    return (
+        f"; its gate asked less than the rules in force: {', '.join(asked_less)}"
+        if asked_less
+        else ""
+    )
+
+
+def _promotable(connection: Connection, name: str, to: Alias, terms: Terms) -> Model:
     """A model that may be given the alias as things are now. Raises UnknownModel and NotPromoted."""
     model = models.named(connection, name)
     if reason := why_not(name, model.state, to):
         raise NotPromoted(reason)
-    _passed(model, verifier)
+    _passed(model, terms)
     if to is not Alias.SHADOW:
-        _met(model, models.line_up(connection).of_verifier(verifier).champion)
+        _met(model, models.line_up(connection).of_verifier(terms.verifier).champion)
     return model
 
 
@@ -197,7 +222,7 @@ def _met(model: Model, champion: Adapter | None) -> None:
         )
 
 
-def _passed(model: Model, verifier: str) -> None:
+def _passed(model: Model, terms: Terms) -> None:
     name = model.adapter.name
     outcome = model.gate.get("outcome")
     if outcome != PASSED:
@@ -205,7 +230,14 @@ def _passed(model: Model, verifier: str) -> None:
             f"{name} did not pass the gate ({outcome}: {model.gate.get('why')}); measure it on more issues with "
             f"r4p train evaluate, then r4p models register {model.run}; or train another"
         )
-    if model.adapter.verifier != verifier:
+    if model.adapter.verifier != terms.verifier:
         raise NotPromoted(
-            f"{name} was trained to answer as {model.adapter.verifier}, and R4P_VERIFIER is {verifier}"
+            f"{name} was trained to answer as {model.adapter.verifier}, and R4P_VERIFIER is {terms.verifier}"
+        )
+    asked_less = laxer(model.gate.get("rules"), terms.rules)
+    if asked_less and not terms.by_laxer_rules:
+        raise NotPromoted(
+            f"{name} passed a gate that asked less than the rules in force ({', '.join(asked_less)}); measure it by "
+            f"those: r4p train evaluate --margin {terms.rules.margin} --least-issues {terms.rules.least_issues}, then r4p "
+            f"models register {model.run}; or answer for it: r4p models promote {name} --by-laxer-rules"
         )

@@ -1,14 +1,15 @@
 """What a training made is kept under its name and, if the operator wants that, promoted. The champion stays till then."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from app import promotion, registration
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import Model
-from app.promotion import PASSED, NotPromoted
+from app.gate_rules import Rules
+from app.promotion import PASSED, NotPromoted, Terms
 from app.registration import NotRegistered
 from app.serving import Alias, as_far_as
 from app.serving import State as ModelState
@@ -25,6 +26,8 @@ class Registrar:
 
     promote: Literal["off", "shadow", "canary", "champion"]
     engine: Callable[[], EngineSettings]
+    rules: Rules = field(default_factory=Rules)
+    """By which the gate has to have decided, or by stricter ones."""
 
     def __call__(self, context: Context, training: Training) -> tuple[State, str, str | None]:
         """What became of the training, why, and the model's name. Raises Ended where nothing could be kept."""
@@ -66,9 +69,8 @@ class Registrar:
                 return f"the {alias} already"
         try:
             servers = promotion.replicas(settings)
-            done = promotion.promote(
-                context.database, servers, name, alias, verifier=settings.verifier
-            )
+            terms = Terms(settings.verifier, self.rules)
+            done = promotion.promote(context.database, servers, name, alias, terms=terms)
         except NotPromoted as error:
             return f"not promoted, who judged goes on judging: {error}"
         if alias is not wanted:

@@ -153,7 +153,7 @@ def _open_draft(parts: Parts) -> Handler:
 
 def _train_model(_parts: Parts) -> Handler:
     settings = load(TrainSettings)
-    registrar = Registrar(settings.promote, lambda: load(EngineSettings))
+    registrar = Registrar(settings.promote, lambda: load(EngineSettings), settings.rules)
     return TrainModelHandler(
         settings=settings,
         launcher=launchers.of(settings),

@@ -19,7 +19,7 @@ from app.settings.running import (
     LogSettings,
     QueueSettings,
 )
-from app.settings.training import RunSettings, TrainSettings
+from app.settings.training import GateSettings, RunSettings, TrainSettings
 
 __all__ = [
     "AgentSettings",
@@ -28,6 +28,7 @@ __all__ = [
     "ChildSettings",
     "DatabaseSettings",
     "EngineSettings",
+    "GateSettings",
     "GitHubSettings",
     "IdentitySettings",
     "LogSettings",

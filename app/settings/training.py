@@ -5,8 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from app.gate_rules import Rules
 from app.settings.reading import Settings
 from app.training import Launcher
+
+_PLAIN = Rules()
 
 
 class RunSettings(Settings):
@@ -16,7 +19,21 @@ class RunSettings(Settings):
     """What starts them, as in a shell: `accelerate launch --config_file FILE`. Empty: one process."""
 
 
-class TrainSettings(Settings):
+class GateSettings(Settings):
+    """What a model has to show at least before it comes into use."""
+
+    gate_margin: float = Field(_PLAIN.margin, ge=0, le=1)
+    """By how much it may be worse than the champion and still count as no worse."""
+    gate_least_issues: int = Field(_PLAIN.least_issues, ge=2)
+    """Of a set, for it to decide anything."""
+
+    @property
+    def rules(self) -> Rules:
+        """Those in force."""
+        return Rules(margin=self.gate_margin, least_issues=self.gate_least_issues)
+
+
+class TrainSettings(GateSettings):
     """The periodic training. No secret is in it."""
 
     train_plan: Annotated[str | None, BeforeValidator(lambda given: given or None)] = None

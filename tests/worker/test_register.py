@@ -2,7 +2,7 @@
 
 import json
 import struct
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -189,6 +189,14 @@ def test_a_model_that_never_met_the_champion_does_not_come_in_its_place(
     _, why, _ = registrar(alias, engine_url=NOWHERE)(context, made)
     assert f"measured beside r4p-20261001-0ldc4a3e, and {CHAMPION} judges now" in why
     assert f"r4p train evaluate --champion {CHAMPION}" in why
+    assert judges(database) == CHAMPION
+
+
+def test_a_gate_by_laxer_rules_lets_no_program_promote(context, database, champion, training):
+    made = training()
+    strict = replace(registrar("champion", engine_url=NOWHERE), rules=Rules(least_issues=60))
+    _, why, _ = strict(context, made)
+    assert "asked less than the rules in force (least_issues 30 instead of 60)" in why
     assert judges(database) == CHAMPION
 
 

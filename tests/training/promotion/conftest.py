@@ -1,5 +1,6 @@
 """Two trained models that are registered, two servers, and one that is down."""
 
+import shutil
 import socket
 
 import pytest
@@ -15,6 +16,12 @@ from tests.training.promotion.promoting import finished, measured, restarted
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     return [finished(folder / str(seed), seed=seed) for seed in range(2)]
+
+
+@pytest.fixture
+def run(tmp_path, runs):
+    """A copy of the first run, which may be changed."""
+    return shutil.copytree(runs[0], tmp_path / "run")
 
 
 @pytest.fixture

@@ -51,6 +51,17 @@ def test_the_commands_tell_and_do_the_same(database_url, database, servers, runs
     assert "set R4P_MODEL" in said("register", str(runs[0]), code=2)
 
 
+def test_who_promotes_a_model_whose_gate_asked_less_says_so(database_url, names, dead, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.setenv("R4P_ENGINE_URL", dead.url)
+    monkeypatch.setenv("R4P_GATE_MARGIN", "0.01")
+    refused = CliRunner().invoke(main, ["promote", names[0]])
+    assert refused.exit_code == 1
+    assert "rules in force (margin 0.02 instead of 0.01)" in refused.stderr
+    let = CliRunner().invoke(main, ["promote", names[0], "--by-laxer-rules"])
+    assert "no engine answers" in let.stderr
+
+
 def test_a_rollback_needs_no_engine(database_url, database, names, monkeypatch):
     with transaction(database) as connection:
         for name in names:

@@ -9,7 +9,8 @@ from app import promotion, registration
 from app.db.session import transaction
 from app.db.store import models
 from app.db.store.models import UnknownModel
-from app.promotion import NotPromoted
+from app.gate_rules import Rules
+from app.promotion import NotPromoted, Terms
 from app.serving import Alias, LineUp, State
 from model.adapter_files import CONFIG, WEIGHTS
 from model.engines import adapters
@@ -131,7 +132,34 @@ def test_what_did_not_pass_the_gate_is_not_promoted(database, tmp_path, dead, ou
 
 def test_an_adapter_of_another_verifier_is_not_promoted(database, names, dead):
     with pytest.raises(NotPromoted, match="trained to answer as r4p, and R4P_VERIFIER is yes-no"):
-        promotion.promote(database, [dead], names[0], Alias.CHAMPION, verifier="yes-no")
+        promotion.promote(database, [dead], names[0], Alias.CHAMPION, terms=Terms("yes-no"))
+
+
+def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
+    database, servers, names, run
+):
+    measured(run, adapted.BASE, rules=Rules(margin=1.0, least_issues=2))
+    with transaction(database) as connection:
+        registration.register_run(connection, run, adapted.BASE)
+    said = (
+        r"asked less than the rules in force \(margin 1.0 instead of 0.02, least_issues 2 instead"
+    )
+    for alias in Alias:
+        with pytest.raises(NotPromoted, match=said) as refused:
+            promotion.promote(database, servers, names[0], alias)
+    assert "r4p train evaluate --margin 0.02 --least-issues 30, then" in str(refused.value)
+    assert str(refused.value).endswith(f"r4p models promote {names[0]} --by-laxer-rules")
+    terms = Terms(rules=Rules(margin=0.5, least_issues=2))
+    with pytest.raises(NotPromoted, match=r"margin 1\.0 instead of 0\.5"):
+        promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms)
+    assert state(database, names[0]) is State.CANDIDATE
+
+    terms = Terms(by_laxer_rules=True)
+    kept = promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms).said
+    assert kept.endswith("its gate asked less than the rules in force: margin 1.0 instead of 0.02, "
+                         "least_issues 2 instead of 30")  # fmt: skip
+    with transaction(database) as connection:
+        assert models.named(connection, names[0]).why == kept
 
 
 def test_an_unknown_name_is_told(database):

@@ -41,12 +41,6 @@ def test_a_folder_that_holds_no_measured_run_is_told(database, tmp_path, content
         registration.register_run(connection, tmp_path, adapted.BASE)
 
 
-@pytest.fixture
-def run(tmp_path, runs):
-    """A copy of the first run, which may be changed."""
-    return shutil.copytree(runs[0], tmp_path / "run")
-
-
 def test_a_copy_has_the_name_of_what_it_is_a_copy_of(database, names, run):
     os.utime(run / "result.json", (0, 0))
     with transaction(database) as connection:
