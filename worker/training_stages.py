@@ -192,4 +192,6 @@ def _arguments(
             return ("dataset", "build", "--out", str(training.dataset), "--outcomes", used, *more)
         case Stage.RUN:
             return ("run", *to_run, *(("--resume",) if training.run.exists() else ()))
-    return ("evaluate", *run, *data, *against, *shlex.split(settings.train_evaluate_args))
+    rules = (f"--margin={settings.gate_margin}", f"--least-issues={settings.gate_least_issues}")
+    more = shlex.split(settings.train_evaluate_args)
+    return ("evaluate", *run, *data, *against, *rules, *more)

@@ -6,12 +6,14 @@ import pytest
 
 from app.jobs import OF_THE_APP
 from app.learning_jobs import TrainModel
-from app.training import State
+from app.settings import TrainSettings
+from app.training import Launcher, Stage, State, Training
 from tests.stories import learning
 from tests.worker import trainings
 from tests.worker.attempts import carry_out
 from tests.worker.trainings import last
 from training import dataset
+from worker.training_stages import task_of
 
 pytestmark = pytest.mark.services
 
@@ -47,3 +49,12 @@ def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
     kept = learnt("kept", *(tmp_path / f"{number}.jsonl" for number in range(3)))
     assert len(all_of_them - kept) == 3
     assert kept < all_of_them
+
+
+def test_a_candidate_is_measured_by_the_rules_in_force(tmp_path):
+    training = Training(1, State.RUNNING, Stage.EVALUATE, "", "plan", tmp_path, Launcher.SUBPROCESS)
+    settings = TrainSettings(
+        gate_margin=0.01, gate_least_issues=60, train_evaluate_args="--votes 8"
+    )
+    asked = task_of(training, settings, {}, ("--model", "base")).arguments
+    assert asked[-6:] == ("--model", "base", "--margin=0.01", "--least-issues=60", "--votes", "8")
