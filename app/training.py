@@ -4,6 +4,7 @@ A training is a row of `trainings` and a folder. It goes through its stages in o
 known to be done, so that whoever takes a training over begins where it was left.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,6 +14,8 @@ from typing import Any, Final
 
 LAUNCHES: Final = 5
 """How often one stage of a training is started before it is given up."""
+_MEASURED_ON: Final = frozenset({"test", "repositories"})
+"""Splits of which the gate makes its sets."""
 
 
 class Stage(StrEnum):
@@ -56,7 +59,7 @@ class Labels:
     """Seats with a patch that is rather correct than not."""
     incorrect: int = 0
     test: int = 0
-    """Issues of the test split, by which the gate decides."""
+    """Issues of the largest set by which the gate decides: one split, labelled by one source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +156,14 @@ def why_not(
         return f"{new} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
     if labels.test < least_test:
         return (
-            f"{labels.test} issues are in the test split, and the gate decides by {least_test} (R4P_TRAIN_TEST_ISSUES):"
-            " what is trained now could not come into use"
+            f"one source labelled {labels.test} issues to measure on at most, and the gate decides by {least_test} of one"
+            " (R4P_TRAIN_TEST_ISSUES): what is trained now could not come into use"
         )
     return None
 
 
-def labels_of(manifest: Mapping[str, Any], seats: int = 4) -> Labels:
-    """What a dataset's manifest (r4p.dataset/1) says: issues of all splits, seats of the one that is learnt from.
+def labels_of(manifest: Mapping[str, Any], held: Collection[HeldIssue], seats: int = 4) -> Labels:
+    """What a dataset's manifest (r4p.dataset/1) and issues say: of all splits, with the seats of what is learnt from.
 
     Raises KeyError for another document.
     """
@@ -169,5 +172,5 @@ def labels_of(manifest: Mapping[str, Any], seats: int = 4) -> Labels:
     train = splits["train"]
     correct = sum(int(many) * count for many, count in train["positives"].items())
     known = train["groups"] * seats - train["unknown"]
-    test = splits.get("test", {}).get("issues", 0)
-    return Labels(issues, correct, known - correct, test)
+    sets = Counter((one.split, one.source) for one in held if one.split in _MEASURED_ON)
+    return Labels(issues, correct, known - correct, max(sets.values(), default=0))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.settings import TrainSettings
-from app.training import Labels, Stage, State, Training, how_many_new, labels_of
+from app.training import HeldIssue, Labels, Stage, State, Training, how_many_new, labels_of
 from model.errors import EngineDown
 from worker.launchers.task import Phase, Seen, Task
 from worker.learnt import held
@@ -88,7 +88,7 @@ def labels(training: Training) -> Labels:
     """What its dataset holds. Raises Ended."""
     manifest = read(training.dataset / "manifest.json")
     try:
-        return labels_of(manifest or {})
+        return labels_of(manifest or {}, _held(training))
     except KeyError as error:
         raise Ended(
             State.FAILED, f"{training.dataset}/manifest.json has no {error}: r4p.dataset/1 is meant"
@@ -98,18 +98,21 @@ def labels(training: Training) -> Labels:
 def new_since(training: Training, before: Training | None) -> int:
     """Issues of its dataset that the one of the training before, if any, had not. Raises Ended."""
     try:
-        found = held(training.dataset)
+        known = held(before.dataset) if before else frozenset()
+    except (OSError, ValueError):
+        known = frozenset()
+    had = before.labels.issues if before and before.labels else 0
+    return how_many_new(_held(training), known, had)
+
+
+def _held(training: Training) -> frozenset[HeldIssue]:
+    try:
+        return held(training.dataset)
     except (OSError, ValueError) as error:
         raise Ended(
             State.FAILED,
             f"{training.dataset} can't be read ({error}); r4p train start builds it anew",
         ) from None
-    try:
-        known = held(before.dataset) if before else frozenset()
-    except (OSError, ValueError):
-        known = frozenset()
-    had = before.labels.issues if before and before.labels else 0
-    return how_many_new(found, known, had)
 
 
 def reason(training: Training, task: Task, seen: Seen) -> Ended | EngineDown | None:

@@ -115,7 +115,7 @@ def test_the_clock_waits_for_issues_to_measure_on(test, refused):
     why = why_not(Labels(60, 80, 160, test), 60, 50, 30)
     assert bool(why) is refused
     assert not refused or why.startswith(
-        "29 issues are in the test split, and the gate decides by 30"
+        "one source labelled 29 issues to measure on at most, and the gate decides by 30 of one"
     )
 
 
@@ -124,7 +124,19 @@ def test_labels_are_counted_as_the_manifest_has_them():
         "train": {"issues": 30, "groups": 10, "unknown": 7, "positives": {"0": 2, "1": 5, "3": 3}},
         "test": {"issues": 4, "groups": 9, "unknown": 0, "positives": {"1": 9}},
     }
-    assert labels_of({"splits": splits}) == Labels(34, 14, 40 - 7 - 14, 4)
+    assert labels_of({"splits": splits}, held()) == Labels(34, 14, 40 - 7 - 14, 0)
+
+
+def test_sources_and_splits_are_measured_on_apart():
+    splits = {"train": {"issues": 9, "groups": 9, "unknown": 0, "positives": {"1": 9}}}
+    measured = (
+        held(*range(50))
+        | held(*range(50, 90), split="validation")
+        | held(*range(90, 110), split="test")
+        | held(*range(110, 131), split="test", source="benchmark")
+        | held(*range(140, 160), split="repositories")
+    )
+    assert labels_of({"splits": splits}, measured).test == 21
 
 
 def test_a_training_knows_its_folders():

@@ -56,6 +56,20 @@ def test_where_the_last_dataset_is_gone_numbers_are_compared(
     assert found.why.startswith(f"{new} issues with labels are new")
 
 
+@pytest.mark.parametrize(
+    ("sources", "state"),
+    [(("outcomes",), State.FINISHED), (("outcomes", "benchmark"), State.SKIPPED)],
+)
+def test_the_clock_waits_for_a_set_that_is_large_enough_to_decide_by(
+    database, handler, tmp_path, sources, state
+):
+    clock = handler()
+    write_dataset(tmp_path / "trainings" / "000001" / "dataset", sources=sources)
+    carry_out(database, clock, JOB)
+    assert last(database).state is state
+    assert state is State.FINISHED or last(database).why.startswith("one source labelled 15 issues")
+
+
 def test_a_training_that_failed_is_not_repeated_until_something_has_changed(
     database, handler, tmp_path
 ):
