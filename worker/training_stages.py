@@ -137,7 +137,7 @@ def _of_its_end(training: Training, why: str, task: Task) -> Ended | EngineDown 
             left = f"it ended well, but left no result in {training.folder}"
             return Ended(State.FAILED, f"{training.stage}: {left}")
     began = training.stage is Stage.RUN and progress(training)
-    if why.startswith("exit code") and not began:
+    if why == "exit code 2" or (why.startswith("exit code") and not began):  # 2: it refuses
         return Ended(State.FAILED, f"{training.stage}: {why}: {said or 'it said nothing'}")
     return None
 

@@ -104,6 +104,14 @@ def test_a_command_that_refuses_is_told_with_its_last_words(database, handler):
     assert found.why == "run: exit code 2: the plan cpu-smoke is not there"
 
 
+def test_a_run_that_refuses_to_go_on_is_not_tried_again(database, handler):
+    why = "plan.toml is another one than this: policy.kl"
+    carry_out(database, handler({"die_at": [3], "refuse_resume": why}), JOB)
+    found = last(database)
+    assert (found.state, found.launches) == (State.FAILED, 2)
+    assert found.why == f"run: exit code 2: {why}"
+
+
 def test_an_evaluation_that_refuses_is_not_tried_again(database, handler):
     carry_out(database, handler({"refuse": "no dataset"}), JOB)
     assert last(database).why == "evaluate: exit code 2: no dataset"

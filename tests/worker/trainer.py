@@ -1,7 +1,7 @@
 """A trainer of six steps that can be killed: what `r4p train run|evaluate` promises, without a model.
 
 Reads the faults from `faults.json` beside the trainings, a JSON object: `die_at` (steps at which it is killed, each once), `exit` (a code, before
-anything is written), `fail` (why the run fails), `raise_at` (a step at which it always raises a KeyError), `gate` (its outcome), `slow` (seconds of a step), `silent` (it ends well and
+anything is written), `refuse_resume` (why it does not go on), `fail` (why the run fails), `raise_at` (a step at which it always raises a KeyError), `gate` (its outcome), `slow` (seconds of a step), `silent` (it ends well and
 writes nothing).
 """
 
@@ -29,6 +29,9 @@ def train(arguments: list[str], faults: dict) -> int:
     if "exit" in faults:
         sys.stderr.write(f"the plan {arguments[0]} is not there\n")
         return faults["exit"]
+    if "--resume" in arguments and "refuse_resume" in faults:
+        sys.stderr.write(f"{faults['refuse_resume']}\n")
+        return 2
     if faults.get("silent"):
         return 0
     if run.exists() and "--resume" not in arguments:
