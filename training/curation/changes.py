@@ -14,6 +14,8 @@ from model.errors import BadDiff
 from training.curation.steps import Reason
 from training.pools import Pool, PoolPatch
 
+MOST_READ = 600_000
+"""Characters of a patch as it was handed in, ten times those of a fix; longer ones are parsed for seconds, each."""
 _CHORES = re.compile(
     r"dependabot|renovate|greenkeeper|pyup|snyk|automerge|pre-commit-ci", re.IGNORECASE
 )
@@ -79,6 +81,9 @@ def only_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
     for pool in pools:
         left = []
         for one in pool.patches:
+            if len(one.diff) > MOST_READ:
+                reasons.append(f"more than {MOST_READ:,} characters as handed in")
+                continue
             try:
                 left.append(replace(one, diff=diff.bare(one.diff).text))
             except BadDiff:

@@ -1,11 +1,13 @@
 """The same thing twice: one edit in an issue, one issue under two names, and what will be measured on (pure)."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from model import diff
 from model.errors import BadDiff
+from training.curation.changes import MOST_READ
 from training.curation.likeness import Known
 from training.curation.steps import Reason
 from training.pools import Pool, PoolPatch, belief
@@ -82,7 +84,9 @@ def edits(pool: Pool) -> Iterator[str]:
 
 @lru_cache(maxsize=65_536)
 def edit(text: str) -> str:
-    """Equal for equal edits; text that is no diff is only like itself."""
+    """Equal for equal edits; text that is no diff, or too long to be read, is only like itself."""
+    if len(text) > MOST_READ:
+        return f"text {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
     try:
         return diff.fingerprint(text)
     except BadDiff:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tests.training.pools import diff, patch, pool
-from training.curation.changes import ChangeLimits, only_edits, unfit
+from training.curation.changes import MOST_READ, ChangeLimits, only_edits, unfit
 
 POOL = pool()
 BINARY = "diff --git a/a.bin b/a.bin\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/a.bin differ\n"
@@ -74,3 +74,12 @@ def test_nothing_but_the_edit_is_kept():
     kept, reasons = only_edits([one, replace(POOL, patches=(broken,))])
     assert [pool.patches for pool in kept] == [(patch(0),)]
     assert reasons == ["no unified diff"] * 2
+
+
+def test_a_patch_that_nobody_could_read_is_dropped_before_it_is_parsed():
+    # 50 MB are above what a diff may have at all: parsed, it would be told as no diff
+    huge = replace(patch(1), diff=diff("x" * 50_000_000))
+    long = replace(patch(2), diff="A word.\n" * (MOST_READ // 10) + diff("return 2"))
+    kept, reasons = only_edits([replace(POOL, patches=(patch(0), huge, long))])
+    assert [pool.patches for pool in kept] == [(patch(0), replace(long, diff=diff("return 2")))]
+    assert reasons == ["more than 600,000 characters as handed in"]

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.training.pools import diff, patch, pool
+from training.curation.changes import MOST_READ
 from training.curation.copies import Measured, edit, edits, one_of_each_edit, one_of_each_issue
 
 OTHER = " ".join(f"Quite another story, part {number}." for number in range(20))
@@ -17,6 +18,12 @@ def test_line_numbers_make_no_other_edit():
     kept, reasons = one_of_each_edit([pool(targets=()), replace(pool(), patches=(patch(0), same))])
     assert [one.patches for one in kept] == [(patch(0),)]
     assert reasons == ["the same edit as another"]
+
+
+def test_a_text_that_is_too_long_to_be_read_is_only_like_itself():
+    long = diff("x" * MOST_READ)
+    assert edit(long) == edit(long)
+    assert edit(long) != edit(long.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@"))
 
 
 def test_what_is_known_of_copies_is_taken_together():
