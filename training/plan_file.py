@@ -56,5 +56,24 @@ def toml(plan: TrainPlan) -> str:
     return "\n".join(lines) + "\n"
 
 
+def differences(one: TrainPlan, other: TrainPlan) -> list[str]:
+    """Settings that two plans don't share, each with both values."""
+    flat = [_flat(asdict(plan)) for plan in (one, other)]
+    keys = {key: None for plan in flat for key in plan}
+    return [
+        f"{key} was {flat[0].get(key)!r}, is {flat[1].get(key)!r}"
+        for key in keys
+        if flat[0].get(key) != flat[1].get(key)
+    ]
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        inside = isinstance(value, dict)
+        found |= _flat(value, f"{above}{name}.") if inside else {above + name: value}
+    return found
+
+
 def _line(name: str, value: Any) -> str:
     return f"{name} = {json.dumps(value)}"

@@ -3,9 +3,9 @@
 Several processes may run it side by side (accelerate, torchrun): the first writes, all train. Loads torch.
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,16 +21,24 @@ from transformers import PrinterCallback
 from model import adapter_files, prompts
 from model.errors import EngineDown, ModelError
 from training import (
+    agent_tasks,
+    attempts_file,
     checkpoints,
     dataset,
     encoding,
+    learnt_from,
     plan_file,
     probe,
     questions,
     run_folder,
+    trl_config,
     weights,
 )
+from training.agent_tasks import AgentTask
+from training.alone import alone, is_empty
 from training.groups import TrainingGroup
+from training.learnt_from import LearntFrom
+from training.pairs import JudgedAttempt
 from training.plan import BadPlan, Task, Trainer, TrainPlan
 from training.run_folder import BadRun, Result, Status
 from training.watch import OnStep, Watch
@@ -69,15 +77,29 @@ def run(job: Job, on_step: OnStep = lambda _: None) -> Result:
     began = time.monotonic()
     # whoever is asked first has to know that there is no GPU: each process would take itself for the only one
     PartialState(cpu=not torch.cuda.is_available())
-    groups = dataset.read(job.dataset, "train")
-    _on_first(lambda: _prepare(job))
-    if (done := run_folder.result(job.folder)) is not None:
-        return done
+    trl_config.check(job.plan, PartialState().num_processes)
+    with ExitStack() as held:
+        _on_first(lambda: held.enter_context(alone(job.folder)))
+        groups = dataset.read(job.dataset, "train")
+        material = _material(job)
+        about = _about(job, groups, material)
+        _on_first(lambda: _fits(job, about))
+        done = run_folder.result(job.folder)
+        if done is not None and done.status == Status.FINISHED:
+            return done
+        trainer = _built(job, groups, material)
+        _on_first(lambda: _prepare(job, about))
+        return _trained(job, groups, trainer, Watch(job.folder, on_step), began)
+
+
+def _trained(
+    job: Job, groups: Sequence[TrainingGroup], trainer: Any, watch: Watch, began: float
+) -> Result:
+    """What came of it, whichever way it ended. `began`: by the monotonic clock, in seconds."""
     since = checkpoints.newest(job.folder)
-    watch = Watch(job.folder, on_step)
     made = _Made()
     try:
-        _train(job, groups, watch, made)
+        _train(job, groups, trainer, watch, made)
         status, why = Status.FINISHED, ""
     except (EngineDown, torch.OutOfMemoryError):
         raise  # not the run's fault, and no end of it: it goes on from its checkpoints
@@ -112,9 +134,10 @@ class _Made:
     adapter_sha256: str | None = None
 
 
-def _train(job: Job, groups: Sequence[TrainingGroup], watch: Watch, made: _Made) -> None:
+def _train(
+    job: Job, groups: Sequence[TrainingGroup], trainer: Any, watch: Watch, made: _Made
+) -> None:
     since = checkpoints.newest(job.folder)
-    trainer = _trainer(job, groups)
     made.left_out, made.filled = dict(trainer.left_out), getattr(trainer, "filled", 0)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(watch)
@@ -129,45 +152,85 @@ def _train(job: Job, groups: Sequence[TrainingGroup], watch: Watch, made: _Made)
             _probe(job, groups, trainer, made.adapter_sha256)
 
 
-def _prepare(job: Job) -> None:
-    """A folder to begin or to go on in. Raises BadRun."""
-    plan, about = plan_file.toml(job.plan), _about(job.dataset)
-    if job.folder.exists() and any(job.folder.iterdir()):
-        if not job.resume:
-            raise BadRun(f"{job.folder} holds a run already; go on with --resume, or name another")
-        _same(job.folder / run_folder.PLAN, plan)
-        _same(job.folder / run_folder.DATASET, about)
-    job.folder.mkdir(parents=True, exist_ok=True)
-    run_folder.write(job.folder / run_folder.PLAN, plan)
-    run_folder.write(job.folder / run_folder.DATASET, about)
-    found = run_folder.result(job.folder)
-    if found is not None and found.status == Status.FINISHED:
+Material = Sequence[JudgedAttempt] | Sequence[AgentTask]
+"""What is learnt from besides groups."""
+
+
+def _material(job: Job) -> Material:
+    """Of the plan's sort. Raises BadPlan where it is missing, or can't be learnt from."""
+    if job.plan.trainer == Trainer.DPO:
+        return attempts_file.read(job.material)
+    if _has_episodes(job.plan):
+        return agent_tasks.read(job.material, _held_out(job.dataset))
+    if job.material is not None:
+        raise BadPlan(f"{job.plan.name} learns from groups alone; leave --material out")
+    return ()
+
+
+def _has_episodes(plan: TrainPlan) -> bool:
+    return plan.trainer == Trainer.GRPO and plan.rollout.task == Task.REPAIR
+
+
+def _about(job: Job, groups: Sequence[TrainingGroup], material: Material) -> LearntFrom:
+    """What is learnt from. Raises BadPlan."""
+    besides = {one.issue for one in material}
+    if besides:
+        besides -= _held_out(job.dataset)
+    issues = besides | {one.issue for one in groups}
+    return learnt_from.note(job.plan, dataset.manifest(job.dataset), job.material, issues)
+
+
+def _fits(job: Job, about: LearntFrom) -> None:
+    """Whether the folder is there to begin or to go on in. Raises BadRun."""
+    if is_empty(job.folder):
         return
+    if not job.resume:
+        raise BadRun(f"{job.folder} holds a run already; go on with --resume, or name another")
+    faults: list[str] = []
+    if (job.folder / run_folder.PLAN).exists():
+        faults += plan_file.differences(_began(job.folder), job.plan)
+    if (job.folder / run_folder.DATASET).exists():
+        faults += learnt_from.differences(learnt_from.read(job.folder), about)
+    if faults:
+        raise BadRun(
+            f"{job.folder} began otherwise: {'; '.join(faults)}; a run goes on as it began, or anew elsewhere"
+        )
+
+
+def _began(folder: Path) -> TrainPlan:
+    """The plan that a run began by; what it does not say has its default. Raises BadRun."""
+    try:
+        return plan_file.load(folder / run_folder.PLAN)
+    except BadPlan as error:
+        raise BadRun(f"{error}; train anew in another folder") from error
+
+
+def _prepare(job: Job, about: LearntFrom) -> None:
+    """Leave in the folder what the run is, and nothing of what it did after the checkpoint that it goes on from."""
+    run_folder.write(job.folder / run_folder.PLAN, plan_file.toml(job.plan))
+    run_folder.write(job.folder / run_folder.DATASET, learnt_from.text(about))
     for name in (run_folder.RESULT, run_folder.EVALUATION, run_folder.GATE):
         (job.folder / name).unlink(missing_ok=True)  # of what it made before
     since = checkpoints.newest(job.folder)
     run_folder.keep_until(job.folder, since[1] if since else 0)
 
 
-def _same(path: Path, text: str) -> None:
-    if path.exists() and path.read_text() != text:
-        raise BadRun(
-            f"{path} is another one than this; a run goes on as it began, or anew elsewhere"
-        )
+def _built(job: Job, groups: Sequence[TrainingGroup], material: Material) -> Any:
+    """The plan's trainer, before anything is written. Raises BadPlan with whatever keeps it from beginning."""
+    try:
+        return _trainer(job, groups, material)
+    except (BadPlan, EngineDown, torch.OutOfMemoryError):
+        raise
+    except _ENDS as error:
+        raise BadPlan(f"{job.plan.name} can't begin: {type(error).__name__}: {error}") from error
 
 
-def _about(directory: Path) -> str:
-    manifest = dataset.manifest(directory)
-    return json.dumps({"digest": manifest.digest, "manifest": asdict(manifest)}, indent=2) + "\n"
+def _trainer(job: Job, groups: Sequence[TrainingGroup], material: Any) -> Any:
+    """With its checkpoints in the folder."""
+    if _has_episodes(job.plan):
+        from training import agent_rl
 
-
-def _trainer(job: Job, groups: Sequence[TrainingGroup]) -> Any:
-    """The plan's trainer, with its checkpoints in the folder. Raises BadPlan."""
-    if job.plan.trainer == Trainer.GRPO and job.plan.rollout.task == Task.REPAIR:
-        from training import agent_rl, agent_tasks
-
-        tasks = agent_tasks.read(job.material, _held_out(job.dataset))
-        return agent_rl.trainer(job.plan, tasks, job.folder)
+        return agent_rl.trainer(job.plan, material, job.folder)
     if job.plan.trainer == Trainer.GRPO:
         from training import grpo
 
@@ -180,10 +243,9 @@ def _trainer(job: Job, groups: Sequence[TrainingGroup]) -> Any:
         from training import reward_model
 
         return reward_model.trainer(job.plan, groups, job.folder)
-    from training import attempts_file, dpo
+    from training import dpo
 
-    attempts = attempts_file.read(job.material)
-    return dpo.trainer(job.plan, attempts, _held_out(job.dataset), job.folder)
+    return dpo.trainer(job.plan, material, _held_out(job.dataset), job.folder)
 
 
 def _held_out(directory: Path) -> set[str]:

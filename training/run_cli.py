@@ -13,6 +13,7 @@ import typer
 from model.errors import BadEngine, EngineDown
 from model.exits import STDERR, Exit, stop
 from training import board, plan_file, progress, run_folder, servable
+from training.alone import Busy
 from training.dataset import BadDataset
 from training.plan import BadPlan, TrainPlan
 from training.run_folder import BadRun, Result, Status, Step
@@ -25,6 +26,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 _Base = Annotated[
     str | None, typer.Option(help="Train this model instead of the plan's: a directory or a name.")
+]
+_Adapter = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Go on training this adapter of a run on the same base."),
 ]
 _Url = Annotated[
     str | None, typer.Option(help="Where the plan's vLLM server is, as in http://HOST:8000/v1.")
@@ -44,6 +49,7 @@ def run(  # noqa: PLR0913 - one for each option
     folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's folder.")],
     resume: Annotated[bool, typer.Option(help="Go on where a run was stopped, if it was.")] = False,
     base: _Base = None,
+    adapter: _Adapter = None,
     engine_url: _Url = None,
     material: _Material = None,
     to_serve: Annotated[
@@ -55,11 +61,13 @@ def run(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Train a model by a plan."""
     try:
-        wanted = _changed(plan_file.load(plan), base, engine_url, max_steps)
+        wanted = _changed(plan_file.load(plan), base, adapter, engine_url, max_steps)
         if to_serve:
             servable.require(wanted, material)
         where = (data, folder, material)
         found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
+    except Busy as error:  # for now: who is asked by a program comes back
+        stop("train run", Exit.BACKEND_DOWN, str(error))
     except (BadPlan, BadRun, BadDataset, BadEngine) as error:
         stop("train run", Exit.USAGE, str(error))
     except EngineDown as error:
@@ -76,16 +84,18 @@ def run(  # noqa: PLR0913 - one for each option
 def require_servable(arguments: Sequence[str]) -> None:
     """Raises BadPlan, or what Typer does, where `r4p train run` with these arguments could never make what judges."""
     given = typer.main.get_command(app).make_context("r4p train run", list(arguments)).params
-    told = (given[name] for name in ("base", "engine_url", "max_steps"))
+    told = (given[name] for name in ("base", "adapter", "engine_url", "max_steps"))
     servable.require(_changed(plan_file.load(given["plan"]), *told), given["material"])
 
 
 def _changed(
-    plan: TrainPlan, base: str | None, url: str | None, max_steps: int | None
+    plan: TrainPlan, base: str | None, adapter: str | None, url: str | None, max_steps: int | None
 ) -> TrainPlan:
     return replace(
         plan,
-        model=replace(plan.model, base=base or plan.model.base),
+        model=replace(
+            plan.model, base=base or plan.model.base, adapter=adapter or plan.model.adapter
+        ),
         rollout=replace(plan.rollout, url=url or plan.rollout.url),
         optimiser=replace(plan.optimiser, max_steps=max_steps or plan.optimiser.max_steps),
     )

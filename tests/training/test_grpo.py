@@ -116,11 +116,12 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(t
         ),
     ],
 )
-def test_what_nothing_can_be_learnt_from_is_a_failure_with_its_reason(tmp_path, groups, said):
+def test_what_nothing_can_be_learnt_from_is_refused_and_begins_no_run(tmp_path, groups, said):
     plan = trained.written_plan(tmp_path / "plan.toml", tiny.kept_base())
-    result = ran(tmp_path, plan, groups)
-    assert (result.status, result.steps) == (run_folder.Status.FAILED, 0)
-    assert said in result.why
+    with pytest.raises(BadPlan) as refused:
+        ran(tmp_path, plan, groups)
+    assert said in str(refused.value)
+    assert not (tmp_path / "run").exists()
 
 
 def test_one_group_with_one_known_label_is_learnt_from_and_the_repeats_are_said(tmp_path):
@@ -139,12 +140,38 @@ def test_a_folder_that_holds_another_run_is_left_alone(tmp_path):
     plan = trained.written_plan(tmp_path / "plan.toml", tiny.kept_base())
     data, folder = trained.written_dataset(tmp_path / "data"), tmp_path / "run"
     folder.mkdir()
-    (folder / run_folder.PLAN).write_text("another")
-    job = run.Job(plan_file.load(plan), data, folder)
+    before = plan_file.load(plan)
+    text = plan_file.toml(replace(before, seed=7)).replace("kl = 0.0", "kl = 0.5")
+    (folder / run_folder.PLAN).write_text(text)
+    (folder / run_folder.DATASET).write_text(json.dumps({"digest": "ab" * 32, "material": "cd"}))
+    job = run.Job(before, data, folder)
     with pytest.raises(BadRun, match="holds a run already; go on with --resume"):
         run.run(job)
-    with pytest.raises(BadRun, match=r"plan.toml is another one than this"):
+    with pytest.raises(BadRun) as refused:
         run.run(replace(job, resume=True))
+    assert "began otherwise: seed was 7, is 0; policy.kl was 0.5, is 0.0; " in str(refused.value)
+    assert "--dataset was abababababab, is " in str(refused.value)
+    assert "--material was cd, is none; " in str(refused.value)
+    (folder / run_folder.PLAN).write_text(text + "\n[of_old]\nkey = 1\n")
+    with pytest.raises(BadRun, match=r"of_old.*; train anew in another folder"):
+        run.run(replace(job, resume=True))
+
+
+def test_a_plan_of_before_a_key_was_known_goes_on(tmp_path):
+    plan = trained.written_plan(
+        tmp_path / "plan.toml",
+        tiny.kept_base(),
+        optimiser={"max_steps": 1, "batch": 4, "micro_batch": 8},
+        rollout={"prompts": 4, "replies": 2},
+    )
+    folder = tmp_path / "run"
+    folder.mkdir()
+    lines = plan.read_text().splitlines(keepends=True)
+    old = "".join(one for one in lines if not one.startswith(("adapter =", "top_p")))
+    (folder / run_folder.PLAN).write_text(old)
+    job = run.Job(plan_file.load(plan), trained.written_dataset(tmp_path / "data"), folder, True)
+    assert run.run(job).status == run_folder.Status.FINISHED
+    assert (folder / run_folder.PLAN).read_text() == plan.read_text()
 
 
 def test_an_unknown_reward_moves_nobody():

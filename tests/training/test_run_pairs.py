@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from typer import Typer
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 from model.exits import Exit
 from tests.training import guided, tiny
 from tests.training.test_reward_model import groups
-from training import attempts_file, checkpoints, dataset, plan_file, run_cli
+from training import attempts_file, checkpoints, dataset, learnt_from, plan_file, run_cli
 from training.manifest import Manifest
 from training.plan import Trainer
 
@@ -75,11 +76,39 @@ def test_guided_pairs_make_an_adapter_and_its_probe(base, data, tmp_path):
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
 
 
-def test_without_attempts_the_run_fails_and_says_what_to_name(base, data, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "material", "said"),
+    [
+        ("guided-dpo", None, "this plan learns from attempts: name their file with --material"),
+        ("guided-dpo", "none.jsonl", "none.jsonl can't be read"),
+        ("boxed-sft", "attempts.jsonl", "learns from groups alone; leave --material out"),
+    ],
+)
+def test_a_mistake_about_material_begins_no_run(base, data, tmp_path, name, material, said):
+    (tmp_path / "attempts.jsonl").touch()
+    told = ("--material", tmp_path / material) if material else ()
     folder = tmp_path / "run"
-    done = run(plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
-    assert done.exit_code == run_cli.FAILED
-    assert "--material" in json.loads((folder / "result.json").read_text())["why"]
+    done = run(plan(name, base, tmp_path), "--dataset", data, "--run", folder, *told)
+    assert done.exit_code == Exit.USAGE
+    assert said in " ".join(done.output.split())
+    assert not folder.exists()
+
+
+def test_a_run_goes_on_with_the_same_material_alone_and_notes_whose_it_is(base, data, tmp_path):
+    attempts, held = guided.judged(tmp_path / "tree"), dataset.read(data, "test")[0].issue
+    told = [*attempts, *(replace(one, issue=held) for one in attempts)]
+    attempts_file.write(tmp_path / "attempts.jsonl", told)
+    folder = tmp_path / "run"
+    words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
+    words = (*words, "--material", tmp_path / "attempts.jsonl")
+    assert run(*words).exit_code == 0
+    noted = set(learnt_from.read(folder).issues)
+    assert {one.issue for one in attempts} <= noted
+    assert held not in noted
+    attempts_file.write(tmp_path / "attempts.jsonl", told[: len(attempts)])
+    again = run(*words, "--resume")
+    assert again.exit_code == Exit.USAGE
+    assert "--material was " in again.output
 
 
 def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data, tmp_path):
@@ -90,8 +119,9 @@ def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data,
     attempts_file.write(tmp_path / "attempts.jsonl", attempts)
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
-    assert run(*words, "--material", tmp_path / "attempts.jsonl").exit_code == run_cli.FAILED
-    assert "held out" in json.loads((folder / "result.json").read_text())["why"]
+    done = run(*words, "--material", tmp_path / "attempts.jsonl")
+    assert done.exit_code == Exit.USAGE
+    assert "held out" in done.output
 
 
 def test_a_reward_model_is_an_adapter_with_its_head(base, data, tmp_path):
@@ -110,7 +140,7 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path,
     attempts_file.write(tmp_path / "attempts.jsonl", guided.judged(tmp_path / "tree"))
     folder = tmp_path / "run"
     words = (plan(name, base, tmp_path), "--dataset", data, "--run", folder)
-    material = ("--material", tmp_path / "attempts.jsonl")
+    material = ("--material", tmp_path / "attempts.jsonl") if name == "guided-dpo" else ()
     assert run(*words, *material).exit_code == 0
     whole = json.loads((folder / "result.json").read_text())
     (folder / "result.json").unlink()
