@@ -8,11 +8,14 @@ from typing import Any
 import torch
 import transformers
 
+from model import adapter_files
 from training import run_folder
 
 LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
 """A file in a checkpoint that was written to its end."""
+_REFERENCE = "ref"
+"""TRL's name of the adapter that a trainer is kept near to, where it goes on from one."""
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
@@ -28,6 +31,13 @@ class Complete(transformers.Trainer):
         self.accelerator.wait_for_everyone()
         if self.is_world_process_zero():
             mark(Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}")
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        """All of it: of two adapters transformers reads the one alone that has a folder, TRL's copy to compare with."""
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        if (Path(resume_from_checkpoint) / _REFERENCE / adapter_files.WEIGHTS).exists():
+            into: Any = self.model if model is None else model
+            into.load_adapter(resume_from_checkpoint, "default", is_trainable=True)
 
     def create_model_card(self, *_args: Any, **_named: Any) -> None:
         """None: the run's folder says of itself what it is."""

@@ -71,7 +71,7 @@ def trainer(
             f"left out: {left_out or 'nothing, none was guided'}"
         )
     made = Trainer(
-        model=weights.causal(plan),
+        **weights.trainable(plan),
         args=DPOConfig(
             **common(plan, folder),
             num_train_epochs=plan.optimiser.epochs,
@@ -83,7 +83,6 @@ def trainer(
         data_collator=OwnWords(pad_token_id=tokenizer.pad_token_id),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        peft_config=weights.adapter(plan.adapter),
     )
     made.left_out = left_out
     return made

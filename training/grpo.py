@@ -156,11 +156,10 @@ def ready(plan: TrainPlan, source: Source, tokenizer: Any, settings: dict[str, A
     return Trainer(
         plan,
         source,
-        model=weights.causal(plan),
+        **weights.trainable(plan),
         args=GRPOConfig(**settings),
         train_dataset=Dataset.from_list(source.rows),
         processing_class=tokenizer,
-        peft_config=weights.adapter(plan.adapter),
     )
 
 

@@ -38,7 +38,7 @@ def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> T
             f"left out: {left_out or 'nothing'}"
         )
     made = Trainer(
-        model=weights.causal(plan),
+        **weights.trainable(plan),
         args=SFTConfig(
             **common(plan, folder),
             # all epochs are laid out in the rows
@@ -48,7 +48,6 @@ def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> T
         ),
         train_dataset=Dataset.from_list(encoded.rows),
         processing_class=tokenizer,
-        peft_config=weights.adapter(plan.adapter),
     )
     made.left_out = left_out
     return made
