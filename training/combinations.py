@@ -73,6 +73,7 @@ def _group(pool: Pool, seated: tuple[PoolPatch, ...], seats: int) -> TrainingGro
         source=pool.source,
         as_of=pool.as_of,
         outcome_at=max(told, default=None),
+        licence=pool.licence,
     )
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from model import typed_json
 from training import whole_folder
 from training.groups import LabelSource, TrainingGroup
-from training.manifest import SCHEMA, Manifest, Split
+from training.manifest import SCHEMA, UNKNOWN, Manifest, Split
 
 MANIFEST = "manifest.json"
 
@@ -35,6 +35,7 @@ _COLUMNS = pa.schema(
         pa.field("source", pa.string(), nullable=False),
         pa.field("as_of", _MOMENT),
         pa.field("outcome_at", _MOMENT),
+        pa.field("licence", pa.string()),
     ]
 )
 
@@ -112,6 +113,7 @@ def _write_split(path: Path, groups: Sequence[TrainingGroup]) -> Split:
     rows = [asdict(one) | {"source": one.source.value} for one in groups]
     pq.write_table(pa.Table.from_pylist(rows, schema=_COLUMNS), path, compression="zstd")
     positives = Counter(str(one.positives) for one in groups)
+    licences = Counter(one.licence or UNKNOWN for one in groups)
     return Split(
         sha256=_hash(path),
         groups=len(groups),
@@ -119,6 +121,7 @@ def _write_split(path: Path, groups: Sequence[TrainingGroup]) -> Split:
         repositories=len({one.repo for one in groups}),
         unknown=sum(target is None for one in groups for target in one.targets),
         positives=dict(sorted(positives.items())),
+        licences=dict(sorted(licences.items())),
     )
 
 

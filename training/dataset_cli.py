@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,7 +25,7 @@ from training.curation.changes import ChangeLimits
 from training.curation.copies import Measured
 from training.curation.statements import StatementLimits
 from training.dataset import BadDataset
-from training.manifest import Manifest
+from training.manifest import UNKNOWN, Manifest
 from training.plan import BadPlan
 from training.pools import Pool, from_groups
 from training.splits import SplitBy, SplitPlan
@@ -219,7 +220,13 @@ def _tell(held: Manifest, *, as_json: bool) -> None:
         )
     console.print(steps, splits)
     known = f", outcomes as of {held.as_of}" if held.as_of else ""
+    console.print(f"licences of groups: {_licences(held)}")
     console.print(f"dataset {held.digest[:16]}, seed {held.seed}{known}")
+
+
+def _licences(held: Manifest) -> str:
+    count = sum((Counter(one.licences) for one in held.splits.values()), Counter[str]())
+    return ", ".join(f"{name} {number:,}" for name, number in count.most_common()) or UNKNOWN
 
 
 def _stop(error: Exception) -> NoReturn:

@@ -33,6 +33,8 @@ class TrainingGroup:
     """What the text holds was known by then."""
     outcome_at: datetime | None = None
     """When the last of its labels was known."""
+    licence: str | None = None
+    """The repository's, by its SPDX name; None: not known."""
 
     def __post_init__(self) -> None:
         if len(self.patches) != len(self.targets):

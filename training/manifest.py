@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 SCHEMA = "r4p.dataset/1"
+UNKNOWN = "unknown"
+"""Stands for the licence of whoever's is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Split:
     """Seats without a label: patches nobody knows about, and padding."""
     positives: Mapping[str, int]
     """Groups by their number of correct patches."""
+    licences: Mapping[str, int] = field(default_factory=dict)
+    """Groups by their repository's licence; empty: written before it was kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,11 @@ GROUP = TrainingGroup(
     source=LabelSource.OUTCOMES,
     as_of=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
     outcome_at=datetime(2026, 3, 1, tzinfo=UTC),
+    licence="MIT",
 )
-OTHER = replace(GROUP, key="b", issue="o/r#2", targets=(1.0, 1.0, 0.0, None), as_of=None)
+OTHER = replace(
+    GROUP, key="b", issue="o/r#2", targets=(1.0, 1.0, 0.0, None), as_of=None, licence=None
+)
 MANIFEST = Manifest(
     seed=7,
     as_of="2026-04-01T00:00:00+00:00",
@@ -39,7 +42,7 @@ def test_what_was_written_is_read_again_to_the_last_bit(tmp_path):
     assert dataset.manifest(tmp_path / "new" / "d") == made
     assert made == replace(MANIFEST, splits=made.splits)
     held = made.splits["train"]
-    assert held == Split(held.sha256, 2, 2, 1, 3, {"1": 1, "2": 1})
+    assert held == Split(held.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1})
     assert [one.name for one in (tmp_path / "new").iterdir()] == ["d"]
 
 

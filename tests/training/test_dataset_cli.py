@@ -69,6 +69,8 @@ def test_files_become_a_dataset_that_says_how_it_came_about(files, tmp_path):
     assert document["rules"]["curation"] >= 1
     held = {name: dataset.read(out, name) for name in SPLITS}
     assert {one.repo for one in held["repositories"]} == {"x/y"}
+    assert {one.licence for one in held["repositories"]} == {"GPL-3.0-only"}
+    assert document["splits"]["train"]["licences"] == {"MIT": len(held["train"])}
     learnt = {one.issue for name in SPLITS for one in held[name]}
     assert learnt.isdisjoint(f"o/r-{at}" for at in range(5))
     assert held["train"]
@@ -103,6 +105,7 @@ def test_a_person_reads_what_was_dropped_and_why(files, tmp_path):
     assert found.exit_code == 0, found.output
     assert "its licence is not among" in found.output
     assert "of a source that is left" in found.output
+    assert "licences of groups: MIT " in found.output
     shown = run("show", tmp_path / "d")
     assert shown.exit_code == 0
     assert shown.output == found.output
