@@ -118,6 +118,33 @@ def test_our_trainer_gives_every_group_its_own_advantages():
     assert grouped(flat, REPLIES, leave_one_out) == expected
 
 
+def both_losses(trainer, draw, lengths, tokens, *, deviation):
+    """TRL's loss of a micro batch of random replies, ours of each token, and which tokens are kept.
+
+    `tokens`: in the whole round. `deviation`: of the log-ratios.
+    """
+    ratios = [[draw.gauss(0, deviation) for _ in range(LONGEST)] for _ in lengths]
+    advantages = [draw.gauss(0, 1) for _ in lengths]
+    kept = [[at < length for at in range(LONGEST)] for length in lengths]
+    trainer.told = torch.tensor(ratios, dtype=torch.float64)
+    ids = torch.ones(len(lengths), LONGEST, dtype=torch.long)
+    told = {
+        "prompt_ids": ids[:, :1],
+        "prompt_mask": ids[:, :1],
+        "completion_ids": ids,
+        "completion_mask": torch.tensor(kept, dtype=torch.long),
+        "advantages": torch.tensor(advantages, dtype=torch.float64),
+        "old_per_token_logps": torch.zeros_like(trainer.told),
+        "num_items_in_batch": torch.tensor(tokens),
+    }
+    theirs = trainer._compute_loss(trainer.model, told).item()
+    ours = [
+        [token(ratio, advantage, Policy()) for ratio in row]
+        for row, advantage in zip(ratios, advantages, strict=True)
+    ]
+    return theirs, ours, kept
+
+
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -128,27 +155,34 @@ def test_our_trainer_gives_every_group_its_own_advantages():
 )
 def test_losses_are_trls(trainer, name, how):
     draw, count = random.Random(4), 24
-    ratios = [[draw.gauss(0, 1.5) for _ in range(LONGEST)] for _ in range(count)]
-    advantages = [draw.gauss(0, 1) for _ in range(count)]
     lengths = [draw.randint(1, LONGEST) for _ in range(count - 1)] + [0]
-    kept = [[at < length for at in range(LONGEST)] for length in lengths]
-
     trainer.loss_type = name
-    trainer.told = torch.tensor(ratios, dtype=torch.float64)
-    ids = torch.ones(count, LONGEST, dtype=torch.long)
-    inputs = {
-        "prompt_ids": ids[:, :1],
-        "prompt_mask": ids[:, :1],
-        "completion_ids": ids,
-        "completion_mask": torch.tensor(kept, dtype=torch.long),
-        "advantages": torch.tensor(advantages, dtype=torch.float64),
-        "old_per_token_logps": torch.zeros_like(trainer.told),
-        "num_items_in_batch": torch.tensor(sum(lengths)),
-    }
-    theirs = trainer._compute_loss(trainer.model, inputs).item()
+    theirs, ours, kept = both_losses(trainer, draw, lengths, sum(lengths), deviation=1.5)
+    assert theirs == pytest.approx(averaged(ours, kept, how, LONGEST), abs=1e-6)
 
-    losses = [
-        [token(ratio, advantage, Policy()) for ratio in row]
-        for row, advantage in zip(ratios, advantages, strict=True)
-    ]
-    assert theirs == pytest.approx(averaged(losses, kept, how, LONGEST), abs=1e-6)
+
+def test_a_step_that_is_half_a_round_is_averaged_over_half_of_the_rounds_tokens(
+    trainer, monkeypatch
+):
+    """TRL doesn't count the step's own tokens: the steps of a round come to our mean together, one alone does not."""
+    monkeypatch.setattr(trainer, "loss_type", "dapo")
+    monkeypatch.setattr(trainer, "current_gradient_accumulation_steps", 2)
+    monkeypatch.setattr(trainer.args, "steps_per_generation", 4)
+    draw, rows = random.Random(5), 6
+    lengths = [[draw.randint(1, most) for _ in range(rows)] for most in (3, 6, LONGEST, LONGEST)]
+    tokens = sum(map(sum, lengths))
+    parts = [both_losses(trainer, draw, one, tokens, deviation=1) for one in lengths]
+    steps, shares, expected = [], [], []
+    for first, second in (0, 1), (2, 3):
+        steps.append(parts[first][0] + parts[second][0])
+        shares.append((sum(lengths[first]) + sum(lengths[second])) / tokens)
+        expected.append(2 * shares[-1] * mean_of([parts[first], parts[second]]))
+    assert shares[0] < 0.45
+    assert steps == pytest.approx(expected, abs=1e-6)
+    assert sum(steps) / 2 == pytest.approx(mean_of(parts), abs=1e-6)
+
+
+def mean_of(parts):
+    """Our mean over the tokens of these micro batches."""
+    losses, kept = ([row for part in parts for row in part[at]] for at in (1, 2))
+    return averaged(losses, kept, Loss.TOKEN_MEAN, LONGEST)
