@@ -218,3 +218,23 @@ def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
     for split in (["a", "b", "b"], ["a", "b", "b", "a"], ["a", "a", "b"]):
         with pytest.raises(BadPlan, match="not 2 to each prompt"):
             whole_groups(split, 2)
+
+
+def test_a_round_is_learnt_from_in_several_steps_and_passes_and_clipped_where_it_moved_too_far(
+    tmp_path,
+):
+    plan = trained.written_plan(
+        tmp_path / "plan.toml",
+        tiny.kept_base(),
+        optimiser={"learning_rate": 2e-2, "max_steps": 8, "batch": 2, "micro_batch": 8},
+        rollout={"prompts": 4, "replies": 4, "passes": 2},
+    )
+    assert ran(tmp_path, plan).status == run_folder.Status.FINISHED
+    steps = run_folder.steps(tmp_path / "run")
+    drawn = [one.tokens for one in steps]
+    assert len(set(drawn[:4])) == len(set(drawn[4:])) == 1
+    assert drawn[4] > drawn[3]
+    # the first step of a round is taken by the model that drew it; those after it may have left it too far
+    assert [(one.clip_low, one.clip_high) for one in (steps[0], steps[4])] == [(0.0, 0.0)] * 2
+    assert any(one.clip_low for one in steps)
+    assert any(one.clip_high for one in steps)

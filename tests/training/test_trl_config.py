@@ -132,3 +132,9 @@ def test_no_plan_that_comes_with_the_bot_is_refused_by_the_machines_it_was_made_
 
 def test_a_plan_for_one_process_may_be_run_by_two():
     trl_config.check(replace(SMOKE, optimiser=replace(SMOKE.optimiser, micro_batch=8)), 2)
+
+
+def test_a_round_is_gone_through_as_often_as_the_plan_says():
+    told = trl_config.policy(_rollout(passes=3), processes=1)
+    assert (told["num_iterations"], told["save_steps"]) == (3, 6)
+    assert trl_config.policy(SMOKE, processes=1)["num_iterations"] == 1
