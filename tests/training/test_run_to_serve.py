@@ -67,3 +67,25 @@ def test_what_stands_against_a_plan_is_said(plan, said):
     with pytest.raises(BadPlan, match=plan.name) as refused:
         servable.require(plan, None)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "boxed-sft",
+            "[supervised]",
+            "[policy]\nkl = 0.5\n[supervised]",
+            "policy.kl = 0.5 is read",
+        ),
+        ("cpu-smoke", "[checkpoints]", "[scale]\nprocesses = 8\n[checkpoints]", "and 1 run"),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_leaves_no_run(name, old, new, said, tmp_path):
+    written = (plan_file.SHIPPED / f"{name}.toml").read_text()
+    (tmp_path / "plan.toml").write_text(written.replace(old, new))
+    asked = ["--dataset", str(tmp_path), "--run", str(tmp_path / "run")]
+    done = CliRunner().invoke(run_cli.app, [str(tmp_path / "plan.toml"), *asked])
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+    assert not (tmp_path / "run").exists()
