@@ -42,6 +42,6 @@ def _add(boards: "list[SummaryWriter]", folder: Path, step: Step) -> None:
     if not boards:
         boards.append(SummaryWriter(str(folder), purge_step=step.step))
     for name, value in asdict(step).items():
-        if value is not None and name not in {"step", "of"}:
+        if value is not None and name not in {"step", "of", "not_finite"}:
             boards[0].add_scalar(f"r4p/{name}", value, step.step)
     boards[0].flush()

@@ -15,11 +15,13 @@ from model.errors import BadAdapter, EngineDown, EngineError
 from model.protocols import Engine
 from training import dataset, gate, gate_file, learnt_from, measures, pairing, run_folder
 from training.curation.labels import RULE_VERSION
-from training.gate import Compared, Gate, Provenance
+from training.gate import Gate
+from training.gate_facts import Compared, Provenance, Step
 from training.gate_file import Measured
 from training.groups import LabelSource, TrainingGroup
 from training.hearing import Hearing, hear
 from training.measures import Heard
+from training.plan import Trainer
 from training.run_folder import BadRun
 from training.splits import REPOSITORIES, TEST, TRAIN
 
@@ -101,10 +103,6 @@ def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> 
     result = run_folder.result(wanted.run)
     if result is None:
         raise BadRun(f"{wanted.run} holds no run that has ended; go on with r4p train run --resume")
-    steps = tuple(
-        gate.Step(one.loss, one.entropy, _sum(one.clip_low, one.clip_high))
-        for one in run_folder.steps(wanted.run)
-    )
     groups = [group for of in sets.values() for group in of]
     by_outcomes = any(one.source is LabelSource.OUTCOMES for one in groups)
     manifest = dataset.manifest(wanted.data)
@@ -112,7 +110,8 @@ def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> 
     directory = wanted.run / run_folder.ADAPTER
     return Provenance(
         status=result.status if result.status == "finished" else f"{result.status}: {result.why}",
-        steps=steps,
+        steps=tuple(_step(one) for one in run_folder.steps(wanted.run)),
+        samples=result.trainer == Trainer.GRPO,
         adapter=result.adapter_sha256 or "none",
         adapter_now=adapter_files.sha256_of(directory) if directory.is_dir() else "none",
         dataset=noted.digest,
@@ -239,5 +238,10 @@ def _decided(
     return decided
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None and other is None else (one or 0.0) + (other or 0.0)
+def _step(one: run_folder.Step) -> Step:
+    clips = [value for value in (one.clip_low, one.clip_high) if value is not None]
+    names = tuple(
+        name.replace("clip_low", "clipped").replace("clip_high", "clipped")
+        for name in one.not_finite
+    )
+    return Step(one.loss, one.entropy, sum(clips) if clips else None, names)

@@ -6,15 +6,15 @@ few fresh issues of a week would pass nobody, or noise. All sets of groups have 
 passing harder and no correction is due. Labels by maintainers and by benchmarks are different sets.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training.groups import LabelSource
+from training import gate_steps
+from training.gate_facts import Compared, Finding, Provenance
 
 SCHEMA = "r4p.gate/1"
 PRIMARY = "reward"
@@ -32,76 +32,6 @@ class Outcome(StrEnum):
     FAILED = "failed"
     TOO_FEW = "too few"
     """Issues to decide by: it waits for more, and is not served meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a run said of one optimiser step; None: nothing of that kind."""
-
-    loss: float | None
-    entropy: float | None = None
-    clipped: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """What a candidate was made from, and whether that still stands."""
-
-    status: str
-    """Of the run: finished, or failed."""
-    steps: tuple[Step, ...]
-    adapter: str
-    """SHA-256 that the run noted."""
-    adapter_now: str
-    dataset: str
-    """Digest of the manifest that the run noted."""
-    dataset_now: str
-    """Of the dataset that it is measured on."""
-    label_rule: int | None
-    """Version by which that was labelled; None: by tests."""
-    label_rule_now: int
-    trained_on: frozenset[str]
-    """Issues."""
-    measured_on: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Candidate and champion on the same groups, by the same prompts and sampler."""
-
-    name: str
-    """Of the set: who labelled it, and which part of a dataset it is."""
-    issues: int
-    groups: int
-    patches: int
-    candidate: Mapping[str, Estimate]
-    champion: Mapping[str, Estimate]
-    difference: Mapping[str, Estimate]
-    """Candidate less champion, paired by issue."""
-    constants: Mapping[str, Mapping[str, float | None]]
-    """What somebody reaches who says the same of every patch."""
-    only_candidate: int
-    """Issues that it alone decides rightly."""
-    only_champion: int
-    p_worse: float
-    """Exact one-sided McNemar: small when the champion alone is right more often."""
-    p_differs: float
-    unanswered: int = 0
-    """Groups of the set that are left out, for the engine failed one of the two."""
-
-    @property
-    def by_outcomes(self) -> bool:
-        """Whether maintainers labelled it."""
-        return self.name.partition(",")[0] == LabelSource.OUTCOMES
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One question, and its answer for people."""
-
-    check: str
-    passed: bool
-    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +85,13 @@ def refusal(error: str, rules: Rules) -> Gate:
 
 def _integrity(of: Provenance, rules: Rules) -> tuple[Finding, ...]:
     both = sorted(of.trained_on & of.measured_on)
-    numbers = [value for one in of.steps for value in (one.loss, one.entropy, one.clipped)]
-    wild = sum(value is not None and not math.isfinite(value) for value in numbers)
     return (
         Finding("run", of.status == "finished", f"the run is {of.status}"),
         _same("adapter", of.adapter, of.adapter_now),
         _same("dataset", of.dataset, of.dataset_now),
         Finding("labels", of.label_rule in {None, of.label_rule_now}, _rule(of)),
         Finding("leak", not both, _shared(both)),
-        Finding("numbers", bool(of.steps) and not wild, _numbers(of, wild)),
-        *_healthy(of.steps[-1:], rules),
+        *gate_steps.findings(of.steps, rules, samples=of.samples),
     )
 
 
@@ -183,23 +110,6 @@ def _shared(issues: Sequence[str]) -> str:
     if not issues:
         return "no issue was trained on and measured on"
     return f"{len(issues)} issues were trained on and measured on, such as {issues[0]}"
-
-
-def _numbers(of: Provenance, wild: int) -> str:
-    return f"{wild} of its numbers are not finite" if wild else f"finite in {len(of.steps)} steps"
-
-
-def _healthy(last: Sequence[Step], rules: Rules) -> list[Finding]:
-    found = []
-    for step in last:
-        if step.entropy is not None:
-            alive = step.entropy >= rules.least_entropy
-            said = f"{step.entropy:.4f} nats at the end; {rules.least_entropy} is the least"
-            found.append(Finding("entropy", alive, said))
-        if step.clipped is not None:
-            said = f"{step.clipped:.0%} of tokens at the end; {rules.most_clipped:.0%} is the most"
-            found.append(Finding("clipping", step.clipped <= rules.most_clipped, said))
-    return found
 
 
 def _loadable(objections: Sequence[str]) -> Finding:

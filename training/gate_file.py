@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from training import run_folder
-from training.gate import Compared, Gate
+from training.gate import Gate
+from training.gate_facts import Compared
 
 SCHEMA = "r4p.evaluation/1"
 _OF_EARLIER = ("outcome", "why", "by_outcomes", "rules", "measured")

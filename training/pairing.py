@@ -8,7 +8,7 @@ import numpy as np
 from app.gate_rules import Rules
 from model.errors import EngineError
 from training import measures, significance
-from training.gate import Compared
+from training.gate_facts import Compared
 from training.measures import CONSTANTS, SHARES, Heard
 
 

@@ -55,6 +55,8 @@ class Step:
     clip_high: float | None = None
     format_valid: float | None = None
     """Share of replies that can be read."""
+    not_finite: tuple[str, ...] = ()
+    """Which of these was measured and is no finite number; it is None here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,10 @@ def result(folder: Path) -> Result | None:
     """What came of a run; None while there is no end to it. Raises BadRun."""
     path = folder / RESULT
     try:
-        return typed_json.read(Result, json.loads(path.read_text()))
+        told = json.loads(path.read_text())
+        if isinstance(told, dict) and told.get("schema") != SCHEMA:
+            raise ValueError(f"its schema is {told.get('schema')!r}, and {SCHEMA} is known here")
+        return typed_json.read(Result, told)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:

@@ -71,6 +71,7 @@ class Watch(TrainerCallback):
             seconds=round(seconds, 4),
             tokens=int(tokens),
             tokens_per_second=round(drawn / seconds, 1) if seconds > 0 else None,
+            not_finite=tuple(ours for ours, theirs in _NAMES.items() if _is_wild(logs.get(theirs))),
             **{ours: _number(logs.get(theirs)) for ours, theirs in _NAMES.items()},
         )
         if state.is_world_process_zero:
@@ -84,4 +85,8 @@ class Watch(TrainerCallback):
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if value is not None and math.isfinite(float(value)) else None
+    return None if value is None or _is_wild(value) else float(value)
+
+
+def _is_wild(value: Any) -> bool:
+    return value is not None and not math.isfinite(float(value))

@@ -18,7 +18,8 @@ from tests.training import adapted, tiny
 from training import dataset, evaluate, pairing, run_folder
 from training.cli import main
 from training.evaluate import Server, Wanted
-from training.gate import Compared, Outcome
+from training.gate import Outcome
+from training.gate_facts import Compared
 from training.groups import LabelSource
 from training.hearing import Hearing
 from training.manifest import Manifest

@@ -4,7 +4,8 @@ import pytest
 
 from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training.gate import Compared, Outcome, Provenance, Step, decide, refusal
+from training.gate import Outcome, decide, refusal
+from training.gate_facts import Compared, Provenance, Step
 
 GOOD = Provenance(
     status="finished",
@@ -81,6 +82,8 @@ def test_a_candidate_that_is_better_and_surely_no_worse_passes():
         ({"steps": (Step(float("nan")),)}, "numbers"),
         ({"steps": (Step(0.1, float("inf")), Step(0.1, 1.0))}, "numbers"),
         ({"steps": ()}, "numbers"),
+        ({"steps": (Step(0.1, not_finite=("entropy",)),)}, "numbers"),
+        ({"steps": (Step(0.1, 1.0),), "samples": True}, "numbers"),
         ({"steps": (Step(0.1, 0.0),)}, "entropy"),
         ({"steps": (Step(0.1, 1.0, 0.9),)}, "clipping"),
     ],
@@ -89,6 +92,33 @@ def test_what_is_broken_or_leaked_fails_however_good_it_looks(changes, check):
     gate = decided(replace(GOOD, **changes))
     assert (gate.outcome, against(gate)) == (Outcome.FAILED, [check])
     assert gate.why.startswith(f"{check}: ")
+
+
+def said_of(check, *steps, samples=False):
+    """What is found of a run with these steps, in words."""
+    gate = decided(replace(GOOD, steps=steps, samples=samples))
+    return next(one.said for one in gate.findings if one.check == check)
+
+
+def test_what_was_not_finite_or_not_there_is_counted_by_name():
+    steps = (Step(0.1, 1.0, 0.1), Step(None, None, 0.1, ("entropy",)), Step(0.1, 1.0, None))
+    assert said_of("numbers", *steps) == "entropy is not finite in 1 of 3 steps"
+    assert said_of("numbers", *steps, samples=True) == (
+        "loss is missing in 1 of 3 steps, entropy is not finite in 1 of 3 steps, clipped is missing in 1 of 3 steps"
+    )
+
+
+def test_the_end_of_a_run_is_its_last_ten_steps():
+    lively, dead = Step(0.1, 1.0, 0.1), Step(0.1, 0.0, 0.9)
+    one_odd_batch = (*[lively] * 9, dead)
+    assert decided(replace(GOOD, steps=one_odd_batch)).outcome is Outcome.PASSED
+    assert said_of("entropy", *one_odd_batch).startswith("0.9000 nats in the last 10 steps")
+    assert said_of("clipping", *one_odd_batch).startswith("18% of tokens in the last 10 steps")
+    assert against(decided(replace(GOOD, steps=(*[lively] * 30, *[dead] * 10)))) == [
+        "entropy",
+        "clipping",
+    ]
+    assert decided(replace(GOOD, steps=(*[dead] * 30, *[lively] * 10))).outcome is Outcome.PASSED
 
 
 def test_labels_by_tests_have_no_rule_to_be_of():

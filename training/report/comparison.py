@@ -19,7 +19,8 @@ from model.evaluation.report.content import (
     number,
     said,
 )
-from training.gate import PRIMARY, Compared
+from training.gate import PRIMARY
+from training.gate_facts import Compared
 from training.measures import LOWER_IS_BETTER, SHARES
 from training.report.folder import RunFolder
 

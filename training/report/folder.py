@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from model import typed_json
 from training import run_folder
-from training.gate import Compared, Finding
+from training.gate_facts import Compared, Finding
 from training.manifest import Manifest
 from training.run_folder import DATASET, EVALUATION, GATE, PLAN, BadRun, Result, Status, Step
 

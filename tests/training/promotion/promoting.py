@@ -13,7 +13,8 @@ from model.engines import adapters
 from model.errors import EngineError
 from tests.training import adapted
 from training import gate_file
-from training.gate import Finding, Gate, Outcome
+from training.gate import Gate, Outcome
+from training.gate_facts import Finding
 from training.gate_file import Measured
 
 MARKS = [

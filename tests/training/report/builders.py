@@ -7,8 +7,9 @@ from dataclasses import asdict
 
 from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training.gate import Compared, Outcome, Provenance, decide
-from training.gate import Step as Measured
+from training.gate import Outcome, decide
+from training.gate_facts import Compared, Provenance
+from training.gate_facts import Step as Measured
 from training.manifest import Manifest, Split
 from training.manifest import Step as Kept
 from training.plan_file import load, toml
