@@ -107,3 +107,11 @@ def test_a_merged_fix_that_is_too_long_is_unscorable_and_an_own_one_is_unlike():
     long = {"a.py": "x\n" * MAX_CHARACTERS}
     assert likeness(FILES, MERGED, long) is None
     assert likeness(FILES, long, MERGED) == 0
+
+
+def test_likeness_does_not_collapse_where_a_diff_is_longer_than_200_characters():
+    merged = {"a.py": "import os\n" + "ababababab\n" * 30}
+    ours = {"a.py": "from os import path\n" + "ababababab\n" * 30}
+    alike = likeness({"a.py": ""}, ours, merged)
+    assert alike is not None
+    assert alike > 0.9
