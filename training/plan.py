@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 
 Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
+Part = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 NotNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
@@ -156,6 +157,8 @@ class Rollout:
     """Of the server, as in `http://127.0.0.1:8000/v1`; can be given on the command line."""
     api_key_file: str = ""
     """Holds its API key alone; a plan is kept beside its run, and tells where a key is, never which."""
+    gpu_memory: Part = 0.5
+    """Share of a GPU that a colocated vLLM may take while it writes; asleep it keeps little of it."""
     task: Task = Task.JUDGE
     max_turns: Count = 1
     """Of an agent."""

@@ -35,7 +35,7 @@ _READ: Final[tuple[_Reader, ...]] = (
         'rollout.engine = "server"',
     ),
     (
-        ("scale.rollout_tensor_parallel",),
+        ("rollout.gpu_memory", "scale.rollout_tensor_parallel"),
         lambda one: one.rollout.engine is Engine.COLOCATED,
         'rollout.engine = "colocated"',
     ),

@@ -151,6 +151,7 @@ def _engine(plan: TrainPlan) -> dict[str, Any]:
         "use_vllm": True,
         "vllm_mode": "colocate",
         "vllm_tensor_parallel_size": plan.scale.rollout_tensor_parallel,
+        "vllm_gpu_memory_utilization": plan.rollout.gpu_memory,
         "vllm_max_model_length": plan.prompt.max_tokens + plan.rollout.max_tokens,
         "vllm_enable_sleep_mode": True,
         "vllm_importance_sampling_correction": plan.policy.importance != Importance.OFF,

@@ -67,6 +67,12 @@ def test_nothing_stands_against_what_is_left_out(trainer):
         ),
         (
             "grpo",
+            {"rollout": {"gpu_memory": 0.3}},
+            "rollout.gpu_memory = 0.3",
+            'rollout.engine = "colocated"',
+        ),
+        (
+            "grpo",
             {"rollout": {"max_turns": 3}},
             "rollout.max_turns = 3",
             'rollout.task = "repair"',

@@ -20,6 +20,7 @@ def test_the_papers_plan_is_rendered_with_nothing_left_to_a_default():
     assert (told["top_p"], told["top_k"], told["min_p"]) == (1.0, 0, None)
     assert (told["loss_type"], told["scale_rewards"]) == ("dapo", "group")
     assert told["vllm_importance_sampling_correction"] is False
+    assert told["vllm_gpu_memory_utilization"] == PAPER.rollout.gpu_memory == 0.5
     assert told["save_steps"] % 16 == 0
 
 

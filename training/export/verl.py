@@ -28,8 +28,6 @@ _ALL_RATIOS = 1e-30
 """A lower bound that keeps every ratio; verl wants one above 0."""
 _MORE = 64
 """Tokens that a prompt may have more with its patches in another order than that in which it was measured."""
-_HELD_IN_MEMORY = 0.6
-"""Share of a GPU's memory that vLLM may take while it writes: what verl's own examples for 32B models give it."""
 
 
 def overrides(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
@@ -162,7 +160,7 @@ def _rollout(plan: TrainPlan) -> Settings:
         at + "top_p": rollout.top_p,
         at + "seed": plan.seed,
         at + "tensor_model_parallel_size": plan.scale.rollout_tensor_parallel,
-        at + "gpu_memory_utilization": _HELD_IN_MEMORY,
+        at + "gpu_memory_utilization": rollout.gpu_memory,
         at + "log_prob_micro_batch_size_per_gpu": plan.optimiser.micro_batch,
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu": plan.optimiser.micro_batch,
     }

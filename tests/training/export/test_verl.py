@@ -69,6 +69,11 @@ def test_the_paper_is_exported_as_its_own_scripts_have_it():
     [
         ({"policy": {"advantage": Advantage.LEAVE_ONE_OUT}}, "algorithm.adv_estimator", "rloo"),
         (
+            {"rollout": {"gpu_memory": 0.3}},
+            "actor_rollout_ref.rollout.gpu_memory_utilization",
+            0.3,
+        ),
+        (
             {"policy": {"advantage": Advantage.WITHOUT_DEVIATION}},
             "algorithm.norm_adv_by_std_in_grpo",
             False,
