@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from app.db.session import engine, transaction
+from app.db import session
 from app.db.store import calibrators, history, label_checks, lessons
 from app.db.store.calibrators import NewCalibrator, StoredCalibrator
 from app.db.store.models import UnknownModel
@@ -33,37 +33,37 @@ class Corpus:
 
     def records(self, group: int | None = None) -> list[PullRecord]:
         """Every pull request that was submitted to a judge, with what became of it; `group`: of one issue."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return history.records(connection, group)
 
     def shadow(self, model: str) -> Shadow:
         """What a trained model said while nobody was shown it. Raises UnknownModel."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return history.shadow(connection, model)
 
     def outdated(self) -> int:
         """How many pull requests have outcomes that an older rule derived; `r4p outcomes rederive` brings them up to date."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return history.outdated(connection)
 
     def checks(self) -> dict[PatchKey, LabelCheck]:
         """What people found who looked at patches."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return label_checks.every(connection)
 
     def keep_checks(self, answers: Mapping[PatchKey, bool], now: datetime) -> int:
         """Store what was found; returns how many are new or changed."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return label_checks.save(connection, answers, now)
 
     def find(self, number: IssueNumber, repository: str | None = None) -> dict[int, IssueRef]:
         """Issues of that number, by our numbers of them."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return history.find(connection, number, repository)
 
     def may_learn(self, repository: RepositoryId) -> bool:
         """Whether the repository lets the bot learn from it."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return repository in lessons.consenting(connection)
 
     def pools(self, now: datetime, to: Collection[Training] = (Training.ON,)) -> list[Pool]:
@@ -71,7 +71,7 @@ class Corpus:
 
         What was purged is gone from here on; what a repository takes back by its settings likewise.
         """
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             allowed = lessons.consenting(connection, to)
             records = [
                 one for one in history.records(connection) if one.issue.repository.id in allowed
@@ -87,13 +87,13 @@ class Corpus:
 
     def attempts(self) -> list[JudgedAttempt]:
         """What agents did, with what the verifier made of it, of repositories that let the bot learn."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             told = lessons.attempts(connection, lessons.consenting(connection))
         return [_judged(one) for one in told]
 
     def active(self, judge: Judge) -> StoredCalibrator | None:
         """The calibrator in use; one that was fitted under other rules is none."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             try:
                 return calibrators.active(connection, judge)
             except ValueError:
@@ -101,7 +101,7 @@ class Corpus:
 
     def newest(self, judge: Judge) -> StoredCalibrator | None:
         """The last one that was fitted, in use or not; likewise."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             try:
                 return calibrators.newest(connection, judge)
             except ValueError:
@@ -109,18 +109,15 @@ class Corpus:
 
     def keep(self, new: NewCalibrator) -> int:
         """Store a calibrator, in use or not; returns its number."""
-        with transaction(self.database) as connection:
+        with session.transaction(self.database) as connection:
             return calibrators.save(connection, new)
 
 
 @contextmanager
 def opened() -> Iterator[Corpus]:
     """The corpus in the database of R4P_DATABASE_URL. Raises SettingsError."""
-    database = engine(load(DatabaseSettings).database_url, pool_size=1)
-    try:
+    with session.opened(load(DatabaseSettings).database_url) as database:
         yield Corpus(database)
-    finally:
-        database.dispose()
 
 
 def _judged(told: lessons.ToldAttempt) -> JudgedAttempt:

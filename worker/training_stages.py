@@ -128,10 +128,7 @@ def _of_its_end(training: Training, why: str, task: Task) -> Ended | EngineDown 
     match training.stage, why:
         case Stage.DATASET, "exit code 3":  # there is nothing to learn from
             return Ended(State.SKIPPED, said)
-        case (
-            Stage.EVALUATE | Stage.RUN,
-            "exit code 5",
-        ):  # there is nobody to ask; nothing was decided
+        case _, "exit code 5":  # there is nobody to ask; nothing was decided
             return EngineDown(said)
         case _, "":
             left = f"it ended well, but left no result in {training.folder}"

@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 import migrations
-from app.db.session import engine
+from app.db.session import opened
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
@@ -31,9 +31,5 @@ def configuration(connection: Connection) -> Config:
 
 
 def _run(database_url: str, action: Callable[[Config], None]) -> None:
-    database = engine(database_url, pool_size=1)
-    try:
-        with database.connect() as connection:
-            action(configuration(connection))
-    finally:
-        database.dispose()
+    with opened(database_url) as database, database.connect() as connection:
+        action(configuration(connection))

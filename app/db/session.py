@@ -1,10 +1,15 @@
 """Engines and transactions: the one place that opens connections through SQLAlchemy."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from sqlalchemy import Connection, Engine, create_engine, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+DOWN: Final = 5
+"""Exit code of a command whose database is down, as of one whose engine is."""
 
 
 def engine(database_url: str, *, pool_size: int = 8) -> Engine:
@@ -20,12 +25,28 @@ def engine(database_url: str, *, pool_size: int = 8) -> Engine:
 
 @contextmanager
 def opened(database_url: str) -> Iterator[Engine]:
-    """An engine for one short command; its connections are closed on leaving."""
+    """An engine for one command; its connections are closed on leaving.
+
+    Raises SystemExit with one line on standard error where the database can't be used.
+    """
     database = engine(database_url, pool_size=1)
     try:
         yield database
+    except OperationalError as error:
+        sys.stderr.write(_told(database_url, error) + "\n")
+        raise SystemExit(DOWN) from error
     finally:
         database.dispose()
+
+
+def _told(database_url: str, error: OperationalError) -> str:
+    url = make_url(database_url)
+    where = {name: value for name, value in url.query.items() if name in {"host", "port"}}
+    said = " ".join(str(error.orig).split())
+    return (
+        f"r4p: {url.set(query=where).render_as_string()} can't be used: {said} Start it, or set R4P_DATABASE_URL to"
+        " another one"
+    )
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from app.jobs import OF_THE_APP
 from app.learning_jobs import TrainModel
 from app.settings import TrainSettings
 from app.training import Launcher, Stage, State, Training
+from model.errors import EngineDown
+from tests.services import free_port
 from tests.stories import learning
 from tests.worker import trainings
 from tests.worker.attempts import carry_out
@@ -49,6 +51,14 @@ def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
     kept = learnt("kept", *(tmp_path / f"{number}.jsonl" for number in range(3)))
     assert len(all_of_them - kept) == 3
     assert kept < all_of_them
+
+
+def test_a_builder_without_its_database_is_asked_later(database, tmp_path):
+    nowhere = f"postgresql://127.0.0.1:{free_port()}/r4p"
+    handler = trainings.handler(tmp_path / "trainings", nowhere, manifest=None)
+    with pytest.raises(EngineDown, match="Connection refused"):
+        carry_out(database, handler, ASKED)
+    assert (last(database).state, last(database).launches) == (State.RUNNING, 0)
 
 
 def test_a_candidate_is_measured_by_the_rules_in_force(tmp_path):
