@@ -8,7 +8,7 @@ from pathlib import Path
 from app.gate_rules import Rules
 from app.serving import IN_PROCESS
 from model import adapter_files, catalog
-from model.catalog import EngineChoice
+from model.catalog import EngineChoice, VotingChoice
 from model.engines import adapters
 from model.engines.adapters import Replica, Servable
 from model.errors import BadAdapter, EngineDown, EngineError
@@ -69,9 +69,10 @@ Tell = Callable[[str, int, int], None]
 def evaluate(wanted: Wanted, tell: Tell = lambda _who, _done, _of: None) -> Gate:
     """Measure a run and decide; writes evaluation.json and gate.json. Twice writes them anew.
 
-    Raises BadRun and BadDataset for folders that can't be read, EngineError when there is nobody to ask or too much was
-    not answered: then nothing is decided.
+    Raises BadRun, BadDataset and BadAdapter for folders that can't be read, UnknownVerifier, and EngineError when there
+    is nobody to ask or too much was not answered: then nothing is decided.
     """
+    catalog.check(wanted.verifier, VotingChoice())
     sets = _sets(wanted)
     provenance = _provenance(wanted, sets)
     directory = wanted.run / run_folder.ADAPTER

@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from app.gate_rules import Rules
 from model import key_file
-from model.errors import BadEngine, EngineError
+from model.errors import BadEngine, EngineError, ModelError
 from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
 from training.gate import Gate, Outcome
@@ -122,6 +122,8 @@ def _measured(wanted: "Wanted") -> Gate:
             stop("train evaluate", Exit.USAGE, f"{error}; {again} {wanted.run}")
         except EngineError as error:
             stop("train evaluate", Exit.BACKEND_DOWN, str(error))
+        except ModelError as error:
+            stop("train evaluate", Exit.USAGE, f"{error}; nothing is decided")
 
 
 def _tell(decided: Gate, *, as_json: bool) -> None:

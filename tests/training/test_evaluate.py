@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from app.gate_rules import Rules
 from model import typed_json
-from model.adapter_files import CONFIG
+from model.adapter_files import CONFIG, WEIGHTS
 from model.engines import adapters
 from model.engines.adapters import Replica
 from model.errors import BadEngine, EngineDown, EngineError
@@ -132,6 +132,32 @@ def test_what_is_broken_fails_before_anybody_is_asked(run, data):
     assert "loadable: bias is 'all'" in decided.why
     write(run, data, status=Status.FAILED, why="the loss is NaN at step 3")
     assert "the loss is NaN at step 3" in evaluate.evaluate(wanted(run, data)).why
+
+
+def test_numbers_that_were_not_finite_are_found_in_the_folder(run, data):
+    step = replace(run_folder.steps(run)[0], clip_low=None, not_finite=("clip_low",))
+    (run / run_folder.METRICS).write_text(run_folder.line(step))
+    (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
+    assert (
+        "numbers: clipped is not finite in 1 of 1 steps" in evaluate.evaluate(wanted(run, data)).why
+    )
+    bare = replace(step, entropy=None, not_finite=())
+    (run / run_folder.METRICS).write_text(run_folder.line(bare))
+    assert "numbers: entropy is missing in 1 of 1 steps" in evaluate.evaluate(wanted(run, data)).why
+
+
+def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
+    given = ["evaluate", "--run", str(run), "--dataset", str(data)]
+    ended = CliRunner().invoke(main, [*given, "--verifier", "bogus"])
+    assert ended.exit_code == 2
+    assert "no verifier is called 'bogus'" in ended.stderr
+    (run / "adapter" / WEIGHTS).unlink()
+    ended = CliRunner().invoke(main, given)
+    assert ended.exit_code == 2
+    assert "adapter_model.safetensors can't be read (No such file or directory)" in " ".join(
+        ended.stderr.split()
+    )
+    assert not (run / GATE).exists()
 
 
 def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
