@@ -135,7 +135,7 @@ def _no_worse(one: Compared, rules: Rules) -> list[Finding]:
             f"{one.name}: issues decided rightly",
             one.p_worse >= rules.alpha,
             f"{one.only_candidate} by the candidate alone, {one.only_champion} by the champion alone, "
-            f"p = {one.p_worse:.3f}",
+            f"one-sided p = {one.p_worse:.3f}",
         ),
     ]
 

@@ -19,8 +19,8 @@ from model.evaluation.report.content import (
     number,
     said,
 )
-from training.gate import PRIMARY
-from training.gate_facts import Compared
+from training.gate import PRIMARY, Outcome
+from training.gate_facts import Compared, Finding
 from training.measures import LOWER_IS_BETTER, SHARES
 from training.report.folder import RunFolder
 
@@ -41,7 +41,7 @@ def gate(run: RunFolder) -> Section:
         )
     said_why = _sentence(str(run.gate.get("why", "")))
     decided = f"The gate said: {run.gate.get('outcome', 'unknown')}. {said_why}"
-    rows = tuple((one.check, "yes" if one.passed else "no", one.said) for one in run.findings)
+    rows = tuple((one.check, _answer(one, run), one.said) for one in run.findings)
     table = Table(
         "Every question, and its answer. Rules were fixed before the run was looked at.",
         head(("check", "passed", "found"), ()),
@@ -49,6 +49,13 @@ def gate(run: RunFolder) -> Section:
         words=3,
     )
     return Section("gate", "Gate", (decided.strip(),), tables=(table,) if rows else ())
+
+
+def _answer(one: Finding, run: RunFolder) -> str:
+    """What a gate tells besides when it passed, a set with too few issues for instance, was no condition."""
+    if one.passed:
+        return "yes"
+    return "not needed" if run.gate.get("outcome") == Outcome.PASSED else "no"
 
 
 def _sentence(text: str) -> str:
@@ -94,8 +101,12 @@ def _told(one: Compared) -> str:
     return (
         f"{one.name}: {PRIMARY} {before} before, {after} after; difference {difference}. "
         f"{many(one.only_candidate, 'issue')} decided rightly by the candidate alone, {one.only_champion:,} by the champion "
-        f"alone (exact McNemar, p = {one.p_differs:.3f})."
+        f"alone (exact McNemar, two-sided: {_p(one.p_differs)})."
     )
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _figures(one: Compared, margin: float | None) -> Iterator[Figure]:
@@ -173,13 +184,12 @@ def _cells(of: Estimate | None) -> tuple[str, str]:
 
 def _constants(one: Compared) -> Table:
     """What is reached without reading anything."""
-    names = tuple(one.candidate)
     rows = tuple(
-        (who.replace("_", " "), *(number(values.get(name)) for name in names))
-        for who, values in one.constants.items()
+        (_label(name), *(number(values.get(name)) for values in one.constants.values()))
+        for name in one.candidate
     )
     return Table(
         f"{one.name}: what somebody reaches who says the same of every patch.",
-        head(("who", *map(_label, names)), ()),
+        head(("metric", *(who.replace("_", " ") for who in one.constants)), ()),
         rows,
     )

@@ -61,7 +61,8 @@ _FIGURES = (
         "Clipped tokens",
         "share of tokens",
         "Tokens whose probability had moved so far within the round that the step ignored them.",
-        (("above the ratio's range", "clip_high"), ("below it", "clip_low")),
+        (("above the range", "clip_high"), ("below it", "clip_low")),
+        Scale.PART,
     ),
     _Wanted(
         "loss",

@@ -15,6 +15,8 @@ class Scale(Enum):
 
     SHARE = "share"
     """All of 0…1, so that figures beside each other can be compared."""
+    PART = "part"
+    """A share that stays small: from 0 to the largest, or to 1 % where none reaches that."""
     DIFFERENCE = "difference"
     """Of shares, in percentage points."""
     SECONDS = "seconds"

@@ -56,7 +56,7 @@ _REFERENCES = ((0, (5, 2)), (0, (1, 1.5)), (0, (4, 1.5, 1, 1.5)))
 def png(drawing: Dots | Curves, theme: Theme) -> bytes:
     """The file's bytes."""
     with mpl.rc_context(_style(theme)):
-        canvas = _dots(drawing, theme) if isinstance(drawing, Dots) else _curves(drawing, theme)
+        canvas = _dots(drawing, theme) if isinstance(drawing, Dots) else curves(drawing, theme)
         out = BytesIO()
         canvas.savefig(out, format="png", metadata={"Software": None})
         return out.getvalue()
@@ -132,6 +132,10 @@ def _scaled(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
     if scale is Scale.SHARE:
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.set(**{f"{direction}lim": (-0.02, 1.02)})
+    elif scale is Scale.PART:
+        axis.set_major_formatter(PercentFormatter(1.0))
+        _, top = axis.get_data_interval()
+        axes.set(**{f"{direction}lim": (0, max(1.05 * top, 0.01))})
     elif scale is Scale.DIFFERENCE:
         axis.set_major_formatter(
             FuncFormatter(lambda value, _at: f"{100 * value:+.3g}" if value else "0")
@@ -170,7 +174,8 @@ def _look(colour: int, theme: Theme) -> dict[str, object]:
     }
 
 
-def _curves(drawing: Curves, theme: Theme) -> Canvas:
+def curves(drawing: Curves, theme: Theme) -> Canvas:
+    """One panel, its legend below."""
     height = 3.1 + 0.2 * len(drawing.curves)
     canvas = Canvas(figsize=(_INCHES, height), layout="constrained")
     axes = canvas.subplots()

@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from model.evaluation.report import drawing
 from tests.model.evaluation.report.test_page import parsed
 from tests.model.evaluation.report.test_report import size
 from tests.training.report.builders import compared, document, finish, gated, lines, step, write
@@ -60,7 +61,10 @@ def test_the_page_has_the_numbers_of_the_files_and_no_markup_of_theirs(written):
     assert (
         "benchmark, test: reward 0.500 (0.450 … 0.550) before, 0.620 (0.570 … 0.670) after" in text
     )
-    assert "19 issues decided rightly by the candidate alone, 4 by the champion alone" in text
+    assert (
+        "19 issues decided rightly by the candidate alone, 4 by the champion alone "
+        "(exact McNemar, two-sided: p = 0.003)" in text
+    )
     assert "filters 214 no linked issue; 97 a bot wrote it; 12 only lock files" in text
     assert f"optimiser.learning_rate {load('cpu-smoke').optimiser.learning_rate}" in text
     assert "tokens read and written 300,000" in text
@@ -143,6 +147,35 @@ def test_a_rejected_candidate_shows_which_check_it_failed(tmp_path):
         "The gate said: failed. Benchmark, test: reward no worse: -0.200"
     )
     assert ("benchmark, test: reward improves", "no") in [row[:2] for row in gate.tables[0].rows]
+
+
+def test_what_a_gate_that_passed_did_not_need_is_no_failed_check(tmp_path):
+    folder = write(tmp_path, sets=(compared(), compared("benchmark, other", issues=3)))
+    answers = {row[0]: row[1] for row in section(made(read(folder)), "gate").tables[0].rows}
+    assert (answers["outcomes"], answers["benchmark, other: issues"]) == ("not needed",) * 2
+    assert answers["leak"] == "yes"
+
+
+def test_no_chance_is_told_as_none(tmp_path):
+    folder = write(tmp_path, sets=(replace(compared(), p_differs=0.0002),))
+    assert "two-sided: p < 0.001" in section(made(read(folder)), "comparison").text[-1]
+
+
+def test_constants_are_columns_since_there_are_few_of_them(tmp_path):
+    folder = write(tmp_path, sets=(compared(),))
+    table = section(made(read(folder)), "comparison").tables[-1]
+    assert [name for name, _ in table.head] == ["metric", "all correct", "all incorrect"]
+    assert ("reward", "0.500", "0.500") in table.rows
+
+
+@pytest.mark.parametrize(("clipped", "top"), [(0.0, 0.01), (0.4, 0.4)])
+def test_no_share_of_clipped_tokens_is_below_nothing(tmp_path, clipped, top):
+    told = [step(at, clip_low=0.0, clip_high=clipped) for at in range(1, 31)]
+    lines(write(tmp_path), told)
+    figures = section(made(read(tmp_path)), "curves").figures
+    (figure,) = [one for one in figures if one.name == "clipped"]
+    canvas = drawing.curves(figure.drawing, drawing.LIGHT)
+    assert canvas.axes[0].get_ylim() == pytest.approx((0, top), rel=0.1)
 
 
 def test_margins_are_drawn_where_the_gate_fixed_one(tmp_path):
