@@ -14,10 +14,14 @@ from typing import Any, Final
 from app.settings import TrainSettings
 from app.training import HeldIssue, Labels, Stage, State, Training, how_many_new, labels_of
 from model.errors import EngineDown
-from worker.launchers.task import Phase, Seen, Task
+from worker.launchers.task import Phase, Seen, Task, ended_with
 from worker.learnt import held
 
 _TAIL_BYTES: Final = 65_536
+_OF_SEVERAL: Final = re.compile(
+    r"^[EW]\d{4} [^\n]*torch/distributed/elastic.*exitcode\s*: (-?\d+)", re.DOTALL | re.MULTILINE
+)
+"""What torch adds to the words of several processes; the last exit code is of the first that failed, its own is 1."""
 
 Document = Mapping[str, Any]
 
@@ -120,11 +124,16 @@ def reason(training: Training, task: Task, seen: Seen) -> Ended | EngineDown | N
     result = read(training.run / "result.json") if training.stage is Stage.RUN else None
     if result is not None and result.get("status") == "failed":
         return Ended(State.FAILED, str(result.get("why") or "the trainer did not say why"))
-    return _of_its_end(training, seen.why, task) if seen.phase is Phase.ENDED else None
+    if seen.phase is not Phase.ENDED:
+        return None
+    said = task.said()
+    if several := _OF_SEVERAL.search(said):
+        return _of_its_end(training, ended_with(int(several[1])), said[: several.start()])
+    return _of_its_end(training, seen.why, said)
 
 
-def _of_its_end(training: Training, why: str, task: Task) -> Ended | EngineDown | None:
-    said = _last_words(task.said())
+def _of_its_end(training: Training, why: str, log: str) -> Ended | EngineDown | None:
+    said = _last_words(log)
     match training.stage, why:
         case Stage.DATASET, "exit code 3":  # there is nothing to learn from
             return Ended(State.SKIPPED, said)
@@ -176,7 +185,7 @@ def _last_words(said: str) -> str:
     """The last lines of a log, without drawing and colour."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
-    return " ".join(lines[-3:])[-800:]
+    return " ".join(list(dict.fromkeys(lines))[-3:])[-800:]
 
 
 def _arguments(

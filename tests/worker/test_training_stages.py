@@ -1,6 +1,7 @@
 """What an operator sets reaches the commands of a training; datasets are built by the real one."""
 
 import json
+import sys
 
 import pytest
 
@@ -11,10 +12,11 @@ from app.training import Launcher, Stage, State, Training
 from model.errors import EngineDown
 from tests.services import free_port
 from tests.stories import learning
-from tests.worker import trainings
+from tests.worker import trainer, trainings
 from tests.worker.attempts import carry_out
 from tests.worker.trainings import last
 from training import dataset
+from worker.launchers.local import Local
 from worker.training_stages import task_of
 
 pytestmark = pytest.mark.services
@@ -51,6 +53,25 @@ def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
     kept = learnt("kept", *(tmp_path / f"{number}.jsonl" for number in range(3)))
     assert len(all_of_them - kept) == 3
     assert kept < all_of_them
+
+
+@pytest.mark.parametrize("code", [2, 5])
+def test_several_processes_end_a_run_as_one_does(
+    database, database_url, tmp_path, monkeypatch, code
+):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    several = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--")
+    launcher = Local((sys.executable, *several, trainer.__file__))
+    handler = trainings.handler(
+        tmp_path / "trainings", database_url, {"exit": code}, launcher=launcher
+    )
+    if code == 5:
+        with pytest.raises(EngineDown, match=r"^the plan cpu-smoke is not there$"):
+            carry_out(database, handler, ASKED)
+    else:
+        carry_out(database, handler, ASKED)
+        assert last(database).why == "run: exit code 2: the plan cpu-smoke is not there"
+    assert last(database).launches == (0 if code == 5 else 1)
 
 
 def test_a_builder_without_its_database_is_asked_later(database, tmp_path):

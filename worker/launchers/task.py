@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
-TAIL: Final = 1_500
+TAIL: Final = 6_000
 """Characters of a log that are kept of a failure."""
 
 
