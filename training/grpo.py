@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,12 @@ def _settings(plan: TrainPlan, folder: Path) -> dict[str, Any]:
 
 
 def ready(plan: TrainPlan, source: Source, tokenizer: Any, settings: dict[str, Any]) -> Trainer:
-    """A trainer on any source of prompts, replies and rewards."""
+    """A trainer on any source of prompts, replies and rewards. Raises BadPlan."""
+    if plan.rollout.engine == Engine.COLOCATED and find_spec("vllm") is None:
+        raise BadPlan(
+            "rollout.engine = 'colocated': vLLM is not installed here; install one that TRL knows (pip install "
+            "'vllm>=0.22,<=0.31'), or name a server: rollout.engine = 'server' and --engine-url"
+        )
     return Trainer(
         plan,
         source,

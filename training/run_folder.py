@@ -129,14 +129,17 @@ def result(folder: Path) -> Result | None:
     """What came of a run; None while there is no end to it. Raises BadRun."""
     path = folder / RESULT
     try:
-        told = json.loads(path.read_text())
-        if isinstance(told, dict) and told.get("schema") != SCHEMA:
-            raise ValueError(f"its schema is {told.get('schema')!r}, and {SCHEMA} is known here")
-        return typed_json.read(Result, told)
+        return typed_json.read(Result, _known(json.loads(path.read_text())))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
         raise BadRun(f"{path} is no result of a run: {error}") from error
+
+
+def _known(told: Any) -> Any:
+    if isinstance(told, dict) and told.get("schema") != SCHEMA:
+        raise ValueError(f"its schema is {told.get('schema')!r}, and {SCHEMA} is known here")
+    return told
 
 
 def steps(folder: Path) -> list[Step]:

@@ -174,6 +174,30 @@ def test_a_plan_of_before_a_key_was_known_goes_on(tmp_path):
     assert (folder / run_folder.PLAN).read_text() == plan.read_text()
 
 
+def test_a_result_of_another_schema_is_refused(tmp_path):
+    result = run_folder.Result(
+        run_folder.Status.FINISHED, "", "mine", "grpo", "base", 1, 1, 1.0, None
+    )
+    newer = replace(result, schema="r4p.run/2")
+    run_folder.write(tmp_path / run_folder.RESULT, run_folder.as_json(newer))
+    with pytest.raises(BadRun, match=r"its schema is 'r4p.run/2', and r4p.run/1 is known here"):
+        run_folder.result(tmp_path)
+    run_folder.write(tmp_path / run_folder.RESULT, run_folder.as_json(result))
+    assert run_folder.result(tmp_path) == result
+
+
+def test_without_vllm_a_colocated_one_is_refused_with_its_fix(tmp_path, monkeypatch):
+    monkeypatch.setattr(grpo, "find_spec", lambda _name: None)
+    plan = trained.written_plan(
+        tmp_path / "plan.toml",
+        tiny.random_model(tmp_path / "base"),
+        rollout={"engine": "colocated"},
+    )
+    with pytest.raises(BadPlan, match=r"pip install 'vllm>=.*'server' and --engine-url"):
+        ran(tmp_path, plan)
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_unknown_reward_moves_nobody():
     earned = [1.0, math.nan, 0.0, 0.5, 1.0, 1.0, 1.0, math.nan]
     found = grpo.grouped(earned, 4, advantages.leave_one_out)
