@@ -13,7 +13,7 @@ from training import run_folder
 
 LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
-"""A file in a checkpoint that was written to its end."""
+"""A file in a checkpoint that was written to its end: how many processes wrote it."""
 _REFERENCE = "ref"
 """TRL's name of the adapter that a trainer is kept near to, where it goes on from one."""
 _NAME = re.compile(r"checkpoint-(\d+)")
@@ -30,7 +30,8 @@ class Complete(transformers.Trainer):
         super()._save_checkpoint(model, trial)
         self.accelerator.wait_for_everyone()
         if self.is_world_process_zero():
-            mark(Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}")
+            made = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
+            mark(made, self.accelerator.num_processes)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         """All of it: of two adapters transformers reads the one alone that has a folder, TRL's copy to compare with."""
@@ -53,12 +54,11 @@ class Complete(transformers.Trainer):
         return loss
 
 
-def mark(checkpoint: Path) -> None:
+def mark(checkpoint: Path, processes: int) -> None:
     """Say that a checkpoint was written to its end, once it is on the disk; a sharded one has folders in it."""
     for path in (*checkpoint.rglob("*"), checkpoint):
         run_folder.flush(path)
-    (checkpoint / COMPLETE).touch()
-    run_folder.flush(checkpoint)
+    run_folder.write(checkpoint / COMPLETE, f"{processes}\n")
 
 
 def newest(folder: Path) -> tuple[Path, int] | None:
@@ -73,3 +73,10 @@ def newest(folder: Path) -> tuple[Path, int] | None:
             shutil.rmtree(path)
     whole = [one for one in found if (one[0] / COMPLETE).exists()]
     return max(whole, key=lambda one: one[1], default=None)
+
+
+def differences(folder: Path, processes: int) -> list[str]:
+    """What the last checkpoint was written by and these processes are not: another number draws other replies."""
+    found = newest(folder)
+    wrote = int((found[0] / COMPLETE).read_text() or processes) if found else processes
+    return [] if wrote == processes else [f"processes were {wrote}, are {processes}"]

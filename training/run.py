@@ -186,7 +186,7 @@ def _fits(job: Job, about: LearntFrom) -> None:
         return
     if not job.resume:
         raise BadRun(f"{job.folder} holds a run already; go on with --resume, or name another")
-    faults: list[str] = []
+    faults = checkpoints.differences(job.folder, PartialState().num_processes)
     if (job.folder / run_folder.PLAN).exists():
         faults += plan_file.differences(_began(job.folder), job.plan)
     if (job.folder / run_folder.DATASET).exists():

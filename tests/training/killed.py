@@ -27,7 +27,7 @@ def _arm(point: str) -> None:
         case "prepared":
             run._train = _die
         case "torn checkpoint":
-            checkpoints.mark = lambda made: ((made / "optimizer.pt").write_bytes(b""), _die())
+            checkpoints.mark = lambda made, *_: ((made / "optimizer.pt").write_bytes(b""), _die())
         case "trained":
             run._save = _die
         case "saved":

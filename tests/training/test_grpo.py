@@ -228,6 +228,11 @@ def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
     assert any(one.loss for one in run_folder.steps(folder))
     assert (folder / "probe.json").exists()
 
+    (folder / run_folder.RESULT).unlink()
+    alone = run.Job(plan_file.load(tmp_path / "plan.toml"), tmp_path / "data", folder, resume=True)
+    with pytest.raises(BadRun, match="began otherwise: processes were 2, are 1; a run goes on as"):
+        run.run(alone)
+
 
 def test_a_loss_that_is_no_number_in_one_of_two_processes_ends_both_with_that_reason(tmp_path):
     ended = two_processes(tmp_path, "tests.training.lopsided")

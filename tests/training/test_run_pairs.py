@@ -157,9 +157,9 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path,
 def test_a_checkpoint_goes_only_when_the_next_one_is_whole(base, data, tmp_path, monkeypatch):
     mark, whole = checkpoints.mark, []
 
-    def told(made):
+    def told(made, *more):
         whole.append([one.parent.name for one in made.parent.glob("checkpoint-*/COMPLETE")])
-        mark(made)
+        mark(made, *more)
 
     monkeypatch.setattr(checkpoints, "mark", told)
     wanted = plan("boxed-sft", base, tmp_path)
