@@ -19,6 +19,7 @@ CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FILES = (CONFIG, WEIGHTS)
 _OFF = ("use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication", "modules_to_save")
 """Settings of PEFT that vLLM does not follow."""
+_UNORDERED = {"target_modules", "exclude_modules", "modules_to_save"}
 _VOCABULARY = ("embed_tokens", "lm_head")
 _HIGHEST_RANK = 512
 """That any vLLM can be started with, by its --max-lora-rank."""
@@ -32,6 +33,16 @@ def sha256_of(directory: Path) -> str:
     for name in FILES:
         digest.update(_bytes(directory / name))
     return digest.hexdigest()
+
+
+def settle(directory: Path) -> None:
+    """Have equal settings be equal bytes: PEFT writes names of modules in an order that each process has its own of."""
+    path = directory / CONFIG
+    config = json.loads(_bytes(path))
+    for key in _UNORDERED & config.keys():
+        if isinstance(config[key], list):
+            config[key].sort()
+    path.write_text(json.dumps(config, indent=2, sort_keys=True))
 
 
 def name_of(sha256: str, day: date) -> str:

@@ -261,14 +261,11 @@ def _save(trainer: Any, directory: Path) -> None:
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
     trainer.save_model(str(beside))
     PartialState().wait_for_everyone()
-    if PartialState().is_main_process:
-        run_folder.replace(
-            beside, directory, keep=adapter_files.FILES if _is_adapter(beside) else ()
-        )
-
-
-def _is_adapter(directory: Path) -> bool:
-    return (directory / adapter_files.CONFIG).exists()
+    if not PartialState().is_main_process:
+        return
+    if is_adapter := (beside / adapter_files.CONFIG).exists():
+        adapter_files.settle(beside)
+    run_folder.replace(beside, directory, keep=adapter_files.FILES if is_adapter else ())
 
 
 def _probe(job: Job, groups: Sequence[TrainingGroup], trainer: Any, sha256: str) -> None:
