@@ -43,7 +43,7 @@ class TrainSettings(GateSettings):
     train_new_issues: int = Field(50, ge=0)
     """Train when so many issues with labels are new since the last training."""
     train_test_issues: int = Field(30, ge=0)
-    """And when so many issues can be measured on: the gate decides by no fewer."""
+    """And when one source labelled so many issues to measure on: the gate decides by no fewer."""
     train_every_seconds: float = Field(86_400.0, gt=0)
     """How often it is asked whether there is enough that is new."""
     train_dataset_args: str = ""
