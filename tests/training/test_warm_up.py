@@ -134,9 +134,11 @@ def test_the_commands_leave_one_plain_adapter_and_the_gate_sees_both_lessons(hom
 def test_what_it_is_kept_near_to_is_the_warm_up_and_a_broken_run_ends_as_a_whole_one(
     home, plan, tmp_path
 ):
-    near = replace(plan, policy=replace(plan.policy, kl=0.1))
+    # who knows nothing earns nothing: entropy is what moves the adapter here
+    near = replace(plan, policy=replace(plan.policy, kl=0.1, entropy_bonus=0.1))
     whole, broken = (run.Job(near, home / "asked", tmp_path / name) for name in ("whole", "broken"))
-    run.run(whole)
+    moved = run.run(whole).adapter_sha256
+    assert moved != run_folder.result(home / "warm").adapter_sha256
 
     def breaks(step):
         if step.step == 3:
@@ -149,7 +151,7 @@ def test_what_it_is_kept_near_to_is_the_warm_up_and_a_broken_run_ends_as_a_whole
     assert copy.read_bytes() == warm.read_bytes()
     result = run.run(replace(broken, resume=True))
     assert result.resumed_from == 2
-    assert result.adapter_sha256 == run_folder.result(whole.folder).adapter_sha256
+    assert result.adapter_sha256 == moved
 
 
 def test_the_shipped_warm_up_fits_the_plan_that_follows_it():
