@@ -1,4 +1,4 @@
-"""By which rules the gate decides, and whether those of a decision ask less than those in force (pure)."""
+"""By which rules the gate decides, whether those of a decision ask less than those in force, and what it decided before (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -29,6 +29,8 @@ class Rules:
     """Of McNemar's exact one-sided test against the candidate."""
 
 
+_OF_A_DECISION = ("outcome", "why", "by_outcomes", "rules", "measured")
+"""What stays of it when another one takes its place."""
 _LOWER_ASKS_MORE = frozenset({"margin", "most_unanswered", "most_clipped"})
 """Of all other rules the higher value does, and of truths the true one."""
 
@@ -44,6 +46,18 @@ def laxer(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
         for name, least in asdict(in_force).items()
         if not _asks_as_much(name, said.get(name), least)
     )
+
+
+def decisions(gate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Every decision that a gate.json tells of: the earlier ones, the first one first, then its own."""
+    return [*(gate.get("earlier") or ()), {name: gate.get(name) for name in _OF_A_DECISION}]
+
+
+def with_earlier(gate: Mapping[str, Any], kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A gate that also tells of the decisions which were kept of the same model, for files can be deleted."""
+    told = decisions(gate)
+    forgotten = [one for one in decisions(kept) if one not in told]
+    return {**gate, "earlier": [*forgotten, *told[:-1]]}
 
 
 def _asks_as_much(name: str, value: Any, least: float) -> bool:

@@ -208,6 +208,11 @@ def _tell(model: Model, moved: list[Move], did: dict[str, Any]) -> None:
     for one in model.gate.get("findings", ()):
         mark = "yes" if one["passed"] else "NO"
         console.print(f"{mark:>12}  {_safe(one['check'])}: {_safe(one['said'])}", highlight=False)
+    for one in model.gate.get("earlier") or ():
+        console.print(
+            f"{'earlier':>12}  the gate: {one['outcome']}; {_safe(str(one['why']))}",
+            highlight=False,
+        )
     for one in moved:
         console.print(f"{_day(one.at):>12}  {one.alias}: {_safe(one.why)}", highlight=False)
 

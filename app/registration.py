@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from app.db.store import models
 from app.db.store.models import NewModel
+from app.gate_rules import with_earlier
 from app.serving import Adapter, State
 from model import adapter_files
 from model.errors import BadAdapter
@@ -37,6 +38,8 @@ def register_run(connection: Connection, run: Path, base: str) -> str:
         sha256=sha256,
         verifier=str(measured.get("verifier")),
     )
+    if kept := models.same_bytes(connection, adapter):
+        gate = with_earlier(gate, kept.gate)
     new = NewModel(adapter, run.resolve(), _state(gate), _why(gate), gate, _numbers(run, measured))
     name = models.register(connection, new)
     _same_verifier(models.named(connection, name).adapter, adapter, run)

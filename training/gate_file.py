@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from app import gate_rules
 from training import run_folder
 from training.gate import Gate
 from training.gate_facts import Compared
 
 SCHEMA = "r4p.evaluation/1"
-_OF_EARLIER = ("outcome", "why", "by_outcomes", "rules", "measured")
-"""What is kept of a decision when the next one takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,7 @@ def write(run: Path, decided: Gate, measured: Measured, compared: Sequence[Compa
 def _earlier(path: Path, adapter: str) -> list[Mapping[str, Any]]:
     """The decisions so far, the first one first; none of another adapter."""
     try:
-        last = json.loads(path.read_text())
-        all_of_them = [*last["earlier"], {name: last[name] for name in _OF_EARLIER}]
-        return [one for one in all_of_them if one["measured"]["adapter"] == adapter]
-    except (OSError, ValueError, KeyError, TypeError):
+        found = gate_rules.decisions(json.loads(path.read_text()))
+        return [one for one in found if one["measured"]["adapter"] == adapter]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []  # there is none, or it is no gate

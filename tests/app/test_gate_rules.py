@@ -2,7 +2,7 @@ from dataclasses import asdict
 
 import pytest
 
-from app.gate_rules import Rules, laxer
+from app.gate_rules import Rules, decisions, laxer, with_earlier
 
 IN_FORCE = Rules()
 
@@ -54,3 +54,25 @@ def test_who_wants_more_than_the_defaults_is_not_served_by_them():
 @pytest.mark.parametrize("said", [None, [], "margin", {}])
 def test_a_decision_without_rules_asked_nothing(said):
     assert len(laxer(said, IN_FORCE)) == len(asdict(IN_FORCE))
+
+
+def decided(outcome, earlier=(), **more):
+    return {"outcome": outcome, "why": "", "by_outcomes": False, "rules": {}, "measured": {}} | (
+        {"earlier": [*earlier], "findings": []} | more if earlier is not None else more
+    )
+
+
+def test_a_gate_tells_of_every_decision_its_own_last():
+    first, second = (decided(outcome, None) for outcome in ("failed", "too few"))
+    assert decisions(decided("passed", [first, second])) == [first, second, decided("passed", None)]
+    assert [one["outcome"] for one in decisions({"outcome": "passed"})] == ["passed"]
+
+
+def test_decisions_that_a_file_forgot_are_kept_before_its_own():
+    failed, again = (decided(one, None) for one in ("failed", "too few"))
+    kept = decided("too few", [failed])
+    for told in ([], [again], [failed, again]):
+        found = with_earlier(decided("passed", told), kept)
+        assert found["earlier"] == [failed, again]
+        assert (found["outcome"], found["findings"]) == ("passed", [])
+    assert with_earlier(kept, kept)["earlier"] == [failed]

@@ -86,7 +86,7 @@ def register(connection: Connection, new: NewModel) -> str:
         evaluation=dict(new.evaluation) if new.evaluation else None,
     )
     connection.execute(statement.on_conflict_do_nothing())
-    kept = _of_bytes(connection, adapter) or named(connection, adapter.name)
+    kept = same_bytes(connection, adapter) or named(connection, adapter.name)
     if kept.state in _MEASURED_ANEW and kept.adapter.sha256 == adapter.sha256:
         _measured(connection, kept, new)
     return kept.adapter.name
@@ -104,6 +104,13 @@ def named(connection: Connection, name: str) -> Model:
         names = ", ".join(one.adapter.name for one in newest(connection)) or "none yet"
         raise UnknownModel(f"no trained model is called {name!r}; there are {names}")
     return _model(row)
+
+
+def same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
+    """The model that is these bytes on this base, whatever its name."""
+    same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
+    row = connection.execute(select(models).where(*same)).one_or_none()
+    return None if row is None else _model(row)
 
 
 def holder(connection: Connection, alias: Alias) -> Model | None:
@@ -231,12 +238,6 @@ def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, ver
             set_={"verdict": statement.excluded.verdict},
         )
     )
-
-
-def _of_bytes(connection: Connection, adapter: Adapter) -> Model | None:
-    same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
-    row = connection.execute(select(models).where(*same)).one_or_none()
-    return None if row is None else _model(row)
 
 
 def _measured(connection: Connection, model: Model, new: NewModel) -> None:

@@ -13,7 +13,8 @@ from app.promotion import NotPromoted
 from app.serving import Alias
 from app.settings import EngineSettings
 from tests.training import adapted
-from tests.training.promotion.promoting import MARKS, champion
+from tests.training.promotion.promoting import MARKS, champion, measured
+from training.gate import Outcome
 
 pytestmark = MARKS
 
@@ -60,6 +61,15 @@ def test_who_promotes_a_model_whose_gate_asked_less_says_so(database_url, names,
     assert "rules in force (margin 0.02 instead of 0.01)" in refused.stderr
     let = CliRunner().invoke(main, ["promote", names[0], "--by-laxer-rules"])
     assert "no engine answers" in let.stderr
+
+
+def test_earlier_decisions_are_shown(database_url, names, run, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    measured(run, adapted.BASE, outcome=Outcome.TOO_FEW)
+    for words in (["register", str(run), "--base", adapted.BASE], ["show", names[0]]):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output
+    assert "earlier  the gate: passed; passed every check" in done.output
 
 
 def test_a_rollback_needs_no_engine(database_url, database, names, monkeypatch):

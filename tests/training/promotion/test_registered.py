@@ -114,5 +114,12 @@ def test_who_measures_till_it_passes_is_seen(database, tmp_path):
         kept = models.named(connection, name)
     assert kept.why == "gate: passed, measured 3 times; passed every check"
     assert [one["outcome"] for one in kept.gate["earlier"]] == ["too few", "failed"]
+    (run / "gate.json").unlink()
+    measured(run, adapted.BASE)
+    with transaction(database) as connection:
+        registration.register_run(connection, run, adapted.BASE)
+        registration.register_run(connection, run, adapted.BASE)
+        kept = models.named(connection, name)
+    assert [one["outcome"] for one in kept.gate["earlier"]] == ["too few", "failed", "passed"]
     ended(run, "0" * 64)
     assert json.loads((measured(run, adapted.BASE) / "gate.json").read_text())["earlier"] == []
