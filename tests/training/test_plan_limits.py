@@ -143,3 +143,11 @@ def test_a_question_whose_answers_are_not_what_is_learnt_is_refused(trainer, tab
 @pytest.mark.parametrize("trainer", BASES)
 def test_a_template_of_ones_own_may_ask_as_it_likes(trainer):
     assert said(trainer, prompt={"template": "/my/question.j2"}) == []
+
+
+def test_the_plans_that_come_with_the_bot_fit_the_models_that_they_name():
+    # Qwen2.5-Coder reads 32,768 tokens, in all sizes
+    named = [plan_file.load(name) for name in plan_file.shipped()]
+    for one in named:
+        if one.model.base.startswith("Qwen/Qwen2.5-Coder"):
+            assert sum(plan_limits.longest(one).values()) <= 32_768, one.name

@@ -26,6 +26,10 @@ def test_a_text_that_is_too_long_to_be_read_is_only_like_itself():
     assert edit(long) != edit(long.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@"))
 
 
+def test_a_text_that_is_no_diff_is_only_like_itself():
+    assert edit("no diff") == edit("no diff") != edit("no diff either")
+
+
 def test_what_is_known_of_copies_is_taken_together():
     sure = patch(0, 1.0, weight=0.5, outcome_at=LATER)
     rather = patch(0, 0.7, weight=1.0, outcome_at=datetime(2026, 1, 1, tzinfo=UTC))
