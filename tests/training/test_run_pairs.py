@@ -1,6 +1,7 @@
 """A whole run from the command line by plans that learn from pairs: what it leaves in its folder."""
 
 import json
+import math
 import shutil
 from dataclasses import replace
 
@@ -122,6 +123,19 @@ def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data,
     done = run(*words, "--material", tmp_path / "attempts.jsonl")
     assert done.exit_code == Exit.USAGE
     assert "held out" in done.output
+
+
+def test_pairs_after_a_warm_up_are_held_against_the_warm_up(base, data, tmp_path):
+    warm = run(plan("boxed-sft", base, tmp_path), "--dataset", data, "--run", tmp_path / "warm-up")
+    assert warm.exit_code == 0, warm.output
+    attempts_file.write(tmp_path / "attempts.jsonl", guided.judged(tmp_path / "tree"))
+    folder = tmp_path / "run"
+    words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
+    more = ("--material", tmp_path / "attempts.jsonl", "--adapter", tmp_path / "warm-up/adapter")
+    done = run(*words, *more)
+    assert done.exit_code == 0, done.output
+    first = json.loads((folder / "metrics.jsonl").read_text().splitlines()[0])
+    assert first["loss"] == pytest.approx(math.log(2), abs=1e-4), "no pair is preferred as yet"
 
 
 def test_a_reward_model_is_an_adapter_with_its_head(base, data, tmp_path):
