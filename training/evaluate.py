@@ -104,6 +104,10 @@ def _provenance(wanted: Wanted, sets: Mapping[str, Sequence[TrainingGroup]]) -> 
     result = run_folder.result(wanted.run)
     if result is None:
         raise BadRun(f"{wanted.run} holds no run that has ended; go on with r4p train run --resume")
+    if result.ended_at is None:
+        raise BadRun(
+            f"{wanted.run} does not say when its run ended, as a name has to; train it anew"
+        )
     groups = [group for of in sets.values() for group in of]
     by_outcomes = any(one.source is LabelSource.OUTCOMES for one in groups)
     manifest = dataset.manifest(wanted.data)

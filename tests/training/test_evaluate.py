@@ -31,7 +31,8 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
 ]
-RESULT = Result(Status.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, None)
+ENDED = "2026-11-22T12:00:00+00:00"
+RESULT = Result(Status.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, None, ended_at=ENDED)
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +164,9 @@ def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
 def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
     (run / run_folder.DATASET).write_text("{}")
     with pytest.raises(BadRun, match="does not say which dataset"):
+        evaluate.evaluate(wanted(run, data))
+    write(run, data, ended_at=None)
+    with pytest.raises(BadRun, match="does not say when its run ended"):
         evaluate.evaluate(wanted(run, data))
     (run / run_folder.RESULT).unlink()
     with pytest.raises(BadRun, match="holds no run that has ended"):
