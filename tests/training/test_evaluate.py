@@ -12,10 +12,10 @@ from model import typed_json
 from model.adapter_files import CONFIG, WEIGHTS
 from model.engines import adapters
 from model.engines.adapters import Replica
-from model.errors import BadEngine, EngineDown, EngineError
+from model.errors import BadEngine, EngineDown
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny
-from training import dataset, evaluate, pairing, run_folder
+from training import dataset, evaluate, run_folder
 from training.cli import main
 from training.evaluate import Server, Wanted
 from training.gate import Outcome
@@ -23,7 +23,6 @@ from training.gate_facts import Compared
 from training.groups import LabelSource
 from training.hearing import Hearing
 from training.manifest import Manifest
-from training.measures import Heard
 from training.run_folder import EVALUATION, GATE, BadRun, Result, Status, Step
 
 pytestmark = [
@@ -194,47 +193,6 @@ def test_the_command_says_what_the_gate_says(run, data):
     assert json.loads(result.stdout)["outcome"] == "too few"
     assert "measured beside the base, in this process" in result.stderr
     assert CliRunner().invoke(main, [*given, "--split", "nowhere"]).exit_code == 2
-
-
-def heard(group, belief, reward):
-    return Heard(group, (belief,) * 4, (reward,), 1, 1)
-
-
-def test_a_comparison_is_paired():
-    groups = tiny.groups(6)
-    right = [one.targets[0] or 0.0 for one in groups]
-    pairs = [
-        (heard(group, truth, 1.0), heard(group, truth if at else 1 - truth, float(at > 0)))
-        for at, (group, truth) in enumerate(zip(groups, right, strict=True))
-    ]
-    found = pairing.comparison("benchmark", pairs)
-    assert (found.issues, found.groups, found.patches) == (6, 6, 24)
-    assert (found.only_candidate, found.only_champion) == (1, 0)
-    assert (found.p_differs, found.p_worse) == (1.0, 1.0)
-    assert found.difference["reward"].value == pytest.approx(1 / 6)
-    assert found.candidate["accuracy"].value == 1.0
-    assert found.candidate["accuracy"].low < 0.7, "six issues prove little"
-
-
-def pairs_of(groups, silent):
-    """Right judges of groups; of the first ones the second judge's requests failed."""
-    pairs = []
-    for at, group in enumerate(groups):
-        said = heard(group, group.targets[0] or 0.0, 1.0)
-        pairs.append((said, replace(said, rewards=()) if at < silent else said))
-    return pairs
-
-
-def test_some_groups_may_stay_unanswered_and_are_counted():
-    found = pairing.answered("benchmark", pairs_of(tiny.groups(10), 1), Rules())
-    assert (found.groups, found.unanswered) == (9, 1)
-
-
-@pytest.mark.parametrize("silent", [2, 10])
-def test_too_many_groups_without_an_answer_decide_nothing(silent):
-    said = f"{silent} of the 10 groups of benchmark were not answered by both, 10% is the most"
-    with pytest.raises(EngineError, match=said):
-        pairing.answered("benchmark", pairs_of(tiny.groups(10), silent), Rules())
 
 
 @pytest.fixture
