@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from psycopg.errors import UndefinedColumn, UndefinedTable
 from sqlalchemy import Connection, Engine, create_engine, make_url, text
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 
 DOWN: Final = 5
 """Exit code of a command whose database is down, as of one whose engine is."""
@@ -27,26 +28,30 @@ def engine(database_url: str, *, pool_size: int = 8) -> Engine:
 def opened(database_url: str) -> Iterator[Engine]:
     """An engine for one command; its connections are closed on leaving.
 
-    Raises SystemExit with one line on standard error where the database can't be used.
+    Raises SystemExit with one line on standard error where the database can't be used, or is of another revision.
     """
     database = engine(database_url, pool_size=1)
     try:
         yield database
     except OperationalError as error:
-        sys.stderr.write(_told(database_url, error) + "\n")
-        raise SystemExit(DOWN) from error
+        fix = "Start it, or set R4P_DATABASE_URL to another one"
+        raise _unusable(database_url, error, fix) from error
+    except ProgrammingError as error:
+        if not isinstance(error.orig, UndefinedTable | UndefinedColumn):
+            raise
+        fix = "Bring it to this version's revision: r4p migrate"
+        raise _unusable(database_url, error, fix) from error
     finally:
         database.dispose()
 
 
-def _told(database_url: str, error: OperationalError) -> str:
+def _unusable(database_url: str, error: DBAPIError, fix: str) -> SystemExit:
+    """Says so in a line, without the password."""
     url = make_url(database_url)
     where = {name: value for name, value in url.query.items() if name in {"host", "port"}}
-    said = " ".join(str(error.orig).split())
-    return (
-        f"r4p: {url.set(query=where).render_as_string()} can't be used: {said} Start it, or set R4P_DATABASE_URL to"
-        " another one"
-    )
+    shown, said = url.set(query=where).render_as_string(), " ".join(str(error.orig).split())
+    sys.stderr.write(f"r4p: {shown} can't be used: {said} {fix}\n")
+    return SystemExit(DOWN)
 
 
 @contextmanager

@@ -14,13 +14,6 @@ from tests.services import child
 pytestmark = pytest.mark.services
 
 
-@pytest.fixture
-def empty_url(services):
-    url = services.embedded.create_database("empty")
-    yield url
-    services.embedded.drop_database("empty")
-
-
 def tables(url):
     database = engine(url)
     try:

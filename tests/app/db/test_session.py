@@ -4,10 +4,12 @@ import subprocess
 import sys
 
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
 
 from app.db import migrate
 from app.db.session import DOWN, opened, transaction
+from app.db.store import upkeep
 from app.settings import child_environment
 from tests.services import free_port
 
@@ -58,6 +60,31 @@ def test_a_database_that_is_not_there_is_named(database_url, capsys):
         migrate.upgrade(url)
     assert raised.value.code == DOWN
     assert 'database "another" does not exist' in capsys.readouterr().err
+
+
+@pytest.mark.services
+def test_a_database_of_another_revision_is_told_what_to_do(empty_url, capsys):
+    with (
+        pytest.raises(SystemExit) as raised,
+        opened(empty_url) as database,
+        transaction(database) as connection,
+    ):
+        upkeep.dead(connection, 1)
+    assert raised.value.code == DOWN
+    (line,) = capsys.readouterr().err.splitlines()
+    assert 'relation "jobs" does not exist' in line
+    assert line.endswith("r4p migrate")
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("statement", ["selec 1", "select 1/0"])
+def test_a_mistake_of_ours_keeps_its_traceback(database_url, statement):
+    with (
+        pytest.raises(DBAPIError),
+        opened(database_url) as database,
+        transaction(database) as connection,
+    ):
+        connection.execute(text(statement))
 
 
 @pytest.mark.services
