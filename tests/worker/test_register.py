@@ -141,7 +141,7 @@ def test_what_is_measured_again_can_be_promoted_then(context, database, champion
     measured(made.run, "passed", "passed")
     assert registrar()(context, made)[1].endswith(f"r4p models promote {name}")
     with transaction(database) as connection:
-        assert models.named(connection, name).why == "gate: passed; passed"
+        assert models.named(connection, name).why == "gate: passed, measured 2 times; passed"
 
 
 def test_what_is_registered_twice_is_one_model(context, training):
