@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -24,14 +24,42 @@ settings.register_profile("r4p", deadline=None)
 settings.load_profile("r4p")
 
 
+def _no_large_data() -> str:
+    return (
+        "" if os.environ.get("R4P_DATA") else "R4P_DATA is not set to the folder of the large data"
+    )
+
+
+def _no_walls() -> str | None:
+    bare = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
+    if shutil.which("bwrap") and not subprocess.run(["bwrap", *bare], check=False).returncode:
+        return None
+    return trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here"
+
+
+_MISSING: Mapping[str, Callable[[], str | None]] = {
+    "vllm": lambda: vllm_server.MISSING,
+    "bubblewrap": _no_walls,
+    "large_data": _no_large_data,
+}
+"""What not every machine has, by the fixture that tests ask for it with: why it is not here, if it is not."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who uses the fixture `vllm` is marked `vllm`; where there is no vLLM, none of the marked ones runs."""
+    """Mark who uses the fixture `vllm` as `vllm`; skip what this machine can't do, saying why."""
     for item in items:
         if "vllm" in getattr(item, "fixturenames", ()):
             item.add_marker("vllm")
-        if vllm_server.MISSING and item.get_closest_marker("vllm"):
-            item.add_marker(pytest.mark.skip(vllm_server.MISSING))
+    for what, why_missing in _MISSING.items():
+        wanting = [item for item in items if _asks_for(item, what)]
+        if wanting and (why := why_missing()):
+            for item in wanting:
+                item.add_marker(pytest.mark.skip(why))
+
+
+def _asks_for(item: pytest.Item, what: str) -> bool:
+    return what in getattr(item, "fixturenames", ()) or item.get_closest_marker(what) is not None
 
 
 @pytest.fixture(scope="session")
@@ -70,17 +98,11 @@ def twice(services, database) -> EveryWay:
 
 @pytest.fixture(scope="session")
 def large_data() -> Path:
-    """The folder of the large labelled data; its tests are skipped where there is none."""
-    folder = os.environ.get("R4P_DATA")
-    if not folder:
-        pytest.skip("R4P_DATA is not set to the folder of the large data")
-    return Path(folder)
+    """The folder of the large labelled data."""
+    return Path(os.environ["R4P_DATA"])
 
 
 @pytest.fixture(scope="session")
 def bubblewrap() -> None:
-    """Real walls, or a skipped test where this machine makes none; what else keeps an agent from starting is a failure."""
-    bare = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
-    if shutil.which("bwrap") is None or subprocess.run(["bwrap", *bare], check=False).returncode:
-        pytest.skip(trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here")
+    """Real walls; what else keeps an agent from starting is a failure."""
     assert trouble(Sandbox.BUBBLEWRAP) is None

@@ -1,8 +1,9 @@
-"""The real vLLM of the tests of training."""
+"""The real vLLM of the tests of training, and trainings that are the same wherever they run."""
 
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from tests import vllm_server
 from tests.training import adapted
@@ -13,3 +14,12 @@ def vllm() -> Iterator[vllm_server.Server]:
     """A server of the tiny model, started for the first test that asks."""
     with adapted.served() as server:
         yield server
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Sums in one order: several threads would round otherwise each time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

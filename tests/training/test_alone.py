@@ -17,12 +17,12 @@ from training.alone import LOCK, Busy, alone, is_empty
 from training.run_folder import BadRun
 
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
 from training.alone import alone
 with alone(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -30,7 +30,8 @@ with alone(Path(sys.argv[1])):
 def holder(tmp_path):
     """Another process in the folder."""
     told = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
-    with subprocess.Popen(told, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(told, cwd=ROOT, **pipes, text=True) as process:
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import torch
 
 from model import prompts
 from model.domain import Issue, Patch, PatchId
@@ -16,7 +15,11 @@ from tests.training import tiny
 from training import plan_file, sft
 from training.plan import BadPlan
 
-pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore::FutureWarning")]
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
 
 TEMPLATES = {"boxed": "r4p_group", "yes-no": "yes_no"}
 
@@ -45,14 +48,6 @@ def plan(base, task, **changes):
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     return tiny.random_model(tmp_path_factory.mktemp("base"))
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def right(directory, task) -> float:

@@ -28,18 +28,11 @@ from training.plan import BadPlan, Lora, Prompt, Rollout, Trainer
 
 pytestmark = [
     pytest.mark.timeout(600),
+    pytest.mark.usefixtures("one_thread"),
     pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
 ]
 SHOWN, ASKED = tiny.groups(8), tiny.groups(16)[8:]
 """What the warm-up is shown, and what GRPO asks about."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
