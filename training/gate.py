@@ -13,7 +13,7 @@ from typing import Any
 
 from app.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
-from training import gate_steps
+from training import gate_steps, significance
 from training.gate_facts import Compared, Finding, Provenance
 
 SCHEMA = "r4p.gate/1"
@@ -135,7 +135,7 @@ def _no_worse(one: Compared, rules: Rules) -> list[Finding]:
             f"{one.name}: issues decided rightly",
             one.p_worse >= rules.alpha,
             f"{one.only_candidate} by the candidate alone, {one.only_champion} by the champion alone, "
-            f"one-sided p = {one.p_worse:.3f}",
+            f"one-sided {significance.told(one.p_worse)}",
         ),
     ]
 

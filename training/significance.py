@@ -47,6 +47,11 @@ def worse(only_one: int, only_other: int) -> float:
     return float(sum(comb(trials, hits) for hits in range(only_other, trials + 1)) / 2**trials)
 
 
+def told(p: float) -> str:
+    """A p-value for people: none is 0."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def discordant(one: Sequence[bool], other: Sequence[bool]) -> tuple[int, int]:
     """On how many issues one alone is right, and on how many the other alone."""
     pairs = list(zip(one, other, strict=True))

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from model.evaluation.bootstrap import Estimate
 from model.exits import Exit, stop
-from training import corpus, track_record
+from training import corpus, significance, track_record
 from training.corpus import Corpus, UnknownModel
 from training.curation import labels
 from training.curation.rules import RULE_VERSION
@@ -96,7 +96,7 @@ def _lines(role: str, of: TrackRecord) -> Iterator[str]:
         if paired := of.measured.paired:
             yield (
                 f"Issues called rightly as a whole: {paired.only_model} by the {role} alone, {paired.only_judge} by "
-                f"the judge alone; p = {paired.p_differs:.3f}."
+                f"the judge alone; {significance.told(paired.p_differs)}."
             )
     yield from _not_compared(of)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model.evaluation.bootstrap import Issues
-from training.significance import differences, discordant, estimates, mcnemar, worse
+from training.significance import differences, discordant, estimates, mcnemar, told, worse
 
 
 def rows(*counts):
@@ -32,6 +32,13 @@ def mean_of(values):
 def test_mcnemar_counts_coin_tosses_exactly(only_one, only_other, two_sided, is_worse):
     assert mcnemar(only_one, only_other) == pytest.approx(two_sided, abs=1e-15)
     assert worse(only_one, only_other) == pytest.approx(is_worse, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(1.0, "p = 1.000"), (0.001, "p = 0.001"), (2.0**-30, "p < 0.001")]
+)
+def test_no_p_value_is_told_as_nothing(p, said):
+    assert told(p) == said
 
 
 def test_who_alone_is_right_is_counted():

@@ -19,6 +19,7 @@ from model.evaluation.report.content import (
     number,
     said,
 )
+from training import significance
 from training.gate import PRIMARY, Outcome
 from training.gate_facts import Compared, Finding
 from training.measures import LOWER_IS_BETTER, SHARES
@@ -101,12 +102,8 @@ def _told(one: Compared) -> str:
     return (
         f"{one.name}: {PRIMARY} {before} before, {after} after; difference {difference}. "
         f"{many(one.only_candidate, 'issue')} decided rightly by the candidate alone, {one.only_champion:,} by the champion "
-        f"alone (exact McNemar, two-sided: {_p(one.p_differs)})."
+        f"alone (exact McNemar, two-sided: {significance.told(one.p_differs)})."
     )
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _figures(one: Compared, margin: float | None) -> Iterator[Figure]:
