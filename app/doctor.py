@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 
+from app import bubblewrap
 from app.repo_config import FILE
 from app.sandbox import Sandbox
 from app.settings import (
@@ -93,7 +94,7 @@ def _shut_in(sandbox: Sandbox) -> Line:
     if sandbox is Sandbox.CONTAINER:
         said = "an empty environment is all that shuts them in: their worker's container must hold no secret and reach the model only"
         return Line(Mark.LESS, "agents", said)
-    return Line(Mark.OK, "agents", "bubblewrap shuts them in")
+    return Line(Mark.OK, "agents", f"bubblewrap shuts them in: {bubblewrap.find()}")
 
 
 def _drafts() -> Line:

