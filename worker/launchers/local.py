@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from app.processes import without_settings
-from app.settings import python
+from model.interpreter import module_command
 from worker.launchers.task import LaunchFailed, Phase, Seen, Task, ended_with
 
 _END_SECONDS: Final = 20.0
@@ -19,7 +19,7 @@ _END_SECONDS: Final = 20.0
 class Local:
     """Runs tasks on this machine, one process group each."""
 
-    program: tuple[str, ...] = (python(), "-m", "app.cli")
+    program: tuple[str, ...] = tuple(module_command("app.cli"))
     """What the arguments are for."""
     outlives_us: ClassVar[bool] = False
     _children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)

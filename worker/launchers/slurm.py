@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from app.settings import python
+from model.interpreter import module_command
 from worker.launchers.calls import ask, demand, failed
 from worker.launchers.task import Phase, Seen, Task
 
@@ -25,7 +25,7 @@ class Slurm:
 
     gpus: int
     options: str = ""
-    program: tuple[str, ...] = (python(), "-m", "app.cli")
+    program: tuple[str, ...] = tuple(module_command("app.cli"))
     """What the arguments are for, on the shared file system."""
     outlives_us: ClassVar[bool] = True
 

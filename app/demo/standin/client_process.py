@@ -1,11 +1,11 @@
 """Starting the stand-in as a child process, and ending it."""
 
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from app.demo.standin.client_types import StandInError
+from model.interpreter import module_command
 
 _START_SECONDS = 30.0
 
@@ -17,7 +17,7 @@ def launch(
     data.mkdir(parents=True, exist_ok=True)
     ready = data / "url"
     ready.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "app.demo.standin", "--data", str(data)]
+    command = module_command("app.demo.standin", "--data", str(data))
     command += ["--port", str(port), "--ready-file", str(ready)]
     command += ["--time-scale", str(time_scale), "--seed", str(seed), "--until-eof"]
     with (data / "standin.log").open("ab") as log:

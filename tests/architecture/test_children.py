@@ -1,0 +1,49 @@
+"""Every child Python is started without the current folder among the places that it imports from."""
+
+import ast
+
+import pytest
+
+from tests.architecture.test_house import MODULES, named
+
+AGENT = "-I, in a sandbox"
+READER = "-I, beside an empty environment"
+ITSELF = "builds the command, with -P"
+LAUNCHER = "the operator's own command starts Python: PYTHONSAFEPATH tells it"
+RUNS_MODULES = {
+    "app/processes.py": LAUNCHER,
+    "app/walls.py": AGENT,
+    "model/codegraph/readers.py": READER,
+    "model/interpreter.py": ITSELF,
+}
+"""Files that write `-m` themselves, and how each keeps the folder out."""
+NAMES_PYTHON = {
+    "app/settings/environment.py": "python(), which asks below",
+    "model/codegraph/readers.py": READER,
+    "model/interpreter.py": ITSELF,
+}
+ASKS_FOR_PYTHON = {"app/processes.py": 2, "app/walls.py": 3}
+"""Files that call `python()`, and how often: for the interpreter's path, or with -I."""
+
+
+def uses(path):
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+def is_python_named(node):
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable"
+
+
+def is_python_asked_for(node):
+    return isinstance(node, ast.Call) and ast.unparse(node) == "python()"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_a_module_is_run_by_one_function(path):
+    nodes = uses(path)
+    writes = any(isinstance(node, ast.Constant) and node.value == "-m" for node in nodes)
+    assert writes == (named(path) in RUNS_MODULES), "use model.interpreter.module_command"
+    names = any(map(is_python_named, nodes))
+    assert names == (named(path) in NAMES_PYTHON), "use model.interpreter.module_command"
+    calls = sum(map(is_python_asked_for, nodes))
+    assert calls == ASKS_FOR_PYTHON.get(named(path), 0), "use model.interpreter.module_command"
