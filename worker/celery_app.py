@@ -1,4 +1,4 @@
-"""The Celery object: queues, limits, the clock. `celery -A worker.celery_app worker|beat`."""
+"""The Celery object: queues, limits, the clock. `worker/celery_command.py` runs Celery's command on it."""
 
 import multiprocessing
 import os

@@ -5,6 +5,7 @@ import pytest
 from tests.stories.verdicts import ADVISORY, FILL
 
 pytestmark = pytest.mark.services
+an_agent_works = pytest.mark.usefixtures("bubblewrap")
 
 THREE_WAYS = {"shapes.py": 'def area(shape):\n    return "three ways"\n'}
 HOPELESS = {"shapes.py": 'def area(shape):\n    return "beyond repair"\n'}
@@ -18,6 +19,7 @@ def trees(story):
     return list((story.stage.bot.data / "trees").glob("*-*"))
 
 
+@an_agent_works
 def test_a_lone_pull_request_and_three_alternatives_are_one_group_of_four(tell):
     story = tell(FILL, THREE_WAYS)
     issue = story.issue()
@@ -36,6 +38,7 @@ def test_a_lone_pull_request_and_three_alternatives_are_one_group_of_four(tell):
     assert trees(story) == []
 
 
+@an_agent_works
 def test_an_agent_that_hands_in_nothing_leaves_the_group_without_it(tell):
     story = tell(FILL, HOPELESS)
     issue = story.issue()
@@ -52,6 +55,7 @@ def test_an_agent_that_hands_in_nothing_leaves_the_group_without_it(tell):
     assert story.kinds()["propose_patches"] == 1
 
 
+@an_agent_works
 def test_what_was_written_once_is_judged_again_and_not_written_again(tell):
     story = tell()
     issue = story.issue()
@@ -72,6 +76,7 @@ def test_what_was_written_once_is_judged_again_and_not_written_again(tell):
     assert "A1" in status
 
 
+@an_agent_works
 def test_an_issue_without_a_pull_request_gets_one_when_somebody_asks(story):
     issue = story.issue()
     asked = story.command(issue, "/r4p propose")
@@ -82,6 +87,7 @@ def test_an_issue_without_a_pull_request_gets_one_when_somebody_asks(story):
     assert "**A1: Correct**" in explained
 
 
+@an_agent_works
 def test_an_agent_that_hands_in_nothing_for_nobody_is_said_to_who_asked(tell):
     story = tell(ADVISORY, HOPELESS)
     issue = story.issue()
@@ -103,6 +109,7 @@ def test_where_nothing_may_be_spent_nothing_is_written(tell):
     assert "propose_patches" not in story.kinds()
 
 
+@an_agent_works
 def test_an_agent_that_may_not_pay_for_a_reply_ends_and_that_is_said(tell):
     story = tell(FILL + "alternatives_budget: {tokens: 50}\n")
     issue = story.issue()
@@ -129,6 +136,7 @@ def at_work(tell):
     return story, issue, only
 
 
+@an_agent_works
 def test_an_agent_whose_group_moves_on_is_stopped_and_another_one_begins(tell):
     story, issue, only = at_work(tell)
     story.push(only, "w / h")
@@ -140,6 +148,7 @@ def test_an_agent_whose_group_moves_on_is_stopped_and_another_one_begins(tell):
     assert trees(story) == []
 
 
+@an_agent_works
 def test_an_agent_is_left_in_peace_where_nothing_changed(tell):
     story, issue, only = at_work(tell)
     story.repo.edit_pr(only, body=f"Fixes #{issue}, in other words")

@@ -7,7 +7,7 @@ from tests.stories.stage import WRITER_RIGHTS
 from tests.stories.story import Story
 from tests.stories.verdicts import ADVISORY, area
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.usefixtures("bubblewrap")]
 
 WANTED = ADVISORY + "draft_pull_requests: true\n"
 DONE, REFUSED = ["eyes", "+1"], ["eyes", "confused"]

@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 from app.db.tables import attempts
 from tests.stories.verdicts import ADVISORY
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.usefixtures("bubblewrap")]
 
 ONE = ADVISORY + "alternatives: 1\n"
 FALLS_SHORT = {"shapes.py": 'def area(shape):\n    return "falls short"\n'}
