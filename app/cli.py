@@ -5,13 +5,35 @@ from typing import Annotated
 
 import typer
 
+from model.extras import Commands, require
+
 main = typer.Typer(
     name="r4p",
-    help="Judges rival pull requests for one issue against each other.",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
+
+
+def _print_version(*, is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"r4p {version('r4p-bot')}")
+        raise typer.Exit
+
+
+@main.callback()
+def _root(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Judges rival pull requests for one issue against each other."""
 
 
 @main.command()
@@ -22,6 +44,7 @@ def demo(
     keep: Annotated[bool, typer.Option(help="Leave everything running, print the URLs.")] = False,
 ) -> None:
     """The whole bot on embedded services against a stand-in for GitHub, on a real issue."""
+    require("demo", "demo", "embedded")
     from app.demo import scenario
 
     raise typer.Exit(scenario.play(json_file=json, keep=keep))
@@ -38,6 +61,7 @@ def up(
     model: Annotated[str | None, typer.Option(help="Name of the model it serves.")] = None,
 ) -> None:
     """The whole bot in one command, with embedded PostgreSQL and Valkey: a small installation."""
+    require("up", "embedded")
     from app import up as supervisor
 
     listen = supervisor.Listen(host, port)
@@ -152,7 +176,7 @@ def export(context: typer.Context) -> None:
     """Write judged patches with what they turned out to be as labelled groups: what `r4p evaluate` reads."""
     from app import processes
 
-    processes.become_training(["labels", "export", *context.args])
+    processes.become_training(["labels", "export", *context.args], called="r4p outcomes")
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -160,7 +184,7 @@ def labels(context: typer.Context) -> None:
     """Why patches have their labels, and how many there are. `r4p labels --help` lists what there is."""
     from app import processes
 
-    processes.become_training(["labels", *context.args])
+    processes.become_training(["labels", *context.args], called="r4p labels")
 
 
 @main.command(context_settings=_PASSED_ON)

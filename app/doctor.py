@@ -16,9 +16,9 @@ from app.settings import (
     AgentSettings,
     EngineSettings,
     IdentitySettings,
-    SettingsError,
     WriterSettings,
     load,
+    mistakes,
 )
 from app.walls import trouble
 from model import catalog
@@ -102,10 +102,9 @@ def _drafts() -> Line:
     about = "draft pull requests"
     if load(IdentitySettings).writer_app_id is None:
         return Line(Mark.OK, about, "off: R4P_WRITER_APP_ID names no second App")
-    try:
-        writer = load(WriterSettings)
-    except SettingsError as error:
-        return Line(Mark.LESS, about, f"none can be opened: {' '.join(str(error).split())}")
+    if wrong := mistakes(WriterSettings):
+        return Line(Mark.LESS, about, f"none can be opened: {'; '.join(wrong)}")
+    writer = load(WriterSettings)
     said = f"App {writer.writer_app_id} opens them, where {FILE} says draft_pull_requests: true"
     return Line(Mark.OK, about, said)
 
@@ -151,7 +150,7 @@ def _script(settings: EngineSettings) -> Line:
 
 def _embedded(settings: EngineSettings) -> Line:
     if missing := [name for name in _EMBEDDED_NEEDS if find_spec(name) is None]:
-        fix = "set R4P_ENGINE_URL, or R4P_VERIFIER=consensus, or install r4p-bot[local]"
+        fix = "set R4P_ENGINE_URL, or R4P_VERIFIER=consensus, or pip install 'r4p-bot[local]'"
         return Line(Mark.FAIL, "embedded model", f"needs {', '.join(missing)}: {fix}")
     model = settings.model or catalog.DEFAULT_MODEL
     fix = "set R4P_ENGINE_URL for real ones, or R4P_VERIFIER=consensus to do without a model"

@@ -16,6 +16,8 @@ import psutil
 import psycopg
 import redis
 
+from app.log_tail import last_lines, length
+
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
 
@@ -135,6 +137,7 @@ def up(server: Server) -> Iterator[int]:
     log = server.home.with_suffix(".log")
     _end_leftover(pidfile)
     server.prepare()
+    since = length(log)
     with log.open("ab") as output:
         process = subprocess.Popen(
             server.command(),
@@ -147,7 +150,7 @@ def up(server: Server) -> Iterator[int]:
         pidfile.write_text(f"{process.pid} {psutil.Process(process.pid).create_time()}")
         _wait(lambda: process.poll() is not None or server.answers(), START_SECONDS)
         if process.poll() is not None or not server.answers():
-            tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+            tail = last_lines(log, since, 8)
             raise EmbeddedError(f"{server.name} did not start, see {log}:\n{tail}")
         yield process.pid
     finally:

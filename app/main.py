@@ -27,6 +27,7 @@ from app.settings import (
     IdentitySettings,
     LogSettings,
     WebhookSettings,
+    check,
     load,
 )
 from app.webhook import PATH, Decide, Decision, Door, Limits
@@ -43,7 +44,8 @@ class WebSettings:
 
 
 def web_settings() -> WebSettings:
-    """From the environment. Raises SettingsError."""
+    """From the environment. Raises SettingsError with every mistake at once."""
+    check(LogSettings, DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings)
     return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
 
 
@@ -94,9 +96,10 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
 
 def serve(host: str, port: int) -> None:
     """Run the web process until it is told to stop."""
+    settings = web_settings()
     logs.configure(load(LogSettings))
     uvicorn.run(
-        create_app(web_settings()),
+        create_app(settings),
         host=host,
         port=port,
         access_log=False,

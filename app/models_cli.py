@@ -21,7 +21,7 @@ from app.db.store.models import Model, Move, UnknownModel
 from app.promotion import CANARY_SHARE, NotPromoted, Terms
 from app.registration import NotRegistered
 from app.serving import Alias
-from app.settings import DatabaseSettings, EngineSettings, GateSettings, load
+from app.settings import DatabaseSettings, EngineSettings, GateSettings, check, load
 from model.errors import ModelError
 
 main = typer.Typer(
@@ -77,7 +77,7 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
 )
 def outcomes(context: typer.Context) -> None:
     """What a model said, held against what became of the patches, beside who judged them."""
-    processes.become_training(["outcomes", *context.args])
+    processes.become_training(["outcomes", *context.args], called="r4p models outcomes")
 
 
 @main.command()
@@ -106,6 +106,7 @@ def promote(
     by_laxer_rules: ByLaxerRules = False,
 ) -> None:
     """Put a model into every server, see that it answers as it was trained, and have it judge."""
+    check(EngineSettings, GateSettings, DatabaseSettings)
     settings = load(EngineSettings)
     terms = Terms(settings.verifier, load(GateSettings).rules, by_laxer_rules=by_laxer_rules)
     with _database() as database:

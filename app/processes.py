@@ -7,29 +7,35 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from app.jobs import Queue
 from app.settings import (
     AgentSettings,
+    BrokerSettings,
     ChildSettings,
     DatabaseSettings,
     EngineSettings,
     GitHubSettings,
+    IdentitySettings,
+    LogSettings,
     QueueSettings,
     RunSettings,
-    SettingsError,
+    Settings,
     TrainSettings,
     WriterSettings,
+    check,
     child_environment,
     load,
+    mistakes,
     python,
+    refuse,
 )
 from model import catalog
 from model.agents import catalog as agents
 from model.catalog import VotingChoice
 from model.errors import BadChoice, UnknownAgent, UnknownVerifier
+from model.extras import require
 from model.interpreter import module_command
 
 _WRITER_KEY = frozenset({"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"})
@@ -52,6 +58,13 @@ class Process:
     name: str
     arguments: tuple[str, ...]
     secrets: frozenset[str] = frozenset()
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The queues that this process works on."""
+        if self.arguments[0] != "worker":
+            return ()
+        return tuple(self.arguments[self.arguments.index("--queues") + 1].split(","))
 
     def command(self) -> list[str]:
         """What to execute."""
@@ -136,31 +149,28 @@ def end_with_parent() -> None:
         sys.exit("r4p: the parent is gone already")
 
 
-NEEDED: Mapping[str, type[GitHubSettings | EngineSettings | WriterSettings | TrainSettings]] = {
-    Queue.GITHUB.value: GitHubSettings,
-    Queue.WRITER.value: WriterSettings,
-    Queue.VERIFY.value: EngineSettings,
-    Queue.AGENTS.value: EngineSettings,
-    Queue.TRAIN.value: TrainSettings,
+_NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
+    Queue.GITHUB.value: (GitHubSettings,),
+    Queue.WRITER.value: (WriterSettings,),
+    Queue.VERIFY.value: (EngineSettings,),
+    Queue.AGENTS.value: (EngineSettings, AgentSettings),
+    Queue.TRAIN.value: (TrainSettings,),
 }
 """The settings without which a queue's jobs can't be done."""
+_STORE_KINDS = (DatabaseSettings, BrokerSettings)
+_PACE_KINDS = (QueueSettings, LogSettings, IdentitySettings)
 
 
 def become_worker(queues: str, concurrency: int | None) -> None:
     """Replace this process by a Celery worker on the given queues.
 
-    Raises SettingsError at once, rather than at the first job, when a queue's settings are missing.
+    Raises SettingsError at once, rather than at the first job, with every mistake in the queues' settings.
     """
     end_with_parent()
-    for queue in queues.split(","):
-        if queue not in set(Queue):
-            raise SettingsError(f"r4p: no queue is called {queue!r}; there are {', '.join(Queue)}")
-        if queue in NEEDED:
-            load(NEEDED[queue])
-        if queue == Queue.VERIFY.value:
-            _check_verifier(load(EngineSettings))
-        if queue == Queue.AGENTS.value:
-            _check_agent(load(AgentSettings))
+    names = queues.split(",")
+    if strange := [name for name in names if name not in set(Queue)]:
+        refuse([f"--queues: no queue is called {strange[0]!r}; there are {', '.join(Queue)}"])
+    check_queues(names, _STORE_KINDS)
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
@@ -169,49 +179,66 @@ def become_worker(queues: str, concurrency: int | None) -> None:
     )
 
 
-def _check_verifier(settings: EngineSettings) -> None:
+def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) -> None:
+    """Raises SettingsError with every mistake in what workers of these queues read, and in further settings."""
+    own = [kind for name in names for kind in _NEEDED.get(name, ())]
+    further: list[str] = []
+    if Queue.VERIFY in names and not mistakes(EngineSettings):
+        further += _verifier_mistakes(EngineSettings())
+    if Queue.AGENTS in names and not mistakes(AgentSettings):
+        further += _agent_mistakes(AgentSettings())
+    check(*beside, *_PACE_KINDS, *own, further=further)
+
+
+def _verifier_mistakes(settings: EngineSettings) -> list[str]:
     voting = VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out)
     try:
         catalog.check(settings.verifier, voting)
     except UnknownVerifier as error:
-        raise SettingsError(f"r4p: cannot start:\n  R4P_VERIFIER: {error}") from None
+        return [f"R4P_VERIFIER: {error}"]
     except BadChoice as error:
-        raise SettingsError(f"r4p: cannot start:\n  R4P_LEAVE_ONE_OUT: {error}") from None
+        return [f"R4P_LEAVE_ONE_OUT: {error}"]
+    return []
 
 
-def _check_agent(settings: AgentSettings) -> None:
+def _agent_mistakes(settings: AgentSettings) -> list[str]:
     try:
         agents.require(settings.agent)
     except UnknownAgent as error:
-        raise SettingsError(f"r4p: cannot start:\n  R4P_AGENT: {error}") from None
+        return [f"R4P_AGENT: {error}"]
+    return []
 
 
 def become_fit() -> None:
     """Replace this process by a fit of every judge's calibrator; what that found is printed as JSON."""
     end_with_parent()
     load(DatabaseSettings)
-    if find_spec("sklearn") is None:
-        raise SettingsError("r4p: calibrate needs scikit-learn: install r4p-bot[train]")
+    require("calibrate", "train")
     _become("training.refit")
 
 
-def become_training(arguments: Sequence[str]) -> None:
-    """Replace this process by `python -m training`: the bot's own packages do not know what it needs."""
+def become_training(arguments: Sequence[str], *, called: str | None = None) -> None:
+    """Replace this process by `python -m training`: the bot's own packages do not know what it needs.
+
+    `called` is the command before the sub-command, as its help shall show it.
+    """
     end_with_parent()
+    shown = ["--called", called] if called else []
     several = shlex.split(load(RunSettings).train_with) if arguments[:1] == ["run"] else []
     if several:
         beside = {
             "PATH": f"{Path(python()).parent}:{child_environment({}).get('PATH', os.defpath)}",
             "PYTHONSAFEPATH": "1",  # as `-P`, for interpreters that others start
         }
-        command = [*several, "-m", "training", *arguments]
+        command = [*several, "-m", "training", *shown, *arguments]
         os.execvpe(command[0], command, child_environment(beside))  # noqa: S606 (no shell is what we want)
-    _become("training", *arguments)
+    _become("training", *shown, *arguments)
 
 
 def become_beat() -> None:
     """Replace this process by Celery beat; its schedule is code, so nothing is kept on disk."""
     end_with_parent()
+    check_queues((), (BrokerSettings,))
     clock = ("--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
     _become("worker.celery_command", "beat", *clock)
 

@@ -16,9 +16,9 @@ from pydantic import (
     ValidationError,
 )
 from pydantic_core import ErrorDetails
-from rapidfuzz import fuzz, process
 
 from app import yaml_document
+from app.suggestion import nearest
 from app.yaml_document import Document
 
 FILE = ".github/r4p.yml"
@@ -217,10 +217,10 @@ def _known(around: list[str]) -> list[str]:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    near = process.extractOne(key, known, scorer=fuzz.ratio, score_cutoff=60)
+    near = nearest(key, known)
     if near is None:
         return f": known are {', '.join(known)}"
-    return f": did you mean `{near[0]}`?"
+    return f": did you mean `{near}`?"
 
 
 def _shown(value: object) -> str:

@@ -17,8 +17,9 @@ import httpx
 
 from app.db import migrate
 from app.embedded import Embedded, EmbeddedError
-from app.processes import TRAINER, WRITER, Process, all_processes
-from app.settings import GitHubSettings, WebhookSettings, check, child_environment
+from app.log_tail import last_lines, length
+from app.processes import TRAINER, WRITER, Process, all_processes, check_queues
+from app.settings import USAGE, GitHubSettings, WebhookSettings, child_environment
 
 START_SECONDS = 60
 STOP_SECONDS = 30
@@ -50,12 +51,14 @@ class Listen:
 class _Child:
     process: Process
     log: Path
+    since: int
+    """How long the log was before this run, in bytes."""
     popen: subprocess.Popen[bytes]
     restarts: list[float] = field(default_factory=list)
     """When it was restarted, on the monotonic clock, within the last hour."""
 
     def tail(self) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+        return last_lines(self.log, self.since, 15)
 
 
 @dataclass(slots=True)
@@ -84,9 +87,9 @@ class Bot:
             self.services = started.enter_context(Embedded(self.data / "services"))
             started.callback(self._stop_children)
             migrate.upgrade(self.services.database_url)
-            for process in self._processes():
+            for process in started_processes(self.listen, self.environment):
                 log = logs / f"{process.name}.log"
-                self.children.append(_Child(process, log, self._spawn(process, log)))
+                self.children.append(_Child(process, log, length(log), self._spawn(process, log)))
             self._await_ready()
             self._running = started.pop_all()
         return self
@@ -110,13 +113,6 @@ class Bot:
                 raise BotDown(f"{child.process.name} keeps dying:\n{child.tail()}")
             child.restarts.append(now)
             child.popen = self._spawn(child.process, child.log)
-
-    def _processes(self) -> tuple[Process, ...]:
-        """Who opens draft pull requests is started where there is a second App, who trains where there is a plan."""
-        told = child_environment(self.environment)
-        wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
-        more = [process for process, setting in wanted.items() if told.get(setting)]
-        return (*all_processes(self.listen.host, self.listen.port), *more)
 
     def _stop_children(self) -> None:
         """Web first, so that nothing new comes in."""
@@ -168,14 +164,27 @@ class Bot:
             return False
 
 
+def started_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
+    """The processes that these settings call for: the writer needs a second App, the trainer a plan."""
+    environment = child_environment(changes)
+    wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
+    more = [process for process, setting in wanted.items() if environment.get(setting)]
+    return (*all_processes(listen.host, listen.port), *more)
+
+
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
     """Keep the bot up until interrupted. Returns the exit code."""
-    check(GitHubSettings, WebhookSettings)
+    queues = [name for process in started_processes(listen, {}) for name in process.queues]
+    check_queues(queues, (GitHubSettings, WebhookSettings))
+    try:
+        _make_folders(data)
+    except OSError as error:
+        sys.stderr.write(_unusable(data, error))
+        return USAGE
     given = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    data.mkdir(parents=True, exist_ok=True)
     try:
         with Bot(data, listen, {name: value for name, value in given.items() if value}) as bot:
             sys.stderr.write(f"r4p: up at {bot.url}, logs in {data / 'logs'}; Ctrl-C stops it\n")
@@ -185,3 +194,13 @@ def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None
         sys.stderr.write(f"r4p: {error}\n")
         return 1
     return 0
+
+
+def _make_folders(data: Path) -> None:
+    for folder in (data, data / "logs", data / "services"):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _unusable(data: Path, error: OSError) -> str:
+    why = "is a file" if isinstance(error, FileExistsError) else f"can't be made: {error.strerror}"
+    return f"r4p up: {error.filename or data} {why}; give --data a folder that you may write to\n"

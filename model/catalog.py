@@ -231,7 +231,7 @@ def prepare(choice: EngineChoice) -> Path:
         from model.engines import dequantise
     except ImportError as error:
         raise EngineDown(
-            f"the embedded model needs {error.name}: install r4p-bot[local], or give an engine's URL"
+            f"the embedded model needs {error.name}: pip install 'r4p-bot[local]', or give an engine's URL"
         ) from error
     file = weights.CATALOGUE.get(choice.model or DEFAULT_MODEL)
     if file is None:

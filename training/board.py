@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from model.extras import advice
 from training.plan import BadPlan
 from training.progress import OnStep
 from training.run_folder import Step
@@ -25,9 +26,7 @@ def written(run: Path) -> Iterator[OnStep]:
     Raises BadPlan where TensorBoard is not installed.
     """
     if find_spec("tensorboard") is None:
-        raise BadPlan(
-            "tensorboard is not installed; install it with: pip install 'r4p-bot[tensorboard]'"
-        )
+        raise BadPlan(advice(["tensorboard"], "tensorboard"))
     boards: list[SummaryWriter] = []
     try:
         yield lambda step: _add(boards, run / FOLDER, step)

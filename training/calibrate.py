@@ -26,6 +26,7 @@ from model.evaluation.judged import JudgedGroup
 from model.evaluation.judges import everyday, plain
 from model.evaluation.metrics import METRICS
 from model.evaluation.wilson import wilson
+from model.extras import advice, require
 from model.kept_calibrator import KeptCalibrator
 from model.thresholds import Thresholds
 from training import recipes
@@ -224,6 +225,7 @@ def main(
     reject: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of rejecting.")] = 0.7,
 ) -> None:
     """Fit a calibrator on what verifiers said of labelled groups; prints how good it is as JSON."""
+    require("training.calibrate", "train")
     targets = Targets(accept, reject)
     try:
         of = cases([group for path in runs for group in run_file.in_order(path)])
@@ -240,7 +242,7 @@ def main(
             bins = diagram(fitted.held_out, *_truths(of))
             draw(bins, "Reliability on held-out issues", png)
         except ImportError:
-            _stop("the diagram needs matplotlib: install it, or leave out --png")
+            _stop(f"{advice(['matplotlib'], 'report')}, or leave out --png")
 
 
 def _kept(of: Sequence[Case], fitted: Fit) -> KeptCalibrator:

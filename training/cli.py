@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
+from model.extras import TrainingCommands
 from training.report.cli import report
 
 main = typer.Typer(
     name="r4p train",
-    help="Learn from labelled patches.",
+    cls=TrainingCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -16,8 +17,12 @@ main = typer.Typer(
 
 
 @main.callback()
-def _commands() -> None:
+def _commands(
+    context: typer.Context,
+    called: Annotated[str | None, typer.Option(metavar="COMMAND", hidden=True)] = None,
+) -> None:
     """Learn from labelled patches."""
+    context.obj = called  # the command that another home of a sub-command shows in its help
 
 
 _PASSED_ON = {
@@ -43,7 +48,7 @@ def labels(context: typer.Context) -> None:
     """Why patches have their labels, how many there are of each rule, and what they are worth."""
     from training.labels_cli import app
 
-    app(context.args, prog_name="r4p labels")
+    app(context.args, prog_name=context.obj or "r4p train labels")
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -53,7 +58,7 @@ def outcomes(context: typer.Context) -> None:
 
     command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     command.command()(tell)
-    command(context.args, prog_name="r4p models outcomes")
+    command(context.args, prog_name=context.obj or "r4p train outcomes")
 
 
 @main.command(context_settings=_PASSED_ON)

@@ -7,17 +7,15 @@ one is made that never sees it. Sums depend on how many threads add them up, so 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import sklearn
 import typer
 from numpy.typing import NDArray
 from rich.progress import track
-from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
 from model import consensus
 from model.calibration import Evidence
@@ -33,11 +31,16 @@ from model.consensus import (
     Trees,
 )
 from model.evaluation import groups
+from model.extras import require
 from model.features import columns
 from model.verifiers.consensus import ConsensusVerifier
 from training import draws
 from training.calibrate import Targets, thresholds
 from training.draws import Drawn, Kind
+
+if TYPE_CHECKING:  # scikit-learn loads when an expert is fitted
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
 from training.evidence import Row
 from training.table import Mask, Table, table, weights
 
@@ -111,8 +114,8 @@ class Learnt:
     """An expert, and the models of scikit-learn that it was copied from."""
 
     expert: Expert
-    linear: LogisticRegression
-    boosted: Sequence[GradientBoostingClassifier]
+    linear: "LogisticRegression"
+    boosted: "Sequence[GradientBoostingClassifier]"
 
 
 def lessons(of: Table, name: str) -> Mask:
@@ -127,6 +130,9 @@ def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
     among = seen & lessons(of, name)
     weight: Floats = np.sum([weights(of, mix, among) for mix in MIXES[name]], axis=0)
     used = weight > 0
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
     rows, label, weight = of.facts[used], of.label[used], weight[used]
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale[scale == 0] = 1.0
@@ -156,7 +162,7 @@ def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
     return Learnt(expert, linear, boosted)
 
 
-def _copied(boosted: Sequence[GradientBoostingClassifier]) -> Trees:
+def _copied(boosted: "Sequence[GradientBoostingClassifier]") -> Trees:
     parts: dict[str, list[Any]] = {one.name: [] for one in fields(Trees)}
     start = 0
     for tree in (grown.tree_ for one in boosted for grown in one.estimators_[:, 0]):
@@ -243,7 +249,7 @@ def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
         "parts": sum(one.part for one in drawn),
         "seeds": {"draws": draws.SEED, "trees": list(range(BAGS))},
         "facts": list(columns()),
-        "versions": {"numpy": np.__version__, "scikit-learn": sklearn.__version__},
+        "versions": {"numpy": np.__version__, "scikit-learn": version("scikit-learn")},
     }
 
 
@@ -261,6 +267,7 @@ def main(
     ] = False,
 ) -> None:
     """Fit the consensus model and write its artefact."""
+    require("training.consensus", "train")
     drawn = load(data)
     if only_thresholds:
         artefact = consensus.from_bytes(out.read_bytes())

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from model.calibration import FEATURES, MONOTONE, Calibrator, History, Kind, features
 from model.evaluation.columns import Floats
@@ -157,6 +155,8 @@ def _logistic(
     if not names or labels.all() or not labels.any():
         share = (counts @ labels + 1) / (counts.sum() + 2)
         return {}, float(np.log(share / (1 - share)))
+    from sklearn.linear_model import LogisticRegression
+
     middle, spread = table.mean(axis=0), table.std(axis=0)
     model = LogisticRegression(max_iter=1_000).fit((table - middle) / spread, labels, counts)
     learnt = model.coef_[0] / spread
@@ -170,6 +170,8 @@ def _isotonic(
     logits: Floats, labels: NDArray[np.bool_], counts: Floats
 ) -> tuple[tuple[float, float], ...]:
     """The rising curve nearest to the labels, never quite 0 or 1: no finite history proves that."""
+    from sklearn.isotonic import IsotonicRegression
+
     edge = float(1 / (counts.sum() + 2))
     model = IsotonicRegression(y_min=edge, y_max=1 - edge).fit(logits, labels, counts)
     points = zip(model.X_thresholds_, model.y_thresholds_, strict=True)

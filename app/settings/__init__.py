@@ -11,7 +11,16 @@ from app.settings.github import (
     WriterSettings,
 )
 from app.settings.judging import AgentSettings, EngineSettings
-from app.settings.reading import SettingsError, check, load
+from app.settings.reading import (
+    USAGE,
+    Settings,
+    SettingsError,
+    check,
+    known_names,
+    load,
+    mistakes,
+    refuse,
+)
 from app.settings.running import (
     BrokerSettings,
     ChildSettings,
@@ -22,6 +31,7 @@ from app.settings.running import (
 from app.settings.training import GateSettings, RunSettings, TrainSettings
 
 __all__ = [
+    "USAGE",
     "AgentSettings",
     "BaseUrl",
     "BrokerSettings",
@@ -34,13 +44,17 @@ __all__ = [
     "LogSettings",
     "QueueSettings",
     "RunSettings",
+    "Settings",
     "SettingsError",
     "TrainSettings",
     "WebhookSettings",
     "WriterSettings",
     "check",
     "child_environment",
+    "known_names",
     "load",
+    "mistakes",
     "plain_environment",
     "python",
+    "refuse",
 ]

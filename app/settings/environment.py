@@ -5,6 +5,11 @@ import sys
 from collections.abc import Mapping
 
 
+def variables() -> dict[str, str]:
+    """This process's environment."""
+    return dict(os.environ)
+
+
 def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
     """This process's environment with changes, for a child process we start."""
     return {**os.environ, **changes}

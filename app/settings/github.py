@@ -4,7 +4,14 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import NoDecode
 
 from app.settings.reading import Settings
@@ -64,17 +71,19 @@ class GitHubSettings(Settings):
     """Who we are on which GitHub. Only processes that consume the `github` queue load this."""
 
     app_id: int
+    """The App's number, which its settings page on GitHub shows."""
     private_key: SecretStr | None = None
     """The PEM text, or its path in R4P_PRIVATE_KEY_PATH."""
-    private_key_path: Path | None = None
+    private_key_path: Path | None = Field(None, validate_default=True)
     github_url: BaseUrl = "https://github.com"
     checkout_dir: Path = Path.home() / ".cache" / "r4p" / "checkouts"
     """Bare repositories, fetched into and never checked out."""
 
-    @model_validator(mode="after")
-    def _one_key(self) -> "GitHubSettings":
-        _pem(self.private_key, self.private_key_path, "R4P_PRIVATE_KEY")
-        return self
+    @field_validator("private_key_path")
+    @classmethod
+    def _one_key(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        _pem(info.data.get("private_key"), path, "R4P_PRIVATE_KEY")
+        return path
 
     def key(self) -> SecretStr:
         """The private key's PEM text."""
@@ -85,15 +94,17 @@ class WriterSettings(Settings):
     """The second App, which opens draft pull requests. Only processes that consume the `writer` queue load this."""
 
     writer_app_id: int
+    """The second App's number, which its settings page on GitHub shows."""
     writer_private_key: SecretStr | None = None
     """The PEM text, or its path in R4P_WRITER_PRIVATE_KEY_PATH."""
-    writer_private_key_path: Path | None = None
+    writer_private_key_path: Path | None = Field(None, validate_default=True)
     github_url: BaseUrl = "https://github.com"
 
-    @model_validator(mode="after")
-    def _one_key(self) -> "WriterSettings":
-        self.key()
-        return self
+    @field_validator("writer_private_key_path")
+    @classmethod
+    def _one_key(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        _pem(info.data.get("writer_private_key"), path, "R4P_WRITER_PRIVATE_KEY")
+        return path
 
     def key(self) -> SecretStr:
         """The private key's PEM text."""

@@ -32,7 +32,9 @@ class DatabaseSettings(Settings):
     @classmethod
     def _plain_scheme(cls, value: str) -> str:
         if not value.startswith("postgresql://"):
-            raise ValueError("must start with postgresql://")
+            scheme, mark, _ = value.partition("://")
+            given = f", not with {scheme}{mark}" if mark else ""
+            raise ValueError(f"must start with postgresql://{given}")
         return value
 
 

@@ -3,13 +3,24 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_settings import NoDecode
 
 from app.gate_rules import Rules
 from app.settings.reading import Settings
 from app.training import Launcher
 
 _PLAIN = Rules()
+
+
+def _json_list(given: object) -> object:
+    """What a JSON list of texts holds; anything but a text as it is."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return TypeAdapter(tuple[str, ...]).validate_json(given)
+    except ValidationError:
+        raise ValueError(f"can't be {given!r}: give a JSON list of texts") from None
 
 
 class RunSettings(Settings):
@@ -48,7 +59,7 @@ class TrainSettings(GateSettings):
     """How often it is asked whether there is enough that is new."""
     train_dataset_args: str = ""
     """Further arguments to `r4p train dataset build`, as in a shell, such as `--groups FILE`."""
-    train_measured_on: tuple[Path, ...] = ()
+    train_measured_on: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_json_list)] = ()
     """Files of groups of which nothing may be learnt, a JSON list: `r4p train dataset build --measured-on`."""
     train_run_args: str = ""
     """To `r4p train run`, such as `--base DIR --tensorboard`."""

@@ -182,7 +182,7 @@ def test_draft_pull_requests_are_off_broken_or_on(doctor):
     code, found = doctor(writer_app_id="8")
     assert code == 0
     assert found[about].startswith(
-        "less: none can be opened: r4p: cannot start: set exactly one of"
+        "less: none can be opened: R4P_WRITER_PRIVATE_KEY_PATH: set exactly one of"
     )
     code, found = doctor(writer_private_key="-----BEGIN RSA PRIVATE KEY-----")
     assert (code, found[about].startswith("ok: App 8 opens them, where .github/r4p.yml")) == (

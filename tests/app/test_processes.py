@@ -55,7 +55,7 @@ def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypa
 
 def test_a_worker_that_judges_refuses_a_minimum_below_nothing(monkeypatch):
     monkeypatch.setenv("R4P_MIN_LINES", "-1")
-    with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: .*greater than or equal to 0"):
+    with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: can't be '-1': give .* at least 0"):
         become_worker("verify", 1)
 
 

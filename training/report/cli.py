@@ -1,12 +1,12 @@
 """`r4p train report`: a page with figures and tables from a run's folder."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from model.exits import STDERR, Exit, stop
+from model.extras import require
 from model.prompts.untrusted import visible
 from training.run_folder import BadRun
 
@@ -25,12 +25,7 @@ def report(
 
     Exit codes: 0 written, 2 usage.
     """
-    if find_spec("matplotlib") is None:
-        stop(
-            _NAME,
-            Exit.USAGE,
-            "figures need matplotlib; install it with: pip install 'r4p-bot[report]'",
-        )
+    require(_NAME, "report")
     from model.evaluation.report.writing import PAGE, write
     from training.report.folder import read
     from training.report.outline import made

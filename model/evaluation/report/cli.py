@@ -1,6 +1,5 @@
 """`r4p report`: a page with figures and tables from the run files of a folder."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from model.errors import BadRun, UnknownVerifier
 from model.exits import STDERR, Exit, stop
+from model.extras import require
 from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
@@ -27,12 +27,7 @@ def report(folder: _Folder) -> None:
 
     Exit codes: 0 written, 2 usage.
     """
-    if find_spec("matplotlib") is None:
-        stop(
-            _REPORT,
-            Exit.USAGE,
-            "figures need matplotlib; install it with: pip install 'r4p-bot[report]'",
-        )
+    require(_REPORT, "report")
     from model.evaluation.report.folder import read
 
     try:

