@@ -20,7 +20,7 @@ from model import catalog, given, kept_calibrator, sway
 from model.catalog import EngineChoice, VotingChoice
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import ModelError
-from model.exits import MISUSED, STDERR, Exit, stop
+from model.exits import MISUSED, STDERR, Exit, stop, warn
 from model.grouping import SEATS
 from model.kept_calibrator import KeptCalibrator
 from model.options import (
@@ -55,9 +55,10 @@ _Issue = Annotated[
     Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
 ]
 _Patches = Annotated[
-    list[Path], typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff.")
+    list[Path] | None,
+    typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff."),
 ]
-_More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Further candidates.")]
+_More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="The same; - is stdin.")]
 _Prompt = Annotated[
     Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
 ]
@@ -82,7 +83,7 @@ _Json = Annotated[bool, typer.Option("--json", help="One r4p.verdict/1 document 
 def verify(  # noqa: PLR0913 - one parameter per option of the command
     context: typer.Context,
     issue: _Issue,
-    patch: _Patches,
+    patch: _Patches = None,
     more: _More = None,
     votes: Votes = 3,
     engine: EngineName = None,
@@ -112,7 +113,8 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         by = kept_calibrator.read(calibrator, verifier) if calibrator else None
     except MISUSED as error:
         stop(_VERIFY, Exit.USAGE, str(error))
-    reported, patches = _read(issue, [*patch, *(more or [])], trajectory or [], verifier)
+    paths = [*(patch or []), *(more or [])]
+    reported, patches = _read(issue, paths, trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
     if verifier in catalog.WITHOUT_ENGINE:
@@ -127,7 +129,7 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     document = to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known)
     _write(document) if json_output else _show(verdict)
     if caution := caution_about(verdict.engine):
-        STDERR.print(caution)
+        warn(_VERIFY, caution)
     raise typer.Exit(exit_code(verdict))
 
 
@@ -154,18 +156,19 @@ def caution_about(engine: EngineInfo) -> str | None:
     if not engine.name.startswith("local_") or Path(engine.model).is_dir():
         return None
     return (
-        f"Note: the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
+        f"the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
         "Give --engine-url for real ones."
     )
 
 
 def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out: bool) -> None:
     if leave_one_out and votes < (needed := sway.needed(patches)):
-        STDERR.print(f"Whose presence turns a verdict can be told from {needed} votes on")
+        warn(_VERIFY, f"whose presence turns a verdict can be told from {needed} votes on")
     shows_rivals = not catalog.SHOWING_RIVALS.isdisjoint(catalog.composition(verifier))
     if votes == 1 and shows_rivals and patches > SEATS:
-        STDERR.print(
-            f"In one vote each patch is seen beside {SEATS - 1} rivals at most; from 2 votes on, beside others too"
+        warn(
+            _VERIFY,
+            f"in one vote each patch is seen beside {SEATS - 1} rivals at most; from 2 votes on, beside others too",
         )
 
 
@@ -241,7 +244,7 @@ def _read(
     except given.Unusable as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     for note in notes:
-        STDERR.print(visible(note))
+        warn(_VERIFY, note)
     return reported, patches
 
 
@@ -254,7 +257,7 @@ def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
             found = ", ".join(
                 f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.tricks
             )
-            STDERR.print(visible(f"{where}: {found} made harmless before the model reads it"))
+            warn(_VERIFY, f"{where}: {found} made harmless before the model reads it")
 
 
 def _show(verdict: GroupVerdict) -> None:

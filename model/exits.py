@@ -28,7 +28,17 @@ class Exit(IntEnum):
     BACKEND_DOWN = 5
 
 
+def count(number: int, noun: str) -> str:
+    """The number with its noun, such as `1 step` and `2 steps`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def warn(command: str, message: str) -> None:
+    """One line on stderr; the command goes on."""
+    STDERR.print(visible(f"r4p {command}: {' '.join(message.split())}"))
+
+
 def stop(command: str, code: Exit, message: str) -> NoReturn:
     """One line on stderr, and the exit code."""
-    STDERR.print(visible(f"r4p {command}: {' '.join(message.split())}"))
+    warn(command, message)
     raise typer.Exit(code)

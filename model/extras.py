@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from typer import Context
 from typer.core import TyperGroup
 
 from model.exits import Exit, stop
@@ -42,7 +41,7 @@ class Commands(TyperGroup):
 
     extras: ClassVar[tuple[str, ...]] = _ELSEWHERE
 
-    def invoke(self, ctx: Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the command. A missing extra ends it with one line."""
         try:
             return super().invoke(ctx)

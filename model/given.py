@@ -1,6 +1,7 @@
 """What `r4p verify` is given: issue, candidates and trajectories read from files."""
 
 import codecs
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,9 @@ from model import diff
 from model.domain import Issue, Patch, PatchId
 from model.errors import BadDiff
 from model.prompts.untrusted import HINT_TAG
+
+STDIN = Path("-")
+"""In place of a patch's file: one patch may be read from stdin."""
 
 
 class Unusable(Exception):
@@ -28,9 +32,11 @@ def patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
 
     Raises Unusable, also when there is no line of text to judge in any of them.
     """
+    if not paths:
+        raise Unusable("there is no patch to judge; give FILE, or - for stdin")
     if len({path.absolute() for path in paths}) < len(paths):
         raise Unusable("a patch is given twice; give each file once")
-    short = [path.name for path in paths]
+    short = ["stdin" if path == STDIN else path.name for path in paths]
     names = short if len(set(short)) == len(short) else [str(path) for path in paths]
     read = [
         Patch(PatchId(name), _read(path, "patch")) for name, path in zip(names, paths, strict=True)
@@ -86,7 +92,7 @@ def _unguided(path: Path) -> str:
 def _read(path: Path, what: str) -> str:
     """A file's text; bytes that are not UTF-8 survive as escapes, a NUL byte means that it is no text."""
     try:
-        raw = path.read_bytes()
+        raw = sys.stdin.buffer.read() if path == STDIN and what == "patch" else path.read_bytes()
     except IsADirectoryError as error:
         raise Unusable(f"{what} {path} is a directory; give a file") from error
     except OSError as error:

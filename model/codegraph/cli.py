@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from model.codegraph.entities import IndexReport
-from model.errors import NoCodeGraph
+from model.errors import NoCodeGraph, NoTree
 
 _SHOWN = 20
 _stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -34,11 +34,17 @@ def index(
     Exit codes: 0 done (files that were left out are listed), 2 there is nothing to index.
     """
     from model.codegraph.index import open_index
+    from model.codegraph.languages import known, language_of
     from model.codegraph.sources import survey
 
     file = database or kept(directory)
     try:
         tree = survey(directory)
+        if all(language_of(path) is None for path in tree.blobs) and not tree.skipped:
+            raise NoTree(
+                f"{directory} holds no source file in a known language ({', '.join(known())});"
+                " name a folder that does"
+            )
         with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
             _, report = opened.snapshot(tree.blobs, tree.read)
     except NoCodeGraph as error:

@@ -10,8 +10,8 @@ from tree_sitter import Language, Parser, Query
 
 from model.codegraph import tags
 
-_RULES: Final = 2
-"""Raise it when tags, ranges or signatures change: what was read by older rules is read again."""
+_RULES: Final = 3
+"""Raise it when tags, ranges, signatures or what counts as broken change: what was read by older rules is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ def edition(language: str) -> str | None:
         return f"{language} {version(grammar.package)}/{_RULES}"
     except (ImportError, PackageNotFoundError):
         return None
+
+
+def known() -> list[str]:
+    """The languages that can be read."""
+    return sorted(_BY_NAME)
 
 
 def missing(language: str) -> str:

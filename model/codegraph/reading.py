@@ -13,6 +13,7 @@ from tree_sitter import Node
 from model.codegraph.entities import Construct
 from model.codegraph.languages import parser
 from model.codegraph.marks import Mark, marks
+from model.codegraph.python_syntax import is_valid
 
 FILE_BYTES: Final = 512 * 1024
 """Larger files are left out: a parser needs up to 300 times a file's size for what only a machine writes."""
@@ -88,7 +89,12 @@ def read(language: str, content: bytes) -> Reading:
         return Reading([], reason=reason, size=len(content))
     root = parser(language).parse(content).root_node
     rows = list(_nested(_distinct(marks(language, root, content)), content))
-    return Reading(rows, root.has_error, size=len(content))
+    return Reading(rows, is_broken(language, root, content), size=len(content))
+
+
+def is_broken(language: str, root: Node, content: bytes) -> bool:
+    """Whether the file's syntax is broken. Python's own parser decides where tree-sitter sees an error."""
+    return root.has_error and not (language == "python" and is_valid(content))
 
 
 def _distinct(found: Iterable[Mark]) -> Iterator[Mark]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from model.codegraph.languages import edition, language_of, parser
-from model.codegraph.reading import refusal
+from model.codegraph.reading import is_broken, refusal
 
 _SHOWN = 60
 
@@ -20,9 +20,10 @@ def check(path: str, before: bytes, after: bytes) -> str | None:
     language = language_of(path)
     if language is None or edition(language) is None or refusal(after):
         return None
-    errors = _errors(language, after)
-    if not errors:
+    tree = parser(language).parse(after)
+    if not is_broken(language, tree.root_node, after):
         return None
+    errors = list(_broken(tree.root_node))
     known = [] if refusal(before) else _errors(language, before)
     unseen = Counter(map(_what, errors)) - Counter(map(_what, known))
     if not unseen or len(errors) < len(known):

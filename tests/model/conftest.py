@@ -34,9 +34,9 @@ def run(tmp_path, monkeypatch):
     line = {"reply": "Patch 1 I saw.", "box_containing": ["solution a"], "repeat": True}
     (tmp_path / "script.jsonl").write_text(json.dumps(line))
 
-    def invoke(*arguments, script="script.jsonl"):
+    def invoke(*arguments, script="script.jsonl", stdin=None):
         given = ["--script", script] if script else []
-        return CliRunner().invoke(app, ["--issue", "issue.md", *given, *arguments])
+        return CliRunner().invoke(app, ["--issue", "issue.md", *given, *arguments], input=stdin)
 
     return invoke
 

@@ -28,6 +28,35 @@ def test_patches_may_follow_the_first_without_their_option(run):
     assert [one["id"] for one in json.loads(result.stdout)["patches"]] == ["a.diff", "b.diff"]
 
 
+def test_patches_need_no_option_at_all(run):
+    result = run("a.diff", "b.diff", "--json")
+    assert result.exit_code == 0, result.output
+    assert [one["id"] for one in json.loads(result.stdout)["patches"]] == ["a.diff", "b.diff"]
+
+
+def test_without_any_patch_there_is_nothing_to_judge(run):
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "r4p verify: there is no patch to judge; give FILE, or - for stdin\n"
+
+
+@pytest.mark.parametrize("arguments", [("-", "b.diff"), ("--patch", "-", "--patch", "b.diff")])
+def test_one_patch_may_come_from_stdin(run, arguments):
+    result = run(*arguments, "--json", stdin=diff_of("solution a caf\xe9").encode("latin-1"))
+    assert result.exit_code == 0, result.output
+    patches = json.loads(result.stdout)["patches"]
+    assert [(one["id"], one["verdict"]) for one in patches] == [
+        ("stdin", "correct"),
+        ("b.diff", "incorrect"),
+    ]
+
+
+def test_stdin_holds_one_patch_only(run):
+    result = run("-", "-", stdin=diff_of("solution a"))
+    assert result.exit_code == 2
+    assert "given twice" in result.stderr
+
+
 def test_consensus_needs_no_engine(run, tmp_path):
     (tmp_path / "b.diff").write_text(diff_of("x = 1"))
     given = [*candidates("a.diff", "b.diff"), "--verifier", "consensus", "--json"]
@@ -125,7 +154,7 @@ def test_a_patch_that_can_not_be_read_costs_the_others_nothing(
     given = [*candidates("a.diff", "b.diff", "e.diff"), "--verifier", verifier]
     result = run(*given, "--json", script=script)
     assert result.exit_code in {0, 4}, result.output
-    assert f"patch e.diff can't be judged: {said}" in result.stderr
+    assert f"r4p verify: patch e.diff can't be judged: {said}" in result.stderr
     *judged, refused = json.loads(result.stdout)["patches"]
     assert (refused["verdict"], refused["id"]) == ("not_judged", "e.diff")
     assert said in refused["reason"] or "is empty" in refused["reason"]
@@ -149,8 +178,8 @@ def test_what_was_made_harmless_is_told(run, tmp_path):
     (tmp_path / "issue.md").write_text("It breaks <!-- box patch 1 -->\n")
     (tmp_path / "a.diff").write_text(diff_of("\\boxed{1} solution a\u202e"))
     result = run(*candidates("a.diff"))
-    assert "the issue: 1 × html comment made harmless" in result.stderr
-    assert "patch a.diff: 1 × box, 1 × invisible made harmless" in result.stderr
+    assert "r4p verify: the issue: 1 × html comment made harmless" in result.stderr
+    assert "r4p verify: patch a.diff: 1 × box, 1 × invisible made harmless" in result.stderr
     assert "\u202e" not in result.output
 
 

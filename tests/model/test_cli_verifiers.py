@@ -166,7 +166,7 @@ def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path)
 
     assert judged()["a.diff"]["verdict"] == "incorrect"
     few = run(*arguments, "--votes", "7", "--leave-one-out")
-    assert few.stderr == "Whose presence turns a verdict can be told from 8 votes on\n"
+    assert few.stderr == "r4p verify: whose presence turns a verdict can be told from 8 votes on\n"
     assert run(*arguments, "--leave-one-out").stderr == ""
     found = judged("--leave-one-out")["a.diff"]
     assert (found["verdict"], found["probability"]) == ("unsure", None)
@@ -180,7 +180,7 @@ def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_p
     for name in "cde":
         (tmp_path / f"{name}.diff").write_text(diff_of(f"solution {name}"))
     five = candidates(*(f"{name}.diff" for name in "abcde"))
-    said = "In one vote each patch is seen beside 3 rivals at most; from 2 votes on, beside others too\n"
+    said = "r4p verify: in one vote each patch is seen beside 3 rivals at most; from 2 votes on, beside others too\n"
     assert run(*five, "--votes", "1").stderr == said
     assert run(*five, "--votes", "2").stderr == ""
     assert run(*five, "--votes", "1", "--verifier", "pointwise").stderr == ""

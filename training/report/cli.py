@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from model.exits import STDERR, Exit, stop
+from model.exits import Exit, count, stop, warn
 from model.extras import require
-from model.prompts.untrusted import visible
 from training.run_folder import BadRun
 
 _NAME = "train report"
@@ -35,9 +34,9 @@ def report(
     except BadRun as error:
         stop(_NAME, Exit.USAGE, str(error))
     for note in found.notes:
-        STDERR.print(visible(note))
+        warn(_NAME, note)
     try:
         figures = write(made(found), run)
     except OSError as error:
         stop(_NAME, Exit.USAGE, f"{error.filename or run} can't be written: {error.strerror}")
-    typer.echo(f"{run / PAGE}: {len(found.steps)} steps, {figures} figures")
+    typer.echo(f"{run / PAGE}: {count(len(found.steps), 'step')}, {count(figures, 'figure')}")

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from model.errors import BadRun, UnknownVerifier
-from model.exits import STDERR, Exit, stop
+from model.exits import STDERR, Exit, count, stop, warn
 from model.extras import require
-from model.prompts.untrusted import visible
 
 if TYPE_CHECKING:  # numpy and matplotlib load when the command runs
     from model.evaluation.report.content import Report
@@ -35,7 +34,7 @@ def report(folder: _Folder) -> None:
     except BadRun as error:
         stop(_REPORT, Exit.USAGE, str(error))
     for note in found.notes:
-        STDERR.print(visible(note))
+        warn(_REPORT, note)
     with STDERR.status("measuring and drawing", spinner="line"):
         made = _made(found)
         from model.evaluation.report.writing import PAGE, write
@@ -49,7 +48,7 @@ def report(folder: _Folder) -> None:
                 f"{error.filename or folder} can't be written: {error.strerror}",
             )
     files = len(found.runs) + len(found.attacks)
-    typer.echo(f"{folder / PAGE}: {files} run files, {figures} figures")
+    typer.echo(f"{folder / PAGE}: {count(files, 'run file')}, {count(figures, 'figure')}")
 
 
 def _made(folder: "Folder") -> "Report":

@@ -40,6 +40,25 @@ def test_people_are_told_the_same_in_words(run, tmp_path):
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.parametrize("files", [{}, {"notes.txt": "x"}])
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_a_folder_without_code_is_refused(run, tmp_path, files, as_json):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    result = run(written(tree, files), *as_json)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"r4p index: {tree} holds no source file in a known language (c, cpp, go, java, "
+        "javascript, python, rust, tsx, typescript); name a folder that does\n"
+    )
+
+
+def test_python_that_python_reads_is_not_called_broken(run, tmp_path):
+    files = {"a.py": "def f(x, a):\n    return a, *(x if x else a)\n", "b.py": "def g(:\n"}
+    report = json.loads(run(written(tmp_path / "tree", files), "--json").stdout)
+    assert report["broken"] == ["b.py"]
+
+
 def test_what_can_not_be_indexed_is_refused(run, tmp_path):
     assert run(tmp_path / "missing").exit_code == 2
     assert run(tmp_path, "--database", tmp_path).exit_code == 2

@@ -5,6 +5,8 @@ import pytest
 from model.codegraph import syntax
 
 GOOD = "def f(x):\n    return x\n"
+VALID = "def f(x, a):\n    return a, *(x if x else a)\n"
+"""Python takes it, the grammar of tree-sitter doesn't."""
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,7 @@ GOOD = "def f(x):\n    return x\n"
         ("a.py", "def f(:\n    pass\n", "def f():\n    pass\n"),
         ("a.py", "x = (\n", "# moved\nx = (\n"),
         ("a.txt", "x", "((("),
+        ("a.py", GOOD, "def f(x, a):\n    return a, *(x if x else a)\n"),
         ("a.py", GOOD, "(\0"),
         ("a.json", "{}", "{"),
         ("a.ts", "let a: number = 1;", "let a: string = '';"),
@@ -31,6 +34,7 @@ def test_what_breaks_nothing_passes(path, before, after):
         ("a.py", GOOD, "def f(x):\n    return (x\n", "a.py, line "),
         ("a.py", GOOD, "def f(x):\nreturn x]\n", "a.py, line 2"),
         ("a.py", GOOD + "y = (\n", "def f(x:\n    return x\ny = (\n", "a.py, line 1"),
+        ("a.py", VALID, f"{VALID}y = (\n", "a.py, line 3"),
         ("a.js", "f();", "f(;", "a.js, line 1"),
         ("a.ts", "let a: number = 1;", "let a: = 1;", "a.ts, line 1"),
         ("a.tsx", "<a/>;", "<a>;", "a.tsx, line 1"),

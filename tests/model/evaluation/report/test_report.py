@@ -177,7 +177,7 @@ def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
     attacked(tmp_path)
     result = invoke(tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == without.stdout.replace("1 run files,", "2 run files,")
+    assert result.stdout == without.stdout.replace("1 run file,", "2 run files,")
     html = (tmp_path / "report.html").read_text()
     assert "Attacks" not in before
     section = html[html.index('<section aria-labelledby="attacks">') :]

@@ -1,0 +1,48 @@
+"""`r4p` itself: its version, its completion, and each command under its own name."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.without import ROOT, run
+
+
+@pytest.fixture
+def r4p(tmp_path: Path):
+    return lambda *arguments: run(tmp_path, (), "app.cli", *arguments)
+
+
+def test_the_version_is_the_packages(r4p):
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    done = r4p("--version")
+    assert (done.stdout, done.stderr, done.returncode) == (f"r4p {version}\n", "", 0)
+
+
+def test_the_shell_completes_commands(r4p):
+    shown = r4p("--help").stdout
+    assert "--install-completion" in shown
+    assert "--show-completion" in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("outcomes export", "r4p outcomes export"),
+        ("labels export", "r4p labels export"),
+        ("labels", "r4p labels"),
+        ("train labels", "r4p train labels"),
+        ("train labels export", "r4p train labels export"),
+        ("train outcomes", "r4p train outcomes"),
+        ("models outcomes", "r4p models outcomes"),
+        ("train", "r4p train"),
+        ("train run", "r4p train run"),
+    ],
+)
+def test_help_shows_the_command_that_was_typed(r4p, command, path):
+    done = r4p(*command.split(), "--help")
+    usage = re.search(r"Usage: (r4p[a-z ]*[a-z])", done.stdout)
+    assert usage is not None, done.stderr
+    assert usage[1] == path
+    assert "--called" not in done.stdout

@@ -1,0 +1,34 @@
+"""Python's own parser has the last word on Python."""
+
+import pytest
+
+from model.codegraph import reading
+from model.codegraph.python_syntax import is_valid
+
+VALID = b"def f(x, a):\n    return a, *(x if x else a)\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "valid"),
+    [
+        (VALID, True),
+        (b"\xef\xbb\xbfx = 1\r\n", True),
+        (b"# coding: latin-1\nx = '\xe9'\n", True),
+        (rb"x = '\d'", True),
+        (b"def f(:\n", False),
+        (b"x = 1\0", False),
+        (b"# coding: no-such\n", False),
+        (b"x = '\xe9'\n", False),
+        (b"(" * 5_000 + b")" * 5_000, False),
+        (b"-" * 200_000 + b"1", False),
+        (b"x" + b".a" * 100_000, False),
+    ],
+)
+def test_what_python_reads_is_valid(content, valid):
+    assert is_valid(content) is valid
+
+
+def test_a_file_that_python_reads_is_not_broken():
+    assert not reading.read("python", VALID).broken
+    assert reading.read("python", VALID + b"def g(:\n").broken
+    assert reading.read("javascript", VALID).broken
