@@ -17,7 +17,7 @@ PREFIX = "/r4p"
 MAX_COMMANDS = 5
 """Commands of one comment that are run; a sixth is answered with this limit."""
 
-_READ_LIMIT = 16_384  # characters: reading Markdown costs time a stranger could waste
+_READ_LIMIT = 4_096  # characters: reading Markdown costs time a stranger could waste
 _LINE_LIMIT = 500
 _MAX_PULLS = 20
 _PULL = re.compile(r"(?:GH-|#)([1-9][0-9]{0,8})", re.IGNORECASE | re.ASCII)
@@ -174,22 +174,26 @@ WORDLESS = frozenset({Verb.VERIFY, Verb.AGREE, Verb.DISAGREE, Verb.OPEN})
 
 
 def may_command(body: str, mention: str | None = None) -> bool:
-    """Whether a comment is worth reading as Markdown: cheap, and never wrong when it says no."""
-    lowered = body.lower()
-    return PREFIX in lowered or bool(mention and f"@{mention.lower()}" in lowered)
+    """Whether any line of a comment begins like a command; the web process asks no more than this.
+
+    True may be wrong, for a line of code or of a quote. False is never wrong.
+    """
+    return _line_start(mention).search(_read(body)) is not None
 
 
 def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...]:
     """The commands of a new comment, in order.
 
     A command is the first word of a line of plain paragraph text; `mention` is the App's name,
-    whose `@name` counts as `/r4p`.
+    whose `@name` counts as `/r4p`. Only the first lines of a comment are read, up to 4,096
+    characters. Parsing takes up to a tenth of a second: only a worker may do it, and outside a
+    transaction.
     """
     if not may_command(body, mention):
         return ()
     start = _start(mention)
     found: list[Command | Unknown] = []
-    for line in paragraph_lines(body[:_READ_LIMIT]):
+    for line in paragraph_lines(_read(body)):
         match = start.match(line)
         if match is None:
             continue
@@ -202,18 +206,35 @@ def parse(body: str, mention: str | None = None) -> tuple[Command | Unknown, ...
     return tuple(found)
 
 
+def _read(body: str) -> str:
+    """The part of a comment that is read: whole lines, so that no number loses its last digits."""
+    if len(body) <= _READ_LIMIT:
+        return body
+    whole, newline, rest = body[:_READ_LIMIT].rpartition("\n")
+    return whole if newline else rest
+
+
 def allowed(verb: Verb, permission: Permission) -> bool:
     """Whether an account with this permission may give the command; being the author adds nothing."""
     return permission.rank >= REGISTRY[verb].needs.rank
 
 
-def _start(mention: str | None) -> re.Pattern[str]:
+def _names(mention: str | None) -> str:
     names = [re.escape(PREFIX)]
     if mention:
         names.append(rf"@{re.escape(mention)}(?:\[bot\])?")
+    return "|".join(names)
+
+
+def _start(mention: str | None) -> re.Pattern[str]:
     return re.compile(
-        rf"\s*(?:{'|'.join(names)})(?:[:,]?\s+(?P<rest>.*)|\s*$)", re.IGNORECASE | re.DOTALL
+        rf"\s*(?:{_names(mention)})(?:[:,]?\s+(?P<rest>.*)|\s*$)", re.IGNORECASE | re.DOTALL
     )
+
+
+def _line_start(mention: str | None) -> re.Pattern[str]:
+    # The blanks exclude line ends: with them, a text of empty lines would cost its length squared.
+    return re.compile(rf"(?:\A|[\r\n])[^\S\r\n]*(?:{_names(mention)})", re.IGNORECASE)
 
 
 def _command(line: str, words: list[str]) -> Command | Unknown:

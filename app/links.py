@@ -16,6 +16,8 @@ from app.prose import spoken
 
 _KEYWORD = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?::\s*|\s+)"
 _LONGEST_NUMBER = 9
+_HAS_KEYWORD = re.compile(r"\b(?:close|fix|resolve)", re.ASCII | re.IGNORECASE)
+_HAS_NUMBER = re.compile(r"(?:#|GH-|/issues/|/pull/)[1-9]", re.ASCII | re.IGNORECASE)
 
 
 class LinkStrength(StrEnum):
@@ -49,7 +51,12 @@ class Member:
 def closing_numbers(
     text: str, repository: str, host: str = "github.com"
 ) -> tuple[IssueNumber, ...]:
-    """Issues of `repository` (`owner/name`) that a Markdown text promises to close, each once."""
+    """Issues of `repository` (`owner/name`) that a Markdown text promises to close, each once.
+
+    A text without a keyword and a number costs next to nothing, whatever its Markdown.
+    """
+    if not (_HAS_KEYWORD.search(text) and _HAS_NUMBER.search(text)):
+        return ()
     return tuple(dict.fromkeys(_numbers(text, repository, host)))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from app.commands import Button, parse
+from app.commands import Button, may_command
 from app.events import (
     CheckAction,
     CheckEvent,
@@ -50,7 +50,7 @@ _BEGINS = frozenset(
 
 
 def jobs_for(event: Event, mention: str | None = None) -> tuple[Job, ...]:
-    """What the web process stores for an event; it never asks GitHub.
+    """What the web process stores for an event; it asks no GitHub and parses no Markdown.
 
     `mention` is the App's name, which people may address instead of writing `/r4p`.
     """
@@ -60,7 +60,7 @@ def jobs_for(event: Event, mention: str | None = None) -> tuple[Job, ...]:
 
 def _beside_the_record(event: Event, mention: str | None) -> Iterable[Job]:
     match event:
-        case CommentEvent() | ReviewEvent(may_command=True) if parse(event.body, mention):
+        case CommentEvent() | ReviewEvent(may_command=True) if may_command(event.body, mention):
             return [_run_command(event)]
         case InstallationEvent(action=InstallationAction.DELETED):
             return [PurgeData(event.installation, None)]
@@ -87,9 +87,21 @@ class KnownLinks:
     issues: frozenset[IssueNumber] = frozenset()
     """Issues in whose groups the pull request is; for an issue's event that issue, if it has a group;
     for a check those of the pull requests at that commit."""
-    host: str = "github.com"
+    promised: tuple[IssueNumber, ...] = ()
+    """What `promised_issues` read."""
     quiet_seconds: float = 0
     """How long the repository wants nothing to have changed before we look."""
+
+
+def promised_issues(event: Event, host: str = "github.com") -> tuple[IssueNumber, ...]:
+    """Issues that a pull request's title and description promise to close, each once.
+
+    Reading takes up to a second for a hostile text: do it before a transaction opens.
+    """
+    if not isinstance(event, PullRequestEvent):
+        return ()
+    text = f"{event.title}\n\n{event.body}"
+    return closing_numbers(text, event.repository.full_name, host)
 
 
 def follow_ups(event: Event, known: KnownLinks) -> tuple[Planned, ...]:
@@ -125,9 +137,7 @@ def _after_installation(
 
 
 def _after_pull_request(event: PullRequestEvent, known: KnownLinks) -> tuple[Planned, ...]:
-    text = f"{event.title}\n\n{event.body}"
-    named = closing_numbers(text, event.repository.full_name, known.host)
-    issues = dict.fromkeys([*sorted(known.issues), *named])
+    issues = dict.fromkeys([*sorted(known.issues), *known.promised])
     moved = event.action is PullAction.SYNCHRONIZE
     if issues:
         trigger = "moved_head" if moved else "pull_request"

@@ -56,7 +56,10 @@ class RunCommandHandler:
     mention: str | None
 
     def __call__(self, context: Context, job: RunCommand) -> None:
-        """Acknowledge, do, answer. A comment that was deleted meanwhile is not answered."""
+        """Acknowledge, do, answer. A comment that was deleted meanwhile is not answered.
+
+        The web process looks only at how lines begin, so a comment may hold no command after all.
+        """
         with transaction(context.database) as connection:
             stored = groups.repository(connection, job.repository)
             delivery = mirror.delivery(connection, job.delivery)
@@ -65,18 +68,26 @@ class RunCommandHandler:
         event = parse_event(delivery.event, job.delivery, delivery.body)
         if not isinstance(event, Written):
             return
+        found = parse(event.body, self.mention)
+        if not found:
+            return
         try:
             self._react(stored.ref, event, "eyes")
-            answer = self._carry_out(context, stored.ref, event)
+            answer = self._carry_out(context, stored.ref, event, found)
             if answer.blocks:
                 self._say(stored.ref, event, answer)
             self._react(stored.ref, event, "+1" if answer.understood else "confused")
         except NotFound:
             return
 
-    def _carry_out(self, context: Context, repository: RepositoryRef, event: Written) -> _Answer:
+    def _carry_out(
+        self,
+        context: Context,
+        repository: RepositoryRef,
+        event: Written,
+        found: tuple[Command | Unknown, ...],
+    ) -> _Answer:
         answer = _Answer()
-        found = parse(event.body, self.mention)
         unknown = [one for one in found if isinstance(one, Unknown)]
         if unknown:
             answer.add(Said(comments.unknown_reply(event.asked_in, unknown), done=False))

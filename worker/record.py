@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from app.db.session import transaction
 from app.db.store import groups, mirror, outcome_events, outcomes
 from app.events import GHOST, CheckEvent, Event, Ignored, RepositoryEvent, parse
-from app.identifiers import DeliveryGuid, RepositoryId, RepositoryRef
+from app.identifiers import DeliveryGuid, IssueNumber, RepositoryId, RepositoryRef
 from app.jobs import EvaluateIssue, Planned, RecordEvent
 from app.outcome_jobs import MeasureSurvival, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
-from app.policy import KnownLinks, follow_ups
+from app.policy import KnownLinks, follow_ups, promised_issues
 from worker import second_attempts
 from worker.config import quiet_seconds
 from worker.context import Context
@@ -53,21 +54,30 @@ class RecordEventHandler:
     """A burst of events on one issue is one evaluation, whatever the repository configured."""
 
     def __call__(self, context: Context, job: RecordEvent) -> None:
-        """Record the job's delivery; what was purged meanwhile leaves no trace."""
-        with context.transaction() as connection:
+        """Record the job's delivery; what was purged meanwhile leaves no trace.
+
+        A stranger's Markdown is read before the fenced transaction opens, since that takes time.
+        """
+        with transaction(context.database) as connection:
             delivery = mirror.delivery(connection, job.delivery)
-            if delivery is None:
-                return
-            event = parse(delivery.event, job.delivery, delivery.body, own_app=self.own_app)
-            if isinstance(event, Ignored):
+        if delivery is None:
+            return
+        event = parse(delivery.event, job.delivery, delivery.body, own_app=self.own_app)
+        if isinstance(event, Ignored):
+            return
+        seen = observe(event, delivery.received_at, self.mention)
+        promised = promised_issues(event, self.host)
+        with context.transaction() as connection:
+            # The delivery may have been purged since; asking again also holds off a purge.
+            if mirror.delivery(connection, job.delivery) is None:
                 return
             if not mirror.reflect(connection, event, delivery.received_at):
                 return
             if isinstance(event, RepositoryEvent):
-                seen = observe(event, delivery.received_at, self.mention)
                 stored = record(connection, event.repository.id, seen, job.delivery)
                 context.enqueue(connection, list(self._afterwards(event.repository, stored)))
-            context.enqueue(connection, follow_ups(event, self._known(connection, event)))
+            known = self._known(connection, event, promised)
+            context.enqueue(connection, follow_ups(event, known))
             if isinstance(event, CheckEvent):
                 context.enqueue(connection, _with_hints(connection, event))
 
@@ -82,14 +92,16 @@ class RecordEventHandler:
                     job = MeasureSurvival(repository.installation, repository.id, event.pull, days)
                     yield Planned(job, days * self.day_seconds)
 
-    def _known(self, connection: Connection, event: Event) -> KnownLinks:
+    def _known(
+        self, connection: Connection, event: Event, promised: tuple[IssueNumber, ...]
+    ) -> KnownLinks:
         if not isinstance(event, RepositoryEvent):
             return KnownLinks()
         stored = groups.repository(connection, event.repository.id)
         text = stored.config_text if stored else None
         return KnownLinks(
             issues=mirror.linked_issues(connection, event),
-            host=self.host,
+            promised=promised,
             quiet_seconds=quiet_seconds(text, self.least_quiet_seconds),
         )
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -30,7 +31,7 @@ from app.jobs import (
     RefreshConfig,
     RunCommand,
 )
-from app.policy import MAX_ISSUES, KnownLinks, follow_ups, jobs_for
+from app.policy import MAX_ISSUES, KnownLinks, follow_ups, jobs_for, promised_issues
 
 SHA = "a" * 40
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -159,6 +160,8 @@ MOVED = InstallationRepositoriesEvent(
         (comment("/r4p verify"), (RunCommand(7, 70, 3, "900", "guid"),)),
         (comment("/r4p verfy"), (RunCommand(7, 70, 3, "900", "guid"),)),
         (comment("> /r4p verify"), ()),
+        (comment("please /r4p verify"), ()),
+        (comment("```\n/r4p verify\n```"), (RunCommand(7, 70, 3, "900", "guid"),)),
         (review(), ()),
         (review("/r4p verify"), (RunCommand(7, 70, 12, "review-800", "guid"),)),
         (review("> /r4p verify"), ()),
@@ -203,46 +206,51 @@ def evaluations(*numbers, trigger="pull_request", after=0.0, wish=""):
     return tuple(Planned(EvaluateIssue(7, 70, n, trigger), after, wish) for n in numbers)
 
 
+def after_reading(event, known=NOBODY, host="github.com"):
+    """What follows once the worker has read the pull request's text."""
+    return follow_ups(event, replace(known, promised=promised_issues(event, host)))
+
+
 @pytest.mark.parametrize("action", [a for a in PullAction if a is not PullAction.SYNCHRONIZE])
 def test_a_pull_request_makes_us_look_at_the_issues_it_names(action):
-    assert follow_ups(pull(action, "Fixes #3"), NOBODY) == evaluations(3)
+    assert after_reading(pull(action, "Fixes #3"), NOBODY) == evaluations(3)
 
 
 def test_a_moved_head_is_told_apart():
     event = pull(PullAction.SYNCHRONIZE, "Fixes #3")
-    assert follow_ups(event, NOBODY) == evaluations(3, trigger="moved_head")
+    assert after_reading(event, NOBODY) == evaluations(3, trigger="moved_head")
 
 
 def test_the_title_counts_like_the_body():
-    assert follow_ups(pull(title="Fix #4"), NOBODY) == evaluations(4)
+    assert after_reading(pull(title="Fix #4"), NOBODY) == evaluations(4)
 
 
 def test_issues_it_no_longer_names_are_looked_at_as_well():
     known = KnownLinks(issues=frozenset({9, 5}))
-    assert follow_ups(pull(body="Fixes #3, fixes #9"), known) == evaluations(5, 9, 3)
+    assert after_reading(pull(body="Fixes #3, fixes #9"), known) == evaluations(5, 9, 3)
 
 
 def test_a_quiet_time_is_kept_before_looking():
     known = KnownLinks(quiet_seconds=600)
-    assert follow_ups(pull(body="Fixes #3"), known) == evaluations(3, after=600)
+    assert after_reading(pull(body="Fixes #3"), known) == evaluations(3, after=600)
 
 
 def test_links_of_an_enterprise_server_count():
     event = pull(body="Fixes https://git.example.org/octo/cat/issues/3")
-    assert follow_ups(event, KnownLinks(host="git.example.org")) == evaluations(3)
+    assert after_reading(event, host="git.example.org") == evaluations(3)
 
 
 def test_a_pull_request_that_names_nothing_is_asked_about():
-    assert follow_ups(pull(), NOBODY) == (Planned(LocateIssues(7, 70, 12)),)
+    assert after_reading(pull(), NOBODY) == (Planned(LocateIssues(7, 70, 12)),)
 
 
 def test_a_closed_one_that_names_nothing_is_left_alone():
-    assert follow_ups(pull(PullAction.CLOSED), NOBODY) == ()
+    assert after_reading(pull(PullAction.CLOSED), NOBODY) == ()
 
 
 def test_one_event_cannot_make_us_look_at_everything():
     body = " ".join(f"fixes #{n}" for n in range(1, 100))
-    assert follow_ups(pull(body=body), NOBODY) == evaluations(*range(1, MAX_ISSUES + 1))
+    assert after_reading(pull(body=body), NOBODY) == evaluations(*range(1, MAX_ISSUES + 1))
 
 
 @pytest.mark.parametrize("action", [IssueAction.EDITED, IssueAction.CLOSED, IssueAction.REOPENED])

@@ -21,7 +21,9 @@ from app.prose import paragraph_lines, spoken
         ("a reference &#35;12", "a reference \ufffc12"),
         ("[text](https://example.org) end", "\ufffctext\ufffc end"),
         ("one  \ntwo", "one\ntwo"),
-        ("| a |\n|---|\n| b |", "a\nb"),
+        ("| a |\n|---|\n| b |", "| a |\n|---|\n| b |"),
+        ("[//]: # (hidden)\nshown", "shown"),
+        ("[text][label]", "[text][label]"),
     ],
 )
 def test_only_what_was_said_in_plain_text_is_heard(text, said):
@@ -43,6 +45,9 @@ def test_only_what_was_said_in_plain_text_is_heard(text, said):
         ("text <!--\nhidden\n-->", ["text <!--\nhidden\n-->"]),
         ("a **b** `c` <d> [e](f)", ["a b c <d> e"]),
         (r"\/r4p verify", []),
+        ("out\nhead | head\n--- | ---\ncell | cell\nlast", ["out"]),
+        ("a | b\n--", []),
+        ("a\n- | -", ["a"]),
     ],
 )
 def test_a_line_counts_when_it_begins_with_plain_text_in_a_paragraph(text, lines):
