@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -32,6 +33,9 @@ from app.settings import (
 )
 from app.webhook import PATH, Decide, Decision, Door, Limits
 
+MAX_CONNECTIONS: Final = 1_000
+"""Connections beyond this get a 503 from the server itself; each may hold a buffer of 64 kB."""
+
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
@@ -49,10 +53,12 @@ def web_settings() -> WebSettings:
     return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
 
 
-def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAPI:
+def create_app(
+    settings: WebSettings, *, decide: Decide | None = None, limits: Limits | None = None
+) -> FastAPI:
     """The application; it connects to nothing before it starts.
 
-    `decide` replaces what the bot makes of a delivery.
+    `decide` replaces what the bot makes of a delivery, and `limits` what it lets in.
     """
     database_url = settings.database.database_url
     logs.hide_passwords(database_url, settings.broker.redis_url)
@@ -63,7 +69,7 @@ def create_app(settings: WebSettings, *, decide: Decide | None = None) -> FastAP
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
     for secret in secrets:
         remember(secret.decode())
-    limits = Limits(secrets, settings.webhook.max_body_bytes)
+    limits = limits or Limits(secrets, settings.webhook.max_body_bytes)
     decide = decide or decider(settings.identity)
     door = Door(limits, decide, pool, background, ignored, metrics)
     health = Health(database, doorbell, metrics)
@@ -105,6 +111,7 @@ def serve(host: str, port: int) -> None:
         access_log=False,
         server_header=False,
         log_config=None,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=10,
     )
 

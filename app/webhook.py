@@ -1,4 +1,4 @@
-"""POST /api/github/webhooks: cap, verify, read, decide, commit, 202, and only then the doorbell.
+"""POST /api/github/webhooks: check headers, read the body, verify, decide, commit, 202, ring the doorbell.
 
 The reply waits for the database alone: never for GitHub, the broker or a model.
 """
@@ -7,18 +7,18 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from psycopg import OperationalError
 from starlette.background import BackgroundTask
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from app.db.store.deliveries import Accepted, Delivery, Pool, accept
 from app.dispatch import BackgroundDoorbell
 from app.events import Ignored
-from app.github.signature import HEADER, BadSignature, VerifiedBody, verify
+from app.github.signature import HEADER, BadSignature, VerifiedBody, claimed_digest, verify
 from app.identifiers import DeliveryGuid, InstallationId, RepositoryId
 from app.ignored import IgnoredCounts
 from app.jobs import Planned
@@ -28,8 +28,17 @@ PATH: Final = "/api/github/webhooks"
 COMMIT_SECONDS: Final = 4.0
 """GitHub waits 10 s; what is not committed by now is refused, so that it can be redelivered."""
 
+BODY_SECONDS: Final = 8.0
+"""A whole body must arrive in this time; GitHub itself gives up on a delivery after 10 s."""
+IN_FLIGHT_BYTES: Final = 100 * 1024 * 1024
+"""Bytes of bodies that all requests together may hold before their signatures are checked."""
+RETRY_SECONDS: Final = 10
+"""What `Retry-After` says when no more bytes are taken."""
+
 _EVENT: Final = re.compile(r"[a-z_]{1,64}")
 _GUID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
+_UNREAD: Final = frozenset({400, 401, 408, 413, 503})
+"""Refusals that may come before the end of the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,28 @@ class Limits:
 
     secrets: tuple[bytes, ...]
     max_body_bytes: int
+    body_seconds: float = BODY_SECONDS
+    in_flight_bytes: int = IN_FLIGHT_BYTES
+
+
+@dataclass(slots=True)
+class InFlight:
+    """The bytes that all requests hold now. Only the event loop's thread may use it."""
+
+    limit: int
+    held: int = 0
+
+    def take(self, size: int) -> None:
+        """Hold more bytes. Raises Refused with 503 when the limit allows no more."""
+        if self.held + size > self.limit:
+            raise Refused(
+                503, f"all requests together hold more than {self.limit} bytes: retry later"
+            )
+        self.held += size
+
+    def give_back(self, size: int) -> None:
+        """Hold fewer bytes."""
+        self.held -= size
 
 
 class Refused(Exception):
@@ -71,16 +102,24 @@ class Door:
     doorbell: BackgroundDoorbell
     ignored: IgnoredCounts
     metrics: Metrics
+    in_flight: InFlight = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "in_flight", InFlight(self.limits.in_flight_bytes))
 
     async def receive(self, request: Request) -> Response:
-        """Answer one request; a 2xx says that the delivery is committed, or of no interest."""
+        """Answer one request; a 2xx says that the delivery is committed, or of no interest.
+
+        The headers are judged before a byte of the body is read.
+        """
         try:
-            body = await _body(request, self.limits.max_body_bytes)
-            proven = _proven(request, body, self.limits.secrets)
+            _check_declared_size(request, self.limits.max_body_bytes)
+            claim = _claim(request)
             event, guid = _header(request, "X-GitHub-Event", _EVENT), _guid(request)
+            body = await self._body(request)
+            proven = _proven(body, claim, self.limits.secrets)
         except Refused as refused:
-            self.metrics.add("r4p_deliveries_total", event="", outcome=f"refused_{refused.status}")
-            return _answer(refused.status, status="refused", error=str(refused))
+            return self._refuse(refused)
         decision = self.decide(event, guid, proven)
         if isinstance(decision, Ignored):
             self.ignored.add(decision.reason)
@@ -99,6 +138,30 @@ class Door:
         response = _answer(202, status=outcome, delivery=delivery.guid)
         response.background = BackgroundTask(self._ring, accepted)
         return response
+
+    def _refuse(self, refused: Refused) -> Response:
+        self.metrics.add("r4p_deliveries_total", event="", outcome=f"refused_{refused.status}")
+        answer = _answer(refused.status, status="refused", error=str(refused))
+        if refused.status == 503:
+            answer.headers["Retry-After"] = str(RETRY_SECONDS)
+        if refused.status in _UNREAD:
+            # Part of the body may be unread: the connection is of no use to a next request.
+            answer.headers["Connection"] = "close"
+        return answer
+
+    async def _body(self, request: Request) -> bytes:
+        """The whole body, within the time and the bytes that are allowed."""
+        held = _Held(self.in_flight)
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                return await _read(request, self.limits.max_body_bytes, held)
+        except TimeoutError:
+            seconds = self.limits.body_seconds
+            raise Refused(408, f"the body did not arrive within {seconds:g} s") from None
+        except ClientDisconnect:
+            raise Refused(400, "the connection ended before the body did") from None
+        finally:
+            held.release()
 
     async def _ring(self, accepted: Accepted) -> None:
         self.doorbell.ring_soon(accepted.jobs)
@@ -126,25 +189,72 @@ def _retrieved(task: asyncio.Task[Accepted]) -> None:
         task.exception()
 
 
-async def _body(request: Request, limit: int) -> bytes:
-    """The body, read no further than the limit."""
-    too_large = f"the body is larger than {limit} bytes"
-    if int(_header(request, "Content-Length", re.compile(r"[0-9]{1,15}"), default="0")) > limit:
-        raise Refused(413, too_large)
+@dataclass(slots=True)
+class _Held:
+    """What one request holds of what all may hold: bytes that arrived, since announcing is free."""
+
+    in_flight: InFlight
+    size: int = 0
+
+    def take(self, size: int) -> None:
+        self.in_flight.take(size)
+        self.size += size
+
+    def release(self) -> None:
+        self.in_flight.give_back(self.size)
+        self.size = 0
+
+
+async def _read(request: Request, limit: int, held: _Held) -> bytes:
+    """The body, read no further than the limit: a chunked one declares no size.
+
+    A body for which there is no room is read on and dropped: a connection that closes with unread
+    bytes is reset, and the sender would never see the 503.
+    """
     chunks: list[bytes] = []
-    size = 0
+    size, full = 0, None
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
-            raise Refused(413, too_large)
-        chunks.append(chunk)
+            raise _too_large(limit)
+        if full is not None:
+            continue
+        try:
+            held.take(len(chunk))
+            chunks.append(chunk)
+        except Refused as refused:
+            full = refused
+            chunks.clear()
+            held.release()
+    if full is not None:
+        raise full
     return b"".join(chunks)
 
 
-def _proven(request: Request, body: bytes, secrets: tuple[bytes, ...]) -> VerifiedBody:
+def _too_large(limit: int) -> Refused:
+    return Refused(413, f"the body is larger than {limit} bytes")
+
+
+def _check_declared_size(request: Request, limit: int) -> None:
+    declared = _header(request, "Content-Length", re.compile(r"[0-9]{1,15}"), default="0")
+    if int(declared) > limit:
+        raise _too_large(limit)
+
+
+def _claim(request: Request) -> str | None:
+    """The signature as it was sent, checked for its form only."""
     claims = request.headers.getlist(HEADER)
+    claim = ",".join(claims) if claims else None
     try:
-        return verify(body, ",".join(claims) if claims else None, secrets)
+        claimed_digest(claim)
+    except BadSignature as error:
+        raise Refused(401, str(error)) from error
+    return claim
+
+
+def _proven(body: bytes, claim: str | None, secrets: tuple[bytes, ...]) -> VerifiedBody:
+    try:
+        return verify(body, claim, secrets)
     except BadSignature as error:
         raise Refused(401, str(error)) from error
 

@@ -13,7 +13,7 @@ import uvicorn
 from app.github.signature import sign
 from app.main import WebSettings, create_app
 from app.settings import BrokerSettings, DatabaseSettings, WebhookSettings
-from app.webhook import PATH
+from app.webhook import PATH, Limits
 from tests.services import wait_for
 
 SECRET = b"It's a Secret to Everybody"
@@ -74,10 +74,10 @@ def settings(database_url: str, redis_url: str) -> WebSettings:
 
 
 @contextmanager
-def opened(of: WebSettings) -> Iterator[Door]:
+def opened(of: WebSettings, limits: Limits | None = None) -> Iterator[Door]:
     """The real application behind a real server in a thread."""
     server = uvicorn.Server(
-        uvicorn.Config(create_app(of), host="127.0.0.1", port=0, log_level="error")
+        uvicorn.Config(create_app(of, limits=limits), host="127.0.0.1", port=0, log_level="error")
     )
     thread = threading.Thread(target=server.run)
     thread.start()
