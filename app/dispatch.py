@@ -142,7 +142,7 @@ class BackgroundDoorbell:
         for queue_, jobs in groupby(sorted(batch, key=_by_queue), key=_by_queue):
             for job in list(jobs)[:_BURST]:
                 if not self._doorbell.ring(queue_, job.id):
-                    self._metrics.add("r4p_doorbell_failures_total")
+                    self._metrics.count_doorbell_failure()
                     return
 
 

@@ -31,6 +31,7 @@ from app.settings import (
     check,
     load,
 )
+from app.stored_metrics import StoredMetrics
 from app.webhook import PATH, Decide, Decision, Door, Limits
 
 MAX_CONNECTIONS: Final = 1_000
@@ -72,6 +73,7 @@ def create_app(
     limits = limits or Limits(secrets, settings.webhook.max_body_bytes)
     decide = decide or decider(settings.identity)
     door = Door(limits, decide, pool, background, ignored, metrics)
+    metrics.register(StoredMetrics(database))
     health = Health(database, doorbell, metrics)
 
     @asynccontextmanager

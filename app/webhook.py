@@ -123,7 +123,7 @@ class Door:
         decision = self.decide(event, guid, proven)
         if isinstance(decision, Ignored):
             self.ignored.add(decision.reason)
-            self.metrics.add("r4p_deliveries_total", event=event, outcome="ignored")
+            self.metrics.count_delivery(event, "ignored")
             return _answer(202, status="ignored", delivery=guid, reason=decision.reason)
         return await self._keep(
             Delivery(guid, event, decision.installation, decision.repository, proven), decision
@@ -132,7 +132,7 @@ class Door:
     async def _keep(self, delivery: Delivery, decision: Decision) -> Response:
         accepted = await _within(COMMIT_SECONDS, self.pool, delivery, decision.planned)
         outcome = accepted.outcome.value if accepted else "unavailable"
-        self.metrics.add("r4p_deliveries_total", event=delivery.event, outcome=outcome)
+        self.metrics.count_delivery(delivery.event, outcome)
         if accepted is None:
             return _answer(503, status="unavailable", delivery=delivery.guid)
         response = _answer(202, status=outcome, delivery=delivery.guid)
@@ -140,7 +140,7 @@ class Door:
         return response
 
     def _refuse(self, refused: Refused) -> Response:
-        self.metrics.add("r4p_deliveries_total", event="", outcome=f"refused_{refused.status}")
+        self.metrics.count_delivery("", f"refused_{refused.status}")
         answer = _answer(refused.status, status="refused", error=str(refused))
         if refused.status == 503:
             answer.headers["Retry-After"] = str(RETRY_SECONDS)

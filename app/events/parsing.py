@@ -5,6 +5,7 @@ What follows from an event is decided in `app.policy`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from app.events.apps import check_run, check_suite, installation, installation_repositories
 from app.events.contributions import comment, issue, pull_request, push, review
@@ -67,3 +68,5 @@ _READERS: Mapping[str, _Reader] = {
         installation_repositories, frozenset({"added", "removed"})
     ),
 }
+HANDLED_EVENTS: Final = tuple(_READERS)
+"""The `X-GitHub-Event` names that the bot reads."""

@@ -9,9 +9,9 @@ import pytest
 from app import training_status
 from app.db.session import transaction
 from app.db.store import trainings
-from app.health import training_samples
 from app.jobs import OF_THE_APP
 from app.learning_jobs import TrainModel
+from app.stored_metrics import training_metrics
 from app.training import Labels, Launcher, Stage, State, Training
 from tests.worker.attempts import waiting
 
@@ -94,16 +94,26 @@ def one(state, beat_at=NOW, **more):
 
 
 def test_metrics_tell_the_state_the_silence_and_the_newest_step():
-    found = training_samples(one(State.RUNNING, progress=STEP), NOW + timedelta(seconds=90))
-    assert [(sample.name, sample.value, sample.labels) for sample in found] == [
-        ("r4p_training", 1, (("stage", "run"), ("state", "running"))),
-        ("r4p_training_beat_seconds", 90.0, ()),
-        ("r4p_training_metric", 3, (("name", "step"),)),
-        ("r4p_training_metric", 20, (("name", "of"),)),
-        ("r4p_training_metric", 0.53125, (("name", "reward"),)),
+    running = one(State.RUNNING, progress=STEP)
+    assert samples(training_metrics(running, NOW + timedelta(seconds=90))) == [
+        ("r4p_training", 1, {"stage": "run", "state": "running"}),
+        ("r4p_training_beat_seconds", 90.0, {}),
+        ("r4p_training_metric", 3, {"name": "step"}),
+        ("r4p_training_metric", 20, {"name": "of"}),
+        ("r4p_training_metric", 0.53125, {"name": "reward"}),
     ]
-    (ended,) = training_samples(one(State.FAILED), NOW)
-    assert ended.labels == (("stage", "run"), ("state", "failed"))
+    assert samples(training_metrics(one(State.FAILED), NOW)) == [
+        ("r4p_training", 1, {"stage": "run", "state": "failed"})
+    ]
+    assert samples(training_metrics(None, NOW)) == []
+
+
+def samples(metrics):
+    return [
+        (sample.name, sample.value, sample.labels)
+        for metric in metrics
+        for sample in metric.samples
+    ]
 
 
 @pytest.mark.parametrize(

@@ -304,5 +304,9 @@ def test_what_may_be_scraped_and_asked(door):
     ready = door.get("/readyz")
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
     lines = door.get("/metrics").text.splitlines()
-    assert 'r4p_deliveries_total{event="issues",outcome="new"} 1' in lines
-    assert 'r4p_jobs{queue="events",state="ready"} 1' in lines
+    assert 'r4p_deliveries_total{event="issues",outcome="new"} 1.0' in lines
+    assert 'r4p_jobs{queue="events",state="ready"} 1.0' in lines
+    assert 'r4p_jobs{queue="github",state="dead"} 0.0' in lines
+    assert 'r4p_jobs_lag_seconds{queue="github"} 0.0' in lines
+    assert 'r4p_jobs_waiting{for="github"} 0.0' in lines
+    assert "# TYPE r4p_ignored_deliveries_total counter" in lines
