@@ -1,12 +1,18 @@
 """How every process logs: to standard error, as text or JSON, one line a record, no secret in any."""
 
-import json
 import logging
-from datetime import UTC, datetime
+import sys
+from types import TracebackType
+from typing import Final
 from urllib.parse import urlsplit
+
+from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
 
 from app.github.redaction import redact, remember
 from app.settings import LogSettings
+
+_CHATTY: Final = ("httpx", "httpcore", "urllib3", "celery", "kombu")
 
 
 class _Text(logging.Formatter):
@@ -17,18 +23,25 @@ class _Text(logging.Formatter):
         return redact(super().format(record))
 
 
-class _Json(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        fields = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname,
-            "logger": record.name,
-            "process": record.process,
-            "message": record.getMessage(),
+class _Json(JsonFormatter):
+    def __init__(self) -> None:
+        super().__init__(
+            ["levelname", "name", "process", "message"],
+            rename_fields={"levelname": "level", "name": "logger", "exc_info": "trace"},
+            timestamp="at",
+            # Uvicorn's copy of the message, with colours.
+            reserved_attrs=[*RESERVED_ATTRS, "color_message"],
+        )
+
+    def process_log_record(self, log_data: dict[str, object]) -> dict[str, object]:
+        """Mask secrets before they are quoted: a key's line breaks become escapes in JSON."""
+        return {
+            name: redact(value) if isinstance(value, str) else value
+            for name, value in log_data.items()
         }
-        if record.exc_info:
-            fields["trace"] = self.formatException(record.exc_info)
-        return redact(json.dumps(fields))
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
 
 
 def hide_passwords(*urls: str) -> None:
@@ -38,11 +51,26 @@ def hide_passwords(*urls: str) -> None:
 
 
 def configure(settings: LogSettings) -> None:
-    """Set this process's logging up, in place of whatever was there."""
+    """Set this process's logging up, in place of whatever was there.
+
+    Warnings are logged too, and so is an error that ends the process.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if settings.log_format == "json" else _Text())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level)
-    for chatty in ("httpx", "httpcore", "urllib3", "celery", "kombu"):
+    for chatty in _CHATTY:
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+    logging.getLogger("celery.apps.worker").setLevel(root.level)  # it says when a worker is ready
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _log_uncaught
+
+
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logging.getLogger("r4p").critical("this process ends", exc_info=(kind, error, trace))

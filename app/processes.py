@@ -174,9 +174,7 @@ def become_worker(queues: str, concurrency: int | None) -> None:
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    _become(
-        "worker.celery_command", "worker", "-Q", queues, "-c", str(children), "-n", name, *quiet
-    )
+    _become_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
 
 
 def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) -> None:
@@ -240,8 +238,15 @@ def become_beat() -> None:
     end_with_parent()
     check_queues((), (BrokerSettings,))
     clock = ("--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
-    _become("worker.celery_command", "beat", *clock)
+    _become_celery("beat", *clock)
 
 
 def _become(module: str, *arguments: str) -> None:
     os.execv(python(), module_command(module, *arguments))  # noqa: S606 (no shell is what we want)
+
+
+def _become_celery(*arguments: str) -> None:
+    """Our logs go to standard error. What Celery tells a person goes to standard output, as plain text."""
+    if load(LogSettings).log_format == "json":
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _become("worker.celery_command", *arguments)

@@ -1,5 +1,6 @@
 """The Celery object: queues, limits, the clock. `worker/celery_command.py` runs Celery's command on it."""
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -10,13 +11,15 @@ from multiprocessing.synchronize import Event
 from typing import Final
 
 from celery import Celery
-from celery.signals import setup_logging, worker_shutting_down
+from celery.signals import beat_init, setup_logging, worker_shutdown, worker_shutting_down
 
 from app import logs
 from app.jobs import Queue
 from app.settings import BrokerSettings, LogSettings, QueueSettings, load
 from worker import tasks, wiring
 from worker.tasks import Runtime
+
+log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS: Final = 20.0
 """After SIGTERM running jobs have this long to stop by themselves; supervisors kill after 30."""
@@ -119,9 +122,20 @@ def _log(**_signal: object) -> None:
     logs.configure(load(LogSettings))
 
 
+def _log_beat(**_signal: object) -> None:
+    log.info("beat is ready")
+
+
+def _log_end(**_signal: object) -> None:
+    log.info("the worker has stopped")
+
+
 @cache
 def _app() -> Celery:
+    _log()  # Celery warns before it sets logging up
     setup_logging.connect(_log, weak=False)
+    beat_init.connect(_log_beat, weak=False)
+    worker_shutdown.connect(_log_end, weak=False)
     return create(load(BrokerSettings), load(QueueSettings), wiring.runtime)
 
 

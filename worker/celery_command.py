@@ -14,5 +14,5 @@ _APPLICATION: Final = "worker.celery_app"
 
 if __name__ == "__main__":
     import_module(_APPLICATION)
-    sys.argv[1:1] = ["-A", _APPLICATION]
+    sys.argv[1:1] = ["-A", _APPLICATION, "--quiet"]
     main()

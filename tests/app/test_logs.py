@@ -2,6 +2,10 @@
 
 import json
 import logging
+import os
+import sys
+import warnings
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -13,10 +17,12 @@ TOKEN = "ghs_12345_" + "eyJhbGciOiJSUzI1NiJ9." * 20
 
 
 @pytest.fixture(autouse=True)
-def restored():
+def restored(monkeypatch):
     root = logging.getLogger()
     before = root.handlers[:], root.level
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     yield
+    logging.captureWarnings(capture=False)
     root.handlers[:], root.level = before
 
 
@@ -37,7 +43,36 @@ def test_json_is_one_object_a_line(capsys):
     logging.getLogger("worker").info("two\nlines")
     logging.getLogger("worker").debug("too quiet")
     (line,) = capsys.readouterr().err.splitlines()
-    assert json.loads(line)["message"] == "two\nlines"
+    record = json.loads(line)
+    at = datetime.fromisoformat(record.pop("at"))
+    assert at.utcoffset() == timedelta(0)
+    told = {"level": "INFO", "logger": "worker", "process": os.getpid(), "message": "two\nlines"}
+    assert record == told
+
+
+def test_json_keeps_what_a_caller_adds_and_the_trace(capsys):
+    configure(LogSettings(log_format="json"))
+    error = ValueError("a mistake")
+    logging.getLogger("worker").error("failed", exc_info=error, extra={"job": 7})
+    record = json.loads(capsys.readouterr().err)
+    assert (record["job"], record["trace"]) == (7, "ValueError: a mistake")
+
+
+def test_a_key_without_an_end_leaves_the_line_json(capsys):
+    configure(LogSettings(log_format="json"))
+    logging.getLogger("app").error("read %s", "-----BEGIN PRIVATE KEY-----\nMIIE")
+    assert json.loads(capsys.readouterr().err)["message"] == "read [secret]"
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_and_the_error_that_ends_a_process_are_records(capsys):
+    configure(LogSettings(log_format="json"))
+    warnings.warn("you run as root", UserWarning, stacklevel=1)
+    error = ValueError("a mistake")
+    sys.excepthook(ValueError, error, error.__traceback__)
+    warned, ended = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (warned["logger"], "you run as root" in warned["message"]) == ("py.warnings", True)
+    assert (ended["level"], ended["trace"]) == ("CRITICAL", "ValueError: a mistake")
 
 
 def test_the_passwords_of_our_stores_are_masked(capsys):
