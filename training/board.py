@@ -26,7 +26,7 @@ def written(run: Path) -> Iterator[OnStep]:
     Raises BadPlan where TensorBoard is not installed.
     """
     if find_spec("tensorboard") is None:
-        raise BadPlan(advice(["tensorboard"], "tensorboard"))
+        raise BadPlan(advice(["tensorboard"], "train"))
     boards: list[SummaryWriter] = []
     try:
         yield lambda step: _add(boards, run / FOLDER, step)

