@@ -1,4 +1,8 @@
-"""Which paths a glob means: `*` and `?` stay inside one folder, `**` crosses folders (pure)."""
+"""Which paths a glob means: `*` and `?` stay inside one folder, `**` crosses folders (pure).
+
+Globs come from repositories, so none may take long. pathspec's regular expressions backtrack without end on a glob of many
+stars, and its rules are those of .gitignore: a name without a slash would mean a folder's files too.
+"""
 
 from fnmatch import fnmatchcase
 from functools import lru_cache

@@ -1,4 +1,10 @@
-"""R4P: issues and patches in, verdicts out. Importing this loads the standard library only."""
+"""R4P: issues and patches in, verdicts out. Importing this loads the standard library only.
+
+docs/library.md shows how to judge a group. The loaders come from `model.catalog` when they are first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from model.domain import (
     Coverage,
@@ -12,8 +18,15 @@ from model.domain import (
     VoteCount,
 )
 
+if TYPE_CHECKING:
+    from model.catalog import EngineChoice as EngineChoice
+    from model.catalog import consensus as load_consensus
+    from model.catalog import engine as load_engine
+    from model.catalog import verifier as load_verifier
+
 __all__ = [
     "Coverage",
+    "EngineChoice",
     "GroupVerdict",
     "Issue",
     "Label",
@@ -22,4 +35,20 @@ __all__ = [
     "PatchVerdict",
     "Verdict",
     "VoteCount",
+    "load_consensus",
+    "load_engine",
+    "load_verifier",
 ]
+
+_CATALOG: Final = {
+    "EngineChoice": "EngineChoice",
+    "load_consensus": "consensus",
+    "load_engine": "engine",
+    "load_verifier": "verifier",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _CATALOG:
+        raise AttributeError(f"module 'model' has no attribute {name!r}")
+    return getattr(import_module("model.catalog"), _CATALOG[name])

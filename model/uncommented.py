@@ -3,6 +3,9 @@ r"""Lines of a hunk without their comments and docstrings, by the file's languag
 A hunk shows neither where a file's strings begin nor where they end, so it is read as if it began outside of them, and
 in doubt a line is code: what is hidden from a judge is worse than one opinion too many. Three quotes alone on a line
 open a docstring only behind a colon or at a file's top, and what is still open where the hunk ends hides only its line.
+
+Pygments is no substitute: its lexers hide code that follows quotes from before the hunk, and several take quadratic time
+(100 kB of `/*` lines take them above six seconds, and this module 0.05).
 """
 
 import re

@@ -21,6 +21,8 @@ from app.globs import matches
         ("a/b1/c", "a/b?/c", True),
         ("a/b", "a/b/c", False),
         ("A/b", "a/b", False),
+        ("a" * 200 + "/c", "*a*" * 60 + "/b", False),
+        ("a" * 200, "*a*" * 60 + "b", False),
         ("/".join("a" * 500), "/".join(["**"] * 60 + ["b"]), False),
     ],
 )
