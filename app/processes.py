@@ -211,7 +211,7 @@ def become_fit() -> None:
     """Replace this process by a fit of every judge's calibrator; what that found is printed as JSON."""
     end_with_parent()
     load(DatabaseSettings)
-    require("calibrate", "bot")
+    require("calibrate", "calibrate")
     _become("training.refit")
 
 

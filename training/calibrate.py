@@ -225,7 +225,7 @@ def main(
     reject: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of rejecting.")] = 0.7,
 ) -> None:
     """Fit a calibrator on what verifiers said of labelled groups; prints how good it is as JSON."""
-    require("training.calibrate", "bot")
+    require("training.calibrate", "calibrate")
     targets = Targets(accept, reject)
     try:
         of = cases([group for path in runs for group in run_file.in_order(path)])

@@ -267,7 +267,7 @@ def main(
     ] = False,
 ) -> None:
     """Fit the consensus model and write its artefact."""
-    require("training.consensus", "bot")
+    require("training.consensus", "calibrate")
     drawn = load(data)
     if only_thresholds:
         artefact = consensus.from_bytes(out.read_bytes())

@@ -35,7 +35,7 @@ class RefitCalibratorsHandler:
         """Run the fit to its end. Raises FitFailed."""
         if find_spec("sklearn") is None:
             log.warning(
-                "calibrators are not fitted: scikit-learn is missing; pip install 'r4p-bot[bot]'"
+                "calibrators are not fitted: scikit-learn is missing; pip install 'r4p-bot[calibrate]'"
             )
             return
         with subprocess.Popen(

@@ -42,7 +42,15 @@ def test_the_vllm_extra_takes_the_release_that_tests_run():
 
 
 def test_the_demo_installs_no_tool_of_tests_or_training():
-    assert not gather("demo") & {"mypy", "ruff", "pytest", "trl", "datasets", "tensorboard"}
+    assert not gather("demo") & {
+        "mypy",
+        "ruff",
+        "pytest",
+        "trl",
+        "datasets",
+        "tensorboard",
+        "scikit-learn",
+    }
 
 
 def test_every_extra_that_is_named_exists():
