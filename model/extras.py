@@ -17,7 +17,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
         "github",
         "httptools",
         "jwt",
-        "markdown_it",
         "prometheus_client",
         "psycopg",
         "psycopg_pool",
@@ -46,7 +45,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     ),
     "vllm": ("vllm",),
 }
-"""The modules that each extra of pyproject.toml brings."""
+"""The modules that each extra of pyproject.toml brings. Rich brings markdown_it to every installation."""
 _TRAINING = ("train", "calibrate", "report", "bot")
 """Extras that training commands use; torch comes with another one elsewhere."""
 _ELSEWHERE = ("local", "bot", "embedded", "calibrate", "demo", "train", "report")
