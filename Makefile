@@ -36,8 +36,16 @@ $(DEV_INSTALLED): $(INSTALLED)
 demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
 	@cd $(HERE) && $(BIN)/r4p demo $(DEMO)
 
-test: $(DEV_INSTALLED) ## every test, with branch coverage of the pure modules
-	@cd $(HERE) && $(BIN)/coverage run -m pytest $(TESTS) && $(BIN)/python -m tests.coverage_floor
+# A worker for each core. Each starts its own PostgreSQL and Valkey, and takes tests from a slower worker.
+WORKERS ?= logical
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations=10
+
+test: $(DEV_INSTALLED) ## every test but the proofs, with branch coverage of the pure modules; TESTS=tests/app for a part
+	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) -m 'not proof' $(TESTS)
+	@$(if $(TESTS),,cd $(HERE) && $(BIN)/python -m tests.coverage_floor)
+
+proofs: $(DEV_INSTALLED) $(VLLM_INSTALLED) ## what takes long: small trainings, kills at every point, sweeps, a real vLLM
+	@cd $(HERE) && $(PYTEST) -m proof $(TESTS)
 
 check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 	@cd $(HERE) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python -m pytest -q tests/architecture
@@ -67,4 +75,4 @@ $(VERL_INSTALLED): $(HERE)/constraints-verl.txt
 	@cd $(HERE) && $(VERL)/bin/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints-verl.txt verl cachetools TransferQueue
 	@touch $(VERL_INSTALLED)
 
-.PHONY: help install demo test check fix bench vllm-cpu verl
+.PHONY: help install demo test proofs check fix bench vllm-cpu verl

@@ -1,4 +1,4 @@
-"""Fixtures for every test: real services, started once when the first test asks for them."""
+"""Fixtures for every test: real services, started once when the first test of a worker asks for them."""
 
 import os
 import subprocess
@@ -20,6 +20,8 @@ from tests import vllm_server
 from tests.crashes import EveryWay
 from tests.services import Services
 
+# The first import of torch reads it. Each core has a worker of pytest-xdist, so more threads only wait.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # how long one example takes is a matter of what else the machine does
 settings.register_profile("r4p", deadline=None)
 settings.load_profile("r4p")
@@ -54,10 +56,12 @@ _MISSING: Mapping[str, Callable[[], str | None]] = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark who uses the fixture `vllm` as `vllm`; skip what this machine can't do, saying why."""
+    """Mark a test of the fixture `vllm` as `vllm` and `proof`; skip what this machine can't do, saying why."""
+    os.environ.pop("COVERAGE_PROCESS_START", None)  # pytest is measured, its children are not
     for item in items:
         if "vllm" in getattr(item, "fixturenames", ()):
             item.add_marker("vllm")
+            item.add_marker("proof")
     for what, why_missing in _MISSING.items():
         wanting = [item for item in items if _asks_for(item, what)]
         if wanting and (why := why_missing()):
