@@ -9,11 +9,11 @@ from enum import StrEnum
 
 from app.identifiers import AlternativeNumber
 from app.repo_config import Alternatives, RepoConfig
-from model.agents.choice import same_edits
-from model.agents.guidance import Source
-from model.agents.trajectory import Stop
+from model.agents.attempt_selection import same_edits
+from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.trajectory import Stop
 from model.domain import PatchId, PatchVerdict, Verdict
-from model.grouping import SEATS
+from model.voting.grouping import SEATS
 
 MOST_ATTEMPTS = 8
 """Attempts at one text of an issue on one commit, whoever asks: more of the same hardly differ."""

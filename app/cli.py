@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from model.extras import Commands, require
+from model.commands.extras import Commands, require
 
 main = typer.Typer(
     name="r4p",
@@ -205,35 +205,35 @@ def models(context: typer.Context) -> None:
 
 def _mount_verify() -> None:
     """`r4p verify` is the model package's own command; its module imports no torch until it runs."""
-    from model.cli import verify
+    from model.commands.verify import verify
 
     main.command()(verify)
 
 
 def _mount_evaluate() -> None:
     """`r4p evaluate` likewise."""
-    from model.evaluation.cli import evaluate
+    from model.commands.evaluate import evaluate
 
     main.command()(evaluate)
 
 
 def _mount_propose() -> None:
     """`r4p propose` likewise."""
-    from model.agents.cli import propose
+    from model.commands.propose import propose
 
     main.command()(propose)
 
 
 def _mount_report() -> None:
     """`r4p report` likewise."""
-    from model.evaluation.report.cli import report
+    from model.commands.report import report
 
     main.command()(report)
 
 
 def _mount_index() -> None:
     """`r4p index` likewise."""
-    from model.codegraph.cli import index
+    from model.commands.index import index
 
     main.command()(index)
 

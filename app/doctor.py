@@ -22,7 +22,7 @@ from app.settings import (
 )
 from app.walls import trouble
 from model import catalog
-from model.engines.examine import PROBABILITIES, Check, examine
+from model.engines.server_check import PROBABILITIES, Check, examine
 from model.errors import EngineDown, UnknownVerifier
 from model.prompts.untrusted import visible
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from app.identifiers import CommitSha, EvaluationId, IssueRef, PullNumber
 from app.outcomes import OutcomeKind
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
 from model.domain import EngineInfo, Issue, Verdict
 
 

@@ -32,10 +32,10 @@ from app.settings import (
     refuse,
 )
 from model import catalog
-from model.agents import catalog as agents
+from model.agents import agent_catalog as agents
 from model.catalog import VotingChoice
+from model.commands.extras import require
 from model.errors import BadChoice, UnknownAgent, UnknownVerifier
-from model.extras import require
 from model.interpreter import module_command
 
 _WRITER_KEY = frozenset({"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"})

@@ -17,9 +17,9 @@ from app.db.store.models import Model
 from app.gate_rules import Rules, laxer
 from app.serving import Adapter, Alias, State, measured_beside, why_not
 from app.settings import EngineSettings
-from model import adapter_files, catalog
-from model.engines import adapters
-from model.engines.adapters import Replica, Servable
+from model import catalog
+from model.adapters import adapter_files, adapter_server
+from model.adapters.adapter_server import Replica, Servable
 from model.errors import BadAdapter, EngineError
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ def promote(
         model = _promotable(connection, name, to, terms)
     try:
         probe = adapter_files.probe_of(model.adapter.probe or model.run)
-        readings = adapters.load(servers, servable(model.adapter), probe)
+        readings = adapter_server.load(servers, servable(model.adapter), probe)
     except BadAdapter as error:
         with transaction(database) as connection:
             models.reject(connection, name, str(error))
@@ -150,9 +150,9 @@ def bring_back(servers: Sequence[Replica], adapter: Adapter) -> int:
     served = 0
     for server in servers:
         try:
-            if not adapters.serves(server, servable(adapter)):
+            if not adapter_server.serves(server, servable(adapter)):
                 _same_bytes(adapter)
-                adapters.bring(server, servable(adapter))
+                adapter_server.bring(server, servable(adapter))
         except (EngineError, BadAdapter) as error:
             log.warning("%s does not serve %s: %s", server.url, adapter.name, error)
         else:
@@ -171,7 +171,7 @@ def unload(servers: Sequence[Replica], unused: Sequence[Adapter]) -> None:
     """Take adapters out of every server that serves them; one that does not answer is told in the log, and left."""
     for server in servers:
         try:
-            gone = adapters.unload_those(server, map(servable, unused))
+            gone = adapter_server.unload_those(server, map(servable, unused))
         except EngineError as error:
             log.warning("%s may serve adapters that nobody uses: %s", server.url, error)
         else:

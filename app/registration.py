@@ -11,7 +11,7 @@ from app.db.store import models
 from app.db.store.models import NewModel
 from app.gate_rules import with_earlier
 from app.serving import Adapter, State
-from model import adapter_files
+from model.adapters import adapter_files
 from model.errors import BadAdapter
 
 

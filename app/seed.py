@@ -8,7 +8,7 @@ from app.db.store import calibrators
 from app.db.store.calibrators import NewCalibrator
 from app.judgements import Judge
 from app.settings import DatabaseSettings, load
-from model import kept_calibrator
+from model.calibration import calibrator_file
 from model.errors import BadChoice
 
 NO_LABEL_RULE = 0
@@ -21,7 +21,7 @@ def plant(path: Path) -> int:
     It is kept like a fitted one, with no group that it has seen, so a later fit is compared with it on every patch.
     """
     try:
-        kept = kept_calibrator.read(path)
+        kept = calibrator_file.read(path)
     except BadChoice as error:
         sys.stderr.write(f"r4p calibrate: {error}\n")
         return 2

@@ -53,7 +53,7 @@ class Adapter:
     verifier: str
     """Whose prompt and answers it was trained on: a name of the catalogue."""
     probe: Path | None = None
-    """What the trainer measured, as `model.adapter_probe` reads it; None: nothing to compare with."""
+    """What the trainer measured, as `model.adapters.adapter_probe` reads it; None: nothing to compare with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ import model
 from app import bubblewrap
 from app.sandbox import Sandbox
 from app.settings import python
-from model.agents import system_calls
+from model.agents.process import seccomp_filter
 from model.prompts.untrusted import visible
 
-_AGENT: Final = "model.agents.child"
+_AGENT: Final = "model.agents.process.child_process"
 _SCRATCH_BYTES: Final = 512 * 1024**2
 _PROCESSES: Final = 128
 """Threads among them. Nothing limits those of root, which the bot needs not be."""
@@ -69,7 +69,7 @@ def command(sandbox: Sandbox, tree: Path, program: Sequence[str] = ("-m", _AGENT
     run = [python(), "-I", "-X", "utf8", *program]
     shell = ["/bin/sh", "-c", _FIRST_TO_GO, "sh"]
     if sandbox is Sandbox.CONTAINER:
-        if not system_calls.is_known():
+        if not seccomp_filter.is_known():
             raise NoSandbox(f"{_NO_FILTER} {platform.machine()}: {_INSTEAD}")
         return [*shell, *run, "0"]
     try:

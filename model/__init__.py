@@ -1,6 +1,7 @@
-"""R4P: issues and patches in, verdicts out. Importing this loads the standard library only.
-
-docs/library.md shows how to judge a group. The loaders come from `model.catalog` when they are first asked for.
+"""The R4P verifier and the agents: issues and patches in, verdicts and proposed patches out.
+`import model` loads the standard library only and offers the types of `domain`.
+The top level holds the types, the two protocols, the errors, the published verdict and the catalog.
+No module in here imports app, worker or training.
 """
 
 from importlib import import_module

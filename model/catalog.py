@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from model.admission import Rules
 from model.errors import BadChoice, BadEngine, EngineDown, UnknownVerifier
 from model.protocols import Engine, Verifier
+from model.verifiers.admission import Rules
 
 if TYPE_CHECKING:
-    from model.verifiers.voting import Judging
+    from model.verifiers.voting_verifier import Judging
 
 T = TypeVar("T")
 
@@ -170,8 +170,8 @@ def verifier(
 
     Raises TemplateError, UnknownVerifier for an unknown name, and BadChoice for what can't go together.
     """
-    from model.verifiers.ballots import Sampling
-    from model.verifiers.voting import Judging
+    from model.verifiers.vote_sampling import Sampling
+    from model.verifiers.voting_verifier import Judging
 
     check(name, voting)
     names = composition(name)
@@ -196,20 +196,24 @@ def verifier(
 
 
 def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Judging") -> Verifier:
-    from model import prompts
+    from model.prompts import prompt_template
     from model.verifiers import pairwise, pointwise, r4p, two_rounds, yes_no
 
     match name:
         case "pointwise":
-            return pointwise.PointwiseVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
+            return pointwise.PointwiseVerifier(
+                engine, prompt_template.load(prompt or "r4p_group"), judging
+            )
         case "pairwise":
-            return pairwise.PairwiseVerifier(engine, prompts.load(prompt or "pairwise"), judging)
+            return pairwise.PairwiseVerifier(
+                engine, prompt_template.load(prompt or "pairwise"), judging
+            )
         case "yes-no" | "yes-no-trajectory":
-            template = prompts.load(prompt or "yes_no")
+            template = prompt_template.load(prompt or "yes_no")
             shown = name == TRAJECTORY
             return yes_no.YesNoVerifier(engine, template, judging, trajectories=shown)
         case "r4p-two-rounds":
-            last = prompts.load(prompt or "most_likely")
+            last = prompt_template.load(prompt or "most_likely")
             return two_rounds.TwoRoundsVerifier(
                 _verifier("r4p", engine, None, judging),
                 two_rounds.MostLikelyVerifier(engine, last, judging),
@@ -217,7 +221,7 @@ def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Ju
         case "consensus":
             return consensus(judging.edited_lines)
         case _:
-            return r4p.R4PVerifier(engine, prompts.load(prompt or "r4p_group"), judging)
+            return r4p.R4PVerifier(engine, prompt_template.load(prompt or "r4p_group"), judging)
 
 
 def prepare(choice: EngineChoice) -> Path:
@@ -227,8 +231,7 @@ def prepare(choice: EngineChoice) -> Path:
     """
     cache: Path = _given(choice.cache, choice, "cache")
     try:
-        from model import weights
-        from model.engines import dequantise
+        from model.engines import bf16_copy, weights
     except ImportError as error:
         raise EngineDown(
             f"the embedded model needs {error.name}: pip install 'r4p-bot[local]', or give an engine's URL"
@@ -239,12 +242,12 @@ def prepare(choice: EngineChoice) -> Path:
             f"no embedded model is called {choice.model!r}; there are {', '.join(weights.CATALOGUE)}; "
             "any other model needs an engine's URL"
         )
-    copy = dequantise.copy_of(file, cache)
+    copy = bf16_copy.copy_of(file, cache)
     if copy.is_dir():
         return copy
     gguf = weights.fetch(file, cache, local=choice.weights, on_progress=choice.on_step)
     choice.on_step("unpacking the model, once", 0, 0)
-    return dequantise.prepare(file, gguf, cache)
+    return bf16_copy.prepare(file, gguf, cache)
 
 
 def _embedded(choice: EngineChoice) -> Engine:

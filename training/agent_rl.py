@@ -7,7 +7,8 @@ from typing import Any
 
 from accelerate import PartialState
 
-from model import catalog, key_file
+from model import catalog
+from model.commands import key_file
 from model.protocols import Verifier
 from training import encoding, grpo, rounds, trl_config, weights
 from training.agent_rollouts import Episodes, opening

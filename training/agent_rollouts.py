@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
-from model import prompts
-from model.agents import desks
-from model.agents.mini_se import SPARE_TOKENS, MiniSE
-from model.agents.tools import TOOLS
-from model.agents.trajectory import Attempt, Limits, Stop
+from model.agents import attempt_setup
+from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
+from model.agents.tools.toolbox import TOOLS
+from model.agents.trajectories.trajectory import Attempt, Limits, Stop
 from model.domain import Issue, Patch, PatchId
 from model.errors import EngineError
+from model.prompts import prompt_template
 from model.prompts.untrusted import safe_issue
 from model.protocols import Verifier
 from training import encoding, episodes, together, turns
@@ -93,7 +93,7 @@ class Episodes:
         with TemporaryDirectory(prefix="r4p-episodes-") as scratch, ExitStack() as stack:
             yield {
                 text: stack.enter_context(
-                    desks.opened(self.tasks[text].tree, Path(scratch) / f"{at}.sqlite")
+                    attempt_setup.opened(self.tasks[text].tree, Path(scratch) / f"{at}.sqlite")
                 )
                 for at, text in enumerate(dict.fromkeys(asked))
             }
@@ -150,7 +150,7 @@ def judged(
 
 def opening(tokenizer: Any, issue: Issue) -> str:
     """The prompt of an episode, as the agent will ask it of a model without tools."""
-    shown = prompts.load("mini_se").render(issue=safe_issue(issue.text).text, hint="")
+    shown = prompt_template.load("mini_se").render(issue=safe_issue(issue.text).text, hint="")
     return encoding.prompt_text(tokenizer, turns.plain(shown, TOOLS))
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from model.exits import STDERR, Exit, stop
+from model.commands.exit_codes import STDERR, Exit, stop
 from training import attempts_file, corpus, pairs
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from model.agents import trajectory_json
+from model.agents.trajectories import trajectory_json
 from model.errors import BadTrajectory
 from training.pairs import JudgedAttempt
 from training.plan import BadPlan

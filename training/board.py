@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.extras import advice
+from model.commands.extras import advice
 from training.plan import BadPlan
 from training.progress import OnStep
 from training.run_folder import Step

@@ -17,18 +17,18 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from model import kept_calibrator
-from model.calibration import Calibrator, History
+from model.calibration import calibrator_file
+from model.calibration.calibration import Calibrator, History
+from model.calibration.calibrator_file import KeptCalibrator
+from model.commands.extras import advice, require
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
-from model.evaluation.columns import Floats, Indices, columns
-from model.evaluation.judged import JudgedGroup
-from model.evaluation.judges import everyday, plain
+from model.evaluation.judge_catalog import everyday, plain
+from model.evaluation.judged_group import JudgedGroup
+from model.evaluation.judgement_columns import Floats, Indices, columns
 from model.evaluation.metrics import METRICS
 from model.evaluation.wilson import wilson
-from model.extras import advice, require
-from model.kept_calibrator import KeptCalibrator
-from model.thresholds import Thresholds
+from model.voting.thresholds import Thresholds
 from training import recipes
 from training.evidence import (
     Case,
@@ -234,7 +234,7 @@ def main(
     fitted = fit(
         rows(of), fitted_at=datetime.now(UTC).isoformat(timespec="seconds"), targets=targets
     )
-    kept_calibrator.write(out, _kept(of, fitted))
+    calibrator_file.write(out, _kept(of, fitted))
     said = report(of, fitted, targets)
     sys.stdout.write(json.dumps(said, indent=2) + "\n")
     if png and fitted.briers:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import transformers
 
-from model import adapter_files
+from model.adapters import adapter_files
 from training import run_folder
 
 LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"

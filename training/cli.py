@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from model.extras import TrainingCommands
+from model.commands.extras import TrainingCommands
 from training.report.cli import report
 
 main = typer.Typer(

@@ -17,9 +17,11 @@ import typer
 from numpy.typing import NDArray
 from rich.progress import track
 
-from model import consensus
-from model.calibration import Evidence
-from model.consensus import (
+from model.calibration.calibration import Evidence
+from model.commands.extras import require
+from model.evaluation import labelled_group
+from model.rivals import consensus_model
+from model.rivals.consensus_model import (
     CLAIM_NOTHING,
     EVERYTHING,
     EXPERTS,
@@ -30,9 +32,7 @@ from model.consensus import (
     Floats,
     Trees,
 )
-from model.evaluation import groups
-from model.extras import require
-from model.features import columns
+from model.rivals.features import columns
 from model.verifiers.consensus import ConsensusVerifier
 from training import draws
 from training.calibrate import Targets, thresholds
@@ -87,7 +87,9 @@ MIXES: Mapping[str, Sequence[Mapping[Kind, float]]] = {
 
 def load(data: Path) -> list[Drawn]:
     """The groups of all files, those drawn from them, and parts of both. Raises BadGroups."""
-    distinct, recipe, pools, languages = (list(groups.read(data / name)) for name in FILES.values())
+    distinct, recipe, pools, languages = (
+        list(labelled_group.read(data / name)) for name in FILES.values()
+    )
     whole = [
         *draws.given(distinct, Kind.DISTINCT),
         *draws.given(recipe, Kind.RECIPE),
@@ -136,7 +138,7 @@ def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
     rows, label, weight = of.facts[used], of.label[used], weight[used]
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale[scale == 0] = 1.0
-    standard = consensus.standardised(rows, mean, scale)
+    standard = consensus_model.standardised(rows, mean, scale)
     linear = LogisticRegression(C=SHRINKAGE, max_iter=1000, tol=1e-6)
     linear.fit(standard, label, sample_weight=weight)
     boosted = [
@@ -256,7 +258,7 @@ def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
 def main(
     data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
     out: Annotated[Path, typer.Option(help="The artefact.")] = Path(
-        "model/artefacts/consensus.json.xz"
+        "model/rivals/consensus.json.xz"
     ),
     only_thresholds: Annotated[
         bool,
@@ -270,11 +272,11 @@ def main(
     require("training.consensus", "calibrate")
     drawn = load(data)
     if only_thresholds:
-        artefact = consensus.from_bytes(out.read_bytes())
+        artefact = consensus_model.from_bytes(out.read_bytes())
     else:
         artefact = learn(table(drawn), blocks_of(drawn), manifest_of(data, drawn))
     artefact = with_thresholds(artefact, drawn)
-    out.write_bytes(consensus.to_bytes(artefact))
+    out.write_bytes(consensus_model.to_bytes(artefact))
     typer.echo(f"{out}: {len(artefact.fits)} fits, {out.stat().st_size:,} bytes")
 
 

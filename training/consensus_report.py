@@ -16,17 +16,18 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from model import consensus, edits
-from model.consensus import Artefact
-from model.evaluation import groups, judges
-from model.evaluation.attack_cli import attacked
-from model.evaluation.attack_report import is_believed
-from model.evaluation.attack_texts import Kind as AttackKind
-from model.evaluation.columns import columns
-from model.evaluation.groups import LabelledGroup
-from model.evaluation.judged import JudgedGroup, Key, judged
+from model.evaluation import judge_catalog, labelled_group
+from model.evaluation.attacks.attack_document import is_believed
+from model.evaluation.attacks.attack_plays import Kind as AttackKind
+from model.evaluation.attacks.attack_run import attacked
+from model.evaluation.judged_group import JudgedGroup, Key, judged
+from model.evaluation.judgement_columns import columns
+from model.evaluation.labelled_group import LabelledGroup
 from model.evaluation.metrics import METRICS
-from model.features import likeness
+from model.patches import edits
+from model.rivals import consensus_model
+from model.rivals.consensus_model import Artefact
+from model.rivals.features import likeness
 from model.verifiers.consensus import ConsensusVerifier, unseeing
 from training import draws
 from training.consensus import FILES, block_of_rows, learn_expert, load
@@ -63,7 +64,7 @@ def figures(of: Sequence[JudgedGroup]) -> dict[str, float]:
 
 def won_by_copies(*, independent: bool) -> tuple[int, int]:
     """Attacks by copies: those that move a belief across a half the attacker's way, and those that could."""
-    judge = judges.consensus(strict=False, independent=independent)
+    judge = judge_catalog.consensus(strict=False, independent=independent)
     won = []
     for case in attacked(None, None):
         if case.play.kind is AttackKind.COPIES:
@@ -79,7 +80,7 @@ def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]
 
     Its patches stay in the training groups as unlabelled rivals. The block of each issue is held out as ever.
     """
-    artefact = consensus.shipped()
+    artefact = consensus_model.shipped()
     given = np.isin(of.kind, [Kind.DISTINCT.value, Kind.RECIPE.value]) & ~of.part
     names, counts = np.unique(of.system[given], return_counts=True)
     for name in names[counts >= _FEWEST].tolist():
@@ -146,7 +147,7 @@ def _attacked() -> Iterator[list[str]]:
 
 def _measured(data: Path) -> Iterator[list[str]]:
     for kind in ("recipe", "distinct"):
-        every = list(groups.read(data / FILES[kind]))
+        every = list(labelled_group.read(data / FILES[kind]))
         for copies, split in product(SETTINGS, ("blocks", "whole repositories")):
             judged = judge(every, strict=split != "blocks", independent=SETTINGS[copies])
             shown = ["–" if isnan(one) else f"{one:.3f}" for one in figures(judged).values()]
@@ -155,7 +156,9 @@ def _measured(data: Path) -> Iterator[list[str]]:
 
 def _by_size(data: Path) -> Iterator[list[str]]:
     """Claims about whole groups of both files and about parts of them, copies as one opinion."""
-    whole = [one for kind in ("recipe", "distinct") for one in groups.read(data / FILES[kind])]
+    whole = [
+        one for kind in ("recipe", "distinct") for one in labelled_group.read(data / FILES[kind])
+    ]
     every = [*whole, *(one.group for one in draws.parts(draws.given(whole, Kind.DISTINCT)))]
     for size in sorted({len(one.patches) for one in every}):
         of = judge([one for one in every if len(one.patches) == size], independent=False)
@@ -174,7 +177,7 @@ def main(
     _echo(["groups", "copies", "held out", *SHOWN, *CLAIMS], _measured(data))
     _echo(["patches in a group", "patches", "claimed", "claimed_accuracy"], _by_size(data))
     _echo(["copies", "attacks by copies that win"], _attacked())
-    taken = seconds(list(groups.read(data / FILES["distinct"])))
+    taken = seconds(list(labelled_group.read(data / FILES["distinct"])))
     spent = ([name, f"{mid * 1e3:.2f}", f"{most * 1e3:.1f}"] for name, (mid, most) in taken.items())
     _echo(["milliseconds", "median", "worst"], spent)
     if systems:

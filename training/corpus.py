@@ -15,7 +15,7 @@ from app.identifiers import IssueNumber, IssueRef, RepositoryId
 from app.judgements import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.repo_config import Training
 from app.settings import DatabaseSettings, load
-from model.agents import trajectory_json
+from model.agents.trajectories import trajectory_json
 from training import episodes
 from training.curation import labels
 from training.pairs import JudgedAttempt

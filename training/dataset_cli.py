@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from model.errors import BadGroups
-from model.evaluation import groups
+from model.evaluation import labelled_group
 from training import building, corpus, dataset, run_cli
 from training.balance import Balance
 from training.building import NothingToLearn, Recipe
@@ -188,7 +188,7 @@ def _written(out: Path, recipe: Recipe, given: _Given, now: datetime | None) -> 
 
 
 def _read(files: Sequence[Path]) -> list[Pool]:
-    return from_groups(group for path in files for group in groups.read(path))
+    return from_groups(group for path in files for group in labelled_group.read(path))
 
 
 def _outcomes(now: datetime) -> list[Pool]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from model.evaluation.groups import LabelledGroup, LabelledPatch
+from model.evaluation.labelled_group import LabelledGroup, LabelledPatch
 
 SEED = 1
 PER_ISSUE = 3

@@ -6,7 +6,7 @@ After R4P, appendix B.2, and DeepSWE's compact filtering. An episode that ended 
 
 from dataclasses import dataclass
 
-from model.agents.trajectory import Stop
+from model.agents.trajectories.trajectory import Stop
 from training import rewards
 from training.plan import Overlong
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from app.gate_rules import Rules
 from app.serving import IN_PROCESS
-from model import adapter_files, catalog
+from model import catalog
+from model.adapters import adapter_files, adapter_server
+from model.adapters.adapter_server import Replica, Servable
 from model.catalog import EngineChoice, VotingChoice
-from model.engines import adapters
-from model.engines.adapters import Replica, Servable
 from model.errors import BadAdapter, EngineDown, EngineError
 from model.protocols import Engine
 from training import dataset, gate, gate_file, learnt_from, measures, pairing, run_folder
@@ -188,13 +188,13 @@ def _ask_server(wanted: Wanted, groups: Sequence[TrainingGroup], tell: Tell) -> 
 
 def _forget(replica: Replica, name: str) -> None:
     with suppress(EngineError):  # what was measured is not lost for that
-        adapters.unload(replica, name)
+        adapter_server.unload(replica, name)
 
 
 def _load(replica: Replica, servable: Servable, probe: Path) -> None:
     """Raises BadAdapter for one that the server refuses, or serves otherwise than it was trained; else EngineDown."""
     try:
-        adapters.load([replica], servable, adapter_files.probe_of(probe))
+        adapter_server.load([replica], servable, adapter_files.probe_of(probe))
     except EngineDown:
         raise
     except EngineError as error:

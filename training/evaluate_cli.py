@@ -9,9 +9,9 @@ import typer
 from rich.progress import Progress
 
 from app.gate_rules import Rules
-from model import key_file
+from model.commands import key_file
+from model.commands.exit_codes import STDERR, Exit, stop
 from model.errors import BadEngine, EngineError, ModelError
-from model.exits import STDERR, Exit, stop
 from training.dataset import BadDataset
 from training.gate import Gate, Outcome
 from training.hearing import Hearing

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
+from model.calibration.evidence import of_votes
 from model.domain import PatchId, Verdict
-from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
-from model.evaluation.judges import CONSENSUS, STRICT, is_calibrated, plain
-from model.evidence import of_votes
-from model.thresholds import Thresholds
+from model.evaluation.judge_catalog import CONSENSUS, STRICT, is_calibrated, plain
+from model.evaluation.judged_group import JudgedGroup, JudgedPatch, Key
+from model.voting.thresholds import Thresholds
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from model.errors import BadDiff
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from model.protocols import Message
 from training import questions
 from training.epochs import drawn

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from model.domain import GroupVerdict, Issue, Patch, PatchId, Vote
 from model.protocols import Verifier
-from model.votes import ENGINE_FAILED
+from model.voting.votes import ENGINE_FAILED
 from training import rewards
 from training.groups import TrainingGroup
 from training.measures import Heard

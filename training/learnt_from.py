@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from model import adapter_files
+from model.adapters import adapter_files
 from model.errors import BadAdapter
 from training import run_folder
 from training.manifest import Manifest

@@ -11,7 +11,7 @@ import numpy as np
 
 from model.evaluation import metrics
 from model.evaluation.bootstrap import Issues
-from model.evaluation.columns import Columns, Floats, accepted, array, or_half, rightness
+from model.evaluation.judgement_columns import Columns, Floats, accepted, array, or_half, rightness
 from model.evaluation.metrics import Metric
 from training.groups import LabelSource, TrainingGroup
 from training.significance import Statistic

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model.agents import trajectory_json
-from model.agents.guidance import Source
-from model.agents.trajectory import Trajectory
+from model.agents.trajectories import trajectory_json
+from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.trajectory import Trajectory
 
 HELD_OUT = "its issue is held out for evaluation"
 NO_PARENT = "the attempt that its hint is about is not known"

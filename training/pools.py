@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.identifiers import PullNumber, RepositoryId
 from app.judgements import FrozenIssue
-from model.evaluation.groups import LabelledGroup
+from model.evaluation.labelled_group import LabelledGroup
 from training.curation.labels import LabelledPatch
 from training.groups import LabelSource
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from model.adapter_probe import Passage, Probe
+from model.adapters.adapter_probe import Passage, Probe
 
 TOKENS = 16
 """Of each continuation."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from model.exits import STDERR
+from model.commands.exit_codes import STDERR
 from training.run_folder import Step
 
 OnStep = Callable[[Step], None]

@@ -1,7 +1,7 @@
 """What a verifier in training is asked: a group as the bot shows it, with the same prompt and the same escapes (pure)."""
 
-from model.diff import bare
-from model.prompts import Template
+from model.patches.diff import bare
+from model.prompts.prompt_template import Template
 from model.prompts.untrusted import safe_issue, safe_patch
 from model.protocols import Message
 from training.groups import TrainingGroup

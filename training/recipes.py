@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration import FEATURES, MONOTONE, Calibrator, History, Kind, features
-from model.evaluation.columns import Floats
+from model.calibration.calibration import FEATURES, MONOTONE, Calibrator, History, Kind, features
+from model.evaluation.judgement_columns import Floats
 from training.evidence import Row
 
 FOLDS = 5

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from app.judgements import Judge, Judgement, PatchKey, PullRecord
-from model.calibration import NO_HISTORY, Calibrator
+from model.calibration.calibration import NO_HISTORY, Calibrator
 from training import corpus, recipes
 from training.calibrate import Fit, fit
 from training.corpus import Corpus, NewCalibrator, StoredCalibrator

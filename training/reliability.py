@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from model.evaluation.bootstrap import effective
-from model.evaluation.columns import Floats, Indices
+from model.evaluation.judgement_columns import Floats, Indices
 from model.evaluation.metrics import binned
 from model.evaluation.wilson import wilson
 

@@ -12,8 +12,8 @@ from datasets import Dataset
 from trl.trainer.reward_config import RewardConfig
 from trl.trainer.reward_trainer import RewardTrainer
 
-from model import prompts
 from model.errors import BadDiff
+from model.prompts import prompt_template
 from training import encoding, preferences, questions, weights
 from training.checkpoints import Complete
 from training.groups import TrainingGroup
@@ -58,7 +58,7 @@ def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> T
 
 def scored(plan: TrainPlan, tokenizer: Any, issue: str, patch: str) -> list[int]:
     """What the model reads of a patch before it scores it. Raises BadDiff."""
-    template = prompts.load(plan.prompt.template)
+    template = prompt_template.load(plan.prompt.template)
     return encoding.prompt_ids(tokenizer, questions.of_patches(template, issue, (patch,)))
 
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from statistics import fmean
 
-from model.agents import search_replace
-from model.answers import read_box
+from model.agents.agentless import search_replace
 from model.errors import MalformedEdit, UnreadableAnswer
+from model.voting.boxed_answer import read_box
 
 MALFORMED = -1.0
 """For a fix that is not written as asked (SWE-RL, arXiv 2502.18449, equation 1)."""
@@ -57,7 +57,7 @@ def imitation(text: str, shown: Mapping[str, str], merged: Mapping[str, str]) ->
     """How like the merged fix a reply's edits are, 0 to 1, or MALFORMED (SWE-RL, section 2.1).
 
     `shown` has the files before, by path; `merged` those that the fix changed, afterwards. A reply is one thought in
-    `<think>`, then edits in one `<solution>` as `model.agents.search_replace` reads them; it is stricter than the paper
+    `<think>`, then edits in one `<solution>` as `model.agents.agentless.search_replace` reads them; it is stricter than the paper
     where SEARCH fits several places. None where the merged fix is too long to compare.
     """
     match = _ANSWER.fullmatch(text)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from model import prompts
-from model.answers import read_box
 from model.errors import BadDiff, UnreadableAnswer
+from model.prompts import prompt_template
+from model.voting.boxed_answer import read_box
 from training import encoding, questions, rewards
 from training.groups import TrainingGroup
 from training.plan import BadPlan, TrainPlan
@@ -75,7 +75,7 @@ def boxed(reply: str, occupied: Sequence[int]) -> frozenset[int] | None:
 
 def judgements(plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any) -> Judgements:
     """What a plan asks about groups that `rounds.laid_out` put in order. Raises BadPlan for a prompt without a place."""
-    template = prompts.load(plan.prompt.template)
+    template = prompt_template.load(plan.prompt.template)
     return Judgements(
         [_row(tokenizer, questions.of_group(template, one), one) for one in groups],
         plan.rollout.replies,
@@ -87,7 +87,7 @@ def askable(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> tuple[list[TrainingGroup], Counter[str]]:
     """Those groups whose prompt is short enough and whose patches the bot would judge, and why others are not."""
-    template, left_out, kept = prompts.load(plan.prompt.template), Counter[str](), []
+    template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
     for group in groups:
         try:
             ids = encoding.prompt_ids(tokenizer, questions.of_group(template, group))

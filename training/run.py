@@ -18,8 +18,9 @@ from peft import PeftModel
 from safetensors import SafetensorError
 from transformers import PrinterCallback
 
-from model import adapter_files, prompts
+from model.adapters import adapter_files
 from model.errors import EngineDown, ModelError
+from model.prompts import prompt_template
 from training import (
     agent_tasks,
     attempts_file,
@@ -270,7 +271,7 @@ def _save(trainer: Any, directory: Path) -> None:
 
 def _probe(job: Job, groups: Sequence[TrainingGroup], trainer: Any, sha256: str) -> None:
     """What the trained adapter makes of a few prompts, so that a server can be asked the same."""
-    template = prompts.load(job.plan.prompt.template)
+    template = prompt_template.load(job.plan.prompt.template)
     tokenizer = weights.tokenizer(job.plan)
     asked = [encoding.prompt_ids(tokenizer, questions.of_group(template, one)) for one in groups]
     model = trainer.accelerator.unwrap_model(trainer.model)

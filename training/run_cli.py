@@ -10,8 +10,8 @@ from typing import Annotated, Final
 
 import typer
 
+from model.commands.exit_codes import STDERR, Exit, stop
 from model.errors import BadEngine, EngineDown
-from model.exits import STDERR, Exit, stop
 from training import board, plan_file, progress, run_folder, servable
 from training.alone import Busy
 from training.dataset import BadDataset

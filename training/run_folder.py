@@ -13,7 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from model import adapter_probe, typed_json
+from model import typed_json
+from model.adapters import adapter_probe
 
 SCHEMA = "r4p.run/1"
 PLAN, DATASET, METRICS = "plan.toml", "dataset.json", "metrics.jsonl"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from model import adapter_files
+from model.adapters import adapter_files
 from training import trl_config
 from training.plan import BadPlan, Engine, Lora, Task, Trainer, TrainPlan
 

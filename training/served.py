@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 from transformers import TrainerCallback, TrainerControl, TrainerState
 
-from model import adapter_files, key_file
-from model.engines import adapters
-from model.engines.adapters import Replica, Servable
+from model.adapters import adapter_files, adapter_server
+from model.adapters.adapter_server import Replica, Servable
+from model.commands import key_file
 from model.engines.connection import http_client
 from model.errors import EngineDown, EngineError
 from training.plan import BadPlan, TrainPlan
@@ -75,7 +75,7 @@ class Server(TrainerCallback):
         mark = hashlib.sha256(f"{directory.resolve()} {sha256}".encode()).hexdigest()[:12]
         now = Servable(f"r4p-round-{mark}", self.plan.model.base, directory.resolve(), sha256)
         if trainer.is_world_process_zero():
-            adapters.bring(self.replica, now)
+            adapter_server.bring(self.replica, now)
         trainer.accelerator.wait_for_everyone()
         self.served.append(now)
         old = self.served[:-2]
@@ -86,7 +86,7 @@ class Server(TrainerCallback):
 
     def _forget(self, old: Sequence[Servable]) -> None:
         """Adapters that no request can be about any more."""
-        adapters.unload_those(self.replica, old)
+        adapter_server.unload_those(self.replica, old)
         for one in old:
             shutil.rmtree(one.directory)
 

@@ -7,7 +7,7 @@ from datasets import Dataset
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
-from model import prompts
+from model.prompts import prompt_template
 from training import encoding, examples, weights
 from training.checkpoints import Complete
 from training.groups import TrainingGroup
@@ -27,7 +27,10 @@ class Trainer(Complete, SFTTrainer):
 def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Trainer:
     """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan."""
     drawn = _TASKS[plan.supervised.task](
-        prompts.load(plan.prompt.template), groups, seed=plan.seed, epochs=plan.optimiser.epochs
+        prompt_template.load(plan.prompt.template),
+        groups,
+        seed=plan.seed,
+        epochs=plan.optimiser.epochs,
     )
     tokenizer = weights.tokenizer(plan)
     encoded = encoding.supervised(tokenizer, drawn.shown, plan.supervised.max_tokens)

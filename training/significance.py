@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate, Issues, estimate
-from model.evaluation.columns import Indices
+from model.evaluation.judgement_columns import Indices
 
 Statistic = Callable[[Indices, Indices], float]
 """A number of some rows of patches and some rows of groups; NaN where it is not defined."""

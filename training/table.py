@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from model import edits
-from model.consensus import Floats, has_copies, matrix
 from model.domain import Issue
-from model.edits import Edit
-from model.features import Facts, facts
-from model.opinions import panels
+from model.patches import edits
+from model.patches.edits import Edit
+from model.rivals.consensus_model import Floats, has_copies, matrix
+from model.rivals.features import Facts, facts
+from model.rivals.rival_agreement import panels
 from training.draws import Drawn, Kind, system
 
 Mask = NDArray[np.bool_]

@@ -15,7 +15,7 @@ from app.identifiers import EvaluationId, PullNumber
 from app.judgements import PatchKey, PullRecord
 from model.domain import Verdict
 from model.evaluation.bootstrap import Estimate, Issues
-from model.evaluation.columns import Floats, Indices, array
+from model.evaluation.judgement_columns import Floats, Indices, array
 from training.curation.labels import LabelledPatch
 from training.curation.rules import WEAK
 from training.measures import SHARES

@@ -12,8 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from model.commands.exit_codes import Exit, stop
 from model.evaluation.bootstrap import Estimate
-from model.exits import Exit, stop
 from training import corpus, significance, track_record
 from training.corpus import Corpus, UnknownModel
 from training.curation import labels

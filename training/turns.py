@@ -1,6 +1,6 @@
 """A conversation as token ids, told apart by who wrote them: only the model's own words are ever learnt.
 
-Tools are described and called in words (`model.agents.tool_text`), so that any chat template renders them. Replies that
+Tools are described and called in words (`model.agents.mini_se.tool_text`), so that any chat template renders them. Replies that
 were just sampled keep their own ids: text that is read again may be cut into other tokens.
 """
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from model.agents import tool_text
-from model.agents.trajectory import Trajectory, conversation
+from model.agents.mini_se import tool_text
+from model.agents.trajectories.trajectory import Trajectory, conversation
 from model.protocols import Message, Request, Tool
 from training.encoding import prompt_text, reply_ids, text_ids
 

@@ -7,7 +7,7 @@ import torch
 import transformers
 from peft import LoraConfig, PeftModel
 
-from model import adapter_files
+from model.adapters import adapter_files
 from training.plan import BadPlan, Lora, TrainPlan
 from training.plan_limits import longest
 

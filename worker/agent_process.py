@@ -12,9 +12,8 @@ from typing import Final
 
 from app.sandbox import Sandbox
 from app.walls import NoSandbox, command, inside, refusal
-from model.agents import catalog
-from model.agents.guidance import Guidance
-from model.agents.messages import (
+from model.agents import agent_catalog
+from model.agents.process.messages import (
     BadMessage,
     Failed,
     Finished,
@@ -25,13 +24,14 @@ from model.agents.messages import (
     from_agent,
     line,
 )
-from model.agents.trajectory import Attempt, Step, Stop, Trajectory
+from model.agents.trajectories.guidance import Guidance
+from model.agents.trajectories.trajectory import Attempt, Step, Stop, Trajectory
 from model.domain import EngineInfo, Issue, Tokens
-from model.engines.piped import Complete, Count, Facts, facts
+from model.engines.pipe_engine import Complete, Count, Facts, facts
 from model.errors import BadDiff
 from model.prompts.untrusted import visible
 from model.protocols import Engine
-from model.workspace import own_diff
+from model.workspace import diff_validation
 from worker.bill import Bill
 from worker.shut_in import LINE_BYTES, Died, ShutIn
 from worker.till import Asking, Greedy, Till
@@ -82,7 +82,7 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     Raises AgentFailed, UnknownAgent, ValueError for seeds that are not all different, and what the engine raises that is
     no EngineError.
     """
-    catalog.require(agent)
+    agent_catalog.require(agent)
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds {list(seeds)} repeat; an attempt is known by its own")
     till = Till(engine, limits.tokens, len(seeds))
@@ -234,7 +234,7 @@ def _require_patch(told: Trajectory) -> None:
     if told.stop is not Stop.SUBMITTED:
         raise _Untrue(f"the agent's process told of a patch that was not handed in ({told.stop})")
     try:
-        own_diff.require(told.patch)
+        diff_validation.require(told.patch)
     except BadDiff as error:
         raise _Untrue(f"the agent's process handed in what it may not: {error}") from error
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from app.alternatives import Spent
 from app.db.store.attempts import Record
-from model.agents.trajectory import Attempt, Step
+from model.agents.trajectories.trajectory import Attempt, Step
 from model.domain import EngineInfo, Tokens
 
 

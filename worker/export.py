@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from typing import IO, Final
 
 from app.identifiers import CommitSha
-from model.workspace import beneath
+from model.workspace import safe_open
 from model.workspace.paths import refusal, shown
 from worker.hardened_git import Git, GitError, GitTimeout, GitTooBig
 
@@ -92,7 +92,7 @@ class Exports:
         self.sweep()
         with self._alone():
             room = Path(mkdtemp(prefix="tree-", dir=self.directory))
-            lock = os.open(room, beneath.FOLDER)
+            lock = os.open(room, safe_open.FOLDER)
             fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed, or this process ends
         try:
             yield room
@@ -133,7 +133,7 @@ class Exports:
 
 def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> Export:
     """The plain files of a tar, under an empty directory. Raises GitTooBig, GitTimeout, and GitError for no tar."""
-    root = os.open(directory, beneath.FOLDER | os.O_CLOEXEC)
+    root = os.open(directory, safe_open.FOLDER | os.O_CLOEXEC)
     unpacking = _Unpacking(root, limits, time.monotonic() + limits.seconds)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -189,7 +189,7 @@ class _Unpacking:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         source = tar.extractfile(member)
         with (
-            beneath.opened(self.root, member.name, flags, mode) as handle,
+            safe_open.opened(self.root, member.name, flags, mode) as handle,
             open(handle, "wb", closefd=False) as file,
         ):
             while source is not None and (chunk := source.read(_CHUNK)):
@@ -204,7 +204,7 @@ class _Unpacking:
             above, folder = "/".join(parts[:depth]) or ".", "/".join(parts[: depth + 1])
             if folder not in self._folders:
                 with (
-                    beneath.opened(self.root, above, beneath.FOLDER) as handle,
+                    safe_open.opened(self.root, above, safe_open.FOLDER) as handle,
                     suppress(FileExistsError),
                 ):
                     os.mkdir(name, 0o755, dir_fd=handle)
@@ -267,7 +267,7 @@ def _require_few_files(git: Git, commit: CommitSha, limits: ExportLimits) -> Non
 def _is_abandoned(room: Path) -> bool:
     """Whether it is a folder that is there and that nobody holds."""
     try:
-        lock = os.open(room, beneath.FOLDER | os.O_NOFOLLOW)
+        lock = os.open(room, safe_open.FOLDER | os.O_NOFOLLOW)
     except OSError:
         return False  # its user removed it just now, or it is none of ours
     try:

@@ -17,7 +17,7 @@ from typing import Final
 
 from app.github.redaction import redact
 from app.settings import plain_environment
-from model import git
+from model.patches import git
 from worker.git_complaints import is_outage
 
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

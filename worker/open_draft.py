@@ -17,7 +17,7 @@ from app.github.errors import Forbidden, NotFound, Unprocessable
 from app.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from app.jobs import Planned
 from model.errors import BadDiff
-from model.workspace import own_diff
+from model.workspace import diff_validation
 from worker.alternative_commit import DoesNotApply, alternative_commit
 from worker.config import last_good
 from worker.context import Context
@@ -100,7 +100,7 @@ class OpenDraftHandler:
         message = f"{comments.draft_title(draft.issue, draft.alternative)}\n"
         remote = Remote(self.web.git(repository.full_name), self.drafts.token(repository))
         try:
-            own_diff.require(draft.diff)
+            diff_validation.require(draft.diff)
             commit = alternative_commit(remote, base, draft.diff, message)
         except BadDiff as error:
             raise _NotOpenedError(NotOpened.BAD_DIFF) from error

@@ -21,7 +21,7 @@ from app.db.store.jobs import Fenced
 from app.jobs import Planned, ProposePatches, VerifyGroup
 from app.repo_config import RepoConfig
 from app.sandbox import Sandbox
-from model.agents.trajectory import Attempt, Step, Stop
+from model.agents.trajectories.trajectory import Attempt, Step, Stop
 from model.domain import EngineInfo, Issue
 from model.errors import ModelError, Superseded
 from model.protocols import Engine

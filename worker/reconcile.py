@@ -24,7 +24,6 @@ from app.jobs import (
     Reconcile,
     VerifyGroup,
 )
-from model import diff
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -35,6 +34,7 @@ from model.domain import (
     VoteCount,
 )
 from model.errors import BadDiff
+from model.patches import diff
 from worker.config import quiet_seconds
 from worker.context import Context
 from worker.verify import document

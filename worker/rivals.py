@@ -18,9 +18,9 @@ from app.github.facts import IssueFacts, PullFacts, State
 from app.identifiers import IssueRef, PullNumber, RepositoryRef
 from app.judging import CandidateFacts, judgeable
 from app.links import LinkStrength, Member
-from model import diff
 from model.domain import Issue
 from model.errors import BadDiff
+from model.patches import diff
 from worker.checkout import BUSY_SECONDS, CheckoutBusy, Checkouts
 from worker.config import InForce, in_force
 from worker.context import Context

@@ -24,7 +24,7 @@ from app.identifiers import (
     IssueNumber,
     RepositoryId,
 )
-from model.agents.guidance import Guidance, Source, guided
+from model.agents.trajectories.guidance import Guidance, Source, guided
 from model.domain import Issue, PatchId
 from model.verdict_json import patches_from_json
 from worker.config import last_good

@@ -9,8 +9,17 @@ from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Final, Self
 
-from model.agents.messages import line
-from model.engines.piped import Answer, Complete, Count, Failure, Question, Reply, answered, failure
+from model.agents.process.messages import line
+from model.engines.pipe_engine import (
+    Answer,
+    Complete,
+    Count,
+    Failure,
+    Question,
+    Reply,
+    answered,
+    failure,
+)
 from model.errors import EngineError
 from model.protocols import Completion, Engine, Request
 from worker.shut_in import ShutIn

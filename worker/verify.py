@@ -13,7 +13,7 @@ from app.db.store.candidates import Candidate
 from app.db.store.evaluations import Evaluation, Verified, patch_id
 from app.jobs import Json, Planned, PublishVerdict, VerifyGroup
 from app.judgements import Judge
-from model import evidence
+from model.calibration import evidence
 from model.domain import (
     Coverage,
     GroupVerdict,

@@ -9,8 +9,8 @@ from app.db.store.groups import MemberRow
 from app.identifiers import PullNumber
 from app.links import LinkStrength, Member
 from app.repo_config import Mode
+from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
-from model.evidence import CONSENSUS
 from model.prompts.untrusted import Trick, safe_issue, safe_patch
 from model.verdict_json import patches_from_json
 

@@ -113,7 +113,7 @@ class Snapshot:
     head: CommitSha
     base: CommitSha
     edit: str | None
-    """What its diff does, the same wherever it stands (`model.diff.fingerprint`); None: could not be read."""
+    """What its diff does, the same wherever it stands (`model.patches.diff.fingerprint`); None: could not be read."""
     judged_at: datetime | None
     """None: never judged."""
     evaluation: EvaluationId | None = None

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from model.agents.guidance import Guidance
-from model.agents.tools import Desk
-from model.agents.trajectory import Attempt, Step
+from model.agents.tools.toolbox import Desk
+from model.agents.trajectories.guidance import Guidance
+from model.agents.trajectories.trajectory import Attempt, Step
 from model.domain import Issue
 
 

@@ -6,9 +6,9 @@ Its JSON Schema is `proposal.schema.json` beside this file. Trajectories are not
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from model.agents.choice import choice, same_edits
-from model.agents.guidance import Guidance
-from model.agents.trajectory import Attempt
+from model.agents.attempt_selection import choice, same_edits
+from model.agents.trajectories.guidance import Guidance
+from model.agents.trajectories.trajectory import Attempt
 from model.domain import EngineInfo, Issue
 from model.verdict_json import Json
 

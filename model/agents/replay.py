@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
 
 from model.agents.agent import Agent
-from model.agents.agentless_mini import AgentlessMini, Keep, Plan
-from model.agents.mini_se import SPARE_TOKENS, MiniSE
-from model.agents.tools import Desk
-from model.agents.trajectory import Step, Stop, Trajectory
+from model.agents.agentless.agentless_mini import AgentlessMini, Keep, Plan
+from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
+from model.agents.tools.toolbox import Desk
+from model.agents.trajectories.trajectory import Step, Stop, Trajectory
 from model.errors import EngineDown, EngineError, OtherTree, TimedOut, UnknownAgent
 from model.protocols import Completion, Request
 

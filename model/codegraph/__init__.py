@@ -1,1 +1,4 @@
-"""The code graph: every class, function and method of a source tree, found by name, for every commit of a repository."""
+"""The code graph finds every class, function and method of a source tree by name.
+In: a directory or a commit. Out: a snapshot to search. SQLite stores definitions by blob hash.
+May call: patches.git.
+"""

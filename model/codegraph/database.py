@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from model.codegraph.reading import Reading
+from model.codegraph.definition_reader import Reading
 from model.errors import NoIndex
 
 KEPT_DAYS: Final = 14

@@ -10,7 +10,7 @@ from typing import Final, Self
 from model.codegraph.database import Blob, Database, Key, open_database
 from model.codegraph.entities import IndexReport, Skipped
 from model.codegraph.languages import edition, language_of, missing
-from model.codegraph.readers import Wanted, read_all
+from model.codegraph.reader_pool import Wanted, read_all
 from model.codegraph.snapshot import Snapshot
 
 SECONDS: Final = 600.0

@@ -8,7 +8,7 @@ from typing import Final
 
 from tree_sitter import Language, Parser, Query
 
-from model.codegraph import tags
+from model.codegraph import tag_queries
 
 _RULES: Final = 3
 """Raise it when tags, ranges, signatures or what counts as broken change: what was read by older rules is read again."""
@@ -30,23 +30,23 @@ class Grammar:
 
 
 _PYTHON = Grammar("python", "tree-sitter-python", tags="")
-_JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tags.JAVASCRIPT)
+_JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tag_queries.JAVASCRIPT)
 _TYPESCRIPT = "tree-sitter-typescript"
-_CPP = Grammar("cpp", "tree-sitter-cpp", tags.CPP)
+_CPP = Grammar("cpp", "tree-sitter-cpp", tag_queries.CPP)
 """Reads C as well, but for C that takes a word of C++ for a name: so it reads headers, which don't say what they are."""
 
 _BY_SUFFIX: Final = (
     {
         ".py": _PYTHON,
         ".pyi": _PYTHON,
-        ".ts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
-        ".mts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
-        ".cts": Grammar("typescript", _TYPESCRIPT, tags.TYPESCRIPT, "language_typescript"),
-        ".tsx": Grammar("tsx", _TYPESCRIPT, tags.TYPESCRIPT, "language_tsx"),
-        ".java": Grammar("java", "tree-sitter-java", tags.JAVA),
-        ".go": Grammar("go", "tree-sitter-go", tags.GO),
-        ".rs": Grammar("rust", "tree-sitter-rust", tags.RUST),
-        ".c": Grammar("c", "tree-sitter-c", tags.C),
+        ".ts": Grammar("typescript", _TYPESCRIPT, tag_queries.TYPESCRIPT, "language_typescript"),
+        ".mts": Grammar("typescript", _TYPESCRIPT, tag_queries.TYPESCRIPT, "language_typescript"),
+        ".cts": Grammar("typescript", _TYPESCRIPT, tag_queries.TYPESCRIPT, "language_typescript"),
+        ".tsx": Grammar("tsx", _TYPESCRIPT, tag_queries.TYPESCRIPT, "language_tsx"),
+        ".java": Grammar("java", "tree-sitter-java", tag_queries.JAVA),
+        ".go": Grammar("go", "tree-sitter-go", tag_queries.GO),
+        ".rs": Grammar("rust", "tree-sitter-rust", tag_queries.RUST),
+        ".c": Grammar("c", "tree-sitter-c", tag_queries.C),
     }
     | dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), _JAVASCRIPT)
     | dict.fromkeys((".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp", ".inl"), _CPP)

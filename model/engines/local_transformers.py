@@ -3,7 +3,7 @@
 Rows of one batch share the computation of their common beginning, and a batch what it has in common with the one
 before; each row samples from its own generator, so its seed holds, apart from rounding that depends on who else is in
 the batch. Imports torch; `model.catalog` loads this module when it is asked for. Where weights come from:
-`model.weights`.
+`model.engines.weights`.
 """
 
 import copy
@@ -18,8 +18,7 @@ from typing import Any
 import torch
 import transformers
 
-from model import prefixes
-from model.engines import attention
+from model.engines import cpu_attention, token_prefix
 from model.errors import EngineDown, EngineError, NoTools, TimedOut
 from model.protocols import Completion, Message, Request, Token
 
@@ -106,7 +105,7 @@ class LocalTransformers:
                 tokenizer or directory
             )
             self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                directory, dtype=torch.bfloat16, attn_implementation=attention.registered()
+                directory, dtype=torch.bfloat16, attn_implementation=cpu_attention.registered()
             ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
@@ -181,7 +180,7 @@ class LocalTransformers:
 
     def _start(self, rows: list[_Row]) -> None:
         """Read the prompts, the common beginning once, and decode."""
-        shared = prefixes.common([row.feed for row in rows])
+        shared = token_prefix.common([row.feed for row in rows])
         known = self._know(rows[0].feed[:shared])
         batch = _Batch(
             self._head.first(shared),
@@ -197,7 +196,7 @@ class LocalTransformers:
 
     def _know(self, tokens: list[int]) -> int:
         """Have a beginning read, and kept for the next batch; how much of it was known already."""
-        known = prefixes.alike(tokens, self._head.tokens)
+        known = token_prefix.alike(tokens, self._head.tokens)
         if known < len(tokens):
             cache = self._head.first(known)
             ones = torch.ones(1, known, dtype=torch.long)

@@ -13,7 +13,7 @@ import vllm.platforms
 
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Request, Token
-from model.yes_or_no import ALTERNATIVES
+from model.voting.yes_no_probability import ALTERNATIVES
 
 BLOCK_TOKENS = 32
 """What the prefix cache remembers at once: the less, the more of a prompt is shared."""

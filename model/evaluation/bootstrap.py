@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.evaluation.columns import Columns, Floats, Indices, columns
-from model.evaluation.judged import JudgedGroup
+from model.evaluation.judged_group import JudgedGroup
+from model.evaluation.judgement_columns import Columns, Floats, Indices, columns
 from model.evaluation.metrics import METRICS, Metric
 from model.evaluation.wilson import wilson
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from model.evaluation.columns import Columns, Floats, Indices, accepted, array, rightness
-from model.evaluation.judged import JudgedGroup
-from model.selection import best_at_k, best_at_k_sampled, by_majority
+from model.evaluation.judged_group import JudgedGroup
+from model.evaluation.judgement_columns import Columns, Floats, Indices, accepted, array, rightness
+from model.voting.selection import best_at_k, best_at_k_sampled, by_majority
 
 BINS = 10
 """Of the reliability diagram and of ECE, with equally many patches each."""

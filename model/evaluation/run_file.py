@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from model.errors import BadRun
-from model.evaluation.judged import JudgedGroup, from_line, to_line
+from model.evaluation.judged_group import JudgedGroup, from_line, to_line
 
 _BEGIN = b'{"key":{"group":"'
 """How a line begins, by which one that was cut off is known to be ours."""

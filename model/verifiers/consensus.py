@@ -10,9 +10,6 @@ correct and incorrect are claimed where such claims were right often enough on i
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from model import consensus, edits
-from model.admission import ALL, Admitted, Refused, Rules, admit
-from model.consensus import Artefact, Fit
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -26,12 +23,16 @@ from model.domain import (
     Vote,
     VoteCount,
 )
-from model.edits import Edit
 from model.errors import Superseded
-from model.features import COMPARED
-from model.opinions import Panel, panels
+from model.patches import edits
+from model.patches.edits import Edit
 from model.prompts.untrusted import without_comments
-from model.thresholds import Thresholds
+from model.rivals import consensus_model
+from model.rivals.consensus_model import Artefact, Fit
+from model.rivals.features import COMPARED
+from model.rivals.rival_agreement import Panel, panels
+from model.verifiers.admission import ALL, Admitted, Refused, Rules, admit
+from model.voting.thresholds import Thresholds
 
 _ROOM = 10**9
 """Nothing is too long to be looked at: what counts is how much code it changes."""
@@ -113,8 +114,8 @@ class ConsensusVerifier:
 
 def shipped(rules: Rules = ALL) -> ConsensusVerifier:
     """For everyday use: the fit that saw every labelled issue."""
-    artefact = consensus.shipped()
-    return ConsensusVerifier(artefact, artefact.fits[consensus.EVERYTHING], rules=rules)
+    artefact = consensus_model.shipped()
+    return ConsensusVerifier(artefact, artefact.fits[consensus_model.EVERYTHING], rules=rules)
 
 
 def unseeing(
@@ -129,7 +130,7 @@ def unseeing(
 
     The rivals of labelled groups are independent, unless somebody attacks.
     """
-    artefact = consensus.shipped()
+    artefact = consensus_model.shipped()
     fit = artefact.fit_for(repository, instance_id, strict=strict)
     return ConsensusVerifier(artefact, fit, independent=independent, rules=rules)
 

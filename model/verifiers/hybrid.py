@@ -17,8 +17,8 @@ from model.domain import (
     Vote,
 )
 from model.protocols import Verifier
-from model.selection import composed, shortlist, top_n
-from model.verifiers.group import KeepGoing, OnVote, by_id, mixed_fingerprint
+from model.verifiers.prompt_builder import KeepGoing, OnVote, by_id, mixed_fingerprint
+from model.voting.selection import composed, shortlist, top_n
 
 
 class HybridVerifier:

@@ -8,14 +8,14 @@ worth. Each pair is shown in both orders, so that who always names the first pat
 from collections.abc import Sequence
 from dataclasses import replace
 
-from model.admission import Admitted, Refused
 from model.domain import PatchVerdict, Vote, VoteCount
-from model.grouping import PAIRS
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from model.protocols import Engine
-from model.thresholds import Thresholds
-from model.verifiers.group import Group
-from model.verifiers.voting import Judging, VotingVerifier, for_twin
+from model.verifiers.admission import Admitted, Refused
+from model.verifiers.prompt_builder import Group
+from model.verifiers.voting_verifier import Judging, VotingVerifier, for_twin
+from model.voting.grouping import PAIRS
+from model.voting.thresholds import Thresholds
 
 _NO_CLAIM = Thresholds(None, None)
 

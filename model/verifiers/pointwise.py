@@ -1,9 +1,9 @@
 """Pointwise: the same prompt with one patch in it, the paper's ablation of comparing (R4P, section 5.3)."""
 
-from model.grouping import SINGLY
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from model.protocols import Engine
-from model.verifiers.voting import Judging, VotingVerifier
+from model.verifiers.voting_verifier import Judging, VotingVerifier
+from model.voting.grouping import SINGLY
 
 
 class PointwiseVerifier(VotingVerifier):

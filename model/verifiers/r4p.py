@@ -1,9 +1,9 @@
 """R4P: the patches of one issue judged against each other, by votes over shuffled seats (R4P, section 3)."""
 
-from model.grouping import in_groups
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from model.protocols import Engine
-from model.verifiers.voting import Judging, VotingVerifier
+from model.verifiers.voting_verifier import Judging, VotingVerifier
+from model.voting.grouping import in_groups
 
 _GROUPS = in_groups()
 _ONE_OUT = in_groups(one_out=True)

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, PatchId, PatchVerdict, Vote
-from model.grouping import Candidate, Likeness, Scheme, Seating, in_groups
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from model.protocols import Engine, Verifier
-from model.selection import survivors
-from model.verifiers.group import KeepGoing, OnVote, mixed_fingerprint
 from model.verifiers.hybrid import HybridVerifier
-from model.verifiers.voting import Judging, VotingVerifier
+from model.verifiers.prompt_builder import KeepGoing, OnVote, mixed_fingerprint
+from model.verifiers.voting_verifier import Judging, VotingVerifier
+from model.voting.grouping import Candidate, Likeness, Scheme, Seating, in_groups
+from model.voting.selection import survivors
 
 
 def _line_up(seats: int) -> Scheme:

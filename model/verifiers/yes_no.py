@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from model.admission import Admitted, Refused, Rules
 from model.domain import (
     EngineInfo,
     GroupVerdict,
@@ -18,14 +17,23 @@ from model.domain import (
     VoteCount,
 )
 from model.errors import EngineDown, EngineError
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from model.prompts.untrusted import safe_patch
 from model.protocols import Completion, Engine, Request, Token
-from model.verifiers.ballots import Run
-from model.verifiers.group import Desk, Group, KeepGoing, OnVote, mixed_fingerprint, noted, seed_of
-from model.verifiers.voting import Judging, for_twin, refused
-from model.votes import ENGINE_FAILED
-from model.yes_or_no import ALTERNATIVES, belief, locate
+from model.verifiers.admission import Admitted, Refused, Rules
+from model.verifiers.prompt_builder import (
+    Desk,
+    Group,
+    KeepGoing,
+    OnVote,
+    mixed_fingerprint,
+    noted,
+    seed_of,
+)
+from model.verifiers.vote_sampling import Run
+from model.verifiers.voting_verifier import Judging, for_twin, refused
+from model.voting.votes import ENGINE_FAILED
+from model.voting.yes_no_probability import ALTERNATIVES, belief, locate
 
 REPLY_TOKENS = 16
 _OPENED = "\n\nIn one word, YES or NO:"

@@ -1,5 +1,8 @@
-"""A tree of code that an agent reads and edits: nothing outside it can be reached, nothing on disk is written."""
+"""A workspace is a directory that an agent reads and edits in memory.
+In: a directory. Out: file contents and one unified diff. No path outside it opens; no file on disk changes.
+May call: patches.git.
+"""
 
-from model.workspace.tree import TreeLimits, Workspace
+from model.workspace.workspace import TreeLimits, Workspace
 
 __all__ = ["TreeLimits", "Workspace"]

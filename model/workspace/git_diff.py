@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from model import git
 from model.errors import GitFailed, NoSuchFile, WorkspaceError
+from model.patches import git
 from model.workspace.paths import shown
 
 _DIFF: Final = (

@@ -23,8 +23,8 @@ from app.alternatives import (
     wanted,
 )
 from app.repo_config import Alternatives, AlternativesBudget, RepoConfig
-from model.agents.guidance import Source
-from model.agents.trajectory import Stop
+from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.trajectory import Stop
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 
 NOW = Situation(pulls=1, tried=0, spent=Spent(), has_agent=True)

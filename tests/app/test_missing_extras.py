@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from model.extras import EXTRAS
+from model.commands.extras import EXTRAS
 from tests.without import ROOT, run
 
 OPTIONAL = {module for extra in EXTRAS if extra != "bot" for module in EXTRAS[extra]}

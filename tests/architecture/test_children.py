@@ -13,13 +13,13 @@ LAUNCHER = "the operator's own command starts Python: PYTHONSAFEPATH tells it"
 RUNS_MODULES = {
     "app/processes.py": LAUNCHER,
     "app/walls.py": AGENT,
-    "model/codegraph/readers.py": READER,
+    "model/codegraph/reader_pool.py": READER,
     "model/interpreter.py": ITSELF,
 }
 """Files that write `-m` themselves, and how each keeps the folder out."""
 NAMES_PYTHON = {
     "app/settings/environment.py": "python(), which asks below",
-    "model/codegraph/readers.py": READER,
+    "model/codegraph/reader_pool.py": READER,
     "model/interpreter.py": ITSELF,
 }
 ASKS_FOR_PYTHON = {"app/processes.py": 2, "app/walls.py": 3}

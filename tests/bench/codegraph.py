@@ -191,7 +191,7 @@ def _ours(tree: Path, database: Path, lookups: int = 0) -> dict:
 
 
 def _program(script: str, *arguments: Path, python: Path | None = None) -> dict:
-    command = [str(python or sys.executable), str(HERE / script), *map(str, arguments)]
+    command = [str(python or sys.executable), str(HERE / "programs" / script), *map(str, arguments)]
     return json.loads(output(command, HERE.parent, {}).splitlines()[-1])
 
 

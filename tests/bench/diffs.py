@@ -10,8 +10,8 @@ from pathlib import Path
 
 from unidiff.patch import PatchSet
 
-from model import diff
 from model.errors import BadDiff
+from model.patches import diff
 from tests.bench.bench import Bench, NotMeasured, Subject
 from tests.bench.figures import Figure, Pairs, at_least, at_most
 

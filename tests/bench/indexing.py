@@ -10,11 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-from model.agents.tools.desk import Desk
 from model.agents.tools.search_tool import search
+from model.agents.tools.tool_context import Desk
 from model.codegraph.entities import Construct
 from model.codegraph.index import open_index
-from model.codegraph.sources import survey
+from model.codegraph.source_tree import survey
 from model.workspace import Workspace
 
 

@@ -13,8 +13,8 @@ import httpx
 from model import catalog
 from model.catalog import EngineChoice
 from model.engines import chat_api
-from model.evaluation import groups, judges, run, run_file
-from model.evaluation.groups import LabelledGroup
+from model.evaluation import evaluation_run, judge_catalog, labelled_group, run_file
+from model.evaluation.labelled_group import LabelledGroup
 from model.protocols import Completion, Engine, Message, Request
 from tests import vllm_server
 from tests.bench.bench import Bench, NotMeasured, Subject
@@ -106,7 +106,7 @@ def _shortest(path: Path, most: int) -> list[LabelledGroup]:
     def size(group: LabelledGroup) -> int:
         return len(group.issue.text) + sum(len(one.patch.diff) for one in group.patches)
 
-    return sorted(groups.read(path), key=size)[:most]
+    return sorted(labelled_group.read(path), key=size)[:most]
 
 
 def _client(server: Server) -> httpx.Client:
@@ -119,10 +119,10 @@ def _judged(
     """Patches a second by the run that `r4p evaluate` makes, its file included, and what the engine was asked."""
     listener = Listener(engine)
     verifier = catalog.verifier("r4p", listener, reply_tokens=REPLY_TOKENS)
-    judge = judges.ordinary("r4p", verifier, VOTES)
+    judge = judge_catalog.ordinary("r4p", verifier, VOTES)
     with run_file.opened(kept) as file:
         started = time.monotonic()
-        run.run(part, judge, file, together=together)
+        evaluation_run.run(part, judge, file, together=together)
         return _patches(part) / (time.monotonic() - started), listener.heard
 
 

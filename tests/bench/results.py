@@ -101,7 +101,7 @@ def cells(figure: Figure) -> list[str]:
 _INTRODUCTION = (
     "Made by `make bench`; the same figures, with every run, are in `benchmarks.json`.",
     "`.venv/bin/python -m tests.bench --only webhook,queue` takes only these subjects anew, `--quick`",
-    "shows a rough table and writes nothing. Floors are bare programs in `tests/bench/floor_*.py`; peers",
+    "shows a rough table and writes nothing. Floors are bare programs in `tests/bench/programs/floor_*.py`; peers",
     "are installed by name into virtual environments under `~/.cache/r4p/peers` (`R4P_BENCH_PEERS`).",
     "",
     "Ours and what stands beside it ran in turn on this machine, with the load generator, the server and",

@@ -2,11 +2,11 @@
 
 from model.engines.scripted import Line
 from model.evaluation import run_file
-from model.evaluation.groups import read
+from model.evaluation.labelled_group import read
 from tests.bench import prompts
 from tests.model.chat_server import MODELS, completion, serving
 from tests.model.evaluation.builders import lines, row
-from tests.model.fakes import Recording
+from tests.model.fake_engines import Recording
 from tests.vllm_server import Server
 
 

@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from model.cli import verify
+from model.commands.verify import verify
 from tests import vllm_server
 from tests.model.builders import diff_of
 

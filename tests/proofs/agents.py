@@ -20,12 +20,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.settings import child_environment
 from model import catalog
-from model.agents import desks, trajectory_json
+from model.agents import attempt_setup
 from model.agents.agent import Agent
-from model.agents.agentless_mini import AgentlessMini, Plan
-from model.agents.mini_se import MiniSE
+from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.mini_se.mini_se import MiniSE
 from model.agents.replay import replayed
-from model.agents.trajectory import Attempt, Limits, Step
+from model.agents.trajectories import trajectory_json
+from model.agents.trajectories.trajectory import Attempt, Limits, Step
 from model.catalog import EngineChoice
 from model.protocols import Engine
 from tests import vllm_server
@@ -139,7 +140,7 @@ def _one(
 ) -> dict[str, Any]:
     instance, choice = place
     database, kept = files
-    with desks.opened(choice.tree, database) as opened:
+    with attempt_setup.opened(choice.tree, database) as opened:
         with opened() as desk:
             attempt = agent.propose(instance.issue, desk, seed=0, on_step=told)
         with opened() as desk:

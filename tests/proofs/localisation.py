@@ -14,8 +14,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from model.agents import desks
-from model.agents.tools import Desk
+from model.agents import attempt_setup
+from model.agents.tools.toolbox import Desk
 from tests.proofs import gold, instances, localisation_table, lookups, names
 from tests.proofs.instances import Instance
 from tests.proofs.run_file import RunFile
@@ -61,7 +61,7 @@ def _rows(
         if tree is None:
             yield from (_row(instance, None) for instance, _ in pairs)
             continue
-        with desks.opened(tree, database) as opened, opened() as desk:
+        with attempt_setup.opened(tree, database) as opened, opened() as desk:
             for instance, choice in pairs:
                 yield _row(instance, choice) | _looked_up(instance, choice, desk)
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from model.agents.tools import Desk, search_tool
+from model.agents.tools import search_tool
+from model.agents.tools.toolbox import Desk
 from model.codegraph.entities import Construct
 from tests.proofs.gold import Entity
 

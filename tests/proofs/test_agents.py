@@ -1,11 +1,11 @@
 """The proof itself, on a script and a small tree: what it counts is what happened."""
 
-from model.agents.agentless_mini import AgentlessMini, Plan
-from model.agents.mini_se import MiniSE
+from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.mini_se.mini_se import MiniSE
 from model.domain import Issue
-from tests.model.agents import agentless
+from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, written
-from tests.model.fakes import Recording
+from tests.model.fake_engines import Recording
 from tests.proofs import agents
 from tests.proofs.gold import Fit
 from tests.proofs.instances import Instance
@@ -34,9 +34,13 @@ def test_a_conversation_is_counted_and_its_patch_is_tried(tmp_path):
 
 
 def test_a_pipeline_is_counted_with_what_it_dropped(tmp_path):
-    replies = [agentless.MATHS, agentless.MEND, agentless.repaired("x", old="not there")]
-    engine = agentless.Cutting(*replies, context_tokens=32_768)
-    row = attempted(tmp_path, AgentlessMini(engine, plan=Plan(1, 2)), agentless.TREE)
+    replies = [
+        agentless_replies.MATHS,
+        agentless_replies.MEND,
+        agentless_replies.repaired("x", old="not there"),
+    ]
+    engine = agentless_replies.Cutting(*replies, context_tokens=32_768)
+    row = attempted(tmp_path, AgentlessMini(engine, plan=Plan(1, 2)), agentless_replies.TREE)
     assert (row["stop"], row["rounds"], row["malformed"]) == ("submitted", 3, 1)
     assert (row["patch"], row["applies"], row["replays"]) == (True, True, True)
     assert sum(row["dropped"].values()) == 1

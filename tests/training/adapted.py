@@ -7,9 +7,9 @@ from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
-from model import adapter_files
-from model.adapter_probe import FILE, Probe
-from model.engines.adapters import Servable
+from model.adapters import adapter_files
+from model.adapters.adapter_probe import FILE, Probe
+from model.adapters.adapter_server import Servable
 from tests import vllm_server
 from tests.training import tiny
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from model.agents.tools import TOOLS
-from model.prompts import load
+from model.agents.tools.toolbox import TOOLS
+from model.prompts.prompt_template import load
 from model.prompts.untrusted import safe_issue
 from tests.model.agents.builders import CODE, ISSUE, written
 from tests.training import guided, tiny

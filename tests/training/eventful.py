@@ -15,7 +15,7 @@ from app.db.tables import evaluations as evaluation_table
 from app.db.tables import installations, repositories
 from app.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.outcomes import Details, EventKind, OutcomeEvent
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 
 REPOSITORY = RepositoryId(70)

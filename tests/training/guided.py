@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from model.agents import trajectory_json
-from model.agents.guidance import Guidance, Source
-from model.agents.mini_se import MiniSE
-from model.agents.trajectory import Trajectory
+from model.agents.mini_se.mini_se import MiniSE
+from model.agents.trajectories import trajectory_json
+from model.agents.trajectories.guidance import Guidance, Source
+from model.agents.trajectories.trajectory import Trajectory
 from model.domain import Issue
 from model.engines.scripted import Line, Scripted
 from tests.model.agents.builders import CODE, ISSUE, desk_on

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 from safetensors.torch import load_file, save_file
 
-from model import adapter_files, adapter_probe
-from model.adapter_files import CONFIG, WEIGHTS
-from model.adapter_probe import Probe
-from model.engines import adapters
-from model.engines.adapters import Replica
+from model.adapters import adapter_files, adapter_probe, adapter_server
+from model.adapters.adapter_files import CONFIG, WEIGHTS
+from model.adapters.adapter_probe import Probe
+from model.adapters.adapter_server import Replica
 from model.engines.openai_compatible import connect
 from model.errors import BadAdapter, EngineDown, EngineError
 from tests.training import adapted
@@ -50,20 +49,20 @@ def dead():
 
 
 def names(vllm):
-    return set(adapters._cards(Replica(vllm.url)))
+    return set(adapter_server._cards(Replica(vllm.url)))
 
 
 def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):
     adapter = adapted.servable(run)
     for _ in range(2):
-        for reading in adapters.load(replicas, adapter, probe):
+        for reading in adapter_server.load(replicas, adapter, probe):
             assert reading.tokens == 32
             assert reading.effect == pytest.approx(1, abs=0.05)
             assert reading.apart < 0.02
             assert reading.changed > 100 * reading.noise
     with closing(connect(vllm.url, adapter.name)) as engine:
         assert engine.context_tokens == 4096
-    adapters.unload(replicas[0], adapter.name)
+    adapter_server.unload(replicas[0], adapter.name)
     assert names(vllm) == {adapted.BASE}
 
 
@@ -71,7 +70,7 @@ def test_a_server_that_is_down_is_named_and_the_others_serve_nothing_new(
     vllm, replicas, dead, run, probe
 ):
     with pytest.raises(EngineDown, match=f"no engine answers at {dead.url}"):
-        adapters.load([replicas[0], dead], adapted.servable(run), probe)
+        adapter_server.load([replicas[0], dead], adapted.servable(run), probe)
     assert names(vllm) == {adapted.BASE}
 
 
@@ -82,7 +81,7 @@ def test_an_adapter_of_other_weights_than_were_measured_is_found_out(
     other = adapted.servable(tmp_path)
     swapped = replace(probe, adapter=other.sha256)
     with pytest.raises(EngineError, match="of its effect arrives") as refused:
-        adapters.load(replicas[:1], other, swapped)
+        adapter_server.load(replicas[:1], other, swapped)
     assert other.name in str(refused.value)
     assert names(vllm) == {adapted.BASE}
 
@@ -102,7 +101,7 @@ def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the
     (directory / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())
     other = adapted.servable(tmp_path)
     with pytest.raises(EngineError):
-        adapters.load(replicas[:1], other, replace(probe, adapter=other.sha256))
+        adapter_server.load(replicas[:1], other, replace(probe, adapter=other.sha256))
     assert names(vllm) == {adapted.BASE}
 
 
@@ -113,35 +112,35 @@ def test_an_adapter_that_vllm_refuses_is_told_with_its_words(vllm, replicas, tmp
     (directory / CONFIG).write_text(json.dumps(config | {"r": 64}))
     adapter = adapted.servable(tmp_path)
     with pytest.raises(EngineError, match=r"load_lora_adapter at .*rank 64 is greater than"):
-        adapters.load(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
+        adapter_server.load(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
     assert names(vllm) == {adapted.BASE}
 
 
 def test_an_adapter_without_effect_is_not_kept(vllm, replicas, tmp_path):
     probe = adapted.trained(tmp_path, scale=0.0)
     with pytest.raises(EngineError, match="the trainer saw no effect of it either"):
-        adapters.load(replicas[:1], adapted.servable(tmp_path), probe)
+        adapter_server.load(replicas[:1], adapted.servable(tmp_path), probe)
     assert names(vllm) == {adapted.BASE}
 
 
 def test_a_name_is_never_used_again(replicas, run, probe, tmp_path):
     adapter = adapted.servable(run)
-    adapters.load(replicas[:1], adapter, probe)
+    adapter_server.load(replicas[:1], adapter, probe)
     adapted.trained(tmp_path, seed=2)
     other = replace(adapted.servable(tmp_path), name=adapter.name)
     with pytest.raises(EngineError, match="names are never used again"):
-        adapters.bring(replicas[0], other)
-    adapters.unload(replicas[0], adapter.name)
+        adapter_server.bring(replicas[0], other)
+    adapter_server.unload(replicas[0], adapter.name)
 
 
 def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, probe, dead):
     adapter = adapted.servable(run)
     with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it anew"):
-        adapters.load([dead], replace(adapter, sha256="0" * 64), probe)
+        adapter_server.load([dead], replace(adapter, sha256="0" * 64), probe)
     with pytest.raises(BadAdapter, match="was measured"):
-        adapters.load([dead], adapter, Probe("1" * 64, probe.passages))
+        adapter_server.load([dead], adapter, Probe("1" * 64, probe.passages))
     with pytest.raises(BadAdapter, match="has no passage"):
-        adapters.load([dead], adapter, Probe(adapter.sha256, ()))
+        adapter_server.load([dead], adapter, Probe(adapter.sha256, ()))
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 
-from model import prompts
-from model.agents.trajectory import Attempt, Stop
+from model.agents.trajectories.trajectory import Attempt, Stop
 from model.engines.scripted import Line, Scripted
 from model.errors import EngineDown
+from model.prompts import prompt_template
 from model.verifiers.r4p import R4PVerifier
 from tests.model.agents.builders import ISSUE
 from tests.model.chat_server import MODELS, completion, serving
@@ -64,7 +64,7 @@ def task(tmp_path):
 def verifier(*lines):
     """Boxes the patches that divide."""
     script = lines or (Line(box_containing=(apprentice.RIGHT,), repeat=True),)
-    return R4PVerifier(Scripted(script), prompts.load("r4p_group"))
+    return R4PVerifier(Scripted(script), prompt_template.load("r4p_group"))
 
 
 def chance_of_right(made, tmp_path) -> float:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.calibration import NO_HISTORY, Evidence
+from model.calibration.calibration import NO_HISTORY, Evidence
 from model.domain import Verdict
-from model.thresholds import Thresholds
+from model.voting.thresholds import Thresholds
 from training.calibrate import (
     Targets,
     _held_out_thresholds,

@@ -8,10 +8,10 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from model.calibration import from_json
-from model.evaluation import judges, run_file
-from model.evaluation.columns import columns
-from model.evaluation.groups import read
+from model.calibration.calibration import from_json
+from model.evaluation import judge_catalog, run_file
+from model.evaluation.judgement_columns import columns
+from model.evaluation.labelled_group import read
 from model.evaluation.metrics import METRICS
 from tests.model.evaluation.builders import judged_group
 from training.calibrate import (
@@ -113,7 +113,7 @@ def test_files_that_do_not_go_together_are_one_line(tmp_path):
 
 @pytest.mark.parametrize("name", ["distinct_eval_groups", "r4p_style_eval_groups"])
 def test_probabilities_of_real_patches_come_true_on_issues_not_seen(large_data, name):
-    judge = judges.consensus(strict=False)
+    judge = judge_catalog.consensus(strict=False)
     judged = [judge.judge(group) for group in read(large_data / f"{name}.jsonl.gz")]
     of = cases(judged)
     fitted = fit(rows(of), fitted_at="now")

@@ -9,8 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from model import consensus
-from model.evaluation import groups
+from model.evaluation import labelled_group
+from model.rivals import consensus_model
 from tests.model.builders import diff_of
 from training import consensus as training
 from training import consensus_report, draws
@@ -88,7 +88,7 @@ def test_each_group_is_drawn_in_parts_in_which_copies_are_one_opinion(drawn):
 
 def test_each_expert_learns_from_its_sort_of_groups(drawn):
     of = table(drawn)
-    copies, few, distinct = (training.lessons(of, name) for name in consensus.EXPERTS)
+    copies, few, distinct = (training.lessons(of, name) for name in consensus_model.EXPERTS)
     assert of.part[few].all()
     assert not of.part[copies | distinct].any()
     assert of.copies[copies].any()
@@ -101,9 +101,9 @@ def test_drawing_again_draws_the_same(data, drawn):
 
 def test_a_copy_says_what_scikit_learn_says(drawn):
     of = table(drawn)
-    for name in consensus.EXPERTS:
+    for name in consensus_model.EXPERTS:
         learnt = training.learn_expert(of, name, of.repository != REPOSITORIES[0])
-        standard = consensus.standardised(of.facts, learnt.expert.mean, learnt.expert.scale)
+        standard = consensus_model.standardised(of.facts, learnt.expert.mean, learnt.expert.scale)
         boosted = np.mean([one.decision_function(standard) for one in learnt.boosted], axis=0)
         linear = learnt.linear.decision_function(standard)
         log_odds = training.BOOSTED * boosted + (1 - training.BOOSTED) * linear
@@ -117,7 +117,7 @@ def test_a_fit_does_not_depend_on_what_is_held_out(drawn):
     upside_down = table(drawn)
     upside_down.label[~seen] = 1 - upside_down.label[~seen]
     upside_down.facts[~seen] += 7
-    for name in consensus.EXPERTS:
+    for name in consensus_model.EXPERTS:
         one, other = (training.learn_expert(each, name, seen).expert for each in (of, upside_down))
         assert np.array_equal(one.probability(of.facts), other.probability(of.facts))
 
@@ -151,14 +151,16 @@ def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch
     monkeypatch.setattr(training, "ROUNDS", 5)
     of, blocks = table(drawn), training.blocks_of(drawn)[2:5]
     one, other = (
-        consensus.to_bytes(training.learn(of, blocks, training.manifest_of(data, drawn)))
+        consensus_model.to_bytes(training.learn(of, blocks, training.manifest_of(data, drawn)))
         for _ in range(2)
     )
     assert one == other
-    again = training.with_thresholds(consensus.from_bytes(one), drawn)
+    again = training.with_thresholds(consensus_model.from_bytes(one), drawn)
     assert set(again.fits) == {block.name for block in blocks} | {"django/django", "everything"}
     assert again.manifest["data"].keys() == set(training.FILES.values())
-    assert consensus.to_bytes(training.with_thresholds(again, drawn)) == consensus.to_bytes(again)
+    assert consensus_model.to_bytes(
+        training.with_thresholds(again, drawn)
+    ) == consensus_model.to_bytes(again)
 
 
 def test_no_fit_claims_by_issues_that_it_holds_out(drawn, monkeypatch):
@@ -226,7 +228,7 @@ def _cells(table):
     ],
 )
 def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, independent, least):
-    given = list(groups.read(large_data / training.FILES[kind]))
+    given = list(labelled_group.read(large_data / training.FILES[kind]))
     found = consensus_report.figures(consensus_report.judge(given, independent=independent))
     assert {name: found[name] >= value for name, value in least.items()} == dict.fromkeys(
         least, True

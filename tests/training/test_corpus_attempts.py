@@ -9,7 +9,7 @@ from app.db.store import alternatives, attempts, evaluations, groups
 from app.db.store.attempts import CRASHED, Place, Record
 from app.db.store.evaluations import NewEvaluation, Verified
 from app.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
-from model.agents.trajectory import Attempt
+from model.agents.trajectories.trajectory import Attempt
 from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
 from tests.app.db import lived
 from tests.model.agents.builders import ISSUE

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from model.agents.trajectory import Stop
+from model.agents.trajectories.trajectory import Stop
 from model.domain import Issue
 from training import agent_tasks
 from training.episodes import Worth, worth

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from app.gate_rules import Rules
 from model import typed_json
-from model.adapter_files import CONFIG, WEIGHTS
-from model.engines import adapters
-from model.engines.adapters import Replica
+from model.adapters import adapter_server
+from model.adapters.adapter_files import CONFIG, WEIGHTS
+from model.adapters.adapter_server import Replica
 from model.errors import BadEngine, EngineDown
 from tests.model.chat_server import MODELS, Reply, serving
 from tests.training import adapted, tiny
@@ -95,7 +95,9 @@ def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, r
     assert all(
         sound[check] for check in ("run", "adapter", "dataset", "labels", "leak", "loadable")
     )
-    assert set(adapters._cards(Replica(vllm.url))) == {adapted.BASE}, "it is served when promoted"
+    assert set(adapter_server._cards(Replica(vllm.url))) == {adapted.BASE}, (
+        "it is served when promoted"
+    )
 
 
 def test_a_server_set_too_small_for_the_adapter_decides_nothing(vllm, run, data):

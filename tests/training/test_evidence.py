@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
 from model.domain import Verdict, VoteCount
-from model.thresholds import Thresholds
+from model.voting.thresholds import Thresholds
 from tests.model.evaluation.builders import cast, judged_group
 from training.evidence import cases, rows, with_probabilities, without_consensus, without_votes
 

@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from model import prompts
+from model.prompts import prompt_template
 from tests.training import tiny
 from training import examples, questions
 from training.examples import NO_COUNTERPART, UNKNOWN, UNREADABLE
 
-GROUP_PROMPT = prompts.load("r4p_group")
-ONE_PROMPT = prompts.load("yes_no")
+GROUP_PROMPT = prompt_template.load("r4p_group")
+ONE_PROMPT = prompt_template.load("yes_no")
 GROUP = replace(tiny.groups(1)[0], targets=(1.0, 0.0, 0.5, 0.49))
 
 

@@ -10,7 +10,7 @@ from app.db.session import transaction
 from app.db.store import groups
 from app.db.store.outcomes import rederive_all
 from app.db.tables import outcomes, repositories
-from model.evaluation.groups import read as groups_read
+from model.evaluation.labelled_group import read as groups_read
 from tests.services import child, wait_for
 from tests.training import eventful
 from training.labels_cli import app

@@ -9,7 +9,7 @@ import pytest
 from app.canary import Limits
 from app.gate_rules import Rules
 from app.serving import Alias
-from model import adapter_probe
+from model.adapters import adapter_probe
 from training.evaluate_cli import CODES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()

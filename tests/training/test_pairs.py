@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.agents.guidance import Source
+from model.agents.trajectories.guidance import Source
 from tests.training import guided as attempts
 from training import attempts_file, pairs
 from training.pairs import (

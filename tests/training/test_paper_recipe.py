@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from model.evaluation.groups import read
+from model.evaluation.labelled_group import read
 from training.balance import Balance
 from training.building import Recipe, built
 from training.combinations import Shape

@@ -12,7 +12,7 @@ from app.identifiers import (
 )
 from app.judgements import FrozenIssue, PullRecord, Submission
 from model.domain import Issue, Patch, PatchId
-from model.evaluation import groups
+from model.evaluation import labelled_group
 from tests.training.pools import patch, pool
 from training.curation import labels
 from training.curation.labels import Grade
@@ -38,10 +38,10 @@ LABEL = replace(
 
 def group_about(name, *resolved):
     told = tuple(
-        groups.LabelledPatch(Patch(PatchId(str(at)), f"{name}{at}"), is_right, "family/run")
+        labelled_group.LabelledPatch(Patch(PatchId(str(at)), f"{name}{at}"), is_right, "family/run")
         for at, is_right in enumerate(resolved)
     )
-    return groups.LabelledGroup(name, "o/r", Issue("Title", "Body"), told)
+    return labelled_group.LabelledGroup(name, "o/r", Issue("Title", "Body"), told)
 
 
 def test_groups_about_one_issue_are_one_pool():

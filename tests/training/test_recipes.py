@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from model.calibration import Evidence, History, Kind, sigmoid
+from model.calibration.calibration import Evidence, History, Kind, sigmoid
 from tests.training.test_calibrate import drawn, overconfident, stepped
 from training.evidence import Row
 from training.recipes import AS_IT_IS, RECIPES, brier, fitted, offered, simplest, tried

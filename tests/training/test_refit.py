@@ -11,9 +11,9 @@ from app.db.session import transaction
 from app.db.store import calibrators
 from app.db.tables import calibrators as table
 from app.judgements import Judge
-from model.calibration import NO_HISTORY, Calibrator, Evidence, History, Kind
+from model.calibration.calibration import NO_HISTORY, Calibrator, Evidence, History, Kind
 from model.domain import EngineInfo
-from model.thresholds import Thresholds
+from model.voting.thresholds import Thresholds
 from tests.app.db import lived
 from tests.services import child, wait_for
 from training.calibrate import Fit

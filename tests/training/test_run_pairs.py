@@ -9,7 +9,7 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from model.exits import Exit
+from model.commands.exit_codes import Exit
 from tests.training import guided, tiny
 from tests.training.test_reward_model import groups
 from training import attempts_file, checkpoints, dataset, learnt_from, plan_file, run_cli

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 from app.cli import main
 from app.db.session import transaction
 from app.db.tables import calibrators as table
-from model import kept_calibrator
-from model.calibration import Calibrator, History
-from model.kept_calibrator import KeptCalibrator
+from model.calibration import calibrator_file
+from model.calibration.calibration import Calibrator, History
+from model.calibration.calibrator_file import KeptCalibrator
 from tests.app.db import lived
 from tests.training.test_refit import JUDGE, NO, NOW, REPOSITORY, YES
 from training.corpus import Corpus
@@ -33,7 +33,7 @@ def plant(database_url, monkeypatch, tmp_path):
 
     def planted(calibrator, judge=JUDGE):
         path = tmp_path / "learnt.json"
-        kept_calibrator.write(path, KeptCalibrator(judge.verifier, judge.engine, calibrator, 0.21))
+        calibrator_file.write(path, KeptCalibrator(judge.verifier, judge.engine, calibrator, 0.21))
         return CliRunner().invoke(main, ["calibrate", "--from", str(path)])
 
     return planted

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from model import prompts
 from model.domain import Issue, Patch, PatchId
 from model.engines.local_transformers import LocalTransformers
-from model.verifiers.ballots import Sampling
+from model.prompts import prompt_template
 from model.verifiers.r4p import R4PVerifier
-from model.verifiers.voting import Judging
+from model.verifiers.vote_sampling import Sampling
+from model.verifiers.voting_verifier import Judging
 from model.verifiers.yes_no import YesNoVerifier
 from tests.training import tiny
 from training import plan_file, sft
@@ -55,7 +55,7 @@ def right(directory, task) -> float:
     engine = LocalTransformers(directory, model="tiny", context_tokens=tiny.CONTEXT)
     kind = R4PVerifier if task == "boxed" else YesNoVerifier
     short = Judging(Sampling(max_tokens=16))
-    verifier = kind(engine, prompts.load(TEMPLATES[task]), short)
+    verifier = kind(engine, prompt_template.load(TEMPLATES[task]), short)
     hits = []
     for group in tiny.groups(12, seed=99):
         patches = [Patch(PatchId(f"{at}"), one) for at, one in enumerate(group.patches)]

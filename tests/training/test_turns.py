@@ -2,8 +2,8 @@
 
 import pytest
 
-from model.agents.tools import TOOLS
-from model.agents.trajectory import conversation
+from model.agents.tools.toolbox import TOOLS
+from model.agents.trajectories.trajectory import conversation
 from model.protocols import Message
 from tests.training import guided, tiny
 from training import turns

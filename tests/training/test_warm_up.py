@@ -8,7 +8,7 @@ import torch
 from peft import PeftModel
 from typer.testing import CliRunner
 
-from model import adapter_files
+from model.adapters import adapter_files
 from tests.training import tiny, trained
 from training import (
     dataset,

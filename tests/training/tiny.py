@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from model import prompts
+from model.prompts import prompt_template
 from training import questions
 from training.groups import TrainingGroup
 
@@ -54,7 +54,7 @@ def _group(number: int, guarded: bool, draw: random.Random) -> TrainingGroup:
 
 def messages(group: TrainingGroup) -> list[dict[str, str]]:
     """The group as the verifier's prompt has it."""
-    shown = questions.of_group(prompts.load("r4p_group"), group)
+    shown = questions.of_group(prompt_template.load("r4p_group"), group)
     return [{"role": one.role, "content": one.content} for one in shown]
 
 
@@ -174,7 +174,7 @@ def _tokenizer():
 
 
 def _fixed_texts() -> list[str]:
-    shown = prompts.load("r4p_group").render(issue="", patches=())
+    shown = prompt_template.load("r4p_group").render(issue="", patches=())
     paragraphs = [line for one in shown for line in one.content.splitlines() if len(line) > 100]
     tags = [f"{end}patch-{seat}>" for seat in range(1, 5) for end in ("<", "</")]
     return [*paragraphs, *tags, *map(_head, NAMES), "guard", "None"]

@@ -5,7 +5,7 @@ from app.walls import command
 SAYS = """
 import json, os, sys, time
 from model.agents import messages
-from model.engines.piped import Complete, Count
+from model.engines.pipe_engine import Complete, Count
 from model.protocols import Message, Request
 
 def say(*said):

@@ -9,7 +9,7 @@ from app.db.store.evaluations import NewEvaluation
 from app.db.tables import attempts as attempt_table
 from app.jobs import ProposePatches
 from app.sandbox import Sandbox
-from model.agents.trajectory import Stop
+from model.agents.trajectories.trajectory import Stop
 from model.domain import Issue, Tokens
 from model.engines.scripted import Scripted
 from tests.app.db.store import world

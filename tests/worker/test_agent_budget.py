@@ -11,7 +11,7 @@ from app.db.store import attempts, groups, jobs
 from app.db.store.jobs import Fenced
 from app.jobs import Planned
 from app.repo_config import WITHOUT_FILE
-from model.agents.trajectory import Stop
+from model.agents.trajectories.trajectory import Stop
 from model.errors import Superseded
 from tests.model.agents.builders import make_attempt
 from tests.worker.attempts import carry_out, waiting

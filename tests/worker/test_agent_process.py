@@ -13,24 +13,24 @@ import pytest
 
 from app.sandbox import Sandbox
 from app.settings import child_environment
-from model.agents import catalog
-from model.agents.guidance import Source, guided
+from model.agents import agent_catalog
 from model.agents.replay import replayed
-from model.agents.trajectory import Stop
-from model.agents.trajectory_json import dumped
+from model.agents.trajectories.guidance import Source, guided
+from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory_json import dumped
 from model.engines.scripted import Line, Scripted
 from model.errors import NoTools, Superseded, UnknownAgent
-from tests.model.agents import agentless
+from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling, desk_on, written
-from tests.model.fakes import Recording
+from tests.model.fake_engines import Recording
 from tests.services import wait_for
 from worker import agent_process
 from worker.agent_process import AgentFailed, AgentLimits, run
 
-AGAIN = [replace(one, repeat=True) for one in (agentless.MATHS, agentless.MEND)]
+AGAIN = [replace(one, repeat=True) for one in (agentless_replies.MATHS, agentless_replies.MEND)]
 FULL = {
     "mini-se": (TREE, [LOOK, Line(reply="hm"), MEND, SUBMIT]),
-    "agentless-mini": (agentless.TREE, AGAIN),
+    "agentless-mini": (agentless_replies.TREE, AGAIN),
 }
 HINT = guided(Source.MAINTAINER, "Halves are floats, see pie/maths.py.", paths=TREE)
 
@@ -60,7 +60,7 @@ def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
     assert "+    return n / 2" in done.patch
     assert told == [(0, step) for step in done.trajectory.steps]
     with desk_on(tmp_path / "again", files) as desk:
-        own = catalog.agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
+        own = agent_catalog.agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
         assert dumped(timeless(done.trajectory)) == dumped(timeless(own.trajectory))
         assert there.batches == here.batches
     with desk_on(tmp_path / "once more", files) as desk:

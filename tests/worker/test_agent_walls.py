@@ -13,14 +13,14 @@ import pytest
 import model
 from app.sandbox import Sandbox
 from app.walls import NoSandbox, command, trouble
-from model.agents.system_calls import forbid
+from model.agents.process.seccomp_filter import forbid
 
 CHECKOUT = Path(__file__).parents[2]
 CLONE, KEYCTL = (220, 219) if platform.machine() == "aarch64" else (56, 250)
 INSIDE = """
 import ctypes, json, os, resource, signal, socket, sys
 if BOUND:
-    from model.agents.child import bound
+    from model.agents.process.child_process import bound
     bound(int(sys.argv[1]))
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -28,7 +28,7 @@ def hostile(ask, monkeypatch):
 
 TELLS = """
 told = task()
-from model.agents.trajectory import Trajectory, Limits, Step, Stop
+from model.agents.trajectories.trajectory import Trajectory, Limits, Step, Stop
 from model.domain import EngineInfo, Tokens
 from dataclasses import replace
 record = Trajectory(

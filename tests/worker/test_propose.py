@@ -12,9 +12,9 @@ from app.db.session import transaction
 from app.db.store import evaluations, jobs
 from app.db.tables import evaluations as evaluation_table
 from app.jobs import Planned, VerifyGroup
-from model.agents.guidance import Source, guided
-from model.agents.trajectory import Stop
-from model.agents.trajectory_json import loaded
+from model.agents.trajectories.guidance import Source, guided
+from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory_json import loaded
 from model.errors import EngineDown
 from tests.app.db.store import world
 from tests.model.agents.builders import make_attempt

@@ -16,8 +16,8 @@ from app.serving import Adapter, Alias
 from app.serving import State as ModelState
 from app.settings import EngineSettings
 from app.training import Launcher, Stage, State, Training
-from model import adapter_files
-from model.adapter_probe import Passage, Probe
+from model.adapters import adapter_files
+from model.adapters.adapter_probe import Passage, Probe
 from tests.worker import trainings
 from tests.worker.attempts import carry_out
 from tests.worker.trainings import JOB, last

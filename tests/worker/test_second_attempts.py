@@ -20,7 +20,7 @@ from app.events import Actor, CheckAction, CheckEvent, ReviewAction, ReviewEvent
 from app.github.client import ReviewComment
 from app.identifiers import RepositoryRef
 from app.outcomes import EventKind, OutcomeEvent
-from model.agents.guidance import Source
+from model.agents.trajectories.guidance import Source
 from model.domain import (
     Coverage,
     EngineInfo,

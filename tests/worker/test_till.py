@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.engines.piped import Complete, Count, Piped, facts
+from model.engines.pipe_engine import Complete, Count, Piped, facts
 from model.engines.scripted import Line, Scripted
 from model.errors import EngineDown
 from model.protocols import Message, Request

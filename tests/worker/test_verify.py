@@ -15,7 +15,7 @@ from app.settings import QueueSettings
 from model import catalog
 from model.engines.scripted import Line, Scripted
 from tests.app.db import lived
-from tests.model.fakes import Weighing, token
+from tests.model.fake_engines import Weighing, token
 from tests.worker.attempts import carry_out
 from worker.parts import Parts
 from worker.verify import Bench, VerifyGroupHandler

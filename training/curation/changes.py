@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from posixpath import basename, splitext
 
-from model import diff
-from model.diff import FilePatch
 from model.errors import BadDiff
+from model.patches import diff
+from model.patches.diff import FilePatch
 from training.curation.steps import Reason
 from training.pools import Pool, PoolPatch
 

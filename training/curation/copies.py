@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from model import diff
 from model.errors import BadDiff
+from model.patches import diff
 from training.curation.changes import MOST_READ
 from training.curation.likeness import Known
 from training.curation.steps import Reason

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import model
 import training
-from model import prompts
+from model.prompts import prompt_template
 from training import dataset, plan_file, rollouts, whole_folder
 from training.export import rows, verl, verl_reward
 from training.groups import TrainingGroup
@@ -89,7 +89,7 @@ def write(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Exported:
     )
     with whole_folder.appearing(out) as beside:
         _fill(beside, plan, verl.overrides(plan, out, asked.rounds), exported)
-        template = prompts.load(plan.prompt.template)
+        template = prompt_template.load(plan.prompt.template)
         for split, groups in (("train", asked.groups), ("validation", tested)):
             table = pa.Table.from_pylist(rows.of_groups(template, groups, split))
             pq.write_table(table, beside / f"{split}.parquet", compression="zstd")

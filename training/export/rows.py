@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from model.prompts import Template
+from model.prompts.prompt_template import Template
 from training import questions
 from training.groups import TrainingGroup
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from model.exits import Exit, count, stop, warn
-from model.extras import require
+from model.commands.exit_codes import Exit, count, stop, warn
+from model.commands.extras import require
 from training.run_folder import BadRun
 
 _NAME = "train report"
@@ -25,7 +25,7 @@ def report(
     Exit codes: 0 written, 2 usage.
     """
     require(_NAME, "report")
-    from model.evaluation.report.writing import PAGE, write
+    from model.evaluation.report.report_writer import PAGE, write
     from training.report.folder import read
     from training.report.outline import made
 

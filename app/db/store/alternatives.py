@@ -10,7 +10,7 @@ from app.alternatives import alternative_id
 from app.db.store.candidates import opinion
 from app.db.tables import attempts, evaluation_alternatives, patches
 from app.identifiers import AlternativeNumber, CommitSha, EvaluationId
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
 from model.domain import PatchId, PatchVerdict
 
 

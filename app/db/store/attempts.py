@@ -14,9 +14,9 @@ from app.alternatives import Spent, WhyNot, failure
 from app.db.store.candidates import save_patch
 from app.db.tables import agent_runs, attempts
 from app.identifiers import AlternativeNumber, CommitSha, RepositoryId
-from model.agents import trajectory_json
-from model.agents.guidance import Guidance
-from model.agents.trajectory import Attempt, Stop
+from model.agents.trajectories import trajectory_json
+from model.agents.trajectories.guidance import Guidance
+from model.agents.trajectories.trajectory import Attempt, Stop
 from model.domain import EngineInfo, Issue, Tokens
 
 CRASHED = "crashed"

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select, u
 
 from app.db.tables import calibrators
 from app.judgements import Judge
-from model.calibration import Calibrator, from_json, to_json
+from model.calibration.calibration import Calibrator, from_json, to_json
 
 
 @dataclass(frozen=True, slots=True)

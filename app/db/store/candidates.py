@@ -8,10 +8,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables import candidates, evaluation_candidates, patches
 from app.identifiers import CommitSha, EvaluationId, PullNumber, RepositoryId
-from model.calibration import Evidence
-from model.diff import fingerprint
+from model.calibration.calibration import Evidence
 from model.domain import PatchVerdict
 from model.errors import BadDiff
+from model.patches.diff import fingerprint
 
 
 @dataclass(frozen=True, slots=True)

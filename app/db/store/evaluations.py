@@ -21,7 +21,7 @@ from app.db.tables import (
 from app.identifiers import AskedIn, CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from app.jobs import Json
 from app.judging import LeftOut
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
 from model.domain import PatchId, PatchVerdict, Vote
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.alternatives import WhyNot
 from app.db.tables import attempts, hints
 from app.identifiers import CommitSha
-from model.agents.guidance import Source
+from model.agents.trajectories.guidance import Source
 
 _MOST_WORDS = 16_384
 """Characters that are kept: more than an agent is shown."""

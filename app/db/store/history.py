@@ -32,7 +32,7 @@ from app.identifiers import (
 )
 from app.judgements import Fate, Judge, Judgement, PullRecord, Shadow, Submission
 from app.outcomes import RULE_VERSION, EventKind, OutcomeKind
-from model import evidence
+from model.calibration import evidence
 from model.domain import EngineInfo, Verdict, VoteCount
 
 _Pull = tuple[int, int]

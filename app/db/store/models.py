@@ -13,7 +13,7 @@ from app.db.tables import model_aliases, models, shadow_verdicts
 from app.identifiers import EvaluationId
 from app.jobs import Json
 from app.serving import Adapter, Alias, LineUp, State, state_without
-from model import adapter_probe
+from model.adapters import adapter_probe
 
 _MEASURED_ANEW = frozenset({State.CANDIDATE, State.SHADOW, State.CANARY, State.RETIRED})
 """Who may be promoted, and so is held against who is champion now."""

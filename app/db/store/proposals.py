@@ -10,7 +10,7 @@ from app.db.store.alternatives import Alternative
 from app.db.store.evaluations import Evaluation, fingerprint
 from app.db.tables import attempts, evaluations
 from app.identifiers import EvaluationId
-from model.grouping import SEATS
+from model.voting.grouping import SEATS
 
 
 def finish(

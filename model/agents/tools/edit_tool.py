@@ -6,10 +6,10 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from model.agents.tools import indentation, line_ends
-from model.agents.tools.desk import Desk, Observation
-from model.agents.tools.nearest import Excerpt, excerpt, lines_of, nearest
-from model.codegraph import syntax
+from model.agents.tools import carriage_return, indentation
+from model.agents.tools.closest_text import Excerpt, excerpt, lines_of, nearest
+from model.agents.tools.tool_context import Desk, Observation
+from model.codegraph import syntax_check
 from model.errors import NoSuchFile, WorkspaceError
 from model.protocols import Tool
 
@@ -58,7 +58,7 @@ def edit(desk: Desk, path: str, old_str: str, new_str: str) -> Observation:
         desk.workspace.write(path, after)
     except (_Impossible, WorkspaceError) as error:
         return Observation(f"{error}", ok=False)
-    why = syntax.unchecked(path, after)
+    why = syntax_check.unchecked(path, after)
     unsure = f" Nobody has checked its syntax: {why}." if why else ""
     return Observation(f"{_done(path, before, after, at, new_str)}{unsure}")
 
@@ -106,12 +106,14 @@ def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tupl
 
 def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
     given = before or b""
-    if complaint := syntax.check(path, given, after) or indentation.complaint(path, given, after):
+    if complaint := syntax_check.check(path, given, after) or indentation.complaint(
+        path, given, after
+    ):
         raise _Impossible(
             f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
             "The file is as it was before; send an edit that leaves it whole."
         )
-    if complaint := line_ends.complaint(path, given, after):
+    if complaint := carriage_return.complaint(path, given, after):
         raise _Impossible(f"The edit was discarded: {complaint}.")
 
 

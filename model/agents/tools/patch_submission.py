@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model.agents.tools.desk import Desk, Observation, Submission
+from model.agents.tools.tool_context import Desk, Observation, Submission
 from model.protocols import Tool
 
 TOOL: Final = Tool(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from model.agents.tools.desk import Desk, Observation
 from model.agents.tools.paging import Block, pages
+from model.agents.tools.tool_context import Desk, Observation
 from model.codegraph.entities import Construct, Entity
 from model.errors import WorkspaceError
 from model.protocols import Tool

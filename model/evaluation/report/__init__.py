@@ -1,1 +1,4 @@
-"""Run files in, a page with figures and tables for people out."""
+"""The evaluation report: a page with figures and tables.
+In: a folder of run files. Out: one HTML file and one PNG per figure.
+May call: attacks, the modules of evaluation and prompts.
+"""

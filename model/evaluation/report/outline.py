@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from model.evaluation.report.content import Section
 from model.evaluation.report.sections.attacks import AttackRun, attacks
 from model.evaluation.report.sections.breakdown import by_lines, by_repository, by_similarity
-from model.evaluation.report.sections.choosing import choosing
-from model.evaluation.report.sections.comparing import differing, group_wise
-from model.evaluation.report.sections.errors import errors
+from model.evaluation.report.sections.comparison import differing, group_wise
+from model.evaluation.report.sections.error_types import errors
 from model.evaluation.report.sections.headline import headline, metrics, runs
 from model.evaluation.report.sections.reliability import reliability
-from model.evaluation.report.sections.repeated import repeated
-from model.evaluation.report.sections.seats import seats
+from model.evaluation.report.sections.repeatability import repeated
+from model.evaluation.report.sections.seat_bias import seats
+from model.evaluation.report.sections.selection_gain import choosing
 from model.evaluation.report.sections.timing import timing
 from model.evaluation.report.series import GroupSet
 

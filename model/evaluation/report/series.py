@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from model.evaluation.columns import Columns, Indices, columns
-from model.evaluation.document import document
-from model.evaluation.judged import JudgedGroup, Key
+from model.evaluation.evaluation_document import document
+from model.evaluation.judged_group import JudgedGroup, Key
+from model.evaluation.judgement_columns import Columns, Indices, columns
 from model.evaluation.report.content import many
-from model.evaluation.report.rates import numbered
+from model.evaluation.report.rate_intervals import numbered
 from model.prompts.untrusted import visible
 from model.verdict_json import Json
 

@@ -1,1 +1,1 @@
-"""Tests of the database layer."""
+"""Tests of `app/db/`."""

@@ -13,8 +13,8 @@ from app.db.tables import evaluations as evaluation_table
 from app.db.tables import installations, repositories
 from app.identifiers import CommitSha, IssueNumber, PullNumber
 from app.outcomes import Details, EventKind, OutcomeEvent
-from model import evidence
-from model.calibration import Evidence
+from model.calibration import evidence
+from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 
 BASE = CommitSha("b" * 40)

@@ -3,8 +3,8 @@
 import json
 from contextlib import contextmanager
 
-from model.agents import desks
-from model.agents.trajectory import Attempt, Limits, Step, Stop, Trajectory
+from model.agents import attempt_setup
+from model.agents.trajectories.trajectory import Attempt, Limits, Step, Stop, Trajectory
 from model.domain import EngineInfo, Issue, Tokens
 from model.engines.scripted import Line
 from model.protocols import Message, Tool, ToolCall
@@ -69,7 +69,7 @@ SUBMIT = calling("patch_submission")
 def desk_on(root, files):
     """A desk on a tree of these files, by path."""
     written(root, files)
-    with desks.opened(root, root.parent / f"{root.name}.sqlite") as desk, desk() as own:
+    with attempt_setup.opened(root, root.parent / f"{root.name}.sqlite") as desk, desk() as own:
         yield own
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from model.agents.agentless_mini import AgentlessMini, Plan
-from model.agents.mini_se import MiniSE
+from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.mini_se.mini_se import MiniSE
 from model.agents.replay import replayed
-from model.agents.trajectory_json import dumped, loaded
-from tests.model.agents import agentless
+from model.agents.trajectories.trajectory_json import dumped, loaded
+from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, TREE, desk_on
-from tests.model.fakes import Recording
+from tests.model.fake_engines import Recording
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def attempt(tmp_path):
 def pipeline(tmp_path):
     """Runs Agentless Mini on a script; its desk is as before, every step is told, its record can be carried out again."""
 
-    def run(*lines, tree=agentless.TREE, context=32_768, plan=None, **options):
-        engine = agentless.Cutting(*lines, context_tokens=context)
+    def run(*lines, tree=agentless_replies.TREE, context=32_768, plan=None, **options):
+        engine = agentless_replies.Cutting(*lines, context_tokens=context)
         told = []
         made = {name: options.pop(name) for name in ("keep", "limits", "clock") if name in options}
         with desk_on(tmp_path / "tree", tree) as desk:

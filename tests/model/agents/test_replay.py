@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from model.agents.desks import digest
+from model.agents.attempt_setup import digest
 from model.agents.replay import Recorded, RecordedSamples, replayed
-from model.agents.trajectory import Stop
+from model.agents.trajectories.trajectory import Stop
 from model.errors import OtherTree, UnknownAgent
-from tests.model.agents import agentless
+from tests.model.agents import agentless_replies
 from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, desk_on, make_trajectory
 
 
@@ -56,8 +56,13 @@ def test_a_recorded_engine_can_be_closed():
 
 
 def test_a_pipeline_on_another_tree_is_another_record(pipeline, tmp_path):
-    done, _ = pipeline(agentless.MATHS, agentless.MEND, agentless.MEND, agentless.MEND)
-    with desk_on(tmp_path / "other", agentless.TREE | {"pie/more.py": "x = 1\n"}) as desk:
+    done, _ = pipeline(
+        agentless_replies.MATHS,
+        agentless_replies.MEND,
+        agentless_replies.MEND,
+        agentless_replies.MEND,
+    )
+    with desk_on(tmp_path / "other", agentless_replies.TREE | {"pie/more.py": "x = 1\n"}) as desk:
         again = replayed(replace(done.trajectory, tree=desk.tree), desk)
     assert again.patch == done.patch
     assert again.steps[0].prompt != done.trajectory.steps[0].prompt

@@ -3,9 +3,9 @@
 import subprocess
 from contextlib import contextmanager
 
+from model.codegraph.definition_reader import read
 from model.codegraph.index import open_index
-from model.codegraph.reading import read
-from model.codegraph.sources import blob_hash, survey
+from model.codegraph.source_tree import blob_hash, survey
 
 
 def written(root, files):

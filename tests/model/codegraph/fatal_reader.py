@@ -5,9 +5,9 @@ import signal
 import sys
 from pathlib import Path
 
-from model.codegraph import reader, reading
+from model.codegraph import definition_reader, reader_process
 
-honest = reading.read
+honest = definition_reader.read
 
 
 def fatal(language, content):
@@ -24,5 +24,5 @@ def fatal(language, content):
 
 
 if __name__ == "__main__":
-    reader.read = fatal
-    reader.main(int(sys.argv[1]))
+    reader_process.read = fatal
+    reader_process.main(int(sys.argv[1]))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.codegraph import reading
+from model.codegraph import definition_reader
 from model.codegraph.python_syntax import is_valid
 
 VALID = b"def f(x, a):\n    return a, *(x if x else a)\n"
@@ -29,6 +29,6 @@ def test_what_python_reads_is_valid(content, valid):
 
 
 def test_a_file_that_python_reads_is_not_broken():
-    assert not reading.read("python", VALID).broken
-    assert reading.read("python", VALID + b"def g(:\n").broken
-    assert reading.read("javascript", VALID).broken
+    assert not definition_reader.read("python", VALID).broken
+    assert definition_reader.read("python", VALID + b"def g(:\n").broken
+    assert definition_reader.read("javascript", VALID).broken

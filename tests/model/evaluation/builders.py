@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from model.domain import EngineInfo, PatchId, Tokens, Verdict, Vote, VoteCount
-from model.evaluation.judged import JudgedGroup, JudgedPatch, Key
+from model.evaluation.judged_group import JudgedGroup, JudgedPatch, Key
 from tests.model.builders import diff_of
 
 ENGINE = EngineInfo("scripted", "script", "f0")

@@ -13,7 +13,7 @@ from model.evaluation.bootstrap import (
     estimates,
     issues,
 )
-from model.evaluation.columns import columns
+from model.evaluation.judgement_columns import columns
 from model.evaluation.metrics import METRICS, accuracy
 from model.evaluation.wilson import wilson
 from tests.model.evaluation.builders import judged_group

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
-from model.evaluation.columns import columns, constant
+from model.evaluation.judgement_columns import columns, constant
 from model.evaluation.metrics import (
     METRICS,
     best_at,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from model.workspace import Workspace, beneath
+from model.workspace import Workspace, safe_open
 
 SECRET = "the contents of a file that is not theirs"
 
@@ -87,8 +87,8 @@ def _special(root):
 def way(request, monkeypatch):
     """Each of the two ways of opening a path without following a link."""
     if request.param == "steps":
-        monkeypatch.setattr(beneath, "kernel_can", lambda: False)
-    elif not beneath.kernel_can():
+        monkeypatch.setattr(safe_open, "kernel_can", lambda: False)
+    elif not safe_open.kernel_can():
         pytest.skip("this kernel has no openat2")
     return request.param
 

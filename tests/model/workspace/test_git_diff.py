@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model import diff
 from model.errors import WorkspaceError
+from model.patches import diff
 from model.workspace import TreeLimits, Workspace, git_diff
 
 LINES = st.sampled_from(

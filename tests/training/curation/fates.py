@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from app.identifiers import IssueRef, RepositoryRef
 from app.judgements import Fate, Judge, Judgement, PullRecord, Submission
 from app.outcomes import OutcomeKind
-from model.calibration import Evidence
+from model.calibration.calibration import Evidence
 from model.domain import EngineInfo, Verdict
 
 JUDGE = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52"))

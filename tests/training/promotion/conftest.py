@@ -7,7 +7,7 @@ import pytest
 
 from app import registration
 from app.db.session import transaction
-from model.engines.adapters import Replica
+from model.adapters.adapter_server import Replica
 from tests.training import adapted
 from tests.training.promotion.promoting import finished, measured, restarted
 

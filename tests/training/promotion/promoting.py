@@ -9,7 +9,7 @@ import pytest
 from app.db.session import transaction
 from app.db.store import models
 from app.gate_rules import Rules
-from model.engines import adapters
+from model.adapters import adapter_server
 from model.errors import EngineError
 from tests.training import adapted
 from training import gate_file
@@ -52,7 +52,7 @@ def measured(run, champion, *, outcome=Outcome.PASSED, rules=PLAIN, **changes):
 def restarted(servers, name):
     """As after a restart, which forgets an adapter."""
     with suppress(EngineError):
-        adapters.unload(servers[0], name)
+        adapter_server.unload(servers[0], name)
 
 
 def champion(database):

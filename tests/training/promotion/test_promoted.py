@@ -14,7 +14,7 @@ from app.learning_jobs import UnloadAdapters
 from app.promotion import NotPromoted
 from app.serving import UNUSED_AFTER, Alias, State
 from app.settings import EngineSettings, QueueSettings
-from model.engines import adapters
+from model.adapters import adapter_server
 from tests.training import adapted
 from tests.training.promotion.promoting import MARKS, champion, restarted, state
 from tests.worker import awaiting
@@ -32,7 +32,7 @@ def test_promoted_served_replaced_and_rolled_back(database, servers, names):
     assert "2 servers answer as trained: " in said
     promotion.promote(database, servers, second, Alias.CHAMPION)
     assert champion(database) == second
-    assert {first, second} <= set(adapters._cards(servers[0])), "the one before stays loaded"
+    assert {first, second} <= set(adapter_server._cards(servers[0])), "the one before stays loaded"
     assert state(database, first) is State.RETIRED
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
     assert champion(database) == first
@@ -50,14 +50,14 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
     for name in names:
         promotion.promote(database, servers, name, Alias.CHAMPION)
     own = replace(adapted.servable(runs[1]), name="own")
-    adapters.bring(servers[0], own)
+    adapter_server.bring(servers[0], own)
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     urls = [one.url for one in servers]
     handler = UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
 
     def left():
         carry_out(database, handler, UnloadAdapters(OF_THE_APP))
-        return set(adapters._cards(servers[0])) - {adapted.BASE}
+        return set(adapter_server._cards(servers[0])) - {adapted.BASE}
 
     try:
         assert left() == {first, second, "own"}, "a verdict may still ask it"
@@ -67,7 +67,7 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
         assert left() == {first, "own"}
         assert left() == {first, "own"}
     finally:
-        adapters.unload(servers[0], own.name)
+        adapter_server.unload(servers[0], own.name)
 
 
 def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
@@ -103,5 +103,5 @@ def test_a_rollback_waits_for_no_server(database, servers, names, dead):
         promotion.promote(database, servers, name, Alias.CHAMPION)
     restarted(servers, first)
     assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
-    assert first in adapters._cards(servers[0])
+    assert first in adapter_server._cards(servers[0])
     assert state(database, second) is State.REJECTED

@@ -12,8 +12,8 @@ from app.db.store.models import UnknownModel
 from app.gate_rules import Rules
 from app.promotion import NotPromoted, Terms
 from app.serving import Alias, LineUp, State
-from model.adapter_files import CONFIG, WEIGHTS
-from model.engines import adapters
+from model.adapters import adapter_server
+from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.errors import BadAdapter
 from tests.training import adapted
 from tests.training.promotion.promoting import MARKS, champion, ended, finished, measured, state
@@ -31,7 +31,7 @@ def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
         promotion.promote(database, [servers[0], dead], second, Alias.CHAMPION)
     assert champion(database) == first
     assert state(database, second) is State.CANDIDATE
-    assert set(adapters._cards(servers[0])) == {adapted.BASE, first}
+    assert set(adapter_server._cards(servers[0])) == {adapted.BASE, first}
 
 
 def test_an_adapter_that_changed_on_disk_is_rejected_for_good(

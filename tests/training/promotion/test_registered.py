@@ -11,7 +11,7 @@ from app.db.session import transaction
 from app.db.store import models
 from app.registration import NotRegistered
 from app.serving import State
-from model import adapter_files
+from model.adapters import adapter_files
 from model.errors import BadAdapter
 from tests.training import adapted
 from tests.training.promotion.promoting import MARKS, ended, finished, measured

@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from model.evaluation.report import drawing
-from tests.model.evaluation.report.test_page import parsed
-from tests.model.evaluation.report.test_report import size
+from tests.model.commands.test_report import size
+from tests.model.evaluation.report.test_html_page import parsed
 from tests.training.report.builders import compared, document, finish, gated, lines, step, write
 from training.plan_file import load
 from training.report.cli import report

@@ -1,1 +1,4 @@
-"""Each question of the report: a section made from series, without drawing or writing anything (pure)."""
+"""The sections of the report; one module per question.
+In: series of judged groups. Out: tables and figures as values. No module draws or writes files.
+May call: the modules of report and evaluation, and attacks.attack_table.
+"""

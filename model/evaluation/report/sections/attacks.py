@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.evaluation.attack_table import HEADS, Found, rows
+from model.evaluation.attacks.attack_table import HEADS, Found, rows
 from model.evaluation.report.content import Section, Table, many
 from model.evaluation.report.series import shown
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.columns import rightness
-from model.evaluation.judged import JudgedGroup, JudgedPatch
+from model.evaluation.judged_group import JudgedGroup, JudgedPatch
+from model.evaluation.judgement_columns import rightness
 from model.evaluation.report.content import (
     Curve,
     Curves,
@@ -23,7 +23,7 @@ from model.evaluation.report.content import (
     many,
     said,
 )
-from model.evaluation.report.rates import means
+from model.evaluation.report.rate_intervals import means
 from model.evaluation.report.series import GroupSet, shown
 
 _REPOSITORIES = 12

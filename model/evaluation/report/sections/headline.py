@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.document import BASELINES
+from model.evaluation.evaluation_document import BASELINES
 from model.evaluation.metrics import METRICS
 from model.evaluation.report.content import (
     GREY,
@@ -21,7 +21,7 @@ from model.evaluation.report.content import (
     number,
     said,
 )
-from model.evaluation.report.paper import REPORTED, TERMS
+from model.evaluation.report.paper_results import REPORTED, TERMS
 from model.evaluation.report.series import GroupSet, Series, reasons, shown
 from model.verdict_json import Json
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.judged import JudgedPatch
+from model.evaluation.judged_group import JudgedPatch
 from model.evaluation.metrics import diagram
 from model.evaluation.report.content import (
     Curve,
@@ -18,7 +18,7 @@ from model.evaluation.report.content import (
     number,
     said,
 )
-from model.evaluation.report.rates import means
+from model.evaluation.report.rate_intervals import means
 from model.evaluation.report.sections.headline import measured
 from model.evaluation.report.series import GroupSet, Series, reasons
 

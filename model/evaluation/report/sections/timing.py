@@ -17,7 +17,7 @@ from model.evaluation.report.content import (
     Section,
     Table,
 )
-from model.evaluation.report.paper import SECONDS
+from model.evaluation.report.paper_results import SECONDS
 from model.evaluation.report.series import GroupSet, Series
 
 

@@ -13,7 +13,7 @@ from app.db.store import alternatives, attempts
 from app.db.store.attempts import Place, Record
 from app.db.tables import agent_runs
 from app.identifiers import AlternativeNumber, CommitSha
-from model.agents.trajectory import Stop
+from model.agents.trajectories.trajectory import Stop
 from model.domain import EngineInfo, Issue, Tokens
 from tests.app.db.store.world import BASE, REPOSITORY, settle
 

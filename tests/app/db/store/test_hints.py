@@ -5,8 +5,8 @@ import pytest
 from app.db.store import attempts, hints
 from app.db.store.attempts import Place, Record
 from app.db.store.hints import Hint
-from model.agents.guidance import Source
-from model.agents.trajectory import Stop
+from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.trajectory import Stop
 from model.domain import EngineInfo, Issue, Tokens
 from tests.app.db.store import world
 

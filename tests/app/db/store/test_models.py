@@ -11,7 +11,7 @@ from app.db.store.models import NewModel, UnknownModel
 from app.db.tables import evaluations, shadow_verdicts
 from app.db.tables import models as models_table
 from app.serving import Adapter, Alias, LineUp, State, judge_of
-from model import adapter_probe
+from model.adapters import adapter_probe
 
 pytestmark = pytest.mark.services
 FIRST, SECOND, THIRD = (f"r4p-20261122-{number:08x}" for number in range(3))

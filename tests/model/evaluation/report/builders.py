@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from model.domain import EngineInfo, PatchId, Vote, VoteCount
-from model.evaluation.judged import to_line
+from model.evaluation.judged_group import to_line
 from model.evaluation.report.series import sets
 from tests.model.evaluation.builders import judged_group
 

@@ -6,21 +6,21 @@ from dataclasses import replace
 import pytest
 
 from model.evaluation import metrics
-from model.evaluation.columns import columns
-from model.evaluation.document import document
+from model.evaluation.evaluation_document import document
+from model.evaluation.judgement_columns import columns
 from model.evaluation.report.content import Dots, cells, many, number, said
 from model.evaluation.report.outline import sections
-from model.evaluation.report.paper import REPORTED
+from model.evaluation.report.paper_results import REPORTED
 from model.evaluation.report.sections import (
     breakdown,
-    choosing,
-    comparing,
-    errors,
+    comparison,
+    error_types,
     headline,
     reliability,
+    selection_gain,
     timing,
 )
-from model.selection import best_at_k
+from model.voting.selection import best_at_k
 from tests.model.evaluation.builders import judged_group, with_edits
 from tests.model.evaluation.report.builders import group, of, rows, run
 
@@ -108,21 +108,21 @@ def test_errors_are_counted_on_their_own_side():
         judged_group("a", (0.9, True), (0.9, False), (0.1, False)),
         judged_group("b", (0.1, True), (None, False), (0.9, True)),
     ]
-    assert errors.false_positives(columns(judged)) == pytest.approx(1.5 / 3)
-    assert errors.false_negatives(columns(judged)) == pytest.approx(1 / 3)
-    assert rows(errors.errors(of(judged)))[0][:2] == ("r4p", "0.500")
+    assert error_types.false_positives(columns(judged)) == pytest.approx(1.5 / 3)
+    assert error_types.false_negatives(columns(judged)) == pytest.approx(1 / 3)
+    assert rows(error_types.errors(of(judged)))[0][:2] == ("r4p", "0.500")
 
 
 def test_an_error_nobody_could_make_is_no_number():
-    (row,) = rows(errors.errors(of([judged_group("a", (0.9, True))])))
+    (row,) = rows(error_types.errors(of([judged_group("a", (0.9, True))])))
     assert row == ("r4p", "–", "–", "0.000", "–")
-    (row,) = rows(errors.errors(of([judged_group("a", (0.9, False))])))
+    (row,) = rows(error_types.errors(of([judged_group("a", (0.9, False))])))
     assert row[3:] == ("–", "–")
 
 
 def test_differences_are_paired_on_the_groups_that_both_judged():
     one, other = run(issues=8), run("pointwise", issues=5)
-    (section,) = [comparing.differing(of(one, other))]
+    (section,) = [comparison.differing(of(one, other))]
     first = section.tables[0].rows[0]
     assert first[:4] == ("pointwise − r4p", "accuracy", "5", "20")
     right = [metrics.accuracy(columns(judged[:5])) for judged in (other, one)]
@@ -131,13 +131,13 @@ def test_differences_are_paired_on_the_groups_that_both_judged():
 
 
 def test_two_pairs_with_unlike_groups_say_whose_count_is_which():
-    section = comparing.differing(of(run(issues=3), run("pointwise"), run("consensus")))
+    section = comparison.differing(of(run(issues=3), run("pointwise"), run("consensus")))
     assert "consensus − pointwise: 8 issues" in section.figures[0].caption
     assert "consensus − r4p, pointwise − r4p: 3 issues" in section.figures[0].caption
 
 
 def test_what_can_not_be_compared_is_said():
-    section = comparing.differing(of(run(), [group("elsewhere", "pointwise")]))
+    section = comparison.differing(of(run(), [group("elsewhere", "pointwise")]))
     assert section.figures == section.tables == ()
     assert section.missing == (
         "s: no two verifiers judged the same groups, so there is nothing to compare.",
@@ -145,17 +145,17 @@ def test_what_can_not_be_compared_is_said():
 
 
 def test_group_wise_is_compared_with_pointwise_of_the_same_model_only():
-    same = comparing.group_wise(of(run(), run("pointwise"), run("consensus")))
+    same = comparison.group_wise(of(run(), run("pointwise"), run("consensus")))
     assert [row[0] for row in rows(same)] == ["r4p", "pointwise", "r4p − pointwise"]
     assert same.missing == ()
     other = [
         replace(one, key=replace(one.key, engine=replace(one.key.engine, model="larger")))
         for one in run("pointwise")
     ]
-    unlike = comparing.group_wise(of(run(), other))
+    unlike = comparison.group_wise(of(run(), other))
     assert unlike.figures == ()
     assert unlike.missing[0].startswith("s: nobody ran both r4p and pointwise with one model")
-    twice = comparing.group_wise(of(run(votes=1), run(votes=2), run("pointwise")))
+    twice = comparison.group_wise(of(run(votes=1), run(votes=2), run("pointwise")))
     assert [one.name for one in twice.figures] == ["group-wise-s", "group-wise-s-2"]
 
 
@@ -237,7 +237,7 @@ def test_calibrated_runs_need_no_excuse():
 
 def test_best_at_k_is_the_documents_between_chance_and_oracle():
     judged = run()
-    section = choosing.choosing(of(judged))
+    section = selection_gain.choosing(of(judged))
     told = document(judged)["best_at_k"]
     assert [(row[1], row[3]) for row in rows(section)] == [
         (str(one["k"]), number(one["value"])) for one in told
@@ -247,12 +247,12 @@ def test_best_at_k_is_the_documents_between_chance_and_oracle():
     assert rows(section)[2][8] == number(oracle)
     assert len({row[7] for row in rows(section)}) == 1  # a random pick gains nothing by more
     assert {row[5:7] for row in rows(section)} == {("–", "–")}
-    assert section.missing == (f"r4p on s: {choosing._UNTOLD}",)
+    assert section.missing == (f"r4p on s: {selection_gain._UNTOLD}",)
 
 
 def test_the_majority_is_counted_anew_in_each_draw():
     judged = [with_edits(one, "aabc") for one in run()]
-    section = choosing.choosing(of(judged))
+    section = selection_gain.choosing(of(judged))
     told = document(judged)["majority"]
     assert [row[5] for row in rows(section)] == [number(one["value"]) for one in told["best_at_k"]]
     assert rows(section)[3][5:7] == cells(headline.measured(told, "best_of_group"))
@@ -263,7 +263,7 @@ def test_the_majority_is_counted_anew_in_each_draw():
 
 
 def test_groups_of_one_leave_nothing_to_choose():
-    section = choosing.choosing(of([judged_group("a", (0.9, True))]))
+    section = selection_gain.choosing(of([judged_group("a", (0.9, True))]))
     assert section.missing[0] == "s: no group has two patches, so there is nothing to choose."
 
 
@@ -282,7 +282,7 @@ def test_counts_are_english():
 
 def test_numbers_say_what_is_not_defined():
     assert (number(None), number(-0.0001), number(0.12345)) == ("–", "0.000", "0.123")
-    made = errors.errors(of([judged_group("a", (0.9, True))]))
+    made = error_types.errors(of([judged_group("a", (0.9, True))]))
     assert "accepts – of the incorrect" in made.figures[0].alt
     assert said(headline.measured(document(run()), "accuracy")).count("…") == 1
     assert json.dumps(made.key) == '"errors"'

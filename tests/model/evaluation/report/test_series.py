@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from model.domain import EngineInfo
-from model.evaluation.document import document
+from model.evaluation.evaluation_document import document
 from model.evaluation.report.series import counted, reasons, sets, shown
 from tests.model.evaluation.report.builders import group, run
 

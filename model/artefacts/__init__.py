@@ -1,1 +1,0 @@
-"""What was learnt, as data: written by `training/`, read by `model/`."""

@@ -1,0 +1,278 @@
+"""`r4p evaluate`: a verifier measured on labelled groups, offline; a run that was stopped goes on where it was."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from model import catalog
+from model.calibration import calibrator_file
+from model.catalog import VotingChoice
+from model.commands.exit_codes import MISUSED, STDERR, Exit, stop
+from model.commands.options import (
+    Cache,
+    Calibrated,
+    EngineName,
+    KeyFile,
+    LeaveOneOut,
+    MinLines,
+    Model,
+    Script,
+    Url,
+    Votes,
+    chosen,
+    given_in,
+    refuse_idle,
+)
+from model.errors import BadGroups, ModelError
+from model.prompts.untrusted import visible
+
+if TYPE_CHECKING:  # numpy loads when the command runs
+    from model.evaluation.attacks.attack_cases import Case
+    from model.evaluation.judge_catalog import Judge
+    from model.evaluation.judged_group import JudgedGroup
+    from model.evaluation.labelled_group import LabelledGroup
+
+_EVALUATE = "evaluate"
+_Groups = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups",
+        metavar="FILE",
+        help="Labelled groups, .jsonl or .jsonl.gz; attacks bring some along.",
+    ),
+]
+_Verifier = Annotated[str, typer.Option("--verifier", metavar="NAME", help="Who judges them.")]
+_Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", min=1, help="Judge that many groups (attacks), drawn the same each time."
+    ),
+]
+_Together = Annotated[
+    int,
+    typer.Option(
+        "--together",
+        metavar="N",
+        min=1,
+        help="Groups judged at the same time: faster on a server, slower for each.",
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR|FILE.jsonl",
+        help="Keep what was judged, and go on from what is kept there.",
+    ),
+]
+_Attack = Annotated[
+    bool,
+    typer.Option("--attack", help="Attack the groups, and tell which verdicts that flips."),
+]
+_Json = Annotated[
+    bool,
+    typer.Option("--json", help="One r4p.evaluate/1 (or r4p.attack/1) document on stdout."),
+]
+
+
+def evaluate(  # noqa: PLR0913 - one parameter per option of the command
+    context: typer.Context,
+    verifier: _Verifier,
+    groups: _Groups = None,
+    limit: _Limit = None,
+    together: _Together = 1,
+    votes: Votes = 3,
+    engine: EngineName = None,
+    engine_url: Url = None,
+    model: Model = None,
+    api_key_file: KeyFile = None,
+    out: _Out = None,
+    json_output: _Json = False,
+    script: Script = None,
+    cache: Cache = None,
+    attack: _Attack = False,
+    leave_one_out: LeaveOneOut = False,
+    min_lines: MinLines = 0,
+    calibrator: Calibrated = None,
+) -> None:
+    """Measure a verifier on groups of patches whose truth is known.
+
+    Exit codes: 0 measured, 2 usage, 5 no engine.
+    """
+    from model.evaluation import judge_catalog
+
+    voting = VotingChoice(edited_lines=min_lines, leave_one_out=leave_one_out)
+    kept: Path | None = None
+    try:
+        catalog.check(verifier, voting)
+        by = calibrator_file.read(calibrator, verifier) if calibrator else None
+        kept = _run_file(
+            out, groups, judge_catalog.called(verifier, voting, by) + ".attack" * attack
+        )
+        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
+        refuse_idle(given_in(context), verifier, choice.name)
+        cases, read = _attacked(groups, limit, kept) if attack else ([], _groups(groups, limit))
+        judge_catalog.check(verifier, read)
+        with _progress(len(read)) as (say, advance):
+            told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
+            with judge_catalog.opened(
+                verifier, told, votes, voting, independent=not attack, by=by
+            ) as who:
+                say("groups judged")
+                heard = who[:1] if attack else who
+                runs = [_judged(read, judge, kept, advance, together) for judge in heard]
+    except MISUSED as error:
+        stop(_EVALUATE, Exit.USAGE, str(error))
+    except ModelError as error:
+        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_held(kept)}")
+    if attack:
+        _tell_attacks(cases, runs[0], kept, json_output=json_output)
+    else:
+        _tell(runs, kept, judge_catalog.caution(verifier, read), json_output=json_output)
+
+
+def _tell_attacks(
+    cases: "Sequence[Case]",
+    judged: "Sequence[JudgedGroup]",
+    kept: Path | None,
+    *,
+    json_output: bool,
+) -> None:
+    from model.evaluation.attacks import attack_run
+
+    attack_run.tell(cases, judged, kept, json_output=json_output)
+
+
+def _held(kept: Path | None) -> str:
+    """Where to go on from, if anything was judged."""
+    return f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
+
+
+def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:
+    """In a folder, one file for each file of groups and each verifier."""
+    if out is None or out.suffix == ".jsonl":
+        return out
+    name = (groups or Path("corpus")).name.removesuffix(".gz").removesuffix(".jsonl")
+    return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
+
+
+def _attacked(
+    path: Path | None, limit: int | None, kept: Path | None
+) -> "tuple[list[Case], list[LabelledGroup]]":
+    from model.evaluation.attacks import attack_run
+
+    attack_run.check(kept)
+    cases = attack_run.attacked(path, limit)
+    return cases, attack_run.groups_of(cases)
+
+
+def _groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
+    from model.evaluation import evaluation_run, labelled_group
+
+    if path is None:
+        raise BadGroups("no groups are given: name a file with --groups")
+    return evaluation_run.sample(labelled_group.read(path), limit)
+
+
+def _judged(
+    groups: "Sequence[LabelledGroup]",
+    judge: "Judge",
+    kept: Path | None,
+    advance: Callable[[int], None],
+    together: int,
+) -> "list[JudgedGroup]":
+    from model.evaluation import evaluation_run, run_file
+
+    with run_file.opened(kept) if kept else nullcontext() as file:
+        return evaluation_run.run(groups, judge, file, advance, together=together)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
+    """Says on a terminal what is going on, and how many groups are done; nothing where stderr is a file."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
+        task = bar.add_task("starting", total=total)
+        yield (
+            lambda said: bar.update(task, description=said),
+            lambda done: bar.update(task, completed=done),
+        )
+
+
+def _tell(
+    runs: "Sequence[Sequence[JudgedGroup]]",
+    kept: Path | None,
+    caution: str | None,
+    *,
+    json_output: bool,
+) -> None:
+    """The first run, with its strict twin's beside it where there is one."""
+    from model.evaluation.evaluation_document import document
+
+    result, *twin = map(document, runs)
+    if twin:
+        result["strict"] = twin[0]
+    if caution:
+        result["caution"] = caution
+        STDERR.print(visible(caution))
+    text = json.dumps(result, indent=2) + "\n"
+    if kept:
+        kept.with_suffix(".json").write_text(text)
+    if json_output:
+        sys.stdout.write(text)
+    else:
+        for one in (result, *twin):
+            _show(one)
+
+
+def _show(document: dict[str, Any]) -> None:
+    out = Console(highlight=False, markup=False)
+    baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
+    names = (name.replace("_", " ") for name in baselines)
+    table = Table("metric", "value", "95 % interval", *names, box=SIMPLE_HEAD, padding=0)
+    for name, found in document.items():
+        if isinstance(found, dict) and "low" in found:
+            beside = [base.get(name) for base in baselines.values()]
+            table.add_row(
+                name.replace("_", " "),
+                _number(found["value"]),
+                f"{_number(found['low'])} … {_number(found['high'])}",
+                *(_number(base["value"]) if base else "" for base in beside),
+            )
+    out.print(table)
+    seconds, engine = document["seconds_per_patch"], document["engine"]
+    out.print(
+        visible(
+            f"{document['verifier']} with {engine['model']}: {document['groups']} groups of "
+            f"{document['issues']} issues, {document['patches']} patches, "
+            f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"
+        )
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,80 @@
+"""`r4p index`: the code graph of a source tree, made or brought up to date, and what that took."""
+
+import hashlib
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from model.codegraph.entities import IndexReport
+from model.errors import NoCodeGraph, NoTree
+
+_SHOWN = 20
+_stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+def index(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A git repository (its HEAD), or any directory.")
+    ],
+    database: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the index is kept (~/.cache/r4p/index)."),
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="One r4p.index/1 document on stdout.")
+    ] = False,
+) -> None:
+    """Index every class, function and method of a source tree; only what is new is read.
+
+    Exit codes: 0 done (files that were left out are listed), 2 there is nothing to index.
+    """
+    from model.codegraph.index import open_index
+    from model.codegraph.languages import known, language_of
+    from model.codegraph.source_tree import survey
+
+    file = database or kept(directory)
+    try:
+        tree = survey(directory)
+        if all(language_of(path) is None for path in tree.blobs) and not tree.skipped:
+            raise NoTree(
+                f"{directory} holds no source file in a known language ({', '.join(known())});"
+                " name a folder that does"
+            )
+        with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
+            _, report = opened.snapshot(tree.blobs, tree.read)
+    except NoCodeGraph as error:
+        _stderr.print(f"r4p index: {error}")
+        raise typer.Exit(2) from error
+    report = replace(report, skipped=tree.skipped + report.skipped)
+    if json_output:
+        document = {"schema": "r4p.index/1", "database": str(file), **asdict(report)}
+        json.dump(document, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+    else:
+        _show(report)
+
+
+def kept(directory: Path) -> Path:
+    """One index for each directory."""
+    name = hashlib.sha256(bytes(directory.resolve())).hexdigest()[:16]
+    return Path.home() / ".cache" / "r4p" / "index" / f"{name}.sqlite"
+
+
+def _show(report: IndexReport) -> None:
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(
+        f"{report.entities:,} entities in {report.files:,} files ({report.bytes:,} bytes):"
+        f" {report.parsed:,} read, {report.reused:,} known, {report.seconds:.2f} s"
+    )
+    left_out = [f"left out: {one.path}: {one.reason}" for one in report.skipped]
+    broken = [f"broken syntax, read as far as possible: {path}" for path in report.broken]
+    lines = left_out + broken
+    for line in lines[:_SHOWN]:
+        console.print(line)
+    if len(lines) > _SHOWN:
+        console.print(f"and {len(lines) - _SHOWN:,} more; --json lists all")

@@ -1,0 +1,153 @@
+"""The options that the commands about verifiers share, and which of them say nothing to whom."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from model import catalog
+from model.catalog import EngineChoice
+from model.commands import key_file
+from model.errors import BadChoice, BadEngine
+
+Votes = Annotated[
+    int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="openai_compatible, local_vllm or local_transformers; unless told, the first with a URL, else the last.",
+    ),
+]
+Url = Annotated[
+    str | None, typer.Option("--engine-url", metavar="URL", help="An OpenAI-compatible API.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME", help="The engine's model; without a URL, an embedded one."
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--api-key-file", metavar="FILE", help="Holds the API key and nothing else."),
+]
+Script = Annotated[
+    Path | None,
+    typer.Option("--script", metavar="FILE", help="Answer from JSON lines, not a model."),
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", metavar="DIR", help="Where model files are kept (~/.cache/r4p/models)."
+    ),
+]
+MinLines = Annotated[
+    int,
+    typer.Option(
+        "--min-lines",
+        metavar="N",
+        min=0,
+        help="Judge no patch that edits fewer lines (0: judge all).",
+    ),
+]
+LeaveOneOut = Annotated[
+    bool,
+    typer.Option(
+        "--leave-one-out",
+        help="Leave one patch out of every vote, and claim nothing that hangs on a rival's presence.",
+    ),
+]
+
+Calibrated = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibrator",
+        metavar="FILE",
+        help="Tell probabilities, and claim by them: what training.calibrate wrote for this judge.",
+    ),
+]
+
+_READ_BY = {
+    "openai_compatible": ("--engine-url", "--model", "--api-key-file"),
+    "local_vllm": ("--model", "--cache"),
+    "local_transformers": ("--model", "--cache"),
+    "scripted": ("--script",),
+}
+"""Which options each engine reads."""
+_OF_ENGINES = ("--engine", *dict.fromkeys(one for read in _READ_BY.values() for one in read))
+
+
+def chosen(
+    engine: str | None,
+    url: str | None,
+    model: str | None,
+    api_key_file: Path | None,
+    script: Path | None,
+    cache: Path | None,
+) -> EngineChoice:
+    """The engine that the options ask for: the named one, or a script, a server, the embedded model.
+
+    Raises BadEngine for an unknown name, a server without a URL, and a key that can't be read.
+    """
+    served = "openai_compatible" if url else "local_transformers"
+    name = engine or ("scripted" if script else served)
+    if name not in _READ_BY or engine == "scripted":
+        raise BadEngine(
+            f"no engine is called {name!r}; there are openai_compatible, local_vllm, local_transformers, "
+            "and --script FILE for one that answers from a file"
+        )
+    if name == "openai_compatible" and not url:
+        raise BadEngine(
+            f"engine {name} is a server; give its address, as in --engine-url http://HOST:8000/v1"
+        )
+    return EngineChoice(
+        name=name,
+        model=model,
+        url=url,
+        api_key=key_file.read(api_key_file) if api_key_file else None,
+        cache=cache or Path.home() / ".cache" / "r4p" / "models",
+        script=script,
+    )
+
+
+def given_in(context: typer.Context) -> list[str]:
+    """The options that stand on the command line, as they are written: `--votes`."""
+    sources = {one: context.get_parameter_source(one.name or "") for one in context.command.params}
+    return [
+        one.opts[0] for one, source in sources.items() if source and source.name == "COMMANDLINE"
+    ]
+
+
+def refuse_idle(options: Collection[str], verifier: str, engine: str) -> None:
+    """Refuse what would be given in vain. Raises BadChoice naming an option that changes nothing, UnknownVerifier."""
+    idle = _idle_for_engine(engine) | _idle_for_verifier(verifier)
+    if vain := [one for one in options if one in idle]:
+        raise BadChoice(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")
+
+
+def _idle_for_engine(name: str) -> dict[str, str]:
+    """Each option that the engine does not read, and for whom that is."""
+    unread = set(_OF_ENGINES) - {"--engine", *_READ_BY[name]}
+    idle = dict.fromkeys(unread, f"engine {name}")
+    if name.startswith("local_"):
+        idle["--together"] = f"engine {name}, which answers one group after the other"
+    return idle
+
+
+def _idle_for_verifier(name: str) -> dict[str, str]:
+    """Each option that the verifier does not follow, and why."""
+    parts = catalog.composition(name)
+    idle = {}
+    if name in catalog.WITHOUT_ENGINE:
+        idle = dict.fromkeys(_OF_ENGINES, f"verifier {name}, which asks no language model")
+    if parts[-1] in catalog.WITHOUT_ENGINE:
+        idle["--prompt"] = f"verifier {name}, which settles without a prompt"
+    if catalog.VOTING.isdisjoint(parts):
+        idle["--votes"] = f"verifier {name}, whose answer is the same however often it is asked"
+    if catalog.SETTLING.isdisjoint(parts):
+        idle["--stop-early"] = f"verifier {name}, which never stops early"
+    return idle

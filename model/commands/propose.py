@@ -1,0 +1,256 @@
+"""`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Never
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from model import catalog
+from model.agents.agent_catalog import AGENTS
+from model.catalog import EngineChoice
+from model.commands import inputs
+from model.commands.exit_codes import MISUSED, STDERR, Exit, stop
+from model.commands.index import kept
+from model.commands.options import Cache, EngineName, KeyFile, Model, Script, Url, chosen
+from model.domain import Issue
+from model.errors import BadTrajectory, ModelError, NoCodeGraph, UnknownAgent, WorkspaceError
+from model.prompts.untrusted import visible
+
+if TYPE_CHECKING:
+    from model.agents.trajectories.guidance import Guidance
+    from model.agents.trajectories.trajectory import Attempt, Step
+
+_USAGE = (
+    *MISUSED,
+    inputs.Unusable,
+    BadTrajectory,
+    NoCodeGraph,
+    UnknownAgent,
+    WorkspaceError,
+    OSError,
+)
+
+_Repo = Annotated[
+    Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
+]
+_Issue = Annotated[
+    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+]
+_Agent = Annotated[
+    str, typer.Option("--agent", metavar="NAME", help=f"Who proposes: {', '.join(AGENTS)}.")
+]
+_Attempts = Annotated[
+    int, typer.Option("--attempts", min=1, max=64, help="Attempts, side by side.")
+]
+_Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Of the first attempt; the others' follow it.")
+]
+_Database = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Where the code graph is kept (~/.cache/r4p/index)."),
+]
+_Trajectories = Annotated[
+    Path | None,
+    typer.Option("--trajectories", metavar="DIR", help="Keep what each attempt saw and did."),
+]
+_Feedback = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="What was wrong with an earlier attempt, or what to do."),
+]
+_Parent = Annotated[
+    Path | None,
+    typer.Option("--parent", metavar="FILE", help="The attempt that --feedback is about."),
+]
+_Json = Annotated[bool, typer.Option("--json", help="One r4p.proposal/1 document on stdout.")]
+
+
+def propose(  # noqa: PLR0913 - one parameter per option of the command
+    repo: _Repo,
+    issue: _Issue,
+    agent: _Agent = "mini-se",
+    attempts: _Attempts = 1,
+    seed: _Seed = 0,
+    engine: EngineName = None,
+    engine_url: Url = None,
+    model: Model = None,
+    api_key_file: KeyFile = None,
+    script: Script = None,
+    cache: Cache = None,
+    database: _Database = None,
+    trajectories: _Trajectories = None,
+    feedback: _Feedback = None,
+    parent: _Parent = None,
+    json_output: _Json = False,
+) -> None:
+    """Have an agent write a patch for an issue, and print it as a diff; with --feedback, knowing what to mind.
+
+    Exit codes: 0 a patch, 2 usage, 3 no patch, 5 no engine.
+    """
+    began = time.monotonic()
+    try:
+        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
+        reported = inputs.issue(issue)
+        if trajectories:
+            trajectories.mkdir(parents=True, exist_ok=True)
+        hint = _hint(feedback, parent, reported)
+        tree = repo, database or kept(repo)
+        unkept: list[OSError] = []
+        how = _How(range(seed, seed + attempts), hint, _keeper(trajectories, unkept))
+        done = _attempted(choice, agent, reported, tree, how)
+    except KeyboardInterrupt:
+        _leave()
+    except _USAGE as error:
+        stop("propose", Exit.USAGE, str(error))
+    except ModelError as error:
+        stop("propose", Exit.BACKEND_DOWN, str(error))
+    code = _tell(reported, done, time.monotonic() - began, json_output=json_output)
+    if unkept:
+        stop("propose", Exit.USAGE, f"the attempts can't be kept: {unkept[0]}")
+    raise typer.Exit(code)
+
+
+def _hint(
+    feedback: str | None, parent: Path | None, issue: Issue
+) -> "Callable[[Collection[str]], Guidance | None]":
+    """The hint as soon as the tree's paths are known. Raises Unusable, BadTrajectory."""
+    from model.agents.trajectories import guidance
+    from model.agents.trajectories.trajectory_json import identity, loaded
+
+    if feedback is None:
+        if parent:
+            raise inputs.Unusable(
+                "--parent names an attempt, but nothing is said of it; add --feedback"
+            )
+        return lambda _paths: None
+    if not feedback.strip():
+        raise inputs.Unusable("--feedback is blank; say what was wrong, or leave it out")
+    first = loaded(parent.read_bytes()) if parent else None
+    if first and first.issue != issue:
+        raise inputs.Unusable(f"{parent} is an attempt at another issue, {first.issue.title!r}")
+    known = identity(first) if first else ""
+    source = guidance.Source.MAINTAINER
+    return lambda paths: guidance.guided(source, feedback, paths=paths, parent=known)
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How often it is tried, on what hint, and what is done with each attempt as it ends."""
+
+    seeds: Sequence[int]
+    hint: "Callable[[Collection[str]], Guidance | None]"
+    keep: "Callable[[int, Attempt], None]"
+
+
+def _attempted(
+    choice: EngineChoice,
+    agent: str,
+    issue: Issue,
+    tree: tuple[Path, Path],
+    how: _How,
+) -> "tuple[Attempt, ...]":
+    """`tree` is the directory and where its code graph is kept."""
+    from model.agents import agent_catalog as agents
+    from model.agents import attempt_setup, parallel_attempts
+
+    agents.require(agent)
+    with _progress() as show, attempt_setup.opened(*tree) as desk:
+        with desk() as first:
+            guidance = how.hint(frozenset(first.snapshot.paths()))
+        told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
+        with closing(catalog.engine(told)) as engine:
+            show(f"{engine.model} works on it")
+            return parallel_attempts.attempted(
+                agents.agent(agent, engine),
+                issue,
+                desk,
+                seeds=how.seeds,
+                guidance=guidance,
+                watch=parallel_attempts.Watch(_say, how.keep),
+            )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Says on a terminal what is going on; steps are told everywhere."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
+        task = bar.add_task("reading the code", total=None)
+        yield lambda said: bar.update(task, description=visible(said))
+
+
+def _say(at: int, step: "Step") -> None:
+    calls = [f"{call.name} {call.arguments}" for call in step.reply.tool_calls]
+    did = "; ".join(calls) or step.stage or "no tool call"
+    short = did if len(did) <= 100 else f"{did[:99]}…"
+    tokens = step.tokens.prompt + step.tokens.completion
+    wrong = ", malformed" if step.malformed else ""
+    STDERR.print(
+        visible(f"attempt {at + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}")
+    )
+
+
+def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attempt], None]":
+    """Writes each attempt as it ends: it is paid for, whatever becomes of the others."""
+    from model.agents.trajectories import trajectory_json
+
+    def keep(at: int, attempt: "Attempt") -> None:
+        if folder is None:
+            return
+        try:
+            path = folder / f"attempt-{at + 1}.json"
+            path.write_bytes(trajectory_json.dumped(attempt.trajectory))
+        except OSError as error:
+            unkept.append(error)
+
+    return keep
+
+
+def _leave() -> Never:
+    """At once: a thread that waits for a reply would keep the process until its engine answers."""
+    STDERR.print("r4p propose: stopped")
+    os._exit(130)
+
+
+def _tell(
+    issue: Issue, attempts: "Sequence[Attempt]", seconds: float, *, json_output: bool
+) -> Exit:
+    """The patch, or the document, on stdout; how it went on stderr; and the exit code."""
+    from model.agents.attempt_selection import choice
+    from model.agents.proposal_json import to_json
+    from model.agents.trajectories.trajectory import Stop
+
+    chosen = choice([one.patch for one in attempts])
+    for number, attempt in enumerate(attempts, 1):
+        failure = f" ({attempt.trajectory.failure})" if attempt.trajectory.failure else ""
+        STDERR.print(
+            visible(
+                f"attempt {number}: {attempt.stop.value}{failure} after {attempt.rounds} rounds, "
+                f"{attempt.tokens.prompt:,} + {attempt.tokens.completion:,} tokens, {attempt.seconds:.1f} s"
+            )
+        )
+    STDERR.print(chosen.why)
+    if json_output:
+        sys.stdout.write(json.dumps(to_json(issue, attempts, seconds=seconds), indent=2) + "\n")
+    elif chosen.chosen is not None:
+        _print_diff(attempts[chosen.chosen].patch or "")
+    if chosen.chosen is not None:
+        return Exit.OK
+    engine_failed = all(one.stop is Stop.ENGINE for one in attempts)
+    return Exit.BACKEND_DOWN if engine_failed else Exit.NONE_CORRECT
+
+
+def _print_diff(diff: str) -> None:
+    """As bytes for `git apply`; for a person's terminal with nothing that could steer it."""
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(diff))
+    else:
+        sys.stdout.buffer.write(diff.encode(errors="surrogateescape"))

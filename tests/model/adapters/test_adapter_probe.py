@@ -1,0 +1,97 @@
+import json
+import math
+from dataclasses import asdict, replace
+
+import pytest
+
+from model.adapters.adapter_probe import (
+    Passage,
+    Probe,
+    Reading,
+    Served,
+    from_json,
+    objections,
+    read,
+)
+
+PROBE = Probe(
+    "a" * 64,
+    (
+        Passage((1, 2), (3, 4), base=(-2.0, -3.0), adapted=(-1.0, -1.0)),
+        Passage((1,), (5,), base=(-0.5,), adapted=(-0.5,)),
+    ),
+)
+BASE = ((-2.0, -3.0), (-0.5,))
+ADAPTED = ((-1.0, -1.0), (-0.5,))
+FINE = Reading(tokens=3, apart=0.0, effect=1.0, blur=0.0, changed=2.0, noise=0.0)
+
+
+def test_a_server_that_serves_what_was_trained():
+    assert read(PROBE, Served(BASE, BASE, ADAPTED)) == FINE
+    assert objections(FINE) == ()
+
+
+def test_a_server_that_serves_the_base():
+    found = read(PROBE, Served(BASE, BASE, BASE))
+    assert (found.effect, found.changed, found.apart) == (0.0, 0.0, 1.0)
+    assert [one.split(" ")[0] for one in objections(found)] == ["it", "0.00", "log-probabilities"]
+
+
+def test_rounding_blurs_and_is_forgiven():
+    def rounded(rows, by):
+        return tuple(tuple(one + by for one in row) for row in rows)
+
+    served = Served(rounded(BASE, 0.04), rounded(BASE, 0.05), rounded(ADAPTED, -0.05))
+    found = read(PROBE, served)
+    # effects of 1 and 2 nats arrive as 0.91 and 1.91
+    assert found.effect == pytest.approx((1 * 0.91 + 2 * 1.91) / 5)
+    # they lie 0.018 above, 0.009 above and 0.09 below 0.946 of 1, 2 and 0
+    assert found.blur == pytest.approx(((0.036**2 + 0.018**2 + 0.09**2) / 2 / 5) ** 0.5)
+    assert found.noise == pytest.approx(0.01)
+    assert found.apart == pytest.approx(0.05)
+    assert objections(found) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"changed": 0.01, "noise": 0.01}, "by more than asking twice does (0.0100)"),
+        ({"effect": 0.7}, "0.70 ± 0.00 of its effect arrives; between"),
+        ({"effect": 0.6, "blur": 0.09}, "0.60 ± 0.18 of its effect arrives; between"),
+        ({"effect": 1.6, "blur": 0.1}, "1.60 ± 0.20 of its effect arrives; between"),
+        ({"effect": 0.9, "blur": 0.5}, "0.90 ± 1.00 of its effect arrives, which may be none"),
+        ({"apart": 0.2}, "by 0.200 in the mean of 3 tokens"),
+        ({"apart": math.nan}, "by nan in the mean"),
+        ({"effect": math.nan}, "the trainer saw no effect of it either"),
+    ],
+)
+def test_what_speaks_against_it(changes, said):
+    (found,) = objections(replace(FINE, **changes))
+    assert said in found
+
+
+@pytest.mark.parametrize(("effect", "blur"), [(0.65, 0.1), (1.5, 0.2), (0.8, 0.0), (1.25, 0.0)])
+def test_what_rounding_may_have_blurred_is_let_pass(effect, blur):
+    assert objections(replace(FINE, effect=effect, blur=blur)) == ()
+
+
+def test_a_trainer_that_saw_no_effect_knows_none():
+    idle = Probe("a", (Passage((1,), (2,), (-1.0,), (-1.0,)),))
+    assert math.isnan(read(idle, Served(((-1.0,),), ((-1.0,),), ((-1.0,),))).effect)
+
+
+def test_a_server_that_tells_of_other_tokens_is_not_believed():
+    with pytest.raises(ValueError, match="zip"):
+        read(PROBE, Served(BASE, BASE, ((-1.0,),)))
+
+
+def test_a_probe_is_read_as_it_was_written():
+    assert from_json(json.dumps(asdict(PROBE))) == PROBE
+    with pytest.raises(ValueError, match=r"it is r4p.probe/9, and r4p.probe/1 is understood"):
+        from_json(json.dumps(asdict(PROBE) | {"schema": "r4p.probe/9"}))
+
+
+@pytest.mark.parametrize("changes", [{"prompt": ()}, {"continuation": ()}, {"base": (-1.0,)}])
+def test_a_passage_gives_every_token_its_two_numbers(changes):
+    with pytest.raises(ValueError, match="give each token its two"):
+        replace(PROBE.passages[0], **changes)

@@ -1,0 +1,247 @@
+"""Agentless Mini on real trees with real git and parsers, its model a script: every way to a patch, and to none."""
+
+import json
+from itertools import count
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import main
+from model.agents import engine_deadline
+from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.replay import replayed
+from model.agents.trajectories.trajectory import Limits, Stop
+from model.engines.scripted import Line
+from model.patches.diff import fingerprint
+from tests.model.agents.agentless_replies import (
+    LOCATE,
+    MATHS,
+    MEND,
+    REPAIR,
+    ROUND,
+    TREE,
+    located,
+    outcomes,
+    repaired,
+)
+from tests.model.agents.builders import ISSUE, desk_on, written
+from tests.model.fake_engines import Hanging
+
+
+def test_from_several_places_to_the_most_frequent_patch(pipeline):
+    done, engine = pipeline(
+        located("pie/maths.py"), located("pie/pie.py", "pie/maths.py"), ROUND, MEND, MEND
+    )
+    assert done.stop is Stop.SUBMITTED
+    assert done.patch.startswith("diff --git a/pie/maths.py b/pie/maths.py\n")
+    assert "-    return n // 2\n+    return n / 2\n" in done.patch
+    assert done.rounds == 5
+    assert done.tokens.completion > 0
+    assert [len(batch) for batch in engine.batches] == [2, 3]
+    assert {request.temperature for request in engine.requests} == {1.0}
+    assert len({request.seed for request in engine.requests}) == 5
+    one, two, three = outcomes(done)
+    assert one["files"] == three["files"] == ["pie/maths.py"]
+    assert two["files"] == ["pie/pie.py", "pie/maths.py"]
+    assert two["diff"] == three["diff"] == done.patch
+    assert one["edits"] == [
+        {
+            "path": "pie/maths.py",
+            "search": ["    return n // 2"],
+            "replace": ["    return round(n / 2)"],
+        }
+    ]
+
+
+def test_places_are_tried_in_turns_the_most_located_first(pipeline):
+    done, _ = pipeline(
+        located("pie/pie.py"),
+        located("pie/maths.py"),
+        located("pie/maths.py"),
+        repaired("    return n / 2", repeat=True),
+        plan=Plan(3, 5),
+    )
+    assert [one["files"][0][4:-3] for one in outcomes(done)] == [
+        "maths", "pie", "maths", "pie", "maths",
+    ]  # fmt: skip
+    assert [one.get("dropped") for one in outcomes(done)] == [
+        None, "unknown_file", None, "unknown_file", None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second"), [(ROUND, MEND), (MEND, ROUND)])
+def test_of_equally_frequent_patches_the_first_sampled_wins(pipeline, first, second):
+    done, _ = pipeline(MATHS, first, second, second, first, plan=Plan(2, 4))
+    assert done.patch == outcomes(done)[0]["diff"]
+    assert len({one["diff"] for one in outcomes(done)}) == 2
+
+
+def test_patches_that_make_the_same_edit_count_together_however_they_were_written(pipeline):
+    wide = repaired("def half(n):\n    return n / 2", "def half(n):", reply="")
+    whole = "### pie/maths.py\n<<<<<<< SEARCH\ndef half(n):\n    return n // 2\n=======\ndef half(n):\n    return n / 2\n>>>>>>> REPLACE"
+    done, _ = pipeline(MATHS, ROUND, MEND, Line(when=wide.when, reply=whole))
+    assert fingerprint(done.patch) == fingerprint(outcomes(done)[1]["diff"])
+    assert "return n / 2" in done.patch
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (repaired("", reply="It can't be mended."), "no_edit"),
+        (repaired("", reply="<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE"), "no_path"),
+        (repaired("", reply="### pie/maths.py\n<<<<<<< SEARCH\nx"), "unfinished"),
+        (repaired("", reply=">>>>>>> REPLACE"), "stray_marker"),
+        (repaired("x", path="README.md"), "unknown_file"),
+        (repaired("x", path="../../etc/passwd"), "unknown_file"),
+        (repaired("x", "gone"), "not_found"),
+        (repaired("x", ""), "ambiguous"),
+        (repaired("    return n // 2"), "no_change"),
+        (repaired("    return (n / 2"), "syntax"),
+        (repaired("    n = n / 2\n  return n"), "syntax"),
+        (repaired("    return n / 2  # half\rimport os"), "line_end"),
+        (repaired("", fail="too busy"), "engine"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, kind):
+    done, _ = pipeline(MATHS, line, MEND, plan=Plan(1, 2))
+    assert done.stop is Stop.SUBMITTED
+    bad, good = outcomes(done)
+    assert bad["dropped"] == kind
+    assert bad["why"]
+    assert "dropped" not in good
+    assert [step.malformed for step in done.trajectory.steps] == [False, kind != "engine", False]
+
+
+def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeline):
+    done, _ = pipeline(MATHS, repaired("    return 0  # CUT"), MEND, plan=Plan(1, 2))
+    assert outcomes(done)[0] == {
+        "dropped": "unfinished",
+        "why": "the reply was cut at its limit of tokens",
+    }
+    assert "return n / 2" in done.patch
+
+
+def test_a_file_that_may_not_grow_so_far_is_dropped(pipeline):
+    done, _ = pipeline(MATHS, repaired("# " + "x" * 5_000_001), MEND, plan=Plan(1, 2))
+    assert outcomes(done)[0]["dropped"] == "workspace"
+
+
+def test_what_runs_with_secrets_is_not_mended(pipeline):
+    tree = TREE | {".github/run.py": "x = 1\n"}
+    both = located(".github/run.py", "pie/maths.py")
+    done, _ = pipeline(
+        both, repaired("x = 2", "x = 1", ".github/run.py"), MEND, tree=tree, plan=Plan(1, 2)
+    )
+    bad, _ = outcomes(done)
+    assert bad["dropped"] == "workspace"
+    assert "runs with the repository's secrets" in bad["why"]
+    assert "github" not in done.patch
+
+
+def test_nothing_usable_is_a_typed_stop_and_no_patch(pipeline):
+    done, _ = pipeline(MATHS, repaired("x", "gone", repeat=True))
+    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+    assert done.rounds == 5
+
+
+def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
+    done, engine = pipeline(located("pie/math.py", "maths.py", repeat=True))
+    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+    assert len(engine.requests) == 2
+    assert (
+        outcomes(done, "locate")
+        == [
+            {
+                "paths": [],
+                "unknown": ["pie/math.py", "maths.py"],
+                "dropped": "no_file",
+                "why": "no file of the tree is named",
+            }
+        ]
+        * 2
+    )
+
+
+@pytest.mark.parametrize("stage", [LOCATE, REPAIR])
+@pytest.mark.parametrize("how", [{"down": "gone"}, {"fail": "gone", "repeat": True}])
+def test_a_failing_engine_is_a_stop_with_its_words(pipeline, stage, how):
+    lines = [] if stage == LOCATE else [MATHS]
+    done, _ = pipeline(*lines, Line(when=stage, **how))
+    assert (done.stop, done.patch) == (Stop.ENGINE, None)
+    assert done.trajectory.failure == "gone"
+
+
+def test_out_of_time_what_there_is_is_voted_on(pipeline):
+    ticks = count(0.0, 10.0)
+    done, engine = pipeline(
+        MATHS,
+        MEND,
+        MEND,
+        plan=Plan(1, 5, batch=1),
+        limits=Limits(seconds=25),
+        clock=lambda: next(ticks),
+    )
+    assert done.stop is Stop.SUBMITTED
+    assert 1 < len(engine.requests) < 6
+
+
+def test_out_of_time_before_any_patch_is_a_timeout(pipeline):
+    ticks = count(0.0, 10.0)
+    done, _ = pipeline(MATHS, limits=Limits(seconds=5), clock=lambda: next(ticks))
+    assert (done.stop, done.patch) == (Stop.TIMEOUT, None)
+
+
+def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
+    done, _ = pipeline(
+        MATHS,
+        MEND,
+        repaired("    return n / 2", stall_seconds=30),
+        plan=Plan(1, 3, batch=1),
+        limits=Limits(seconds=1.5),
+    )
+    assert done.stop is Stop.SUBMITTED
+    good, late = outcomes(done)
+    assert (late["dropped"], "dropped" in good) == ("late", False)
+    assert done.seconds < 10
+
+
+def test_a_batch_that_never_comes_back_is_a_timeout(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
+    with desk_on(tmp_path / "tree", TREE) as desk:
+        agent = AgentlessMini(Hanging(), limits=Limits(seconds=0.2))
+        done = agent.propose(ISSUE, desk, seed=0)
+    assert (done.stop, done.patch) == (Stop.TIMEOUT, None)
+    assert {one["dropped"] for one in outcomes(done, "locate")} == {"late"}
+    assert done.seconds < 5
+    assert replayed(done.trajectory, desk) == done.trajectory
+
+
+def test_a_filter_stands_before_the_vote(pipeline):
+    seen = []
+
+    def keep(candidates):
+        seen.extend(candidates)
+        return [one for one in reversed(candidates) if "round" not in one.diff]
+
+    script = [MATHS, ROUND, MEND, ROUND, repaired("    return n * 0.5")]
+    done, _ = pipeline(*script, plan=Plan(1, 4), keep=keep)
+    assert "return n / 2" in done.patch
+    assert json.loads(done.trajectory.setting)["kept"] == ["sample-2", "sample-4"]
+    assert len(seen) == 4
+    done, _ = pipeline(*script, plan=Plan(1, 4), keep=lambda _: ())
+    assert (done.stop, done.patch) == (Stop.NONE_KEPT, None)
+
+
+def test_the_command_prints_its_patch_and_tells_its_stages(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "tree", TREE)
+    (tmp_path / "issue.md").write_text("# Halving is off\n")
+    lines = [{"when": one.when, "reply": one.reply, "repeat": True} for one in (MATHS, MEND)]
+    (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    arguments = "propose --repo tree --issue issue.md --script script.jsonl --database graph.sqlite"
+    done = CliRunner().invoke(main, [*arguments.split(), "--agent", "agentless-mini"])
+    assert done.exit_code == 0, done.output
+    assert "+    return n / 2\n" in done.stdout
+    assert done.stderr.count(": locate\n") == Plan().localisations
+    assert done.stderr.count(": repair\n") == Plan().repairs

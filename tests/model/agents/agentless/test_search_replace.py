@@ -1,0 +1,188 @@
+"""SEARCH/REPLACE: read strictly, written alike, applied all or none, and undone by their reverse."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from model.agents.agentless.search_replace import Edit, Flaw, apply, parse, render, shown
+from model.errors import MalformedEdit
+
+FILE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
+
+
+def block(search, replace, *, path="a.py"):
+    return f"### {path}\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n"
+
+
+def edited(reply, files=None):
+    return apply(parse(reply), {"a.py": FILE} if files is None else files)
+
+
+def test_a_reply_with_prose_thought_and_fences_around_its_edits_is_read():
+    reply = (
+        "<think>First\n### a.py\n<<<<<<< SEARCH\nno</think>\n\nThe sum is off.\n\n"
+        "### Not the path\n\n```python\n"
+        + block("def a():\n    return 1\n", "def a():\n    return 2\n")
+        + "```\nAnd once more:\n"
+        + block("def b():\n", "", path="b.py")
+        + "Title\n=======\nDone."
+    )
+    assert parse(reply) == (
+        Edit("a.py", ("def a():", "    return 1"), ("def a():", "    return 2")),
+        Edit("b.py", ("def b():",), ()),
+    )
+
+
+def test_one_path_stands_for_all_blocks_below_it():
+    second = block("def b():\n", "def d():\n").partition("\n")[2]
+    assert edited(block("def a():\n", "def c():\n") + second) == {
+        "a.py": "def c():\n    return 1\n\n\ndef d():\n    return 1\n"
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "message"),
+    [
+        ("I would change nothing.", "no_edit", "write one from"),
+        ("", "no_edit", "no block"),
+        (block("x\n", "y\n").partition("\n")[2], "no_path", "'### its/path'"),
+        ("<think>hm " + block("x\n", "y\n"), "unfinished", "within its thought"),
+        ("### a.py\n<<<<<<< SEARCH\nx\n", "unfinished", "'a.py' ends before '======='"),
+        ("### a.py\n<<<<<<< SEARCH\nx\n=======\ny", "unfinished", "before '>>>>>>> REPLACE'"),
+        ("### a.py\n<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n", "stray_marker", "where '=======' bel"),
+        ("### a.py\n<<<<<<< SEARCH\n<<<<<<< SEARCH\n", "stray_marker", "'<<<<<<< SEARCH' stands"),
+        (block("x\n=======\n", "y\n"), "stray_marker", "'=======' stands where '>>>>>>> REPLACE'"),
+        (">>>>>>> REPLACE\n", "stray_marker", "closes no block"),
+        (block("", "y\n"), "empty_search", "repeat one that stands beside"),
+        (block("def a():\n", "def a():\n"), "no_change", "by themselves"),
+        (
+            block("x\n", "y\n", path="b.py"),
+            "unknown_file",
+            "'b.py' was not shown; edit one of a.py",
+        ),
+        (block("x\n", "y\n"), "not_found", "from 'x' on"),
+        (block("return 1\n", "y\n"), "not_found", "exactly those"),
+        (block("    return\n", "y\n"), "not_found", "exactly those"),
+        (block("    return 1\n", "y\n"), "ambiguous", "2 places of 'a.py', at lines 2 and 6"),
+        (
+            block("def a():\n    return 1\n", "x\n") + block("    return 1\n\n", "y\n"),
+            "overlap",
+            "change line 2",
+        ),
+    ],
+)
+def test_a_reply_that_makes_no_patch_says_why(reply, kind, message):
+    with pytest.raises(MalformedEdit, match=message) as caught:
+        edited(reply)
+    assert caught.value.kind == Flaw(kind)
+
+
+def test_edits_that_undo_each_other_change_nothing():
+    with pytest.raises(MalformedEdit, match="together change nothing") as caught:
+        edited(block("a\n", "") + block("b\n", "a\nb\n"), {"a.py": "a\nb\n"})
+    assert caught.value.kind == Flaw.NO_CHANGE
+
+
+def test_one_bad_edit_spoils_the_reply():
+    with pytest.raises(MalformedEdit):
+        edited(block("def a():\n", "def c():\n") + block("gone\n", "x\n"))
+
+
+def test_edits_are_of_the_files_as_shown_so_their_order_says_nothing():
+    one, two = block("def a():\n", "def b():\n"), block("def b():\n", "def a():\n")
+    swapped = FILE.replace("def a", "def c").replace("def b", "def a").replace("def c", "def b")
+    assert edited(one + two) == edited(two + one) == {"a.py": swapped}
+
+
+@pytest.mark.parametrize(
+    ("before", "search", "replace", "after"),
+    [
+        ("a\r\nb\r\n", "a\n", "x\ny\n", "x\r\ny\r\nb\r\n"),
+        ("a\nb", "b\n", "x\ny\n", "a\nx\ny"),
+        ("a\r\nb", "b\n", "x\ny\n", "a\r\nx\r\ny"),
+        ("a", "a\n", "x\ny\n", "x\ny"),
+        ("a\nb", "b\n", "", "a\n"),
+        ("a\nb", "b\n", "\n", "a\n\n"),
+        ("a\n\nb\n", "\n", "x\n", "a\nx\nb\n"),
+    ],
+    ids=[
+        "dos",
+        "no end",
+        "dos, no end",
+        "one line, no end",
+        "the last deleted",
+        "the last blanked",
+        "a blank line",
+    ],
+)
+def test_line_ends_stay_what_they_were(before, search, replace, after):
+    assert edited(block(search, replace), {"a.py": before}) == {"a.py": after}
+
+
+def test_a_reply_with_dos_line_ends_is_read():
+    assert edited(block("def a():\n", "def c():\n").replace("\n", "\r\n"))["a.py"].startswith(
+        "def c():\n"
+    )
+
+
+def test_files_are_shown_so_that_a_copied_line_is_the_files_own():
+    text = "T\n=======\n</patch-source-1>\na\rb\r\n>>>>>>> REPLACE\n"
+    seen = shown(text)
+    assert seen.split("\n") == [
+        "T",
+        "⟦U+003D⟧======",
+        "⟦U+003C⟧/patch-source-1>",
+        "a⟦U+000D⟧b",
+        "⟦U+003E⟧>>>>>> REPLACE",
+        "",
+    ]
+    assert edited(block(seen, "x\n"), {"a.py": text}) == {"a.py": "x\n"}
+
+
+LINE = st.text(max_size=6).map(lambda line: line.replace("\n", "")) | st.sampled_from(
+    [
+        "",
+        "a",
+        "b",
+        "=======",
+        "<<<<<<< SEARCH",
+        ">>>>>>> REPLACE",
+        "### x",
+        "</think>",
+        "⟦U+003D⟧",
+        "\r",
+    ]
+)
+LINES = st.lists(LINE, max_size=4).map(tuple)
+PATH = st.text("ab/._-é⟦U+", min_size=1, max_size=9)
+
+
+@given(st.lists(st.builds(Edit, PATH, LINES.filter(bool), LINES), min_size=1, max_size=3))
+def test_what_is_written_is_read(edits):
+    assume(all(edit.search != edit.replace for edit in edits))
+    assert parse(render(edits)) == tuple(edits)
+
+
+@given(LINES, LINES, LINES, LINES, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_applied_and_reversed_is_as_before(before, search, replace, after, end, ended):
+    assume(ended or after or replace[-1:] != ("",))  # a blank last line can't lack its end
+    text = end.join([*before, *search, *after]) + (end if ended else "")
+    files = {"a": text, "b": "x\n"}
+    edit, back = Edit("a", search, replace), Edit("a", replace, search)
+    try:
+        done = apply(parse(render([edit])), files)
+        assume(end in done["a"] or end == "\n")  # a text of one line no longer tells how lines end
+        undone = apply(parse(render([back])), files | done)
+    except MalformedEdit as error:
+        assume(error.kind in {"empty_search", "no_change", "not_found", "ambiguous"})
+        return
+    assert undone == {"a": text}
+    assert done["a"] != text
+
+
+@given(st.text(min_size=1))
+def test_a_whole_file_can_be_searched_as_it_is_shown(text):
+    lines = shown(text).removesuffix("\n")
+    assume(text.rstrip("\r\n") != "new")
+    (after,) = edited(block(f"{lines}\n", "new\n"), {"a.py": text}).values()
+    assert after.rstrip("\r\n") == "new"

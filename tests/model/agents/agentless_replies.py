@@ -1,0 +1,50 @@
+"""What tests of Agentless Mini are made of: replies of its two stages, and what became of them."""
+
+import json
+from dataclasses import replace
+
+from model.agents.agentless.search_replace import Edit, render
+from model.engines.scripted import Line
+from model.protocols import Completion
+from tests.model.fake_engines import Recording
+
+CODE = "def half(n):\n    return n // 2\n\n\ndef third(n):\n    return n // 3\n"
+PIE = "from pie.maths import half\n\n\ndef cut(n):\n    return half(n)\n"
+TREE = {"pie/maths.py": CODE, "pie/pie.py": PIE, "README.md": "# Pie\n"}
+LOCATE, REPAIR = "<patch-tree>", "<patch-source-1>"
+"""What only the prompts of that stage hold."""
+
+
+def located(*paths, **values):
+    """A reply that names these files."""
+    return Line(when=LOCATE, reply="```\n" + "\n".join(paths) + "\n```", **values)
+
+
+def repaired(new, old="    return n // 2", path="pie/maths.py", **values):
+    """A reply that replaces a line by some."""
+    edits = [Edit(path, (old,), tuple(new.split("\n")))]
+    return Line(**{"when": REPAIR, "reply": f"So:\n\n{render(edits)}"} | values)
+
+
+MATHS = located("pie/maths.py", repeat=True)
+ROUND = repaired("    return round(n / 2)")
+MEND = repaired("    return n / 2")
+
+
+class Cutting(Recording):
+    """Cuts replies that hold the word CUT."""
+
+    def _answer(self, request):
+        said = super()._answer(request)
+        is_cut = isinstance(said, Completion) and "CUT" in said.text
+        return replace(said, finished=False) if is_cut else said
+
+
+def outcomes(attempt, stage="repair"):
+    """What was read from the replies of a stage."""
+    return [json.loads(step.outcome) for step in attempt.trajectory.steps if step.stage == stage]
+
+
+def user(request):
+    """What a request shows of the issue and the tree."""
+    return request.messages[1].content

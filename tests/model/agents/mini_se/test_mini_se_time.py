@@ -1,0 +1,53 @@
+"""Mini-SE's loop and the clock: however slow an engine is, an attempt ends in time."""
+
+from dataclasses import replace
+
+from model.agents import engine_deadline
+from model.agents.mini_se.mini_se import MiniSE
+from model.agents.trajectories.trajectory import Limits, Stop
+from model.engines.scripted import Scripted
+from tests.model.agents.builders import (
+    ISSUE,
+    LOOK,
+    MEND,
+    SUBMIT,
+    TREE,
+    desk_on,
+)
+from tests.model.fake_engines import Hanging
+
+
+def test_time_runs_out_between_rounds(tmp_path):
+    readings = iter([0.0, 40.0, 80.0, 120.0])
+    with desk_on(tmp_path / "tree", TREE) as desk:
+        agent = MiniSE(
+            Scripted([replace(LOOK, repeat=True)]),
+            limits=Limits(seconds=70),
+            clock=readings.__next__,
+        )
+        done = agent.propose(ISSUE, desk, seed=0)
+    assert (done.stop, done.rounds) == (Stop.TIMEOUT, 2)
+    assert done.trajectory.failure is None
+
+
+def test_each_reply_has_what_is_left_of_the_time(attempt):
+    _, engine = attempt(LOOK, MEND, SUBMIT, limits=Limits(seconds=90))
+    first, *_, last = [request.seconds for request in engine.requests]
+    assert first == 90
+    assert 0 < last < 90
+
+
+def test_a_reply_that_is_late_ends_it(attempt):
+    done, _ = attempt(LOOK, replace(MEND, stall_seconds=30), SUBMIT, limits=Limits(seconds=1))
+    assert (done.stop, done.rounds, done.patch) == (Stop.TIMEOUT, 1, None)
+    assert "no answer within" in done.trajectory.failure
+    assert done.seconds < 10
+
+
+def test_an_engine_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
+    with desk_on(tmp_path / "tree", TREE) as desk:
+        done = MiniSE(Hanging(), limits=Limits(seconds=0.2)).propose(ISSUE, desk, seed=0)
+    assert done.stop is Stop.TIMEOUT
+    assert "no answer within 0.2 s" in done.trajectory.failure
+    assert done.seconds < 5

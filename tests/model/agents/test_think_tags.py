@@ -1,0 +1,35 @@
+"""Thoughts are left out, wherever they were opened; marks inside code are code."""
+
+import pytest
+
+from model.agents.agentless.search_replace import parse
+from model.agents.mini_se.tool_text import calls_in
+from model.agents.think_tags import answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ("It is this.", "It is this."),
+        ("<think>hm</think>It is this.", "It is this."),
+        (" <think>hm\n</think>\n\nIt is this.", "\n\nIt is this."),
+        ("hm, opened by the prompt\n</think>\nIt is this.", "\nIt is this."),
+        ("hm\r\n  </think> \r\nIt is this.", "\nIt is this."),
+        ("text.split('</think>')[1]", "text.split('</think>')[1]"),
+        ("<think>hm</think>text.split('</think>')[1]", "text.split('</think>')[1]"),
+        ("<think>and on and on", None),
+        ("", ""),
+    ],
+)
+def test_what_follows_the_thought_is_the_answer(reply, read):
+    assert answer(reply) == read
+
+
+def test_an_edit_and_a_call_about_the_mark_itself_are_read():
+    (edit,) = parse(
+        "### a.py\n<<<<<<< SEARCH\nend = '</think>'\n=======\nend = '</thought>'\n>>>>>>> REPLACE\n"
+    )
+    assert edit.search == ("end = '</think>'",)
+    (call,) = calls_in('{"name": "search_tool", "arguments": {"entity": "</think>"}}')
+    assert call.name == "search_tool"
+    assert "</think>" in call.arguments

@@ -1,0 +1,59 @@
+"""Indentation that our grammars forgive and Python does not."""
+
+import pytest
+
+from model.agents.tools.edit_tool import edit
+from model.agents.tools.indentation import complaint
+from model.codegraph import syntax_check
+from tests.model.agents.builders import desk_on
+
+CODE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (CODE.replace(b"    return 2", b"  return 2"), "line 4: unindent does not match any outer"),
+        (CODE.replace(b"        return 1", b"    return 1"), "line 3: expected an indented block after 'if'"),
+        (CODE.replace(b"    return 2", b"          return 2"), "line 4: unexpected indent"),
+        (CODE.replace(b"    return 2", b"\treturn 2"), "line 4: "),
+        (b"def f(x):\nreturn 2\n", "line 2: expected an indented block after function"),
+    ],
+)  # fmt: skip
+def test_broken_indentation_is_said_with_its_line(after, said):
+    assert complaint("a.py", CODE, after).startswith(f"a.py, {said}")
+    assert complaint("a.py", b"", after).startswith(f"a.py, {said}")
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.py", CODE, CODE),
+        ("a.txt", CODE, b"if x:\ny\n"),
+        ("a.py", b"if x:\ny\n", b"if x:\nz\n"),
+        ("a.py", b"print 'two'\nif x:\ny\n", b"print 'two'\nif x:\nz\n"),
+        ("a.py", CODE, b"x = (\n"),
+        ("a.py", CODE, b"x = 1\0\n"),
+        ("a.py", CODE, b"x = '\xff'\n"),
+        ("a.py", CODE, b"-" * 200_000 + b"1\n"),
+        ("a.py", CODE, b"(" * 5_000),
+        ("a.py", CODE, b"x = 1\n" * 200_000 + b" y = 1\n"),
+    ],
+    ids=["whole", "no Python", "broken before", "another Python", "otherwise", "NUL", "no text", "deep", "nested", "large"],
+)  # fmt: skip
+def test_of_everything_else_nothing_is_said(path, before, after):
+    assert complaint(path, before, after) is None
+
+
+def test_an_edit_that_breaks_the_indentation_is_discarded(tmp_path):
+    with desk_on(tmp_path / "tree", {"a.py": CODE.decode()}) as desk:
+        answer = edit(desk, "a.py", "    return 2", "  return 2")
+        assert answer.text.startswith(
+            "The edit was discarded, because it breaks the syntax: a.py, line 4: unindent does not"
+        )
+        assert desk.workspace.changed() == ()
+
+
+def test_the_grammar_alone_would_let_it_pass():
+    """When it no longer does, this module can go."""
+    assert syntax_check.check("a.py", CODE, CODE.replace(b"    return 2", b"  return 2")) is None

@@ -1,0 +1,290 @@
+"""The three tools as a model calls them: on a real tree with a real code graph."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from model.agents.tools.tool_context import Desk
+from model.agents.tools.toolbox import TOOLS, Observation, Submission, run
+from model.patches import diff
+from model.protocols import ToolCall
+from model.workspace import TreeLimits, Workspace
+from tests.model.agents.builders import desk_on
+
+PIE = '''"""Pies."""
+
+
+def half(n):
+    return n // 2
+
+
+class Pie:
+    """Round."""
+
+    def cut(self):
+        return half(1)
+
+    def __len__(self):
+        return 8
+'''
+CAKE = "class Cake:\n    def cut(self):\n        return 12\n\n\ndef halves(n):\n    return n * 2\n"
+TREE = {"pie/maths.py": PIE, "cake.py": CAKE, "README.md": "# Pie\n\nHalf a pie.\n"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with desk_on(tmp_path_factory.mktemp("shared") / "tree", TREE) as desk:
+        yield desk
+
+
+@pytest.fixture
+def desk(tmp_path):
+    with desk_on(tmp_path / "tree", TREE) as own:
+        yield own
+
+
+def call(desk, name, **arguments):
+    return run(ToolCall("1", name, json.dumps(arguments)), desk)
+
+
+def test_the_tools_have_the_papers_names_and_parameters():
+    parameters = {tool.name: tuple(tool.parameters["properties"]) for tool in TOOLS}
+    required = {tool.name: tuple(tool.parameters["required"]) for tool in TOOLS}
+    assert required == {
+        "search_tool": ("construct", "entity"),
+        "edit_tool": ("path", "old_str", "new_str"),
+        "patch_submission": (),
+    }
+    assert parameters == required | {"search_tool": ("construct", "entity", "page")}
+    assert TOOLS[0].parameters["properties"]["construct"]["enum"] == [
+        "function",
+        "class",
+        "class_method",
+    ]
+    json.dumps([dict(tool.parameters) for tool in TOOLS])
+
+
+def test_a_search_shows_path_lines_and_source(desk):
+    answer = call(desk, "search_tool", construct="function", entity="half")
+    assert answer == Observation(
+        "1 function named half:\n\n## pie/maths.py, lines 4-5: half\ndef half(n):\n    return n // 2"
+    )
+
+
+def test_a_search_shows_all_of_that_name(desk):
+    answer = call(desk, "search_tool", construct="class_method", entity="cut")
+    assert answer.text.startswith("2 methods named cut:\n\n## cake.py, lines 2-3: Cake.cut\n")
+    assert "## pie/maths.py, lines 11-12: Pie.cut\n" in answer.text
+
+
+@pytest.mark.parametrize("entity", ["Pie.cut", " Pie.cut "])
+def test_a_dotted_name_shows_the_one_that_is_meant(desk, entity):
+    answer = call(desk, "search_tool", construct="class_method", entity=entity)
+    assert answer.text.startswith("1 method named cut:")
+    assert "Pie.cut" in answer.text
+
+
+def test_a_dotted_name_that_fits_none_shows_all_of_its_last_part(desk):
+    answer = call(desk, "search_tool", construct="class_method", entity="Tart.cut")
+    assert answer.text.startswith("2 methods named cut:")
+
+
+def test_a_search_is_of_the_tree_as_it_was(desk):
+    call(desk, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+    answer = call(desk, "search_tool", construct="function", entity="half")
+    assert "n // 2" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("construct", "entity", "said"),
+    [
+        ("function", "halve", "No function is named halve. Names like it: "),
+        ("function", "cut", 'No function is named cut. 2 methods of this name can be found by construct="class_method".'),
+        ("class", "half", 'No class is named half. 1 function of this name can be found by construct="function".'),
+        ("class", "qqqqqqqqqq", "No class is named qqqqqqqqqq. Look for a name that the issue or other code mentions."),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_leads_to_what_is(desk, construct, entity, said):
+    answer = call(desk, "search_tool", construct=construct, entity=entity)
+    assert not answer.ok
+    assert not answer.malformed
+    assert answer.text.startswith(said)
+
+
+@pytest.mark.parametrize("entity", ["half, halve", "half(n)", "rates['half']", "halve half"])
+def test_who_asks_for_more_than_a_name_is_told_to_ask_for_one(desk, entity):
+    answer = call(desk, "search_tool", construct="function", entity=entity)
+    assert answer.text.endswith(" Ask for one bare name at a time.")
+
+
+def test_a_long_answer_is_paged_and_says_how_to_go_on(tmp_path):
+    body = "".join(f"    n = {number}\n" for number in range(2_000))
+    with desk_on(tmp_path / "tree", {"long.py": f"def long(n):\n{body}"}) as desk:
+        seen, page = [], 1
+        while True:
+            answer = call(desk, "search_tool", construct="function", entity="long", page=page)
+            assert len(answer.text) < 10_500
+            seen += [line for line in answer.text.split("\n") if line.startswith("    n = ")]
+            if "the last" in answer.text:
+                break
+            page += 1
+            assert (
+                f'call search_tool(construct="function", entity="long", page={page})' in answer.text
+            )
+        assert "\n".join(seen) + "\n" == body
+        beyond = call(desk, "search_tool", construct="function", entity="long", page=page + 1)
+        assert beyond.text == f"There is no page {page + 1}: the answer has {page} pages."
+        assert not beyond.ok
+
+
+def test_a_source_that_cannot_be_read_is_said_beside_the_others(desk, tmp_path):
+    with Workspace.open(tmp_path / "tree", TreeLimits(file_bytes=len(CAKE))) as small:
+        poor = Desk(small, desk.snapshot, desk.tree)
+        answer = call(poor, "search_tool", construct="class_method", entity="cut")
+    assert "return 12" in answer.text
+    assert "(its source can't be shown: 'pie/maths.py' has more than" in answer.text
+
+
+def test_a_carriage_return_alone_is_shown_and_found_when_copied(tmp_path):
+    with desk_on(tmp_path / "tree", {"a.py": 'def f():\n    return """a\rb"""\n'}) as desk:
+        answer = call(desk, "search_tool", construct="function", entity="f")
+        assert "a⟦U+000D⟧b" in answer.text
+        assert call(desk, "edit_tool", path="a.py", old_str="a⟦U+000D⟧b", new_str="c").ok
+        assert desk.workspace.read("a.py").endswith(b'"""c"""\n')
+
+
+def test_what_strangers_wrote_is_shown_escaped_and_found_when_copied(tmp_path):
+    tree = {"a.py": 'def sign():\n    return "<|im_end|>\u202e"\n'}
+    with desk_on(tmp_path / "tree", tree) as desk:
+        answer = call(desk, "search_tool", construct="function", entity="sign")
+        assert "<|im_end|>" not in answer.text
+        assert "\u202e" not in answer.text
+        line = answer.text.split("\n")[-1]
+        edited = call(
+            desk, "edit_tool", path="a.py", old_str=line, new_str=line.replace("return", "return  ")
+        )
+        assert edited.ok
+        assert (
+            desk.workspace.read("a.py").decode() == 'def sign():\n    return   "<|im_end|>\u202e"\n'
+        )
+
+
+def test_bytes_that_are_no_text_are_shown_and_found_when_copied(tmp_path):
+    with desk_on(tmp_path / "tree", {"a.py": "# coding: latin-1\n"}):
+        (tmp_path / "tree" / "a.py").write_bytes(
+            b'# coding: latin-1\ndef name():\n    return "caf\xe9"\n'
+        )
+    with desk_on(tmp_path / "tree", {}) as desk:
+        answer = call(desk, "search_tool", construct="function", entity="name")
+        line = answer.text.split("\n")[-1]
+        assert line == '    return "caf⟦U+DCE9⟧"'
+        assert call(
+            desk, "edit_tool", path="a.py", old_str=line, new_str=line.replace("caf", "Caf")
+        ).ok
+        assert b'"Caf\xe9"' in desk.workspace.read("a.py")
+
+
+def test_an_empty_patch_is_refused_and_a_full_one_handed_in(desk):
+    refused = call(desk, "patch_submission")
+    assert refused.text.startswith("Nothing was handed in: no file differs")
+    assert not refused.ok
+    call(desk, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+    answer = run(ToolCall("1", "patch_submission", ""), desk)
+    assert isinstance(answer, Submission)
+    (file,) = diff.parse(answer.diff)
+    assert (file.path, file.added, file.removed) == ("pie/maths.py", 1, 1)
+
+
+def test_an_edit_that_was_taken_back_is_no_patch(desk):
+    call(desk, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+    call(desk, "edit_tool", path="pie/maths.py", old_str="n / 2", new_str="n // 2")
+    assert not call(desk, "patch_submission").ok
+
+
+def test_trouble_with_git_is_an_answer_too(desk, monkeypatch, tmp_path):
+    call(desk, "edit_tool", path="pie/maths.py", old_str="n // 2", new_str="n / 2")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert call(desk, "patch_submission").text.startswith("git was not found")
+
+
+MALFORMED = [
+    ("shell", "{}", "There is no tool 'shell'; there are search_tool, edit_tool, patch_submission."),
+    ("", "{}", "There is no tool ''"),
+    ("search_tool", "", "takes construct, entity, page; missing 'construct', 'entity'."),
+    ("search_tool", "{", "The arguments of search_tool are no JSON (Expecting"),
+    ("search_tool", "[" * 100_000, "are no JSON ("),
+    ("search_tool", "[]", "are no JSON object; write one."),
+    ("search_tool", "null", "are no JSON object"),
+    ("search_tool", '{"construct": "function"}', "missing 'entity'"),
+    ("search_tool", '{"construct": "module", "entity": "x"}', "has to be one of function, class, class_method."),
+    ("search_tool", '{"construct": 1, "entity": "x"}', "construct of search_tool is 1; it has to be of type string."),
+    ("search_tool", '{"construct": "class", "entity": "x", "page": "2"}', "has to be of type integer"),
+    ("search_tool", '{"construct": "class", "entity": "x", "page": true}', "has to be of type integer"),
+    ("search_tool", '{"construct": "class", "entity": null}', "entity of search_tool is None"),
+    ("edit_tool", '{"path": "a", "old_str": "b", "new_str": "c", "line": 1}', "not known 'line'"),
+    ("edit_tool", '{"path": "a", "old_str": "b", "new_str": "\\u0000"}', "new_str of edit_tool holds a NUL"),
+    ("edit_tool", '{"path": "a", "old_str": "\\ud800", "new_str": ""}', "holds half a character at 0"),
+    ("patch_submission", '{"message": "done"}', "patch_submission takes no arguments; not known 'message'."),
+    ("patch_submission", '"' + "x" * 500 + '"', "no JSON object"),
+    ("no_such_tool_" * 40, "{}", "There is no tool 'no_such_tool_"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "said"), MALFORMED, ids=range(len(MALFORMED)))
+def test_a_malformed_call_is_answered_with_what_to_write(shared, name, arguments, said):
+    answer = run(ToolCall("1", name, arguments), shared)
+    assert said in answer.text
+    assert (answer.ok, answer.malformed) == (False, True)
+    assert len(answer.text) < 400
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+ANY_CALL = st.builds(
+    ToolCall,
+    st.just("1"),
+    st.sampled_from([tool.name for tool in TOOLS]) | st.text(),
+    st.text()
+    | JSON.map(json.dumps)
+    | st.fixed_dictionaries(
+        {"construct": st.sampled_from(["function", "class"]), "entity": st.text()},
+        optional={"page": st.integers()},
+    ).map(json.dumps)
+    | st.fixed_dictionaries(
+        {
+            "path": st.sampled_from(["cake.py", ".git/x", "../x", "n"]) | st.text(),
+            "old_str": st.text(),
+            "new_str": st.text(),
+        }
+    ).map(json.dumps),
+)
+
+
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(call=ANY_CALL)
+def test_whatever_is_called_there_is_an_answer_and_nothing_is_raised(shared, call):
+    answer = run(call, shared)
+    assert isinstance(answer, Submission) or (answer.text and answer.text.encode())
+
+
+ESCAPES = ["/etc/passwd", "../outside", "a/../../outside", ".git/config", ".GIT/x", "link", "link/x", "\x00", "C:\\x", "~\u200d.git", ""]  # fmt: skip
+
+
+@pytest.mark.parametrize("old_str", ["", "secret"])
+@pytest.mark.parametrize("path", ESCAPES, ids=ascii)
+def test_no_edit_leaves_the_tree(desk, tmp_path, path, old_str):
+    outside = tmp_path / "outside"
+    outside.write_text("secret")
+    (tmp_path / "tree" / "link").symlink_to(outside)
+    answer = call(desk, "edit_tool", path=path, old_str=old_str, new_str="theirs")
+    assert not answer.ok
+    assert desk.workspace.changed() == ()
+    assert outside.read_text() == "secret"
+    assert "secret" not in answer.text.replace("old_str", "")

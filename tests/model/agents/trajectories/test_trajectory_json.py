@@ -1,0 +1,89 @@
+"""A stored trajectory is the same bytes however often it is read and written."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from model.agents.trajectories.guidance import Guidance, Source
+from model.agents.trajectories.trajectory import Stop, conversation
+from model.agents.trajectories.trajectory_json import dumped, loaded
+from model.domain import Tokens
+from model.errors import BadTrajectory
+from model.protocols import Message, ToolCall
+from tests.model.agents.builders import make_attempt, make_step, make_trajectory
+
+BYTES = st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF, exclude_categories=())
+TEXTS = st.text(st.characters() | BYTES)
+"""With bytes that are no UTF-8, as a tree may hold them."""
+CALLS = st.builds(ToolCall, TEXTS, TEXTS, TEXTS)
+MESSAGES = st.builds(Message, TEXTS, TEXTS, st.lists(CALLS).map(tuple), st.none() | TEXTS)
+STEPS = st.builds(
+    make_step,
+    reply=MESSAGES,
+    answers=st.lists(MESSAGES).map(tuple),
+    seconds=st.floats(0, 1e6),
+    token_ids=st.lists(st.integers(0, 2**20)).map(tuple),
+    finished=st.booleans(),
+    malformed=st.booleans(),
+    prompt=st.lists(MESSAGES).map(tuple),
+)
+HINTS = st.builds(
+    Guidance, TEXTS, TEXTS, st.lists(TEXTS).map(tuple), st.sampled_from(Source), TEXTS
+)
+TRAJECTORIES = st.builds(
+    make_trajectory,
+    steps=st.lists(STEPS, max_size=3).map(tuple),
+    stop=st.sampled_from(Stop),
+    patch=st.none() | TEXTS,
+    failure=st.none() | TEXTS,
+    guidance=st.none() | HINTS,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(TRAJECTORIES)
+def test_there_and_back(trajectory):
+    raw = dumped(trajectory)
+    assert raw.isascii()
+    assert raw.count(b"\n") == 1
+    assert loaded(raw) == trajectory
+    assert dumped(loaded(raw)) == raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "Expecting value"),
+        (b"\xff", "codec"),
+        (b"[]", "not the record"),
+        (b"{}", "no r4p.trajectory/1"),
+        (b'{"format": "r4p.trajectory/9"}', "no r4p.trajectory/1"),
+        (b'{"format": "r4p.trajectory/1"}', "engine"),
+    ],
+)
+def test_what_is_no_trajectory_is_refused(raw, why):
+    with pytest.raises(BadTrajectory, match=why):
+        loaded(raw)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("stop", "bored"), ("more", 1), ("steps", [{}]), ("limits", {"bad": 1})]
+)
+def test_a_trajectory_with_something_else_in_it_is_refused(field, value):
+    document = json.loads(dumped(make_trajectory())) | {field: value}
+    with pytest.raises(BadTrajectory):
+        loaded(json.dumps(document).encode())
+
+
+def test_a_conversation_is_its_opening_and_its_steps():
+    trajectory = make_trajectory(steps=(make_step(), make_step()))
+    roles = [one.role for one in conversation(trajectory.opening, trajectory.steps)]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
+
+
+def test_an_attempt_adds_up_what_its_steps_cost():
+    attempt = make_attempt(steps=(make_step(), make_step()), patch="diff", stop=Stop.SUBMITTED)
+    assert attempt.tokens == Tokens(200, 128, 14)
+    assert (attempt.rounds, attempt.patch, attempt.stop) == (2, "diff", Stop.SUBMITTED)

@@ -1,0 +1,166 @@
+"""A calibrator in a file: written with its judge, refused for another, and asked by `r4p verify`."""
+
+import json
+from dataclasses import asdict, replace
+from importlib.resources import files
+
+import jsonschema_rs
+import pytest
+
+from model.calibration import calibrator_file
+from model.calibration.calibration import Calibrator, History
+from model.calibration.calibrator_file import KeptCalibrator
+from model.domain import EngineInfo
+from model.errors import BadChoice
+from model.voting.thresholds import Thresholds
+from tests.model.builders import candidates, diff_of
+
+KEPT = KeptCalibrator(
+    "r4p",
+    EngineInfo("scripted", "script", "0" * 12),
+    Calibrator(
+        "2026-11-21T00:00:00+00:00",
+        History(60, 100, 100),
+        weights={"votes": 1.0},
+        intercept=-1.0,
+        thresholds=Thresholds(0.9, 0.3),
+    ),
+    0.2,
+)
+
+
+@pytest.fixture
+def judge(run):
+    """Who judges in these tests, as a verdict's document names it."""
+
+    def known(*options):
+        ask = (*candidates("a.diff", "b.diff"), "--json", *options)
+        return EngineInfo(**json.loads(run(*ask, script=script_of(options)).stdout)["engine"])
+
+    return known
+
+
+def four(folder):
+    """Candidates of which three are alike."""
+    for name, text in (("c", "solution a, or so"), ("d", "solution a, or thus")):
+        (folder / f"{name}.diff").write_text(diff_of(text))
+    return candidates("a.diff", "b.diff", "c.diff", "d.diff")
+
+
+def script_of(options):
+    return None if "consensus" in options else "script.jsonl"
+
+
+def test_it_survives_its_file_with_its_judge(tmp_path):
+    calibrator_file.write(tmp_path / "c.json", KEPT)
+    assert calibrator_file.read(tmp_path / "c.json", "r4p") == KEPT
+    assert calibrator_file.read(tmp_path / "c.json") == KEPT
+
+
+def test_the_same_numbers_are_the_same_calibrator_whenever_they_were_fitted():
+    later = replace(KEPT, calibrator=replace(KEPT.calibrator, fitted_at="later"))
+    other = replace(KEPT, calibrator=replace(KEPT.calibrator, intercept=-1.1))
+    assert later.digest == KEPT.digest != other.digest
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "can't be read: No such file"),
+        ("no", "is no calibrator .*; write one with: python -m training.calibrate RUN_FILE"),
+        ("[]", "is no calibrator"),
+        ('{"schema": "r4p.evaluate/1"}', "schema is 'r4p.evaluate/1', not 'r4p.calibrator/1'"),
+        ({"rules": 1}, "rules is 1, not 2; fit again"),
+        ({"judge": None}, "is no calibrator"),
+        ({"judge": {"verifier": "r4p", "engine": {"name": "it"}}}, "is no calibrator"),
+        (
+            {"history": {"issues": 5, "correct": 8, "incorrect": 9}},
+            "has not enough history: 5 issues, 8 correct and 9 incorrect patches; fit it on 30",
+        ),
+    ],
+)
+def test_a_file_that_can_not_be_used_is_refused_with_why(tmp_path, content, said):
+    path = tmp_path / "c.json"
+    calibrator_file.write(path, KEPT)
+    if content is None:
+        path.unlink()
+    else:
+        whole = json.loads(path.read_text())
+        path.write_text(content if isinstance(content, str) else json.dumps(whole | content))
+    with pytest.raises(BadChoice, match=said):
+        calibrator_file.read(path)
+
+
+def test_another_judge_is_refused_by_what_differs(tmp_path):
+    calibrator_file.write(tmp_path / "c.json", KEPT)
+    with pytest.raises(BadChoice, match="was fitted for verifier r4p, not pointwise"):
+        calibrator_file.read(tmp_path / "c.json", "pointwise")
+    with pytest.raises(BadChoice, match="fitted for model 'script', and 'R4P-32B' would judge"):
+        KEPT.check(replace(KEPT.engine, model="R4P-32B"))
+    with pytest.raises(BadChoice, match=r"fitted for prompt fingerprint '0{12}', and"):
+        KEPT.check(replace(KEPT.engine, prompt_fingerprint="1" * 12))
+
+
+def test_verify_tells_its_probabilities_and_claims_by_its_thresholds(run, judge, tmp_path):
+    calibrator_file.write(tmp_path / "c.json", replace(KEPT, engine=judge()))
+    ask = (*candidates("a.diff", "b.diff"), "--votes", "2", "--calibrator", "c.json")
+    result = run(*ask, "--json")
+    assert result.exit_code == 4, result.output  # uncalibrated, a is correct
+    document = json.loads(result.stdout)
+    schema = json.loads((files("model") / "verdict.schema.json").read_text())
+    jsonschema_rs.validator_for(schema).validate(document)
+    one, other = document["patches"]
+    # two of two votes weigh as log 5, from which the intercept takes 1
+    assert one["probability"] == pytest.approx(5 / (5 + 2.718282), abs=1e-6)
+    assert (one["verdict"], other["verdict"]) == ("unsure", "incorrect")
+    history = KEPT.calibrator.history
+    assert document["calibrator"] == {
+        "fitted_at": KEPT.calibrator.fitted_at,
+        **asdict(history),
+    }
+    shown = run(*ask).stdout
+    assert "probability" in shown
+    assert "0.65" in shown
+
+
+def test_verify_hears_consensus_where_it_is_weighed(run, judge, tmp_path):
+    by_both = replace(KEPT.calibrator, weights={"votes": 1.0, "consensus": 5.0})
+    group, found = four(tmp_path), []
+    for calibrator in (KEPT.calibrator, by_both):
+        calibrator_file.write(
+            tmp_path / "c.json", replace(KEPT, engine=judge(), calibrator=calibrator)
+        )
+        said = json.loads(run(*group, "--calibrator", "c.json", "--json").stdout)["patches"]
+        found.append([one["probability"] for one in said])
+    assert found[0] != found[1]
+    assert None not in found[1]
+
+
+def test_consensus_itself_can_be_weighed(run, judge, tmp_path):
+    engine = judge("--verifier", "consensus")
+    alone = replace(KEPT.calibrator, weights={"consensus": 1.0})
+    kept = KeptCalibrator("consensus", engine, alone, 0.2)
+    calibrator_file.write(tmp_path / "c.json", kept)
+    ask = (*four(tmp_path), "--verifier", "consensus", "--calibrator", "c.json")
+    patches = json.loads(run(*ask, "--json", script=None).stdout)["patches"]
+    assert all(0 < one["probability"] < 1 for one in patches)
+    stranger = replace(kept, engine=replace(engine, prompt_fingerprint="f" * 12))
+    calibrator_file.write(tmp_path / "c.json", stranger)
+    refused = run(*ask, script=None)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "fitted for prompt fingerprint 'ffffffffffff'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"verifier": "pointwise"}, "was fitted for verifier pointwise, not r4p"),
+        ({"engine": EngineInfo("scripted", "other", "f")}, "was fitted for model 'other'"),
+    ],
+)
+def test_verify_refuses_another_judges_in_one_line(run, tmp_path, changes, said):
+    calibrator_file.write(tmp_path / "c.json", replace(KEPT, **changes))
+    result = run(*candidates("a.diff"), "--calibrator", "c.json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,156 @@
+"""What stands in one file of Python: every kind of definition, and as Python's own parser sees it."""
+
+import ast
+import sysconfig
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from model.codegraph.definition_reader import FILE_BYTES, read
+from tests.model.codegraph.builders import definitions
+
+STANDARD = Path(sysconfig.get_path("stdlib"))
+SHIPPED = ["argparse", "typing", "dataclasses", "enum", "asyncio/tasks"]
+if (STANDARD / "test" / "test_typing.py").exists():  # distributions leave Python's own tests out
+    SHIPPED.append("test/test_typing")
+PYTHON = dedent(
+    '''\
+    if TYPE_CHECKING:
+        class Late: ...
+
+    @overload
+    def load(x: int) -> int: ...
+    @overload
+    def load(x: str) -> str: ...
+
+    @cache
+    @(lambda f: f)
+    async def run(
+        a, b=":",  # the last
+    ) -> None:  # says why
+        def inner():
+            class Deep(Base, metaclass=Meta):
+                def method(self): pass
+        return lambda: inner
+
+    class Outer:
+        """def in_a_string(): pass"""
+        class Inner:
+            @property
+            def value(self): return 1
+        if True:
+            def conditional(self): pass
+        def last(self):
+            pass
+            # a comment that belongs to it
+    # one that doesn't
+    '''
+)
+
+
+def test_every_kind_of_definition_in_python():
+    assert definitions("python", PYTHON) == [
+        ("class", "Late", 2, 2),
+        ("function", "load", 4, 5),
+        ("function", "load", 6, 7),
+        ("function", "run", 9, 17),
+        ("function", "run.inner", 14, 16),
+        ("class", "run.inner.Deep", 15, 16),
+        ("class_method", "run.inner.Deep.method", 16, 16),
+        ("class", "Outer", 19, 28),
+        ("class", "Outer.Inner", 21, 23),
+        ("class_method", "Outer.Inner.value", 22, 23),
+        ("class_method", "Outer.conditional", 25, 25),
+        ("class_method", "Outer.last", 26, 28),
+    ]
+
+
+def test_a_signature_is_what_stands_before_the_body_on_one_line():
+    signatures = {row.name: row.signature for row in read("python", PYTHON.encode()).rows}
+    assert signatures["run"] == 'async def run( a, b=":", # the last ) -> None'
+    assert signatures["Deep"] == "class Deep(Base, metaclass=Meta)"
+    assert signatures["value"] == "def value(self)"
+
+
+def test_byte_ranges_cut_the_source_with_its_decorators():
+    content = "ä = 'ö'\n@one\ndef f():\n    return 'ü'\n\nx = 1\n".encode()
+    (row,) = read("python", content).rows
+    assert content[row.start_byte : row.end_byte].decode() == "@one\ndef f():\n    return 'ü'"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
+def test_line_ends_and_marks_move_nothing(start, end):
+    content = start + f"class A:{end}    def f(self):{end}        pass{end}".encode()
+    rows = read("python", content).rows
+    assert [(row.name, row.start_line, row.end_line) for row in rows] == [("A", 1, 3), ("f", 2, 3)]
+    assert content[rows[1].start_byte : rows[1].end_byte].startswith(b"def f(self):")
+
+
+@pytest.mark.parametrize("module", SHIPPED)
+def test_python_files_hold_what_pythons_own_parser_finds(module):
+    content = (STANDARD / f"{module}.py").read_bytes()
+    expected = list(by_ast(ast.parse(content), "", in_class=False))
+    found = read("python", content)
+    assert not found.broken
+    assert [(row.construct, row.scope, row.name, row.start_line) for row in found.rows] == expected
+
+
+def by_ast(node, scope, *, in_class):
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            is_class = isinstance(child, ast.ClassDef)
+            construct = "class" if is_class else "class_method" if in_class else "function"
+            first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+            yield construct, scope, child.name, first
+            inner = f"{scope}.{child.name}".lstrip(".")
+            yield from by_ast(child, inner, in_class=is_class)
+        else:
+            yield from by_ast(child, scope, in_class=in_class)
+
+
+def test_a_broken_file_gives_what_can_be_made_out():
+    reading = read(
+        "python", b"def good():\n    pass\n\ndef bad(:\n    x = (\n\nclass After:\n    pass\n"
+    )
+    assert reading.broken
+    assert "good" in {row.name for row in reading.rows}
+
+
+def test_what_is_no_utf_8_is_read_around():
+    reading = read("python", "def f():\n    return 'é'\n\ndef g(): pass\n".encode("latin-1"))
+    assert {row.name for row in reading.rows} == {"f", "g"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"x" * (FILE_BYTES + 1), "524,289 bytes, more than 524,288"),
+        (
+            "def f(): pass".encode("utf-16"),
+            "holds NUL bytes: binary or UTF-16, not source in UTF-8",
+        ),
+    ],
+    ids=["large", "UTF-16"],
+)
+def test_what_is_no_source_is_left_out_with_the_reason(content, reason):
+    reading = read("python", content)
+    assert (reading.rows, reading.reason, reading.size) == ([], reason, len(content))
+
+
+def test_a_file_of_definitions_only_keeps_all():
+    rows = read("python", b"def f(): pass\n" * 30_000).rows
+    assert len(rows) == 30_000
+    assert rows[-1].start_line == 30_000
+
+
+def test_arguments_of_templates_are_no_part_of_a_name():
+    text = b"void shop::Shelf<" + b"Map<" * 5_000 + b"A::B" + b">" * 5_000 + b">::put<C::D>() {}"
+    (row,) = read("cpp", text).rows
+    assert (row.scope, row.name) == ("shop.Shelf", "put")
+
+
+def test_words_that_define_nothing_are_passed_over():
+    text = "# class A\ndef f():  # def g():\n    'class B'\n    return defer.klass\n@one\nclass (\n"
+    assert definitions("python", text) == [("function", "f", 2, 4)]

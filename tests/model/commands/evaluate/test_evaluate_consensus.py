@@ -1,0 +1,61 @@
+"""`r4p evaluate` with consensus, alone or in a hybrid: no fit that saw an issue judges it."""
+
+import json
+from pathlib import Path
+
+from model.evaluation import judge_catalog
+from model.evaluation.labelled_group import read
+from model.verifiers import consensus as verifiers
+from model.verifiers.hybrid import HybridVerifier
+from tests.model.commands.evaluate.test_evaluate import document
+
+
+def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_group, tmp_path):
+    ask = ("--out", "runs")
+    made = document(run(*ask, "--json", verifier="consensus", groups=real_group, script=None))
+    assert made["calibrated"] is False
+    assert made["format_valid"]["value"] is None
+    assert made["engine"]["model"] == "blocks of issues held out"
+    assert made["strict"]["verifier"] == "consensus-strict"
+    assert made["strict"]["engine"]["model"] == "whole repositories held out"
+    kept = (tmp_path / "runs" / "real.consensus.jsonl").read_bytes()
+    beliefs = [[one["score"] for one in json.loads(line)["patches"]] for line in kept.splitlines()]
+    assert len(beliefs) == 2
+    assert beliefs[0] != beliefs[1]
+    shown = run(*ask, verifier="consensus", groups=real_group, script=None).stdout
+    assert "consensus with blocks of issues held out: 1 groups" in shown
+    assert "consensus-strict with whole repositories held out: 1 groups" in shown
+    assert (tmp_path / "runs" / "real.consensus.jsonl").read_bytes() == kept
+
+
+def test_a_hybrid_asks_no_fit_that_saw_the_issue_either(run, real_group):
+    (group,) = read(Path(real_group))
+    judge = judge_catalog.composed("hybrid:consensus+consensus", [None, None], 1)
+    unseeing = verifiers.unseeing(group.repo, group.instance_id)
+    patches = [one.patch for one in group.patches]
+    said = HybridVerifier(unseeing, unseeing).verify(group.issue, patches, votes=1)
+    believed = [one.belief for one in judge.judge(group).patches]
+    assert believed == [one.score for one in said.patches]
+    made = document(run("--json", verifier="hybrid:consensus+r4p", groups=real_group))
+    assert made["engine"]["model"] == "blocks of issues held out + script"
+    assert made["calibrated"] is False
+
+
+def test_issues_that_consensus_may_have_learnt_from_are_told(run, real_group):
+    known = run("--json", verifier="consensus", groups=real_group, script=None)
+    assert "caution" not in document(known)
+    other = run("--json", verifier="consensus", script=None)
+    assert document(other)["caution"].startswith("6 of 6 groups lie outside the blocks")
+    assert "6 of 6 groups lie outside the blocks" in other.stderr
+
+
+def test_consensus_asks_a_fit_that_never_saw_the_issue(run, real_group):
+    (group,) = read(Path(real_group))
+    for strict in (False, True):
+        unseeing = verifiers.unseeing(group.repo, group.instance_id, strict=strict)
+        said = unseeing.verify(group.issue, [one.patch for one in group.patches])
+        known = verifiers.shipped().verify(group.issue, [one.patch for one in group.patches])
+        judge = judge_catalog.consensus(strict=strict)
+        believed = [one.belief for one in judge.judge(group).patches]
+        assert believed == [one.score for one in said.patches]
+        assert believed != [one.score for one in known.patches]

@@ -1,0 +1,65 @@
+"""Measuring the one that looks at trajectories: on groups that have them, and on no others."""
+
+from dataclasses import replace
+
+import pytest
+
+from model import catalog
+from model.evaluation import judge_catalog, labelled_group
+from model.evaluation.attacks.attack_cases import cases
+from model.evaluation.attacks.attack_plays import Place
+from model.evaluation.evaluation_run import run as run_all
+from tests.model.evaluation.builders import lines, row
+from tests.model.fake_engines import Weighing, token
+
+NAME = "yes-no-trajectory"
+
+
+@pytest.fixture
+def told(tmp_path):
+    """A file with a group of which one patch has a trajectory."""
+    one = row(1, True, False)
+    one["patches"][0]["trajectory"] = "I ran the tests twice."
+    (tmp_path / "told.jsonl").write_text(lines(one, row(2, True, False)))
+    return tmp_path / "told.jsonl"
+
+
+@pytest.mark.parametrize("verifier", [NAME, f"hybrid:consensus+{NAME}"])
+@pytest.mark.parametrize("attack", [[], ["--attack"]], ids=["measured", "attacked"])
+def test_a_file_without_any_is_refused_with_the_field_that_is_missing(run, verifier, attack):
+    result = run(*attack, verifier=verifier)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"verifier {verifier} looks at trajectories, and none of" in result.stderr
+    assert "`trajectory` of a patch" in result.stderr
+
+
+def test_a_file_with_some_is_judged_by_them(told):
+    read = list(labelled_group.read(told))
+    judge_catalog.check(NAME, read)
+    engine = Weighing({"I ran the tests": [token("YES", YES=0.9, NO=0.1)], "": [token("NO", NO=1)]})
+    judged = run_all(read, judge_catalog.ordinary(NAME, catalog.verifier(NAME, engine), 1))
+    assert len(engine.requests) == 4
+    assert sum("I ran the tests" in str(one.messages) for one in engine.requests) == 1
+    assert judged[0].patches[0].score == pytest.approx(0.9)
+
+
+def test_others_never_see_one(told):
+    read = list(labelled_group.read(told))
+    for name in ("yes-no", "r4p"):
+        judge_catalog.check(name, [])
+        engine = Weighing({"": [token("YES", YES=0.9, NO=0.1)]})
+        run_all(read, judge_catalog.ordinary(name, catalog.verifier(name, engine), 1))
+        assert engine.requests
+        assert "I ran the tests" not in str(engine.requests)
+
+
+def test_an_attack_leaves_the_trajectory_of_the_attacker_as_it_is(told):
+    first = next(iter(labelled_group.read(told)))
+    texts = [replace(one.patch, trajectory="Mine.") for one in first.patches]
+    patches = zip(first.patches, texts, strict=True)
+    known = replace(first, patches=tuple(replace(one, patch=text) for one, text in patches))
+    made = [case for case in cases([known]) if case.play.place is Place.COMMENT]
+    assert made
+    for case in made:
+        for group in case.groups:
+            assert {one.patch.trajectory for one in group.patches} == {"Mine."}

@@ -1,0 +1,259 @@
+"""`r4p propose`: a diff on stdout that git applies, what happened on stderr, and an exit code."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from importlib.resources import files
+from signal import SIGINT
+from threading import Event
+
+import jsonschema_rs
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import main
+from model.agents.agent_catalog import AGENTS, agent
+from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory_json import dumped, identity, loaded
+from model.domain import Issue
+from model.engines.scripted import Scripted
+from model.errors import UnknownAgent
+from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, make_trajectory, written
+from tests.model.chat_server import MODELS, Reply, serving
+from tests.model.engines.test_openai_compatible_tools import called
+from tests.services import ROOT, wait_for
+
+
+def line(call, **more):
+    ((name, arguments),) = call.calls
+    return {"calls": [{"name": name, "arguments": arguments}]} | more
+
+
+EDITED = "Edited pie/maths.py"
+MENDING = [line(SUBMIT, when=EDITED, repeat=True), line(MEND, repeat=True)]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the command in a directory with a tree and an issue, on these lines of a script."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "issue.md").write_text("# Halving is off\n\n`half` of 3 is 1.\n")
+    written(tmp_path / "tree", TREE)
+
+    def invoke(lines, *arguments):
+        (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        given = ["propose", "--repo", "tree", "--issue", "issue.md", "--database", "graph.sqlite"]
+        engine = [] if "--engine-url" in arguments else ["--script", "script.jsonl"]
+        return CliRunner().invoke(main, [*given, *engine, *arguments])
+
+    return invoke
+
+
+def test_the_diff_on_stdout_applies(run, tmp_path):
+    result = run(MENDING)
+    assert result.exit_code == 0, result.output
+    subprocess.run(["git", "apply"], input=result.stdout_bytes, cwd=tmp_path / "tree", check=True)
+    assert (tmp_path / "tree/pie/maths.py").read_text() == CODE.replace("n // 2", "n / 2")
+
+
+def test_progress_and_outcome_are_on_stderr(run):
+    said = run([line(LOOK), *MENDING]).stderr
+    assert "attempt 1, 0." in said
+    assert 'search_tool {"construct": "function", "entity": "half"}' in said
+    assert "attempt 1: submitted after 3 rounds" in said
+    assert "the only edit, made by 1 of 1 attempts" in said
+
+
+def test_a_bad_step_is_called_malformed(run):
+    said = run([{"reply": "hm"}, *MENDING]).stderr
+    assert "tokens, malformed: no tool call" in said
+
+
+def test_json_is_one_valid_document(run):
+    result = run([{"reply": "hm"}, *MENDING], "--json", "--attempts", "3", "--seed", "4")
+    document = json.loads(result.stdout)
+    schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
+    jsonschema_rs.validator_for(schema).validate(document)
+    attempts = document["attempts"]
+    assert [one["seed"] for one in attempts] == [4, 5, 6]
+    assert [one["same_as"] for one in attempts] == [None, 1, 1], "equal edits are one"
+    assert sorted(one["malformed"] for one in attempts) == [0, 0, 1]
+    assert document["chosen"] == 1
+    assert document["why"] == "the only edit, made by 3 of 3 attempts"
+    assert document["patch"] == attempts[0]["patch"]
+    assert "+    return n / 2" in document["patch"]
+
+
+def test_the_schema_knows_every_stop():
+    schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
+    attempt = schema["properties"]["attempts"]["items"]["properties"]
+    assert attempt["stop"]["enum"] == [stop.value for stop in Stop]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_made_by_its_name(name):
+    assert agent(name, Scripted([])).name == name
+
+
+def test_an_unknown_agent_is_refused():
+    with pytest.raises(UnknownAgent, match="'nobody'; there are mini-se, agentless-mini"):
+        agent("nobody", Scripted([]))
+
+
+def test_no_patch_is_said_and_null(run):
+    result = run([{"reply": "hm", "repeat": True}], "--json")
+    assert result.exit_code == 3
+    document = json.loads(result.stdout)
+    assert (document["patch"], document["chosen"]) == (None, None)
+    assert document["attempts"][0]["stop"] == "malformed"
+    assert "none of 1 attempts handed in a patch" in result.stderr
+
+
+def test_no_patch_leaves_stdout_empty(run):
+    result = run([{"reply": "hm", "repeat": True}])
+    assert (result.exit_code, result.stdout) == (3, "")
+
+
+def test_trajectories_are_kept_and_can_be_read(run, tmp_path):
+    result = run(MENDING, "--attempts", "2", "--trajectories", "kept/here")
+    assert result.exit_code == 0
+    kept = sorted((tmp_path / "kept/here").iterdir())
+    assert [one.name for one in kept] == ["attempt-1.json", "attempt-2.json"]
+    for one in kept:
+        trajectory = loaded(one.read_bytes())
+        assert trajectory.stop is Stop.SUBMITTED
+        assert trajectory.issue.title == "Halving is off"
+
+
+def test_one_engine_failure_of_several_is_no_dead_engine(run):
+    result = run([line(SUBMIT, when=EDITED, repeat=True), line(MEND)], "--attempts", "2")
+    assert result.exit_code == 0
+    assert "the script has no line left" in result.stderr
+
+
+def test_a_dead_engine_is_told_apart_from_no_patch(run):
+    result = run([{"down": "gone for good"}])
+    assert result.exit_code == 5
+    assert "engine (gone for good) after 0 rounds" in result.stderr
+    unreachable = run([], "--engine-url", "http://127.0.0.1:9/v1")
+    assert unreachable.exit_code == 5
+    assert unreachable.stderr.startswith("r4p propose: no engine answers")
+
+
+def test_a_server_with_tools_is_used(run):
+    def wire(call):
+        ((name, arguments),) = call.calls
+        return called({"id": name, "function": {"name": name, "arguments": arguments}})
+
+    with serving(
+        models=[MODELS], chat=[wire(MEND), wire(SUBMIT)], tokenize=[Reply({"count": 99})]
+    ) as server:
+        result = run([], "--engine-url", server.url)
+    assert result.exit_code == 0, result.output
+    assert "+    return n / 2" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--agent", "nobody"], "no agent is called 'nobody'; there are mini-se"),
+        (["--issue", "missing.md"], "issue missing.md can't be read"),
+        (["--repo", "missing"], "missing"),
+        (["--repo", "issue.md"], "issue.md"),
+        (["--database", "tree"], "tree"),
+        (["--trajectories", "issue.md"], "issue.md"),
+        (["--parent", "issue.md"], "add --feedback"),
+        (["--feedback", " "], "--feedback is blank; say what was wrong, or leave it out"),
+        (["--feedback", "No.", "--parent", "issue.md"], "not the record of an attempt"),
+        (["--feedback", "No.", "--parent", "missing.json"], "missing.json"),
+    ],
+)
+def test_a_usage_error_is_one_line(run, arguments, why):
+    result = run(MENDING, *arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("r4p propose: ")
+    assert why in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
+    tree = tmp_path / "tree"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (tree / "pie/maths.py").write_text("# old\n")
+    (tree / "gone.py").write_text("def half():\n    raise KeyboardInterrupt\n")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], cwd=tree, check=True)
+    (tree / "pie/maths.py").write_text(CODE)
+    (tree / "gone.py").unlink()
+    (tree / "untracked.py").write_text("def half():\n    raise SystemExit\n")
+    before = {one: one.stat().st_mtime_ns for one in tree.rglob("*")}
+    result = run([line(LOOK), *MENDING], "--trajectories", "kept")
+    assert result.exit_code == 0, result.output
+    found = loaded((tmp_path / "kept/attempt-1.json").read_bytes()).steps[0].answers[0].content
+    assert "return n // 2" in found
+    assert "KeyboardInterrupt" not in found
+    assert "SystemExit" not in found, "what is not committed is not in the code graph"
+    assert {one: one.stat().st_mtime_ns for one in tree.rglob("*")} == before
+
+
+def test_feedback_is_shown_and_names_the_attempt_before(run, tmp_path):
+    assert run([line(SUBMIT), *MENDING], "--trajectories", "first").exit_code == 0
+    first = tmp_path / "first/attempt-1.json"
+    words = "Half of 3 is 1, see pie/maths.py."
+    told = ["--feedback", words, "--parent", str(first), "--trajectories", "second"]
+    lines = [line(SUBMIT, when=EDITED, repeat=True), line(MEND, when=words)]
+    result = run(lines, *told, "--json")
+    assert result.exit_code == 0, result.output
+    schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
+    document = json.loads(result.stdout)
+    jsonschema_rs.validator_for(schema).validate(document)
+    hint = loaded((tmp_path / "second/attempt-1.json").read_bytes()).guidance
+    assert hint.feedback == words
+    assert hint.locations == ("pie/maths.py",)
+    assert hint.parent == identity(loaded(first.read_bytes())) == document["guidance"]["parent"]
+
+
+def test_an_attempt_at_another_issue_is_no_parent(run, tmp_path):
+    other = make_trajectory(issue=Issue("Other", ""))
+    (tmp_path / "other.json").write_bytes(dumped(other))
+    result = run(MENDING, "--feedback", "No.", "--parent", "other.json")
+    assert result.exit_code == 2
+    assert "other.json is an attempt at another issue, 'Other'" in result.stderr
+
+
+def test_a_broken_code_graph_is_one_line(run, tmp_path):
+    assert run(MENDING).exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "graph.sqlite")) as graph:
+        graph.execute("alter table entities rename to others")
+        graph.execute("create table entities (blob)")
+    result = run([line(LOOK), *MENDING])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.splitlines()[-1].startswith(
+        "r4p propose: the index graph.sqlite can't be used"
+    )
+
+
+def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):
+    (tmp_path / "kept/attempt-1.json").mkdir(parents=True)
+    result = run(MENDING, "--trajectories", "kept")
+    assert result.exit_code == 2
+    assert "+    return n / 2" in result.stdout
+    assert "the attempts can't be kept" in result.stderr
+
+
+def test_whoever_interrupts_waits_for_no_reply(run, tmp_path):
+    hangs = Event()
+    with serving(models=[MODELS], chat=[Reply({}, wait_for=hangs)], tokenize=[Reply({})]) as server:
+        command = [sys.executable, "-m", "app.cli", "propose", "--repo", "tree"]
+        command += ["--issue", "issue.md", "--engine-url", server.url, "--database", "graph.sqlite"]
+        with subprocess.Popen(
+            command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True
+        ) as asking:
+            wait_for(lambda: server.sent_to("/v1/chat/completions"), 60)
+            asking.send_signal(SIGINT)
+            said = asking.communicate(timeout=20)[1]
+        hangs.set()
+    assert asking.returncode == 130
+    assert said.endswith("r4p propose: stopped\n")

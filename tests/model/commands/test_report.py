@@ -1,0 +1,211 @@
+"""`r4p report`: from a folder of run files to a page and its figures."""
+
+import json
+import re
+import struct
+from dataclasses import asdict, replace
+from html import unescape
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from model.commands.report import report
+from model.evaluation.evaluation_document import document
+from model.evaluation.judged_group import to_line
+from model.evaluation.report.content import cells
+from model.evaluation.report.sections.headline import measured
+from tests.model.evaluation.attacks.test_attack_table import rates
+from tests.model.evaluation.report.builders import run, written
+
+app = typer.Typer()
+app.command()(report)
+
+HALF = b'{"key":{"group":"ha'
+
+
+def invoke(folder):
+    return CliRunner().invoke(app, [str(folder)])
+
+
+def size(png):
+    """Width and height that a PNG file says it has."""
+    content = png.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", content[16:24])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A report of three verifiers on two sets, one repository called as only a stranger would."""
+    folder = tmp_path_factory.mktemp("runs")
+    odd = run(votes=3, repo="$\\frac{<b>$/x")
+    written(folder / "first.r4p.jsonl", odd)
+    written(folder / "first.pointwise.jsonl", run("pointwise", votes=3))
+    written(folder / "second.consensus.jsonl", run("consensus"), run("consensus-strict"))
+    (folder / "first.r4p.json").write_text("{}")
+    return folder, odd, invoke(folder)
+
+
+def test_one_line_says_what_was_written(made):
+    folder, _, result = made
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{folder}/report.html: 3 run files, 21 figures\n"
+
+
+def test_every_figure_is_a_file_and_shows_something(made):
+    folder, *_ = made
+    figures = sorted(folder.glob("*.png"))
+    assert len(figures) == 21
+    for figure in figures:
+        width, height = size(figure)
+        assert width == 828
+        assert height > 200
+        assert figure.stat().st_size > 4_000
+    assert (folder / "accuracy-first.png").exists()
+    assert (folder / "order-first.png").exists()
+    assert not (folder / "order-second.png").exists()
+
+
+def test_the_numbers_of_the_page_are_those_of_the_document(made):
+    folder, judged, _ = made
+    html = unescape((folder / "report.html").read_text())
+    told = document(judged)
+    row, *_ = re.findall(r'<th scope="row">r4p</th>((?:<td>[^<]*</td>){6})</tr>', html)
+    assert re.findall(r"<td>([^<]*)</td>", row) == [
+        cell for name in ("accuracy", "f1", "exact_match") for cell in cells(measured(told, name))
+    ]
+    assert "consensus, consensus-strict on second: no votes are cast" in html
+    assert "second, consensus: 8 of 8 groups lie outside the blocks that were held out" in html
+    assert "first, r4p: " not in html
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "it has no .jsonl file. Write run files there with: r4p evaluate --out"),
+        ({"a.r4p.jsonl": b""}, "a.r4p.jsonl holds no judged group yet"),
+        ({"a.r4p.jsonl": HALF}, "a.r4p.jsonl: the last line is half written"),
+        ({"notes.jsonl": b"a note\n"}, "notes.jsonl, line 1 is no judged group"),
+        ({"notes.jsonl": b"a note"}, "notes.jsonl is no run file"),
+        ({"notes.jsonl": b"\xff\xfe\x00"}, "notes.jsonl is no run file"),
+        ({"groups.jsonl": b'{"instance_id": "a"}\n'}, "line 1 is no judged group (key: Field"),
+    ],
+)
+def test_a_folder_without_runs_is_one_line_and_a_usage_error(tmp_path, files, said):
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    result = invoke(tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("r4p report: ")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_what_is_no_folder_is_a_usage_error(tmp_path):
+    for path in (tmp_path / "nowhere", written(tmp_path / "a.r4p.jsonl", run(issues=1))):
+        result = invoke(path)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "is no folder; give the --out folder of r4p evaluate" in result.stderr
+
+
+def test_one_file_that_is_no_run_stops_the_report_rather_than_be_left_out(tmp_path):
+    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    (tmp_path / "b.r4p.jsonl").write_text("{}\n")
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "b.r4p.jsonl, line 1 is no judged group" in result.stderr
+
+
+def test_a_killed_run_is_reported_as_far_as_it_came_and_the_page_says_so(tmp_path):
+    whole = run(issues=3)
+    path = written(tmp_path / "a.r4p.jsonl", whole[:2])
+    path.write_bytes(path.read_bytes() + to_line(whole[2])[:200])
+    (tmp_path / "b.r4p.jsonl").write_bytes(b"")
+    before = path.read_bytes()
+    result = invoke(tmp_path)
+    assert result.exit_code == 0
+    assert "a.r4p.jsonl: the last line is half written, and was left out." in result.stderr
+    html = (tmp_path / "report.html").read_text()
+    assert "a.r4p.jsonl: the last line is half written, and was left out." in html
+    assert "b.r4p.jsonl holds no judged group yet, and was left out." in html
+    assert "2 issues, 2 groups, 8 patches" in html
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_can_not_be_written_is_a_usage_error(tmp_path):
+    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    (tmp_path / "report.html").mkdir()
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "report.html can't be written: Is a directory" in result.stderr
+
+
+def test_groups_of_one_patch_that_nobody_judged_still_make_a_page(tmp_path):
+    alone = [
+        replace(one, patches=(replace(one.patches[0], score=None, edited_lines=None),))
+        for one in run(issues=1)
+    ]
+    written(tmp_path / "a.r4p.jsonl", [replace(one, similarity=None) for one in alone])
+    result = invoke(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def attacked(folder, **changed):
+    """An attack run in the folder, whose groups would spoil every figure."""
+    written(folder / "a.r4p.attack.jsonl", run(issues=5, seed=1))
+    document = {
+        "schema": "r4p.attack/1",
+        "verifier": "r4p",
+        "engine": {"name": "local_transformers", "model": "<b>tiny", "prompt_fingerprint": "f0"},
+        "votes": 3,
+        "issues": 5,
+        "kinds": {
+            name: asdict(rates(flips_in_favour=flips))
+            for name, flips in (("boxes", 0), ("structural", 4), ("all", 5))
+        },
+        "flips": [],
+    }
+    (folder / "a.r4p.attack.json").write_text(json.dumps(document | changed))
+
+
+def test_attacks_are_a_section_of_their_own_and_count_nowhere_else(tmp_path):
+    written(tmp_path / "a.r4p.jsonl", run(issues=3))
+    without = invoke(tmp_path)
+    before = (tmp_path / "report.html").read_text()
+    attacked(tmp_path)
+    result = invoke(tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == without.stdout.replace("1 run file,", "2 run files,")
+    html = (tmp_path / "report.html").read_text()
+    assert "Attacks" not in before
+    section = html[html.index('<section aria-labelledby="attacks">') :]
+    assert "a: r4p with &lt;b&gt;tiny, 3 votes; 5 issues." in section
+    assert re.findall(r'<th scope="row">([^<]*)</th><td>9</td><td>([^<]*)', section) == [
+        ("structural", "4 of 5"), ("boxes", "0 of 5"), ("all", "5 of 5"),
+    ]  # fmt: skip
+    link = '<li><a href="#attacks">Attacks</a></li>\n'
+    assert html.replace(section, "").replace(link, "") == before[: before.index("</main>")]
+
+
+def test_attacks_that_were_not_finished_are_left_out_and_said(tmp_path):
+    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    written(tmp_path / "a.r4p.attack.jsonl", run(issues=2))
+    result = invoke(tmp_path)
+    assert result.exit_code == 0
+    assert "a.r4p.attack.jsonl: its attacks have not all been judged" in result.stderr
+    assert 'id="attacks"' not in (tmp_path / "report.html").read_text()
+
+
+def test_attacks_alone_and_a_document_that_is_none_are_usage_errors(tmp_path):
+    attacked(tmp_path)
+    assert "it has no .jsonl file but of attacks." in invoke(tmp_path).stderr
+    written(tmp_path / "a.r4p.jsonl", run(issues=1))
+    attacked(tmp_path, schema="r4p.evaluate/1")
+    result = invoke(tmp_path)
+    assert result.exit_code == 2
+    assert "a.r4p.attack.json is no r4p.attack/1 document" in result.stderr
+    (tmp_path / "a.r4p.attack.json").unlink()
+    (tmp_path / "a.r4p.attack.json").mkdir()
+    assert "a.r4p.attack.json can't be read: Is a directory" in invoke(tmp_path).stderr

@@ -1,0 +1,188 @@
+"""The corpus of attacks: large enough, always the same, honest in its twins, and made of diffs that git reads."""
+
+import json
+import subprocess
+from collections import Counter
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from model.domain import Patch, PatchId
+from model.evaluation import labelled_group
+from model.evaluation.attacks import attack_run
+from model.evaluation.attacks.attack_cases import cases, placed
+from model.evaluation.attacks.attack_plays import STRUCTURAL, Goal, Kind, Place, neutral, plays
+from model.patches import diff
+from tests.model.builders import diff_of
+
+CORPUS = Path(__file__).with_name("attack_corpus.jsonl")
+"""One line a case: what is attacked, with which words, and what stands there in the twin."""
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return attack_run.attacked(None, None)
+
+
+def differing(case):
+    """The issue's end or the lines that twin and attacked group do not share, as (twin's, attack's)."""
+    texts = [
+        [group.issue.text, *(one.patch.diff for one in group.patches)]
+        for group in (case.twin, case.attacked)
+    ]
+    return [(a, b) for a, b in zip_longest(*texts, fillvalue="") if a != b]
+
+
+def row(case):
+    pairs = [
+        [line for line in one.split("\n") if line not in set(other.split("\n"))]
+        for twin, attack in differing(case)
+        for one, other in ((twin, attack), (attack, twin))
+    ]
+    shown = [lines if len(lines) < 40 else [f"{len(lines)} lines"] for lines in pairs]
+    return {
+        "case": case.id,
+        "place": case.play.place,
+        "goal": case.play.goal,
+        "attacker": case.attacker,
+        "target": case.target,
+        "attacks": shown[1::2],
+        "twin": shown[::2],
+    }
+
+
+def test_the_corpus_is_the_one_that_is_written_down(corpus):
+    """After a change on purpose: `python -m tests.model.evaluation.attacks.test_attack_cases`."""
+    assert list(map(row, corpus)) == [json.loads(line) for line in CORPUS.read_text().splitlines()]
+
+
+def test_there_are_cases_of_every_kind_on_every_base_group(corpus):
+    assert len(corpus) >= 120
+    assert len({case.id for case in corpus}) == len(corpus)
+    counted = Counter(case.play.kind for case in corpus)
+    assert min(counted[kind] for kind in Kind) >= 24
+    assert {case.twin.instance_id for case in corpus} == {
+        case.twin.instance_id for case in corpus if case.play.kind in STRUCTURAL
+    }
+
+
+def test_a_wrong_patch_attacks_for_itself_or_against_a_correct_rival(corpus):
+    for case in corpus:
+        truth = {one.patch.id: one.resolved for one in case.twin.patches}
+        assert truth[case.attacker] is False
+        assert truth[case.target] is (case.play.goal is Goal.SINK)
+
+
+def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
+    for case in corpus:
+        if case.play.place is Place.RIVALS:
+            assert case.attacked.patches[: len(case.twin.patches)] == case.twin.patches
+            assert len(case.attacked.patches) > len(case.twin.patches)
+            continue
+        pairs = differing(case)
+        assert len(pairs) <= 1
+        for twin, attack in pairs:
+            assert [len(line) for line in twin.split("\n")] == [
+                len(line) for line in attack.split("\n")
+            ]
+    same = [case.play.name for case in corpus if case.twin == case.again]
+    assert set(same) <= {"a colon", "one character"}
+
+
+def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
+    for case in corpus:
+        is_text = case.play.kind in {Kind.DELIMITERS, Kind.BOXES, Kind.IDS}
+        assert (case.words is not None) is is_text is (len(case.groups) == 4)
+        if case.words:
+            alone, attack = (
+                "".join([one.issue.text, *(patch.patch.diff for patch in one.patches)])
+                for one in (case.words, case.attacked)
+            )
+            assert alone != attack
+            assert len(alone) == len(attack)
+            changed = {two for one, two in zip(attack, alone, strict=True) if one != two}
+            assert changed == {"-"}
+
+
+def test_a_comment_that_nobody_sees_has_a_twin_that_nobody_sees():
+    (play,) = (one for one in plays() if one.name == "a comment of the issue")
+    assert neutral(play, play.text).startswith("<!-- ")
+
+
+def test_a_smaller_limit_takes_a_part_with_every_kind(corpus):
+    assert corpus[:40] == attack_run.attacked(None, 40)
+    assert {case.play.kind for case in corpus[:13]} == set(Kind)
+
+
+def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
+    base = corpus[0].twin
+    right = tuple(one for one in base.patches if one.resolved)
+    wrong = tuple(one for one in base.patches if not one.resolved)
+    assert cases([labelled_group.LabelledGroup("a-1", "a/a", base.issue, right)]) == []
+    only = cases([labelled_group.LabelledGroup("a-1", "a/a", base.issue, wrong)])
+    assert {case.play.goal for case in only} == {Goal.RAISE}
+
+
+def test_a_patch_that_only_removes_is_copied_with_a_change_all_the_same(corpus):
+    text = "--- a/x.py\n+++ b/x.py\n@@ -1 +0,0 @@\n-gone\n"
+    removes = labelled_group.LabelledPatch(Patch(PatchId("a"), text), resolved=False, source=None)
+    made = cases([labelled_group.LabelledGroup("a-1", "a/a", corpus[0].twin.issue, (removes,))])
+    (case,) = (one for one in made if one.play.name == "one name changed")
+    assert all("+pass  # " in one.patch.diff for one in case.attacked.patches[1:])
+
+
+@pytest.mark.parametrize("place", [Place.BEFORE, Place.BETWEEN, Place.AFTER])
+def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
+    made = [case for case in corpus if case.play.place is place]
+    assert {case.play.kind for case in made} == {Kind.PREAMBLE}
+    for case in made:
+        patches = zip(case.twin.patches, case.attacked.patches, strict=True)
+        (pair,) = ([one.patch.diff for one in two] for two in patches if two[0] != two[1])
+        twin, attacked = map(diff.bare, pair)
+        assert twin == attacked
+        assert twin.left_out
+
+
+@pytest.mark.parametrize("place", [Place.COMMENT, Place.STRING, Place.FILE, Place.PATH])
+@pytest.mark.parametrize(
+    "text",
+    [
+        diff_of("new"),
+        diff_of("    deep", removed="    old") + diff_of("x", path="b.py"),
+        "--- a/x\n+++ b/x\n@@ -2 +1,0 @@\n-gone\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n",
+    ],
+    ids=["one line", "two files", "only removes", "no newline"],
+)
+def test_a_text_is_placed_so_that_git_still_reads_the_diff(text, place):
+    made = placed(text, place, "one\n\ntwo" if place is not Place.PATH else "one two")
+    added = [(one.added, one.removed) for one in diff.parse(made)]
+    shown = subprocess.run(
+        ["git", "apply", "--numstat", "-"], input=made.encode(), capture_output=True, check=True
+    )
+    rows = [line.split("\t")[:2] for line in shown.stdout.decode().splitlines()]
+    assert [tuple(map(int, one)) for one in rows] == added
+    assert sum(one for one, _ in added) > sum(one.added for one in diff.parse(text))
+
+
+def test_every_attacked_patch_is_read(corpus):
+    for case in corpus[:100]:
+        for one in case.attacked.patches:
+            assert diff.parse(one.patch.diff), case.id
+
+
+def test_copies_are_the_same_edit_or_nearly(corpus):
+    for case in corpus:
+        if case.play.kind is not Kind.COPIES:
+            continue
+        prints = {one.patch.id: diff.fingerprint(one.patch.diff) for one in case.attacked.patches}
+        copy = prints[PatchId("rival-1")]
+        assert (copy == prints[case.attacker]) is (
+            "same" in case.play.name and "one" not in case.play.name
+        )
+
+
+if __name__ == "__main__":
+    rows = map(row, attack_run.attacked(None, None))
+    CORPUS.write_text("".join(json.dumps(one, ensure_ascii=True) + "\n" for one in rows))

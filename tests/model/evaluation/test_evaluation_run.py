@@ -1,0 +1,73 @@
+"""Groups judged at the same time come in order, each is kept when it is ready, and what came before a failure stays."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from model.errors import EngineDown
+from model.evaluation import run_file
+from model.evaluation.evaluation_run import run
+from model.evaluation.labelled_group import read
+from tests.model.evaluation.builders import judged_group, lines, row
+
+NAMES = [f"octo__app-{at}" for at in range(8)]
+KEY = judged_group("any", (1, True)).key
+
+
+class Uneven:
+    """The first three begin together, every second one ends after the next; from `dies` on the engine is dead."""
+
+    def __init__(self, dies=99):
+        self.dies, self.running, self.most = dies, 0, 0
+        self.done = [threading.Event() for _ in NAMES]
+        self.three = threading.Barrier(3)
+
+    def key(self, group):
+        return replace(KEY, group=group.id)
+
+    def judge(self, group):
+        at = NAMES.index(group.instance_id)
+        if at >= self.dies:
+            raise EngineDown("the engine is gone")
+        self.running += 1
+        if at < 3 and self.dies > len(NAMES):
+            self.three.wait(30)
+        self.most = max(self.most, self.running)
+        if at % 2 == 0 and at + 1 < self.dies:
+            self.done[at + 1].wait(30)
+        self.running -= 1
+        self.done[at].set()
+        return replace(judged_group(group.instance_id, (1, True)), key=self.key(group))
+
+
+@pytest.fixture
+def groups(tmp_path):
+    path = tmp_path / "groups.jsonl"
+    path.write_text(lines(*(row(at, True) for at in range(8))))
+    return list(read(path))
+
+
+def test_several_at_a_time_come_in_order(groups, tmp_path):
+    judge, told = Uneven(), []
+    with run_file.opened(tmp_path / "run.jsonl") as file:
+        judged = run(groups, judge, file, told.append, together=3)
+    assert [one.instance_id for one in judged] == NAMES
+    assert [one.instance_id for one in run_file.read(tmp_path / "run.jsonl")] != NAMES
+    assert run_file.in_order(tmp_path / "run.jsonl") == sorted(
+        judged, key=lambda one: one.key.group
+    )
+    assert told == list(range(1, 9))
+    assert judge.most == 3
+
+
+def test_what_was_judged_before_the_engine_died_is_kept_and_not_asked_again(groups, tmp_path):
+    path = tmp_path / "run.jsonl"
+    with run_file.opened(path) as file, pytest.raises(EngineDown, match="gone"):
+        run(groups, Uneven(dies=5), file, together=2)
+    kept = [one.instance_id for one in run_file.read(path)]
+    assert sorted(kept) == NAMES[:5]
+    with run_file.opened(path) as file:
+        judged = run(groups, Uneven(), file, together=2)
+    assert [one.instance_id for one in judged] == NAMES
+    assert sorted(one.instance_id for one in run_file.read(path)) == NAMES

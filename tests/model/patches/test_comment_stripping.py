@@ -1,0 +1,126 @@
+"""Comments and docstrings are cut by the file's language, strings stay, and what is in doubt is code."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.patches.comment_stripping import uncommented
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "code"),
+    [
+        ("a.py", "x = 1  # it's", "x = 1"),
+        ("a.py", "x = #'", "x ="),
+        ("a.py", 'x = \'a # b\' + "# c"  # d "e"', "x = 'a # b' + \"# c\""),
+        ("a.py", r"x = 'it\'s # no'", r"x = 'it\'s # no'"),
+        ("a.py", 'x = """a # b"""', 'x = """a # b"""'),
+        ("a.py", "x = a // b", "x = a // b"),
+        ("a.PYI", "# all", ""),
+        ("Makefile", "all: b  # it's", "all: b"),
+        ("a.rb", 'puts "#{x}" # "y"', 'puts "#{x}"'),
+        ("a.sh", "echo ${x#y} $#", "echo ${x#y} $#"),
+        ("a.js", "x = 1; // it's", "x = 1;"),
+        ("a.ts", "u = 'http://x' // y", "u = 'http://x'"),
+        ("a.ts", "u = `http://${x}`", "u = `http://${x}`"),
+        ("a.js", "r = /[//]'/.test(evil())", "r = /[//]'/.test(evil())"),
+        ("a.c", "a = 1; /* b */ c();  // d", "a = 1;   c();"),
+        ("a.c", "#include <x>", "#include <x>"),
+        ("a.c", "c = '\"'; // a", "c = '\"';"),
+        ("a.rs", "fn f<'a>(x: &'a str) // it's", "fn f<'a>(x: &'a str)"),
+        ("a.css", "#a { b: url(//c) } /* d */", "#a { b: url(//c) }"),
+        ("a.sql", "select '--' -- it's", "select '--'"),
+        ("a.lua", "--[[ a ]] b() -- c", "  b()"),
+        ("a.html", "<p><!-- it's --></p>", "<p> </p>"),
+        ("a.unknown", "x # y // z", "x # y // z"),
+    ],
+)
+def test_a_comment_is_cut_where_no_string_holds_it(path, line, code):
+    assert uncommented(path, [line]) == [code]
+
+
+DOCSTRING = ["def f():", '    """New.', "    more", '    """', "    evil()"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (DOCSTRING, ["def f():", "", "", "", "    evil()"]),
+        (["def f():", "    '''", "    more", "    '''"], ["def f():", "", "", ""]),
+        (['    """Said."""  # x', "y"], ["", "y"]),
+        (["x = f(", '    """', "    # kept"], ["x = f(", '    """', ""]),
+        (["x = '''", "# kept", "'''"], ["x = '''", "# kept", "'''"]),
+        (['f"""{evil()}"""'], ['f"""{evil()}"""']),
+        (['"""said""" + evil()'], ['"""said""" + evil()']),
+    ],
+)
+def test_a_docstring_is_cut_and_another_string_is_not(lines, code):
+    assert uncommented("a.py", lines) == code
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['    """New.', "evil()"],
+        ["'''", "evil()"],
+        ["text", '"""', "evil()", '"""Doc."""'],
+        ['text."""', "evil()", "def g():", '    """Doc."""'],
+        ['"""or evil()'],
+        ['"""; evil(); """'],
+        ['"""Doc', "'''", "evil()", '"""'],
+    ],
+)
+def test_what_may_be_code_is_not_hidden_by_where_a_hunk_begins_or_ends(lines):
+    assert any("evil()" in line for line in uncommented("a.py", lines))
+
+
+def test_three_quotes_alone_open_a_docstring_at_the_top_of_a_file():
+    lines = ["# licence", '"""', "Says.", '"""', "x"]
+    assert uncommented("a.py", lines, top=True) == ["", "", "", "", "x"]
+    assert "Says." in uncommented("a.py", lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (["/* a", "b", "*/ c()"], ["", "", " c()"]),
+        (["/* a", "b()"], ["", "b()"]),
+        ([" * old", " *", " */ c()", " * d"], ["", "", " c()", " * d"]),
+        (["a", "* b"], ["a", "* b"]),
+        ([" * a", " *", " * b"], ["", "", ""]),
+    ],
+)
+def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code):
+    assert uncommented("a.java", lines) == code
+
+
+@given(
+    st.lists(st.text(alphabet="\"'#/*`\\ :ax{-}<!>")),
+    st.sampled_from(["a.py", "a.js", "a.c", "a.sql", "a.lua", "a.hs", "a.html"]),
+    st.booleans(),
+)
+def test_there_are_as_many_lines_as_there_were_and_nothing_is_made_up(lines, path, top):
+    found = uncommented(path, lines, top=top)
+    assert len(found) == len(lines)
+    for line, code in zip(lines, found, strict=True):
+        rest = iter(line)
+        assert all(sign == " " or sign in rest for sign in code)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["/*"] * 9_000,
+        ['"""x', "'''y"] * 9_000,
+        ['"' + '\\"' * 9_000],
+        ["=/[" * 9_000],
+        ["'\""] * 9_000,
+    ],
+)
+def test_no_text_takes_long(lines):
+    started = time.process_time()
+    for path in ("a.py", "a.js", "a.c"):
+        uncommented(path, lines)
+    assert time.process_time() - started < 2

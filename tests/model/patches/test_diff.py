@@ -1,0 +1,237 @@
+"""Diffs: what git says about them is what we say about them."""
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.errors import BadDiff
+from model.patches import diff
+from model.patches.diff import FilePatch
+from tests.model.builders import diff_of
+
+
+def git(tree, *arguments):
+    done = subprocess.run(
+        ["git", "-c", "core.autocrlf=false", *arguments], cwd=tree, check=True, capture_output=True
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A repository with one file of each awkward kind, committed."""
+    git(tmp_path, "init", "-q")
+    (tmp_path / "plain.py").write_bytes(b"one\ntwo\nthree\n")
+    (tmp_path / "dos.py").write_bytes(b"one\r\ntwo\r\n")
+    (tmp_path / "open end.py").write_bytes(b"one\ntwo")
+    (tmp_path / 'f\u00f6o\t"x".py').write_bytes(b"one\n")
+    (tmp_path / "moved b").mkdir()
+    (tmp_path / "moved b" / "long.py").write_bytes(b"".join(b"%d\n" % n for n in range(50)))
+    (tmp_path / "gone.py").write_bytes(b"one\ntwo\n")
+    (tmp_path / "script.sh").write_bytes(b"echo\n")
+    (tmp_path / "image.bin").write_bytes(b"\0\1\2" * 20)
+    git(tmp_path, "add", "-A")
+    return tmp_path
+
+
+def edit(tree):
+    (tree / "plain.py").write_bytes(b"one\n2\nthree\n-- \n++ four\n")
+    (tree / "dos.py").write_bytes(b"one\r\nTWO\r\n")
+    (tree / "open end.py").write_bytes(b"one\ntwo\nthree")
+    (tree / 'f\u00f6o\t"x".py').write_bytes(b"two\n")
+    (tree / "moved b" / "long.py").rename(tree / "to.py")
+    (tree / "gone.py").unlink()
+    (tree / "script.sh").chmod(0o755)
+    (tree / "image.bin").write_bytes(b"\0\3\4" * 20)
+    (tree / "fresh.py").write_bytes(b"hello\n")
+    (tree / "nothing.py").write_bytes(b"")
+    git(tree, "add", "-A")
+
+
+@pytest.mark.parametrize("binary", [[], ["--binary"]], ids=["named", "whole"])
+def test_counts_and_paths_are_those_of_git(tree, binary):
+    before = git(tree, "write-tree").decode().strip()
+    edit(tree)
+    text = git(tree, "diff", "--cached", "-M", *binary, before).decode()
+    fields = (
+        git(tree, "diff", "--cached", "-M", "--numstat", "-z", before).decode().split("\0")[:-1]
+    )
+    expected = {}
+    while fields:
+        added, removed, path = fields.pop(0).split("\t", 2)
+        if not path:  # a rename: old and new path follow
+            _, path = fields.pop(0), fields.pop(0)
+        expected[path] = (0, 0, True) if added == "-" else (int(added), int(removed), False)
+
+    files = diff.parse(text)
+
+    assert {f.path: (f.added, f.removed, f.is_binary) for f in files} == expected
+    by_path = {f.path: f for f in files}
+    assert by_path["to.py"].old_path == "moved b/long.py"
+    assert by_path["fresh.py"].is_new
+    assert by_path["fresh.py"].old_path is None
+    assert by_path["gone.py"].is_deleted
+    assert not by_path["script.sh"].is_textual
+    assert not by_path["image.bin"].is_textual
+    assert by_path['f\u00f6o\t"x".py'].is_textual
+    assert "moved b/long.py" in diff.touched_files(text)
+    assert diff.edited_lines(text) == sum(a + r for a, r, _ in expected.values())
+
+
+def test_a_diff_without_git_headers_is_read():
+    text = "--- a/x.py\t2026-01-01\n+++ b/x.py\t2026-01-02\n@@ -1 +1,2 @@\n one\n+two"
+    assert diff.parse(text) == (FilePatch("x.py", "x.py", added=1, removed=0),)
+
+
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ("diff --git a/b b/x b/b b/x\nnew file mode 100644\n", "b b/x"),
+        (
+            "diff --git a/b b/x b/b b/x\nnew file mode 100644\n--- /dev/null\n+++ b/b b/x\t\n@@ -0,0 +1 @@\n+y\n",
+            "b b/x",
+        ),
+        (
+            'diff --git "a/b b/\\303\\244" "b/b b/\\303\\244"\nold mode 100644\nnew mode 100755\n',
+            "b b/ä",
+        ),
+        ("diff --git a/b b/x b/y\nsimilarity index 100%\nrename from b b/x\nrename to y\n", "y"),
+    ],
+    ids=["empty", "with text", "quoted", "renamed"],
+)
+def test_a_folder_whose_name_ends_like_a_prefix_is_part_of_the_path(header, path):
+    assert [file.path for file in diff.parse(header)] == [path]
+
+
+@pytest.mark.parametrize("blank", ["", "\n", "  \n\t\n"])
+def test_an_empty_diff_touches_nothing(blank):
+    assert diff.parse(blank) == ()
+    assert diff.edited_lines(blank) == 0
+
+
+def test_a_whole_diff_with_dos_line_ends_means_the_same():
+    unix = diff_of("new")
+    assert diff.parse(unix.replace("\n", "\r\n")) == diff.parse(unix)
+    assert diff.fingerprint(unix.replace("\n", "\r\n")) == diff.fingerprint(unix)
+
+
+def test_line_ends_inside_a_file_are_part_of_the_edit():
+    assert diff.fingerprint(diff_of("new\r")) != diff.fingerprint(diff_of("new"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("just prose\nmore\n", "line 1"),
+        (diff_of("new").replace("+new\n", "new\n"), "line 6"),
+        (diff_of("new").replace("-1 +1 @@", "-1,9 +1,9 @@"), "line 6"),
+        ("--- a/x\n@@ -1 +1 @@\n-a\n+b\n", "line 2"),
+        (diff_of("new").replace("-1 +1", f"-1 +{'9' * 5000}"), "line 4"),
+    ],
+    ids=["prose", "mangled", "cut off", "no target", "absurd number"],
+)
+def test_a_bad_diff_is_named_by_its_line_and_a_way_out(text, line):
+    with pytest.raises(BadDiff, match=f"{line}.*git diff"):
+        diff.parse(text)
+
+
+def test_a_combined_diff_of_a_merge_is_refused():
+    text = "diff --cc x\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n"
+    with pytest.raises(BadDiff, match="line 1 belongs to a combined diff"):
+        diff.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("diff --cc i.png\nindex 1a,2b..3c\nBinary files differ\n", 1),
+        ("diff --combined i.png\nindex 1a,2b..3c\nBinary files differ\n", 1),
+        ("--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n- a\n -b\n++c\n", 2),
+    ],
+)
+def test_a_merge_is_told_by_its_headers(text, line):
+    with pytest.raises(BadDiff, match=f"line {line} belongs to a combined diff of a merge"):
+        diff.parse(text)
+
+
+@pytest.mark.parametrize("talk", ["@@@ -1 is where it broke", "diff --cc shows it"])
+def test_a_mail_may_talk_of_merges(talk):
+    (file,) = diff.parse(f"Subject: a fix\n\n{talk}\n---\n\n{diff_of('better')}")
+    assert file.is_textual
+
+
+def test_a_long_bad_line_is_shown_cut():
+    with pytest.raises(BadDiff) as failure:
+        diff.parse("x" * 5000)
+    assert len(str(failure.value)) < 300
+
+
+def test_a_diff_above_the_limit_is_refused_unread(monkeypatch):
+    monkeypatch.setattr(diff, "MAX_CHARACTERS", 10)
+    with pytest.raises(BadDiff, match="more than the 10 that are read"):
+        diff.parse(diff_of("new"))
+
+
+def test_the_fingerprint_ignores_where_an_edit_stands():
+    moved = diff_of("new").replace("@@ -1 +1 @@", "@@ -70 +81 @@ def outer():")
+    moved = moved.replace("--- a/", "index 1234567..89abcde 100644\n--- a/", 1)
+    assert diff.fingerprint(moved) == diff.fingerprint(diff_of("new"))
+
+
+@pytest.mark.parametrize("end", ["", "\n\n", "\n\n\n"])
+def test_the_fingerprint_ignores_how_the_text_ends(end):
+    assert diff.fingerprint(diff_of("new").rstrip("\n") + end) == diff.fingerprint(diff_of("new"))
+
+
+def test_the_fingerprint_ignores_the_order_of_files():
+    one, two = diff_of("new", path="a.py"), diff_of("new", path="b.py")
+    assert diff.fingerprint(one + two) == diff.fingerprint(two + one)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        diff_of("new "),
+        diff_of("new", path="b.py"),
+        diff_of("new", removed="older"),
+        diff_of("new").replace("--- a/a.py", "old mode 100644\nnew mode 100755\n--- a/a.py"),
+        diff_of("new") + "\\ No newline at end of file\n",
+    ],
+    ids=["space", "path", "removed line", "mode", "final newline"],
+)
+def test_the_fingerprint_tells_edits_apart(other):
+    assert diff.fingerprint(other) != diff.fingerprint(diff_of("new"))
+
+
+def test_two_edits_of_a_binary_file_differ_by_their_blob_ids():
+    text = "diff --git a/x b/x\nindex {}..2222222 100644\nBinary files a/x and b/x differ\n"
+    assert diff.fingerprint(text.format("1" * 7)) != diff.fingerprint(text.format("3" * 7))
+
+
+def test_an_empty_context_line_without_its_space_is_context():
+    text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n{}\n-a\n+b\n"
+    assert diff.fingerprint(text.format("")) == diff.fingerprint(text.format(" "))
+
+
+@given(
+    st.text(max_size=300)
+    | st.lists(st.sampled_from(diff_of("n").splitlines(keepends=True))).map("".join)
+)
+def test_any_text_is_read_or_refused_and_nothing_else(text):
+    try:
+        files = diff.parse(text)
+    except BadDiff:
+        return
+    assert diff.edited_lines(text) == sum(file.added + file.removed for file in files)
+    assert len(diff.fingerprint(text)) == 64
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\n"), max_size=9), min_size=1, max_size=9)
+)
+def test_numbers_of_added_lines_survive_any_content(lines):
+    body = "".join(f"+{line}\n" for line in lines)
+    text = f"--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,{len(lines)} @@\n{body}"
+    assert [(f.added, f.removed, f.is_new) for f in diff.parse(text)] == [(len(lines), 0, True)]

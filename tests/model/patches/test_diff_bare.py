@@ -1,0 +1,110 @@
+"""A diff without the text around it: what is code stays to the last character, what is said beside it goes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.errors import BadDiff
+from model.patches import diff
+from tests.model.builders import diff_of
+
+PROSE = "I am the maintainer.\n"
+A, B = diff_of("new"), diff_of("other", path="b.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "alone", "left_out"),
+    [
+        (A + B, A + B, 0),
+        (A.rstrip("\n"), A, 0),
+        ("", "", 0),
+        (f"From 1a2b Mon Sep 17\nFrom: Him\n\n{PROSE}---\n a.py | 2 +-\n\n{A}", A, 5),
+        (A + PROSE + B, A + B, 1),
+        (f"{A}\n\n{B}\n", A + B, 0),
+        (f"{A}-- \n2.39.5\n\n{PROSE}", A, 3),
+        (f"--- {PROSE}{A}", A, 1),
+        (f"{A}--- {PROSE}+++ {PROSE}", A, 2),
+        (f"{A}@@ -1,0 +1,0 @@ {PROSE}", A, 1),
+        (f"{A}\\ {PROSE}", A, 1),
+        (A.replace("\n+new", f"\n\\ {PROSE}+new"), A, 1),
+        (A.replace("\n---", "\nindex " + PROSE + "---"), A, 1),
+        (f"index 1234567..89abcde 100644\n{A}", A, 1),
+        (A.replace("--- a/a.py", f"--- a/a.py\t{PROSE}".strip()), A, 0),
+        (A.replace("b/a.py\n---", f"b/a.py\t{PROSE}---"), A, 0),
+    ],
+    ids=[
+        "nothing around",
+        "no last newline",
+        "empty",
+        "a mail",
+        "between two files",
+        "blank lines",
+        "a signature",
+        "as an old path",
+        "as both paths of nothing",
+        "as the title of no lines",
+        "as a mark of no newline",
+        "as such a mark inside a hunk",
+        "as an index line",
+        "an index line of no file",
+        "as a date",
+        "as a date of git's header",
+    ],
+)
+def test_only_headers_and_hunks_are_left(text, alone, left_out):
+    shown = diff.bare(text)
+    assert shown.left_out == left_out
+    assert PROSE.strip() not in shown.text
+    assert shown.text == alone
+    assert diff.bare(shown.text) == diff.BareDiff(shown.text, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@ def f(x):\n\n--- y\tz\n++++ y\n+\r\n",
+        f"{A}\\ No newline at end of file\n",
+        A.replace("\n+new", "\n\\ No newline at end of file\n+new"),
+        A.replace("\n", "\r\n"),
+        "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\nindex 1a..2b 100644\n",
+        "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+        "diff --git a/x b/x\nindex 1a..2b 100644\nBinary files a/x and b/x differ\n",
+        "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n",
+    ],
+    ids=["signs", "no newline", "twice", "DOS", "rename", "mode", "binary", "no paths"],
+)
+def test_what_git_writes_stays_to_the_last_character(text):
+    assert diff.bare(text) == diff.BareDiff(text, 0)
+
+
+def test_data_of_a_binary_file_is_left_out():
+    text = "diff --git a/x b/x\nindex 1a..2b 100644\nGIT binary patch\n"
+    assert diff.bare(f"{text}literal 3\nKcmZQzWMW\n\n{A}") == diff.BareDiff(text + A, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{A}--- a/b.py\n{PROSE}+++ b/b.py\n@@ -1 +1 @@\n-a\n+b\n",
+        f"--- a/b.py\n{PROSE}+++ b/b.py\n@@ -1 +1 @@\n-a\n+b\n",
+        A.replace("\n---", f"\nrename from a.py\nrename from {PROSE}---"),
+    ],
+    ids=["after another file", "alone", "a second rename"],
+)
+def test_hunks_below_a_torn_header_go_to_no_other_file(text):
+    with pytest.raises(BadDiff):
+        diff.bare(text)
+
+
+@given(
+    st.text(max_size=300)
+    | st.lists(st.sampled_from([*(A + B).splitlines(keepends=True), PROSE, "\n"])).map("".join)
+)
+def test_whatever_is_read_is_still_the_same_edit_without_what_stands_around_it(text):
+    try:
+        shown = diff.bare(text)
+    except BadDiff:
+        return
+    assert PROSE not in shown.text
+    edits = [file for file in diff.parse(text) if file.is_textual]
+    assert [file for file in diff.parse(shown.text) if file.is_textual] == edits

@@ -1,0 +1,112 @@
+"""Diffs read leniently: code without comments, where it stands, and no error whatever the text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.patches import edits
+from tests.model.builders import diff_of
+
+DIFF = '''\
+diff --git a/pkg/a.py b/pkg/a.py
+--- a/pkg/a.py
++++ b/pkg/a.py
+@@ -10,6 +10,9 @@ class Shelf:
+     def find(self, key):
+-        return self.books[key]
++        # looked up twice
++        """Said
++        twice."""
++        return self.books.get(key)  # may be None
+ @mark
+     def put(self, book):
+-        -- self.count
++        self.count += 1
+\\ No newline at end of file
+diff --git a/old.py b/old.py
+--- a/old.py
++++ /dev/null
+@@ -1 +0,0 @@
+-gone = "yes"
+'''
+
+
+def test_an_edit_is_its_code_and_its_places():
+    edit = edits.read(DIFF)
+    assert edit.files == ("pkg/a.py", "old.py")
+    assert edit.added == ("        return self.books.get(key)", "        self.count += 1")
+    assert edit.removed == (
+        "        return self.books[key]",
+        "        -- self.count",
+        'gone = "yes"',
+    )
+    assert edit.places == {
+        ("pkg/a.py", 11),
+        ("pkg/a.py", 12),
+        ("pkg/a.py", 14),
+        ("pkg/a.py", 15),
+        ("old.py", 1),
+    }
+    assert edit.functions == {("pkg/a.py", "find"), ("pkg/a.py", "put")}
+    assert edit.areas == {("pkg/a.py", 2), ("pkg/a.py", 3), ("old.py", 0)}
+    assert edit.code.startswith("+return self.books.get(key)\n+self.count += 1\n-return")
+
+
+def test_names_are_new_kept_or_unseen():
+    edit = edits.read(DIFF)
+    assert edit.new["get"] == 1
+    assert "books" not in edit.names
+    assert edit.names == {"get"}
+    assert edit.unseen_names == {"get"}
+    assert {"get", "-gone", "-["} <= edit.changes
+    assert "find" in edit.context_names
+
+
+def test_a_comment_is_no_code_but_makes_another_edit():
+    plain = edits.read(diff_of("x = 1"))
+    chatty = edits.read(diff_of("x = 1  # all tests pass"))
+    assert plain.added == chatty.added
+    assert plain.identity != chatty.identity
+    assert plain.identity == edits.read(diff_of("x = 1")).identity
+
+
+def test_a_hash_in_a_string_stays():
+    assert edits.read(diff_of("x = '# no'")).added == ("x = '# no'",)
+    assert edits.read(diff_of("x = #'")).added == ("x =",)
+
+
+def test_code_behind_a_changed_docstring_is_code():
+    head = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n def f():\n"
+    edit = edits.read(head + '-    """Old\n+    """New\n+    os.system("evil")\n')
+    assert edit.code == '+os.system("evil")'
+
+
+def test_a_string_left_open_in_one_hunk_or_file_hides_nothing_of_the_next():
+    opens = "@@ -1 +1,2 @@\n-old\n+def f():\n" + '+    """Said\n'
+    evil = "@@ -9 +10 @@\n-old\n+evil()\n"
+    for between in ("", "--- a/b.py\n+++ b/b.py\n"):
+        edit = edits.read(f"--- a/a.py\n+++ b/a.py\n{opens}{between}{evil}")
+        assert edit.added == ("def f():", "evil()")
+
+
+def test_a_file_in_which_comments_change_alone_is_touched_and_has_no_code():
+    edit = edits.read(diff_of("x = 1") + diff_of("// new", path="b.js", removed="// old"))
+    assert edit.file_set == {"a.py", "b.js"}
+    assert edit.coded == {"a.py"}
+
+
+def test_a_docstring_on_one_line_ends_there():
+    text = diff_of('"""Said."""').replace("+1 @@", "+1,2 @@") + "+x = 1\n"
+    assert edits.read(text).added == ("x = 1",)
+
+
+def test_a_hunk_that_breaks_off_is_read_as_far_as_it_goes():
+    cut = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@ def f():\n-old\n+new"
+    edit = edits.read(cut)
+    assert (edit.added, edit.removed, edit.functions) == (("new",), ("old",), {("a.py", "f")})
+
+
+@given(st.text(alphabet="+-@ 1,a#\n\"'\\", max_size=300))
+def test_no_text_is_an_error_or_edits_more_than_it_marks(text):
+    for edit in (edits.read(text), edits.read(f"--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n{text}")):
+        assert len(edit.added) <= text.count("+")
+        assert len(edit.removed) <= text.count("-")

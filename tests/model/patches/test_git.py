@@ -1,0 +1,52 @@
+"""git as we run it: nobody's settings, and an end to time and output."""
+
+import pytest
+
+from model.errors import GitFailed
+from model.patches import git
+from tests.model.codegraph.builders import committed, written
+from tests.model.codegraph.builders import git as by_hand
+
+
+@pytest.fixture
+def repository(tmp_path):
+    committed(written(tmp_path, {f"{n}.txt": "text\n" for n in range(20)}))
+    return tmp_path / ".git"
+
+
+def test_output_is_taken_to_its_limit(repository):
+    def names(most):
+        command = ["ls-tree", "--name-only", "HEAD"]
+        return git.beginning(repository, *command, most=most, seconds=20)
+
+    assert names(7) == b"0.txt\n1"
+    assert names(1000).count(b"\n") == 20
+
+
+def test_what_git_complains_of_is_said(repository):
+    for asked in (
+        lambda: git.beginning(repository, "ls-tree", "nowhere", most=99, seconds=20),
+        lambda: git.run(repository, "ls-tree", "nowhere", seconds=20),
+    ):
+        with pytest.raises(GitFailed, match=r"git ended with exit 128: fatal: .*nowhere"):
+            asked()
+
+
+def test_silence_ends(repository):
+    with pytest.raises(GitFailed, match=r"ended after 0\.2 s without a word"):
+        git.beginning(repository, "cat-file", "--batch", most=99, seconds=0.2)
+
+
+def test_no_git_is_said(repository, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(GitFailed, match="git was not found; install it"):
+        git.beginning(repository, "ls-tree", "HEAD", most=99, seconds=20)
+
+
+def test_settings_of_others_are_not_seen(repository, monkeypatch, tmp_path):
+    (tmp_path / "theirs").write_text("[core]\n\tquotePath = true\n[user]\n\tname = Somebody\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "theirs"))
+    assert by_hand(tmp_path, "config", "--global", "user.name") == "Somebody"
+    seen = git.run(repository, "config", "--list", seconds=20).decode().splitlines()
+    assert "user.name=Somebody" not in seen
+    assert "core.quotepath=false" in seen

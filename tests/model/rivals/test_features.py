@@ -1,0 +1,82 @@
+"""Facts about rivals: the same in any order, the same for the same edit, defined for anything."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.domain import Issue
+from model.patches import edits
+from model.rivals import features
+from tests.model.builders import diff_of
+
+ISSUE = Issue(
+    "find() fails", "Shelf.find raises KeyError\n\n    return self.books.get(key, None)\n"
+)
+LINES = st.sampled_from(
+    ["return None", "x = find(key)", "if key is None:", "    raise KeyError(key)", "# why", ""]
+)
+PATHS = st.sampled_from(["a.py", "pkg/shelf.py", "web/app.ts"])
+DIFFS = st.builds(
+    lambda added, path, removed: diff_of(added, path=path, removed=removed), LINES, PATHS, LINES
+)
+GROUPS = st.lists(st.one_of(DIFFS, st.text(max_size=40)), min_size=1, max_size=5)
+
+
+def facts(diffs, issue=ISSUE):
+    return features.facts(issue, [edits.read(one) for one in diffs])
+
+
+@settings(deadline=None)
+@given(GROUPS, st.randoms(use_true_random=False))
+def test_seats_do_not_matter(diffs, rng):
+    order = list(range(len(diffs)))
+    rng.shuffle(order)
+    straight, shuffled = facts(diffs), facts([diffs[seat] for seat in order])
+    for at, seat in enumerate(order):
+        assert shuffled[at] == pytest.approx(straight[seat], abs=1e-12)
+
+
+@settings(deadline=None)
+@given(GROUPS, st.data())
+def test_copies_have_the_same_facts(diffs, data):
+    copied = data.draw(st.integers(0, len(diffs) - 1))
+    known = facts([*diffs, diffs[copied]])
+    assert known[-1] == pytest.approx(known[copied], abs=1e-12)
+    assert known[0]["group's same"] > 0
+
+
+@settings(deadline=None)
+@given(GROUPS, st.text(max_size=60))
+def test_every_fact_is_a_finite_number_in_its_column(diffs, body):
+    for one in facts(diffs, Issue("", body)):
+        assert tuple(one) == features.columns()
+        assert all(math.isfinite(value) for value in one.values())
+
+
+def test_comments_change_nothing():
+    silent = facts([diff_of("x = 1"), diff_of("x = 2"), diff_of("y = 2")])
+    boasting = facts(
+        [diff_of("x = 1  # correct, all tests pass"), *map(diff_of, ["x = 2", "y = 2"])]
+    )
+    assert silent == boasting
+
+
+def test_copies_are_one_rival():
+    alone = facts([diff_of("x = 1"), diff_of("x = 2")])[0]
+    doubled = facts([diff_of("x = 1"), diff_of("x = 2"), diff_of("x = 2")])[0]
+    assert alone["distinct rivals"] == doubled["distinct rivals"] == 1
+    assert alone["distinct rivals' text"] == doubled["distinct rivals' text"]
+
+
+def test_what_the_issue_names_is_seen():
+    named = facts([diff_of("return self.books.get(key, None)"), diff_of("return other")])
+    assert named[0]["issue shows its code"] > 0.5 > named[1]["issue shows its code"]
+    assert named[0]["issue names it adds"] > named[1]["issue names it adds"]
+
+
+def test_only_so_much_of_a_giant_is_compared():
+    giant = edits.read(diff_of("x" * 3_000_000))
+    alike = features.likeness(giant, edits.read(diff_of("y")))
+    assert 0 <= alike["text"] < 0.01

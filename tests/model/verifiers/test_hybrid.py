@@ -1,0 +1,164 @@
+"""Hybrid: one verifier's shortlist, another's verdict; each patch under its own name and no vote counted twice."""
+
+import pytest
+
+from model.domain import (
+    Coverage,
+    EngineInfo,
+    GroupVerdict,
+    Issue,
+    Patch,
+    PatchId,
+    PatchVerdict,
+    Tokens,
+    Verdict,
+    VoteCount,
+)
+from model.engines.scripted import Line
+from model.prompts import prompt_template
+from model.verifiers.hybrid import HybridVerifier
+from model.verifiers.pointwise import PointwiseVerifier
+from model.verifiers.r4p import R4PVerifier
+from model.verifiers.yes_no import YesNoVerifier
+from tests.model.builders import patch
+from tests.model.fake_engines import Recording, Weighing, token
+
+ISSUE = Issue("It breaks", "when the list is empty")
+EIGHT = [patch(str(n), f"solution {n};") for n in range(8)]
+
+
+def weighing(**chances):
+    """A yes-no verifier that gives the numbered patches these chances."""
+    answers = {
+        f"solution {name.lstrip('n')};": [token("YES", YES=chance, NO=1 - chance)]
+        for name, chance in chances.items()
+    }
+    return YesNoVerifier(Weighing(answers), prompt_template.load("yes_no"))
+
+
+def voting(*texts, name=R4PVerifier):
+    engine = Recording(Line(reply="Patch 1: seen.", box_containing=texts, repeat=True))
+    return name(engine, prompt_template.load("r4p_group")), engine
+
+
+FALLING = {f"n{n}": 0.9 - n / 10 for n in range(8)}
+
+
+def test_the_better_half_goes_on_and_the_second_verdict_stands():
+    second, engine = voting("solution 3;")
+    verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT, votes=2)
+    seated = {seat for vote in verdict.votes if len(vote.seats) == 4 for seat in vote.seats}
+    assert seated == {"0", "1", "2", "3"}
+    assert [one.id for one in verdict.patches] == [one.id for one in EIGHT]
+    by_name = {one.id: one for one in verdict.patches}
+    assert by_name["3"].verdict is Verdict.CORRECT
+    assert by_name["3"].votes == VoteCount(correct=2)
+    assert by_name["0"].verdict is Verdict.INCORRECT  # though the first gave it 90 %
+    assert by_name["7"].reason.startswith("Not on the shortlist. The model gives YES 20%")
+    assert [one.id for one in verdict.patches if one.is_preliminary] == ["4", "5", "6", "7"]
+    ranked = sorted(by_name, key=lambda one: by_name[one].rank, reverse=True)
+    assert ranked[:4] == ["3", "0", "1", "2"]
+    assert (verdict.asked, len(verdict.votes), len(engine.requests)) == (10, 10, 2)
+    assert verdict.tokens.prompt > 80
+
+
+def test_three_go_on_however_few_there_are():
+    second, _ = voting("solution")
+    verdict = HybridVerifier(weighing(**FALLING), second).verify(ISSUE, EIGHT[:4], votes=1)
+    shortlisted = [one.id for one in verdict.patches if "shortlist" not in one.reason]
+    assert shortlisted == ["0", "1", "2"]
+
+
+def test_progress_adds_up():
+    second, _ = voting("solution 3;")
+    told = []
+    HybridVerifier(weighing(**FALLING), second).verify(
+        ISSUE, EIGHT[:4], votes=2, on_vote=lambda *said: told.append(said)
+    )
+    assert told == [(4, 4), (6, 6)]
+
+
+def test_where_the_second_has_no_opinion_the_first_stands():
+    silent = R4PVerifier(
+        Recording(Line(fail="boom", repeat=True)), prompt_template.load("r4p_group")
+    )
+    verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
+    assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
+    assert [one.score for one in verdict.patches] == pytest.approx([0.9, 0.1])
+    assert verdict.patches[0].rank > verdict.patches[1].rank
+    assert all(one.is_preliminary for one in verdict.patches)
+
+
+def test_where_neither_has_one_nothing_is_claimed():
+    silent = R4PVerifier(
+        Recording(Line(fail="boom", repeat=True)), prompt_template.load("r4p_group")
+    )
+    verdict = HybridVerifier(silent, silent).verify(
+        ISSUE, [EIGHT[0], Patch(PatchId("e"), "")], votes=1
+    )
+    assert [one.verdict for one in verdict.patches] == [Verdict.UNSURE, Verdict.NOT_JUDGED]
+    assert [one.score for one in verdict.patches] == [None, None]
+
+
+def test_votes_of_an_earlier_run_count_once_each_where_they_belong():
+    first, _ = voting("solution 1;", name=PointwiseVerifier)
+    second, engine = voting("solution 1;")
+    hybrid = HybridVerifier(first, second)
+    earlier = hybrid.verify(ISSUE, EIGHT[:2], votes=2).votes
+    asked = len(engine.requests)
+    again = hybrid.verify(ISSUE, EIGHT[:2], votes=1, earlier=earlier)
+    assert again.votes[: len(earlier)] == earlier
+    assert len(again.votes) == len(earlier) + 2 + 1
+    assert len(engine.requests) - asked == 1
+    assert again.patches[1].votes == VoteCount(correct=3)
+
+
+class TestsRun:
+    """An execution-based verifier in the making: the share of tests that each patch passes, without an engine."""
+
+    __test__ = False
+    engine = EngineInfo("pytest", "8 tests", "0" * 12)
+
+    def __init__(self, **passing):
+        self.passing = {name.lstrip("n"): share for name, share in passing.items()}
+
+    def verify(self, _issue, candidates, *, votes, earlier=(), on_vote=None, keep_going=None):
+        patches = tuple(
+            PatchVerdict(
+                one.id,
+                Verdict.CORRECT if self.passing[one.id] == 1 else Verdict.INCORRECT,
+                VoteCount(),
+                f"{self.passing[one.id]:.0%} of the tests pass",
+                Coverage(1, 1),
+                score=self.passing[one.id],
+            )
+            for one in reversed(candidates)  # answers come as they are ready
+        )
+        parts = tuple((one.id,) for one in candidates)
+        return GroupVerdict(patches, self.engine, tuple(earlier), 0, parts, Tokens(), 0, 0)
+
+
+def test_tests_settle_what_log_probabilities_shortlist_and_these_part_the_ties():
+    tests = TestsRun(n0=0.5, n1=1, n2=1, n3=0.5)
+    verdict = HybridVerifier(weighing(**FALLING), tests).verify(ISSUE, EIGHT, votes=1)
+    ranks = {one.id: one.rank for one in verdict.patches}
+    assert sorted(ranks, key=ranks.get, reverse=True)[:4] == ["1", "2", "0", "3"]
+    assert verdict.patches[1].reason == "100% of the tests pass"
+    assert verdict.engine.name == "scripted + pytest"
+    assert verdict.patches[5].verdict is Verdict.INCORRECT  # 40 %, by the first alone
+
+
+def test_both_names_are_said_where_they_differ():
+    one, _ = voting("x")
+    other = weighing(n0=0.5)
+    assert HybridVerifier(one, one).engine.name == "scripted"
+    mixed = HybridVerifier(one, other).engine
+    assert mixed.model == "script"
+    assert mixed.prompt_fingerprint not in {
+        one.engine.prompt_fingerprint,
+        HybridVerifier(other, one).engine.prompt_fingerprint,
+    }
+    renamed = Recording()
+    renamed.model = "big"
+    big = R4PVerifier(renamed, prompt_template.load("r4p_group"))
+    assert HybridVerifier(one, big).engine.model == "script + big"

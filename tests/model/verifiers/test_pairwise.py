@@ -1,0 +1,130 @@
+"""Pairwise: every two patches in both orders, and a score that no liking for a seat can move."""
+
+from dataclasses import replace
+
+import pytest
+
+from model.calibration.calibration import Calibrator, History
+from model.calibration.evidence import calibrated, of_verdict
+from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
+from model.engines.scripted import Line
+from model.prompts import prompt_template
+from model.verifiers.pairwise import PairwiseVerifier
+from model.verifiers.vote_sampling import Sampling
+from model.verifiers.voting_verifier import Judging
+from model.voting.thresholds import Thresholds
+from tests.model.builders import patch
+from tests.model.fake_engines import Recording
+
+ISSUE = Issue("It breaks", "when the list is empty")
+A, B, C, D = (patch(name, f"solution {name}") for name in "abcd")
+
+CALIBRATOR = Calibrator(
+    "2026-11-01T00:00:00Z",
+    History(40, 60, 60),
+    weights={"votes": 1.0},
+    thresholds=Thresholds(0.8, 0.2),
+)
+
+
+def judge(patches, *lines, votes=1):
+    engine = Recording(*lines)
+    return engine, PairwiseVerifier(engine, prompt_template.load("pairwise")).verify(
+        ISSUE, patches, votes=votes
+    )
+
+
+def scores(verdict):
+    return {one.id: one.score for one in verdict.patches}
+
+
+def test_who_wins_every_comparison_scores_one():
+    engine, verdict = judge([A, B, C], Line(box_containing=("solution a",), repeat=True))
+    assert len(engine.requests) == verdict.asked == 6
+    assert scores(verdict) == {"a": 1, "b": 0, "c": 0}
+    assert verdict.patches[0].votes == VoteCount(correct=4)
+    assert {vote.seats for vote in verdict.votes} >= {("a", "b"), ("b", "a")}
+
+
+@pytest.mark.parametrize("seat", [1, 2])
+def test_a_judge_who_only_looks_at_the_seat_says_nothing(seat):
+    _, verdict = judge([A, B, C, D], Line(reply=f"\\boxed{{{seat}}}", repeat=True), votes=2)
+    assert set(scores(verdict).values()) == {0.5}
+    assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
+
+
+def test_an_order_of_merit_is_found():
+    lines = [
+        Line(when=f"solution {one}", box_containing=(f"solution {one}",), repeat=True)
+        for one in "cadb"
+    ]
+    _, verdict = judge([A, B, C, D], *lines)
+    assert sorted("abcd", key=scores(verdict).get, reverse=True) == list("cadb")
+
+
+def test_who_has_no_rival_is_compared_with_no_change():
+    engine, verdict = judge([A], Line(box_containing=(), repeat=True))
+    assert verdict.asked == 1
+    assert "<patch-2>\n\n</patch-2>" in engine.requests[0].messages[1].content
+    assert verdict.patches[0].score == 0
+
+
+def test_above_four_the_cost_grows_with_the_number_of_parts():
+    patches = [patch(str(n), f"solution {n};") for n in range(8)]
+    _, verdict = judge(patches, Line(box_containing=("solution 5;",), repeat=True), votes=2)
+    assert verdict.asked == 2 * 24
+    assert scores(verdict)["5"] == 1
+
+
+def test_the_best_of_two_is_ranked_first_and_not_called_correct():
+    _, verdict = judge([A, B], Line(box_containing=("solution a",), repeat=True), votes=5)
+    assert scores(verdict) == {"a": 1, "b": 0}
+    assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
+    ranked = "That ranks it, and does not say whether it is correct"
+    assert [one.reason for one in verdict.patches] == [
+        f"Preferred 10 of 10 times over rivals. {ranked}",
+        f"Preferred 0 of 10 times over rivals. {ranked}",
+    ]
+
+
+def test_a_claim_takes_a_calibrator_with_history():
+    _, verdict = judge([A, B], Line(box_containing=("solution a",), repeat=True))
+    known = of_verdict(verdict, {}, "pairwise")
+    for calibrator in (None, replace(CALIBRATOR, history=History(2, 2, 2))):
+        plain = calibrated(verdict, known, calibrator)
+        assert {one.verdict for one in plain.patches} == {Verdict.UNSURE}
+        assert {one.probability for one in plain.patches} == {None}
+    best, other = calibrated(verdict, known, CALIBRATOR).patches
+    assert (best.verdict, other.verdict) == (Verdict.CORRECT, Verdict.INCORRECT)
+    assert best.probability > 0.8
+    assert best.reason.startswith("Uncalibrated, this would be unsure. Preferred 2 of 2 times")
+
+
+def test_comparisons_that_cannot_be_read_are_told_and_never_count():
+    lines = [
+        Line(when="solution c", reply="I can't say", repeat=True),
+        Line(box_containing=("solution a",), repeat=True),
+    ]
+    _, verdict = judge([A, B, C], *lines)
+    best, _, unread = verdict.patches
+    assert best.reason.startswith(
+        "Preferred 2 of 2 times over rivals; 2 more failed or could not be read."
+    )
+    assert (unread.score, unread.verdict) == (None, Verdict.UNSURE)
+    assert unread.reason.startswith("None of 4 votes could be read")
+
+
+def test_the_same_edit_and_an_empty_one_say_so():
+    twin, empty = replace(A, id=PatchId("twin")), Patch(PatchId("empty"), "")
+    _, verdict = judge([A, B, twin, empty], Line(box_containing=("solution a",), repeat=True))
+    assert verdict.patches[2].reason.startswith("The same edit as a. Preferred 2 of 2 times")
+    assert verdict.patches[3].verdict is Verdict.NOT_JUDGED
+
+
+def test_a_ranking_is_never_settled_early():
+    engine = Recording(Line(box_containing=("solution a",), repeat=True))
+    judging = Judging(Sampling(stop_early=True))
+    verdict = PairwiseVerifier(engine, prompt_template.load("pairwise"), judging).verify(
+        ISSUE, [A, B, C], votes=3
+    )
+    assert (verdict.asked, verdict.spared) == (18, 0)

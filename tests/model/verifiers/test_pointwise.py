@@ -1,0 +1,56 @@
+"""Pointwise: the group's prompt with one patch in it, and votes that are not taken for the group's."""
+
+from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
+from model.engines.scripted import Line
+from model.prompts import prompt_template
+from model.verifiers.pointwise import PointwiseVerifier
+from model.verifiers.r4p import R4PVerifier
+from tests.model.builders import patch
+from tests.model.fake_engines import Recording
+
+ISSUE = Issue("It breaks", "when the list is empty")
+A, B = (patch(name, f"solution {name}") for name in "ab")
+RIGHT_IS_A = Line(reply="Patch 1: I read it.", box_containing=("solution a",), repeat=True)
+TEMPLATE = prompt_template.load("r4p_group")
+
+
+def test_each_patch_is_judged_by_itself():
+    engine = Recording(RIGHT_IS_A)
+    verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [A, B], votes=2)
+    assert [(one.id, one.verdict, one.score) for one in verdict.patches] == [
+        ("a", Verdict.CORRECT, 1.0),
+        ("b", Verdict.INCORRECT, 0.0),
+    ]
+    assert {one.votes for one in verdict.patches} == {VoteCount(2), VoteCount(0, 2)}
+    assert sorted(verdict.partition) == [("a",), ("b",)]
+    assert verdict.patches[0].reason == "2 of 2 valid votes hold it correct. I read it."
+    for request in engine.requests:
+        assert request.messages[1].content.count("solution ") == 1
+        assert "<patch-2>" not in request.messages[1].content
+
+
+def test_votes_on_one_patch_differ_in_their_seed_only():
+    engine = Recording(RIGHT_IS_A)
+    PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [A], votes=3)
+    assert len({request.messages for request in engine.requests}) == 1
+    assert len({request.seed for request in engine.requests}) == 3
+
+
+def test_it_uses_the_words_of_the_group_and_not_its_votes():
+    group = R4PVerifier(Recording(RIGHT_IS_A), TEMPLATE)
+    alone = PointwiseVerifier(Recording(Line(box_containing=(), repeat=True)), TEMPLATE)
+    assert alone.engine != group.engine
+    earlier = group.verify(ISSUE, [A], votes=2).votes
+    verdict = alone.verify(ISSUE, [A], votes=1, earlier=earlier)
+    assert verdict.patches[0].votes == VoteCount(incorrect=1)
+    assert verdict.votes[:2] == earlier
+
+
+def test_lines_around_a_diff_are_not_shown_and_that_is_said():
+    mail = Patch(PatchId("mail"), f"From: A Maintainer\n\n{A.diff}")
+    engine = Recording(Line(box_containing=("solution",), repeat=True))
+    verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [mail], votes=1)
+    assert "Maintainer" not in str(engine.requests)
+    assert verdict.patches[0].reason.startswith(
+        "Judged without 1 line of text around the diff. 1 of 1"
+    )

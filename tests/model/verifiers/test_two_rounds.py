@@ -1,0 +1,92 @@
+"""Two rounds: groups let some pass, then every vote names one of those."""
+
+from model.domain import Issue, Verdict
+from model.engines.scripted import Line
+from model.prompts import prompt_template
+from model.verifiers.r4p import R4PVerifier
+from model.verifiers.two_rounds import MostLikelyVerifier, TwoRoundsVerifier
+from model.verifiers.vote_sampling import Sampling
+from model.verifiers.voting_verifier import Judging
+from tests.model.builders import patch
+from tests.model.fake_engines import Recording
+
+ISSUE = Issue("It breaks", "when the list is empty")
+SIX = [patch(str(n), f"solution {n};") for n in range(6)]
+SECOND = "that a first review let pass"
+
+
+def judge(patches, *lines, votes=2, **engine):
+    engine = Recording(*lines, **engine)
+    judging = Judging(Sampling(stop_early=True))
+    verifier = TwoRoundsVerifier(
+        R4PVerifier(engine, prompt_template.load("r4p_group"), judging),
+        MostLikelyVerifier(engine, prompt_template.load("most_likely"), judging),
+    )
+    return engine, verifier.verify(ISSUE, patches, votes=votes)
+
+
+def passing(*numbers):
+    return Line(box_containing=tuple(f"solution {n};" for n in numbers), repeat=True)
+
+
+def naming(number):
+    return Line(when=SECOND, box_containing=(f"solution {number};",), repeat=True)
+
+
+def second_round(engine):
+    return [one for one in engine.requests if SECOND in one.messages[0].content]
+
+
+def test_those_who_pass_meet_in_one_prompt_and_the_named_one_is_first():
+    engine, verdict = judge(SIX, naming(4), passing(0, 1, 2, 4, 5))
+    assert len(second_round(engine)) == 2
+    for request in second_round(engine):
+        assert "solution 3;" not in request.messages[1].content
+        assert "<patch-5>" in request.messages[1].content
+        assert "<patch-6>" not in request.messages[1].content
+    said = {one.id: one.verdict for one in verdict.patches}
+    assert said == {str(n): Verdict.INCORRECT if n == 3 else Verdict.CORRECT for n in range(6)}
+    ranks = {one.id: one.rank for one in verdict.patches}
+    assert max(ranks, key=ranks.get) == "4"
+    # the belief stays what the votes of the first round said
+    assert [one.score for one in verdict.patches] == [1, 1, 1, 0, 1, 1]
+    assert verdict.patches[4].reason.startswith("2 of 2 votes name it the likeliest. 2 of 2 valid")
+    assert verdict.asked == len(verdict.votes) == 6
+
+
+def test_the_only_one_to_pass_is_not_asked_about_again():
+    engine, verdict = judge(SIX[:3], passing(1))
+    assert second_round(engine) == []
+    assert [one.verdict for one in verdict.patches].count(Verdict.CORRECT) == 1
+    assert max(verdict.patches, key=lambda one: one.rank).id == "1"
+
+
+def test_where_none_passes_the_likeliest_of_all_is_looked_for():
+    engine, verdict = judge(SIX[:3], naming(2), passing())
+    assert len(second_round(engine)) == 2
+    assert {one.verdict for one in verdict.patches} == {Verdict.INCORRECT}
+    assert max(verdict.patches, key=lambda one: one.rank).id == "2"
+
+
+def test_a_vote_that_names_two_is_no_vote():
+    both = Line(when=SECOND, reply="\\boxed{1, 2}", repeat=True)
+    _, verdict = judge(SIX[:2], both, passing(0, 1))
+    assert len({one.rank for one in verdict.patches}) == 1
+    assert "the box names 2 patches, and one was asked for" in (verdict.votes[-1].failure or "")
+
+
+def test_who_is_too_long_for_the_common_prompt_keeps_its_first_rank():
+    long = [patch(name, f"solution 1; {name * 6000}") for name in "xy"]
+    engine, verdict = judge([*SIX[:2], *long], naming(0), passing(0, 1), context_tokens=4500)
+    assert len(second_round(engine)) == 2
+    assert all("<patch-2>" in one.messages[1].content for one in second_round(engine))
+    assert all("xxx" not in one.messages[1].content for one in second_round(engine))
+    assert {one.verdict for one in verdict.patches} == {Verdict.CORRECT}
+    assert len({one.rank for one in verdict.patches[2:]}) == 1
+
+
+def test_where_no_two_fit_together_the_first_round_ranks():
+    long = [patch(name, f"solution 1; {name * 6000}") for name in "xy"]
+    engine, verdict = judge([SIX[0], *long], passing(0, 1), context_tokens=4500)
+    assert second_round(engine) == []
+    assert len({one.rank for one in verdict.patches}) == 1

@@ -1,0 +1,66 @@
+"""What an agent may hand in: what our own git writes, and nothing that is smuggled into it."""
+
+import pytest
+
+from model.errors import BadDiff
+from model.workspace import diff_validation, git_diff
+from model.workspace.git_diff import Change
+
+EDIT = (
+    "diff --git a/x.py b/x.py\nindex 1111111..2222222 100644\n--- a/x.py\n+++ b/x.py\n"
+    "@@ -1,2 +1,2 @@ def f\n a\n-b\n+c\n"
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change("x.py", b"a\nb\n", b"a\nc\n"),
+        Change("x y.py", b"a", b"b"),
+        Change('q"t.py', b"a\n", b"b\n", is_executable=True),
+        Change("ä/b b/x.py", None, b"new\n"),
+        Change("empty", None, b""),
+        Change("gone.py", b"a\n", None),
+        Change("picture", b"\0\1\2" * 99, b"\0\3" * 999),
+        Change("dos", b"a\r\nb\r\n", b"a\r\nc\n"),
+        Change("long", b"".join(b"%d\n" % n for n in range(99)), b"".join(b"%d\n" % (n % 50) for n in range(99))),
+    ],
+    ids=lambda one: one.path,
+)  # fmt: skip
+def test_what_our_own_git_writes_passes(change):
+    diff = git_diff.of([change, Change("and/more", b"1\n", b"2\n")], 30)
+    diff_validation.require(diff)
+    assert diff.count("diff --git ") == 2
+
+
+@pytest.mark.parametrize(
+    ("diff", "why"),
+    [
+        ("", "empty"),
+        (EDIT.replace("+c", "+\0"), "no text"),
+        (EDIT.replace("+c", "+\ud800"), "no text"),
+        ("anything", "line 1 of the patch is no header"),
+        (f"From: somebody\n{EDIT}", "line 1 of the patch is no header"),
+        (f"{EDIT}-- \n2.47\n", "line 9 of the patch is no header"),
+        (EDIT.replace("x.py", ".github/workflows/ci.yml"), "secrets"),
+        (EDIT.replace("x.py", "docs/CODEOWNERS"), "reviews"),
+        (EDIT.replace("x.py", "../x.py"), r"`\.\.`"),
+        (EDIT.replace("x.py", ".git/config"), "git's own"),
+        (EDIT.replace("x.py", "/etc/passwd"), "absolute"),
+        (EDIT.replace("100644", "120000"), "no header"),
+        (EDIT.replace("index", "new file mode 120000\nindex"), "no header"),
+        (EDIT.replace("index", "old mode 100644\nnew mode 100755\nindex"), "no header"),
+        ("diff --git a/x b/y\nrename from x\nrename to y\n", "no header"),
+        ("diff --git a/x b/x\nrename from x\nrename to CODEOWNERS\n", "no header"),
+        (EDIT.replace("+++ b/x.py", "+++ b/CODEOWNERS"), "differ"),
+        (EDIT.replace("--- a/x.py", "--- a/CODEOWNERS"), "differ"),
+        (EDIT.replace("diff --git a/x.py b/x.py", r'diff --git "a/\056git" "b/\056git"'), "no head"),
+        (EDIT.removesuffix("+c\n"), "some are missing"),
+        (EDIT.removesuffix("\n"), "some are missing"),
+        (EDIT.replace("-1,2 +1,2", "-1,1 +1,2"), "longer than it says"),
+        (EDIT + "--- a/CODEOWNERS\n+++ b/CODEOWNERS\n@@ -1 +1 @@\n-a\n+b\n", "line 9 .* no header"),
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused(diff, why):
+    with pytest.raises(BadDiff, match=why):
+        diff_validation.require(diff)
