@@ -42,7 +42,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations=
 
 test: $(DEV_INSTALLED) ## every test but the proofs, with branch coverage of the pure modules; TESTS=tests/app for a part
 	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) -m 'not proof' $(TESTS)
-	@$(if $(TESTS),,cd $(HERE) && $(BIN)/python -m tests.coverage_floor)
+	@$(if $(TESTS),,cd $(HERE) && $(BIN)/python -m tests.architecture.coverage_floor)
 
 proofs: $(DEV_INSTALLED) $(VLLM_INSTALLED) ## what takes long: small trainings, kills at every point, sweeps, a real vLLM
 	@cd $(HERE) && $(PYTEST) -m proof $(TESTS)

@@ -106,7 +106,9 @@ def beat() -> None:
 def calibrate(
     seed: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="Start from what training.calibrate wrote."),
+        typer.Option(
+            "--from", metavar="FILE", help="Start from what training.calibrators.fitting wrote."
+        ),
     ] = None,
 ) -> None:
     """Fit calibrators on what became of judged patches, and put those into use that are not worse."""

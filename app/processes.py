@@ -212,7 +212,7 @@ def become_fit() -> None:
     end_with_parent()
     load(DatabaseSettings)
     require("calibrate", "calibrate")
-    _become("training.refit")
+    _become("training.calibrators.refit")
 
 
 def become_training(arguments: Sequence[str], *, called: str | None = None) -> None:

@@ -16,11 +16,11 @@ from app.judgements import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.repo_config import Training
 from app.settings import DatabaseSettings, load
 from model.agents.trajectories import trajectory_json
-from training import episodes
-from training.curation import labels
-from training.pairs import JudgedAttempt
-from training.plan import Overlong
-from training.pools import Pool, from_labels
+from training.curation.pools import Pool, from_labels
+from training.datasets.guided_pairs import JudgedAttempt
+from training.labels import labels
+from training.objective import episode_rewards
+from training.plans.plan import Overlong
 
 __all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "UnknownModel", "opened"]
 
@@ -122,5 +122,5 @@ def opened() -> Iterator[Corpus]:
 
 def _judged(told: lessons.ToldAttempt) -> JudgedAttempt:
     trajectory = trajectory_json.loaded(told.trajectory)
-    belief = episodes.worth(trajectory.stop, told.belief, Overlong.KEEP).reward
+    belief = episode_rewards.worth(trajectory.stop, told.belief, Overlong.KEEP).reward
     return JudgedAttempt(told.issue, belief, trajectory)

@@ -1,6 +1,6 @@
 """From what a verifier believes to a probability that came true before: a fitted calibrator, applied (pure).
 
-Fitting lives in `training/calibrate.py`. A calibrator is a logistic regression on a few features of the evidence,
+Fitting lives in `training/calibrators/fitting.py`. A calibrator is a logistic regression on a few features of the evidence,
 with an isotonic curve on top where that was better on held-out issues. More votes for a patch never lower its
 probability. Below a minimum of history there is no probability, and the reason says so.
 """

@@ -1,4 +1,4 @@
-"""A calibrator in a file: what `training/calibrate.py` writes, for whom it was fitted, and that judge's verdicts by it."""
+"""A calibrator in a file: what `training/calibrators/fitting.py` writes, for whom it was fitted, and that judge's verdicts by it."""
 
 import hashlib
 import json
@@ -97,5 +97,5 @@ def _parsed(path: Path) -> KeptCalibrator:
         raise BadChoice(f"calibrator {path} can't be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadChoice(
-            f"{path} is no calibrator ({error}); write one with: python -m training.calibrate RUN_FILE --out {path}"
+            f"{path} is no calibrator ({error}); write one with: python -m training.calibrators.fitting RUN_FILE --out {path}"
         ) from error

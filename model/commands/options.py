@@ -67,7 +67,7 @@ Calibrated = Annotated[
     typer.Option(
         "--calibrator",
         metavar="FILE",
-        help="Tell probabilities, and claim by them: what training.calibrate wrote for this judge.",
+        help="Tell probabilities, and claim by them: what training.calibrators.fitting wrote for this judge.",
     ),
 ]
 

@@ -202,7 +202,7 @@ def from_bytes(packed: bytes) -> Artefact:
     if document.get("format") != FORMAT:
         raise BadArtefact(
             f"the consensus artefact has format {document.get('format')!r}, and {FORMAT!r} is read; "
-            "write it again with `python -m training.consensus`"
+            "write it again with `python -m training.consensus.fitting`"
         )
     return Artefact(
         fits={

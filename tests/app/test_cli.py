@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.without import ROOT, run
+from tests.blocked_imports import ROOT, run
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from model.commands.extras import EXTRAS
-from tests.without import ROOT, run
+from tests.blocked_imports import ROOT, run
 
 OPTIONAL = {module for extra in EXTRAS if extra != "bot" for module in EXTRAS[extra]}
 """What a bot without any other extra lacks."""
@@ -41,12 +41,12 @@ PACKAGES = {
             f"r4p demo: this needs graphql, jsonschema_rs, {EMBEDDED}: pip install 'r4p-bot[demo,embedded]'",
         ),
         (
-            ("training.calibrate", "run.jsonl", "--out", "c.json"),
-            "r4p training.calibrate: this needs sklearn: pip install 'r4p-bot[calibrate]'",
+            ("training.calibrators.fitting", "run.jsonl", "--out", "c.json"),
+            "r4p training.calibrators.fitting: this needs sklearn: pip install 'r4p-bot[calibrate]'",
         ),
         (
-            ("training.consensus", "--data", "d", "--out", "c.json.xz"),
-            "r4p training.consensus: this needs sklearn: pip install 'r4p-bot[calibrate]'",
+            ("training.consensus.fitting", "--data", "d", "--out", "c.json.xz"),
+            "r4p training.consensus.fitting: this needs sklearn: pip install 'r4p-bot[calibrate]'",
         ),
         (
             (CLI, "report", "."),
@@ -81,7 +81,7 @@ def test_the_core_alone_judges_offline(tmp_path, command):
 
 
 def test_help_of_a_fit_needs_no_extra(tmp_path):
-    done = run(tmp_path, OPTIONAL, "training.calibrate", "--help")
+    done = run(tmp_path, OPTIONAL, "training.calibrators.fitting", "--help")
     assert (done.returncode, done.stderr) == (0, "")
 
 

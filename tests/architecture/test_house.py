@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.jobs import KINDS
-from tests.coverage_floor import pure_files
+from tests.architecture.coverage_floor import pure_files
 from worker.wiring import HANDLED
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.figures import Figure
+from tests.bench.support.measurements import Figure
 from tests.services import Services
 
 

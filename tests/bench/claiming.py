@@ -6,11 +6,11 @@ from pathlib import Path
 
 import psycopg
 
-from tests.bench import floor_queue
 from tests.bench.bench import Bench, Subject
-from tests.bench.figures import Figure, Pairs, at_least, at_most
-from tests.bench.peers import NotRun, Peer, interpreter
-from tests.bench.programs import output
+from tests.bench.programs import floor_queue
+from tests.bench.support.measurements import Figure, Pairs, at_least, at_most
+from tests.bench.support.peers import NotRun, Peer, interpreter
+from tests.bench.support.program_output import output
 from tests.services import ROOT
 
 PROCRASTINATE = Peer("procrastinate", "3.10.0", ("psycopg[binary]==3.3.9",))
@@ -66,7 +66,14 @@ class _Queue:
         self._do("vacuum analyze")
         self._do("checkpoint")
         seconds = str(min(3.0, self.bench.scale.seconds))
-        command = [sys.executable, "-m", "tests.bench.claimers", way, self.url, str(workers)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.bench.programs.claimers",
+            way,
+            self.url,
+            str(workers),
+        ]
         return _number([*command, seconds], ROOT)
 
     def _do(self, statement: str, *values: object) -> tuple[int, int]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.bench import Bench, NotMeasured, Subject
-from tests.bench.distributions import unpacked
-from tests.bench.figures import Bound, Figure, Pairs, at_most, percentile
-from tests.bench.peers import NotRun, Peer, interpreter
-from tests.bench.programs import output
+from tests.bench.support.distributions import unpacked
+from tests.bench.support.measurements import Bound, Figure, Pairs, at_most, percentile
+from tests.bench.support.peers import NotRun, Peer, interpreter
+from tests.bench.support.program_output import output
 
 AIDER = Peer("aider-chat", "0.86.2")
 TREES = (("django", "5.2.19"), ("sympy", "1.14.0"))
@@ -186,7 +186,14 @@ def _many(bench: Bench) -> list[Figure]:
 
 
 def _ours(tree: Path, database: Path, lookups: int = 0) -> dict:
-    command = [sys.executable, "-m", "tests.bench.indexing", str(tree), str(database), str(lookups)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.bench.programs.indexing",
+        str(tree),
+        str(database),
+        str(lookups),
+    ]
     return json.loads(output(command, ROOT, {}).splitlines()[-1])
 
 

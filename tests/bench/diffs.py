@@ -13,7 +13,7 @@ from unidiff.patch import PatchSet
 from model.errors import BadDiff
 from model.patches import diff
 from tests.bench.bench import Bench, NotMeasured, Subject
-from tests.bench.figures import Figure, Pairs, at_least, at_most
+from tests.bench.support.measurements import Figure, Pairs, at_least, at_most
 
 FILE = "swebench_patches.jsonl.gz"
 LINES = 20_000

@@ -12,10 +12,10 @@ import httpx
 
 from app.demo.standin.contract import Contract
 from app.webhook import PATH
-from tests.bench import stage
 from tests.bench.bench import Bench, Subject
-from tests.bench.figures import Figure, at_most, percentile
-from tests.bench.stage import SECRET, Stage
+from tests.bench.support import stage
+from tests.bench.support.measurements import Figure, at_most, percentile
+from tests.bench.support.stage import SECRET, Stage
 from tests.services import wait_for
 
 PAUSE_SECONDS = 0.1

@@ -18,8 +18,8 @@ from model.evaluation.labelled_group import LabelledGroup
 from model.protocols import Completion, Engine, Message, Request
 from tests import vllm_server
 from tests.bench.bench import Bench, NotMeasured, Subject
-from tests.bench.figures import Figure, Pairs, at_least, at_most
-from tests.bench.reuse import reusable_share
+from tests.bench.support.measurements import Figure, Pairs, at_least, at_most
+from tests.bench.support.prefix_reuse import reusable_share
 from tests.vllm_server import BLOCK_TOKENS, Server
 
 FILE = "distinct_eval_groups.jsonl.gz"

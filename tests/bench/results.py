@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from tests.bench.figures import Bound, Figure, rounded
+from tests.bench.support.measurements import Bound, Figure, rounded
 
 HEADINGS = ("id", "what", "unit", "ours", "beside it", "ratio", "asked", "holds")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.bench.figures import Figure, at_least, at_most, percentile
 from tests.bench.results import Machine, Section, cells, page, read, save
+from tests.bench.support.measurements import Figure, at_least, at_most, percentile
 
 MACHINE = Machine(2, "a processor", "Linux 6", "3.11", "18", {"psycopg": "3"})
 QUICKER = Figure(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from app.demo.standin.client import Repo
-from tests.bench import stage
 from tests.bench.bench import Bench, Subject
-from tests.bench.figures import Figure, at_most, percentile
-from tests.bench.stage import Stage
+from tests.bench.support import stage
+from tests.bench.support.measurements import Figure, at_most, percentile
+from tests.bench.support.stage import Stage
 from tests.services import wait_for
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\ncomments: all\n"

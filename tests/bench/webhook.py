@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psycopg
 
-from tests.bench import load, servers
 from tests.bench.bench import Bench, Subject
-from tests.bench.figures import Figure, Pairs, at_least, at_most
-from tests.bench.peers import NotRun, interpreter
-from tests.bench.programs import output
-from tests.bench.servers import PR_AGENT, Server
+from tests.bench.support import load, servers
+from tests.bench.support.measurements import Figure, Pairs, at_least, at_most
+from tests.bench.support.peers import NotRun, interpreter
+from tests.bench.support.program_output import output
+from tests.bench.support.servers import PR_AGENT, Server
 from tests.services import ROOT
 
 RATE = 50.0

@@ -30,9 +30,10 @@ from model.agents.trajectories.trajectory import Attempt, Limits, Step
 from model.catalog import EngineChoice
 from model.protocols import Engine
 from tests import vllm_server
-from tests.proofs import agents_table, instances
+from tests.proofs import instances
 from tests.proofs.instances import Instance
-from tests.proofs.run_file import RunFile
+from tests.proofs.results import agents_table
+from tests.proofs.results.run_file import RunFile
 from tests.proofs.trees import Chosen, chosen, fetched
 
 CONSOLE = Console(stderr=True)

@@ -16,9 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from model.agents import attempt_setup
 from model.agents.tools.toolbox import Desk
-from tests.proofs import gold, instances, localisation_table, lookups, names
+from tests.proofs import gold, instances, lookups, names
 from tests.proofs.instances import Instance
-from tests.proofs.run_file import RunFile
+from tests.proofs.results import localisation_table
+from tests.proofs.results.run_file import RunFile
 from tests.proofs.trees import Chosen, chosen, fetched, text
 
 ASKED = {"code": names.code, "words": names.words}

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from statistics import median
 
-from tests.bench.distributions import NotFetched, unbuilt
+from tests.bench.support.distributions import NotFetched, unbuilt
 from tests.proofs.gold import Fit, nearest
 from tests.proofs.instances import Instance
 from tests.proofs.releases import PACKAGES

@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 from app.db.session import engine
 from app.demo.standin.client import App, StandIn
 from app.up import Bot, Listen
-from tests.stories import script
+from tests.stories import scripted_engine
 
 SECRET = "a-webhook-secret-that-no-log-may-hold"
 SLUG = "r4p-bot"
@@ -103,7 +103,7 @@ class Stage:
 def scripted(data: Path) -> dict[str, str]:
     """The settings of a bot that asks the script."""
     script_file = data / "script.jsonl"
-    script_file.write_text(script.text())
+    script_file.write_text(scripted_engine.text())
     return {"R4P_ENGINE": "scripted", "R4P_ENGINE_SCRIPT": str(script_file)}
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import select, text, update
 from app.db.tables import jobs, write_limits
 from app.demo.standin.client import CheckFacts
 from app.github.limiter import Limits
-from tests.stories.known import Known
+from tests.stories.bot_records import Known
 from tests.stories.stage import DAY_SECONDS, SLUG, Stage
 from tests.stories.verdicts import BASE, Said, area
 

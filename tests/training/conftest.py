@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from tests import vllm_server
-from tests.training import adapted
+from tests.builders import tiny_adapters
 
 
 @pytest.fixture(scope="package")
 def vllm() -> Iterator[vllm_server.Server]:
     """A server of the tiny model, started for the first test that asks."""
-    with adapted.served() as server:
+    with tiny_adapters.served() as server:
         yield server
 
 

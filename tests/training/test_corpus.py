@@ -16,11 +16,12 @@ from app.db.tables import evaluations as evaluation_table
 from app.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
 from app.outcomes import Details, EventKind, OutcomeEvent
 from tests.app.db import lived
-from tests.training.pools import diff
-from training import dataset, dataset_cli
+from tests.builders.patch_pools import diff
+from training.commands import datasets
 from training.corpus import Corpus
-from training.groups import LabelSource
-from training.splits import SPLITS
+from training.curation.splits import SPLITS
+from training.datasets import dataset
+from training.datasets.groups import LabelSource
 
 pytestmark = pytest.mark.services
 
@@ -156,7 +157,7 @@ def test_where_the_app_is_suspended_nothing_is_learnt(scene):
 
 def build(out, *more):
     told = ("build", "--out", str(out), "--split-by", "issue", "--test", "0", "--validation", "0")
-    return CliRunner().invoke(dataset_cli.app, [*told, *more])
+    return CliRunner().invoke(datasets.app, [*told, *more])
 
 
 def test_what_is_purged_or_taken_back_is_in_no_later_dataset(
@@ -173,12 +174,12 @@ def test_what_is_purged_or_taken_back_is_in_no_later_dataset(
             update(repositories).where(repositories.c.id == REPOSITORY).values(config_text=None)
         )
     taken_back = build(tmp_path / "after")
-    assert taken_back.exit_code == dataset_cli.NOTHING
+    assert taken_back.exit_code == datasets.NOTHING
     assert "`training: on`" in taken_back.output
     configured(scene, ON)
     assert build(tmp_path / "again").exit_code == 0
     with transaction(scene) as connection:
         purge.purge(connection, INSTALLATION, REPOSITORY)
-    assert build(tmp_path / "after").exit_code == dataset_cli.NOTHING
+    assert build(tmp_path / "after").exit_code == datasets.NOTHING
     assert not (tmp_path / "after").exists()
     assert [one for name in SPLITS for one in dataset.read(tmp_path / "before", name)]

@@ -11,11 +11,11 @@ from app.settings import TrainSettings
 from app.training import Launcher, Stage, State, Training
 from model.errors import EngineDown
 from tests.services import free_port
-from tests.stories import learning
+from tests.stories import learnable_repository
 from tests.worker import trainer, trainings
 from tests.worker.attempts import carry_out
 from tests.worker.trainings import last
-from training import dataset
+from training.datasets import dataset
 from worker.launchers.local import Local
 from worker.training_stages import task_of
 
@@ -32,7 +32,7 @@ def issues(training):
 def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
     database, database_url, tmp_path, monkeypatch
 ):
-    groups = learning.labelled(tmp_path / "groups.jsonl", 24)
+    groups = learnable_repository.labelled(tmp_path / "groups.jsonl", 24)
     apart = groups.read_text().splitlines(keepends=True)[:3]
     for number, line in enumerate(apart):
         (tmp_path / f"{number}.jsonl").write_text(line)

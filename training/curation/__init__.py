@@ -1,1 +1,5 @@
-"""From what was recorded to what may be learnt from: every drop has a reason."""
+"""Turn labelled patches into groups, split by issue, and count every dropped item with its reason.
+
+In: pools of patches, one for each issue. Out: training groups in splits, and the steps of the manifest.
+May call datasets and labels. No I/O.
+"""

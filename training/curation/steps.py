@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from training.manifest import Step
-from training.pools import Pool, PoolPatch
+from training.curation.pools import Pool, PoolPatch
+from training.datasets.manifest import Step
 
 Reason = str | None
 """Why something is dropped; None: it is kept."""

@@ -1,1 +1,5 @@
-"""A run's folder in, a page with its curves, its data and its gate out."""
+"""Build the HTML page of one training run.
+
+In: a run folder, also of an unfinished run. Out: sections with curves, tables and the gate's findings.
+May call gate, evaluation, runs and datasets.
+"""

@@ -19,11 +19,11 @@ from model.evaluation.report.content import (
     number,
     said,
 )
-from training import significance
-from training.gate import PRIMARY, Outcome
-from training.gate_facts import Compared, Finding
-from training.measures import LOWER_IS_BETTER, SHARES
-from training.report.folder import RunFolder
+from training.evaluation import significance
+from training.evaluation.metrics import LOWER_IS_BETTER, SHARES
+from training.gate.gate_decision import PRIMARY, Outcome
+from training.gate.gate_facts import Compared, Finding
+from training.report.run_reader import RunFolder
 
 _BEFORE, _AFTER = 0, 1
 _NAMES = ((_BEFORE, "before: the champion"), (_AFTER, "after: the candidate"))

@@ -6,8 +6,8 @@ from statistics import fmean
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.report.content import GREY, Curve, Curves, Figure, Scale, Section, number
-from training.report.folder import RunFolder
-from training.run_folder import Step
+from training.report.run_reader import RunFolder
+from training.runs.run_folder import Step
 
 _SMOOTHED = 10
 """Steps whose mean is drawn beside single ones."""

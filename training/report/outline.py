@@ -4,8 +4,8 @@ from model.evaluation.report.content import Report, many
 from model.evaluation.report.series import shown
 from training.report.comparison import comparison, gate
 from training.report.curves import curves
-from training.report.folder import RunFolder
 from training.report.overview import data, overview
+from training.report.run_reader import RunFolder
 
 
 def made(run: RunFolder) -> Report:

@@ -7,8 +7,8 @@ from typing import Any
 
 from model.evaluation.report.content import Section, Table, head
 from model.prompts.untrusted import visible
-from training.manifest import Manifest
-from training.report.folder import RunFolder
+from training.datasets.manifest import Manifest
+from training.report.run_reader import RunFolder
 
 _SHARES = (0, 1, 2, 3, 4)
 _LONGEST = 600

@@ -67,7 +67,10 @@ def test_the_same_numbers_are_the_same_calibrator_whenever_they_were_fitted():
     ("content", "said"),
     [
         (None, "can't be read: No such file"),
-        ("no", "is no calibrator .*; write one with: python -m training.calibrate RUN_FILE"),
+        (
+            "no",
+            "is no calibrator .*; write one with: python -m training.calibrators.fitting RUN_FILE",
+        ),
         ("[]", "is no calibrator"),
         ('{"schema": "r4p.evaluate/1"}', "schema is 'r4p.evaluate/1', not 'r4p.calibrator/1'"),
         ({"rules": 1}, "rules is 1, not 2; fit again"),

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from tests.training.pools import pool
+from tests.builders.patch_pools import pool
 from training.curation.steps import IssueStep, PatchStep, WholeStep, curated
-from training.manifest import Step
+from training.datasets.manifest import Step
 
 
 def test_every_drop_has_a_counted_reason():

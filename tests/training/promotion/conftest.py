@@ -8,8 +8,8 @@ import pytest
 from app import registration
 from app.db.session import transaction
 from model.adapters.adapter_server import Replica
-from tests.training import adapted
-from tests.training.promotion.promoting import finished, measured, restarted
+from tests.builders import tiny_adapters
+from tests.training.promotion.measured_runs import finished, measured, restarted
 
 
 @pytest.fixture(scope="package")
@@ -28,10 +28,10 @@ def run(tmp_path, runs):
 def names(database, runs):
     """The first was measured beside the base, the second beside the first."""
     with transaction(database) as connection:
-        first = registration.register_run(connection, runs[0], adapted.BASE)
+        first = registration.register_run(connection, runs[0], tiny_adapters.BASE)
         return [
             first,
-            registration.register_run(connection, measured(runs[1], first), adapted.BASE),
+            registration.register_run(connection, measured(runs[1], first), tiny_adapters.BASE),
         ]
 
 

@@ -9,14 +9,14 @@ import typer
 from typer.testing import CliRunner
 
 from model.evaluation.report import drawing
+from tests.builders.run_folders import compared, document, finish, gated, lines, step, write
 from tests.model.commands.test_report import size
 from tests.model.evaluation.report.test_html_page import parsed
-from tests.training.report.builders import compared, document, finish, gated, lines, step, write
-from training.plan_file import load
-from training.report.cli import report
-from training.report.folder import read
+from training.commands.report import report
+from training.plans.plan_file import load
 from training.report.outline import made
-from training.run_folder import Status
+from training.report.run_reader import read
+from training.runs.run_folder import Status
 
 app = typer.Typer()
 app.command()(report)

@@ -11,8 +11,8 @@ from app.db.tables import evaluations
 from app.identifiers import IssueNumber
 from app.outcomes import OutcomeKind
 from model.domain import Verdict
-from tests.training import eventful
-from tests.training.eventful import MERGED, OPEN, REJECTED, START, SUPERSEDED, head
+from tests.builders import issue_history
+from tests.builders.issue_history import MERGED, OPEN, REJECTED, START, SUPERSEDED, head
 
 pytestmark = pytest.mark.services
 
@@ -25,7 +25,7 @@ def connection(database):
 
 @pytest.fixture
 def group(connection):
-    return eventful.live(connection)
+    return issue_history.live(connection)
 
 
 def found(connection, group=None):
@@ -36,7 +36,7 @@ def test_each_pull_request_has_its_submissions_verdicts_and_fates(connection, gr
     records = found(connection)
     assert list(records) == [MERGED, SUPERSEDED, REJECTED, OPEN]
     merged = records[MERGED]
-    assert (merged.group, merged.issue.number) == (group, eventful.ISSUE)
+    assert (merged.group, merged.issue.number) == (group, issue_history.ISSUE)
     assert merged.issue.repository.full_name == "octo/cat"
     assert [one.head for one in merged.submissions] == [head(MERGED), head(MERGED, 2)]
     assert merged.submissions[0].submitted_at == START
@@ -57,10 +57,10 @@ def test_a_fate_says_who_and_whether_it_was_the_author(connection, group):
 
 
 def test_a_head_that_somebody_else_pushed_is_marked(connection):
-    life = eventful.Life(connection)
+    life = issue_history.Life(connection)
     group = life.settle()
     life.judge(group, {(MERGED, 1): Verdict.CORRECT}, day=0)
-    life.happen(eventful.EventKind.HEAD_MOVED, MERGED, 1, nth=2, **eventful.MAINTAINER)
+    life.happen(issue_history.EventKind.HEAD_MOVED, MERGED, 1, nth=2, **issue_history.MAINTAINER)
     life.judge(group, {(MERGED, 2): Verdict.CORRECT}, day=2)
     assert [one.by_author for one in found(connection)[MERGED].submissions] == [True, False]
 
@@ -75,9 +75,9 @@ def test_what_was_submitted_and_not_judged_is_a_submission(connection, group):
 def test_one_issue_alone_and_by_its_name(connection, group):
     assert found(connection, group).keys() == found(connection).keys()
     assert found(connection, group + 1) == {}
-    (named,) = history.find(connection, eventful.ISSUE, "Octo/CAT").items()
+    (named,) = history.find(connection, issue_history.ISSUE, "Octo/CAT").items()
     assert named[0] == group
-    assert named[1].repository.id == eventful.REPOSITORY
-    assert history.find(connection, eventful.ISSUE).keys() == {group}
-    assert history.find(connection, eventful.ISSUE, "octo/dog") == {}
+    assert named[1].repository.id == issue_history.REPOSITORY
+    assert history.find(connection, issue_history.ISSUE).keys() == {group}
+    assert history.find(connection, issue_history.ISSUE, "octo/dog") == {}
     assert history.find(connection, IssueNumber(4)) == {}

@@ -12,8 +12,8 @@ from model.evaluation.labelled_group import read
 from model.evaluation.report.input_folder import read as read_folder
 from tests.model.commands.evaluate.test_evaluate import document
 from tests.model.evaluation.builders import lines, row
-from training.calibrate import main
-from training.evidence import cases, rows
+from training.calibrators.evidence import cases, rows
+from training.calibrators.fitting import main
 
 train = Typer()
 train.command()(main)

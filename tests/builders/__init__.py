@@ -1,0 +1,1 @@
+"""Builders and servers that tests of several rooms share, one module a subject."""

@@ -1,0 +1,59 @@
+"""Adapters of the tiny model with their probes, as a run leaves them; and a vLLM that serves it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+
+from model.adapters import adapter_files
+from model.adapters.adapter_probe import FILE, Probe
+from model.adapters.adapter_server import Servable
+from tests import vllm_server
+from tests.builders import tiny_model
+
+BASE = "tiny"
+DAY = date(2026, 11, 22)
+LAYERS = ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"]
+
+
+@contextmanager
+def served() -> Iterator[vllm_server.Server]:
+    """A vLLM on this machine's CPU that serves the tiny model as BASE."""
+    with vllm_server.running(BASE, directory=tiny_model.kept_base()) as server:
+        yield server
+
+
+def trained(run: Path, *, scale: float = 0.5, seed: int = 0) -> Probe:
+    """A run's folder with an adapter of random weights and its probe; a scale of 0 changes nothing."""
+    import torch  # noqa: PLC0415
+    from peft import LoraConfig, get_peft_model  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
+
+    from training.trl import adapter_probe  # noqa: PLC0415
+
+    torch.manual_seed(seed)
+    plain = AutoModelForCausalLM.from_pretrained(tiny_model.kept_base())
+    model = get_peft_model(plain, LoraConfig(r=4, lora_alpha=8, target_modules=LAYERS))
+    for name, weights in model.named_parameters():
+        if "lora_B" in name:
+            weights.data.normal_(0, scale) if scale else weights.data.zero_()
+    model.save_pretrained(run / "adapter")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model.kept_base())
+    texts = [tiny_model.messages(group) for group in tiny_model.groups(4)]
+    prompts = [
+        tokenizer.apply_chat_template(one, add_generation_prompt=True, return_dict=False)
+        for one in texts
+    ]
+    measured = adapter_probe.measure(
+        model, prompts, adapter_files.sha256_of(run / "adapter"), tokens=8
+    )
+    (run / FILE).write_text(json.dumps(asdict(measured)))
+    return measured
+
+
+def servable(run: Path) -> Servable:
+    """What a server needs to serve the adapter of a run."""
+    sha256 = adapter_files.sha256_of(run / "adapter")
+    return Servable(adapter_files.name_of(sha256, DAY), BASE, run / "adapter", sha256)

@@ -1,0 +1,84 @@
+"""A bot that trains goes on judging: whatever becomes of a training, people get their verdicts, and operators the reason."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from app.db.session import transaction
+from app.db.store import trainings
+from app.settings import child_environment
+from app.training import State
+from tests.builders import tiny_model
+from tests.stories import learnable_repository
+from tests.stories import stage as stages
+from tests.stories.story import Story
+from tests.stories.verdicts import ADVISORY
+
+pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def that_trains(tmp_path_factory):
+    """A bot judged by a script, whose trainer adapts a model that knows nothing."""
+    data = tmp_path_factory.mktemp("training")
+    base = tiny_model.random_model(data / "base")
+    groups = learnable_repository.labelled(data / "groups.jsonl", 24)
+    settings = stages.scripted(data) | {
+        "R4P_MODEL": "base",
+        "R4P_TRAIN_PLAN": "cpu-smoke",
+        "R4P_TRAIN_DATASET_ARGS": f"--groups {groups}",
+        "R4P_TRAIN_RUN_ARGS": f"--base {base} --max-steps 8",
+        "R4P_TRAIN_EVALUATE_ARGS": "--votes 1 --limit 1 --reply-tokens 8",
+        "R4P_TRAIN_NEW_ISSUES": "1",
+        "R4P_TRAIN_TEST_ISSUES": "0",
+        "OMP_NUM_THREADS": "1",
+    }
+    with stages.running(data, settings) as running:
+        yield running
+
+
+@pytest.fixture
+def story(that_trains):
+    """Patient: this machine trains beside it."""
+    begun = Story.begin(that_trains, "training", ADVISORY, {})
+    begun.patience = 400.0
+    begun.is_rough = True
+    yield begun
+    begun.end()
+
+
+def last(story):
+    with transaction(story.stage.database) as connection:
+        return trainings.last(connection)
+
+
+def status(story):
+    """As an operator reads it."""
+    asked = [sys.executable, "-m", "app.cli", "train", "status", "--json"]
+    url = {"R4P_DATABASE_URL": story.stage.bot.services.database_url}
+    done = subprocess.run(asked, env=child_environment(url), capture_output=True, check=True)
+    return json.loads(done.stdout)[0]
+
+
+def has_saved(story):
+    found = last(story)
+    return found is not None and (found.run / "checkpoint-6" / "COMPLETE").exists()
+
+
+def test_a_train_worker_killed_at_work_is_replaced_and_its_training_resumed(story):
+    story.stage.tick("training")
+    story.wait_for(lambda: has_saved(story), lambda: last(story))
+    story.stage.kill("train")
+    issue, (right, wrong) = story.judged()
+    assert story.verdict(issue).rows == {right: "Correct", wrong: "Incorrect"}
+    story.wait_for(lambda: last(story).state is not State.RUNNING, lambda: last(story))
+    found = status(story)
+    assert (found["state"], found["progress"]["step"]) == ("finished", 8), found["why"]
+    result = json.loads((last(story).run / "result.json").read_text())
+    assert result["resumed_from"] == 6
+    assert "a candidate that can't judge yet (too few" in found["why"]
+    assert "r4p models register" in found["why"]
+    with transaction(story.stage.database) as connection:
+        assert len(trainings.newest(connection)) == 1

@@ -1,0 +1,99 @@
+"""The simplest way to a probability that is good enough: votes count once they have shown that they carry something."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from model.calibration.calibration import Evidence, History, Kind, sigmoid
+from tests.training.calibrators.test_fitting import drawn, overconfident, stepped
+from training.calibrators.evidence import Row
+from training.calibrators.recipes import AS_IT_IS, RECIPES, brier, fitted, offered, simplest, tried
+
+HISTORY = History(100, 100, 100)
+
+
+def judged(count, *, says, bias=0.0, seed=0):
+    """Rows of `count` issues of four patches; consensus believes with a bias, votes show the truth so often."""
+    randomness = random.Random(seed)
+    found = []
+    for issue in range(count):
+        for _ in range(4):
+            belief = randomness.choice([0.2, 0.4, 0.6, 0.8])
+            correct = randomness.random() < sigmoid(math.log(belief / (1 - belief)) + bias)
+            voted = correct if randomness.random() < says else not correct
+            evidence = Evidence(score=float(voted), valid=4, valid_share=1.0, consensus=belief)
+            found.append(Row(evidence, correct, str(issue)))
+    return found
+
+
+def chosen(rows):
+    return simplest(tried(rows), rows)
+
+
+@pytest.mark.parametrize("count", [40, 200])
+def test_votes_by_chance_are_left_out(count):
+    names = [chosen(judged(count, says=0.5, seed=seed)) for seed in range(10)]
+    # one standard error is no proof: a lucky draw may pass it
+    assert names.count(AS_IT_IS) >= 8
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_votes_that_know_more_are_weighed(seed):
+    recipe = chosen(judged(60, says=0.8, seed=seed))
+    assert recipe.features == ("votes", "consensus")
+
+
+def test_a_belief_that_is_too_high_everywhere_is_corrected():
+    assert chosen(judged(200, says=0.5, bias=-1.0)).name == "consensus"
+
+
+@pytest.mark.parametrize(
+    ("count", "come_true", "kind"),
+    [(40, overconfident, Kind.PLATT), (400, stepped, Kind.ISOTONIC)],
+    ids=["little and smooth", "much and stepped"],
+)
+def test_a_curve_is_taken_only_where_it_is_clearly_better(count, come_true, kind):
+    assert chosen(drawn(count, come_true)).kind is kind
+
+
+def test_what_is_on_offer_goes_by_the_evidence_there_is():
+    def names(*evidence):
+        return [one.name for one in offered([Row(one, True, "1") for one in evidence])]
+
+    votes, consensus = Evidence(score=1.0, valid=1), Evidence(consensus=0.7)
+    both = Evidence(score=1.0, valid=1, consensus=0.7)
+    everything = ["everything", "everything, isotonic"]
+    assert names(votes) == ["votes", *everything]
+    assert names(consensus) == ["consensus as it is", "consensus", *everything]
+    assert names(both) == [one.name for one in RECIPES]
+    # where some were not looked at, nobody can be taken at his word alone
+    assert names(votes, both) == ["consensus", "votes", "votes and consensus", *everything]
+
+
+def test_consensus_as_it_is_says_what_it_believes():
+    calibrator = fitted([], AS_IT_IS, HISTORY, "now")
+    assert calibrator.probability(Evidence(consensus=0.73)) == pytest.approx(0.73)
+
+
+@pytest.mark.parametrize("recipe", RECIPES[1:], ids=lambda one: one.name)
+def test_a_row_of_weight_two_counts_like_two_rows(recipe):
+    told = judged(60, says=0.8)
+    twice = [*told, *told[:40]]
+    heavy = [Row(one.evidence, one.correct, one.issue, 2.0) for one in told[:40]] + told[40:]
+    one, other = (fitted(rows, recipe, HISTORY, "now") for rows in (twice, heavy))
+    for row in told[::7]:
+        # the scale of features is taken from rows, of which there are fewer
+        assert one.probability(row.evidence) == pytest.approx(
+            other.probability(row.evidence), abs=0.02
+        )
+
+
+def test_the_brier_score_weighs_rows_and_leaves_out_what_is_unknown():
+    told = [
+        Row(Evidence(), True, "1", 3.0),
+        Row(Evidence(), False, "2"),
+        Row(Evidence(), True, "3"),
+    ]
+    assert brier(np.asarray([0.5, 1.0, np.nan]), told) == pytest.approx((3 * 0.25 + 1.0) / 4)

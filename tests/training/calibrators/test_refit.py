@@ -1,0 +1,166 @@
+"""From outcomes in the database to a calibrator in use: only with history, and only if it is not worse."""
+
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from sqlalchemy import insert, select, update
+
+from app.db.session import transaction
+from app.db.store import calibrators
+from app.db.tables import calibrators as table
+from app.judgements import Judge
+from model.calibration.calibration import NO_HISTORY, Calibrator, Evidence, History, Kind
+from model.domain import EngineInfo
+from model.voting.thresholds import Thresholds
+from tests.app.db import lived
+from tests.services import child, wait_for
+from training.calibrators.evidence import Row
+from training.calibrators.fitting import Fit
+from training.calibrators.refit import decide, refit
+from training.corpus import Corpus, StoredCalibrator
+
+JUDGE = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52"))
+OTHER = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "0" * 12))
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+REPOSITORY = 70
+YES, NO = Evidence(score=1.0, valid=2), Evidence(score=0.0, valid=2)
+
+
+@pytest.fixture
+def corpus(database):
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY)
+    return Corpus(database)
+
+
+def live(corpus, judge=JUDGE, **how):
+    with transaction(corpus.database) as connection:
+        lived.live(connection, REPOSITORY, judge, **how)
+
+
+def kept(corpus):
+    with transaction(corpus.database) as connection:
+        return list(connection.scalars(select(table.c.state).order_by(table.c.id)))
+
+
+@pytest.mark.services
+def test_outcomes_become_a_calibrator_in_use_once(corpus):
+    live(corpus)
+    (first,) = refit(corpus, NOW)
+    assert first["decision"] == "in use: the first"
+    assert first["history"] == {"issues": 80, "correct": 40, "incorrect": 40}
+    assert first["patches"] == {
+        "merged": 40,
+        "reverted": 40,
+    }
+    in_use = corpus.active(JUDGE).calibrator
+    assert in_use.probability(YES) > 0.8
+    assert in_use.probability(NO) < 0.2
+    assert corpus.active(OTHER) is None
+    (again,) = refit(corpus, NOW)
+    assert (again["decision"], again["calibrator"]) == ("nothing new", first["calibrator"])
+    assert kept(corpus) == ["active"]
+
+
+@pytest.mark.services
+def test_what_neither_has_seen_decides_what_comes_into_use(corpus):
+    live(corpus, issues=60, wrong_votes=3)
+    refit(corpus, NOW)
+    live(corpus, issues=60, wrong_votes=10**6, first=60)
+    (second,) = refit(corpus, NOW)
+    assert second["decision"].startswith("in use: Brier ")
+    assert second["decision"].endswith(" on 60 patches new to both")
+    assert kept(corpus) == ["retired", "active"]
+    live(corpus, issues=5, first=120)
+    (third,) = refit(corpus, NOW)
+    assert third["decision"] == "refused: only 5 new patches to compare by"
+    assert kept(corpus) == ["retired", "active", "refused"]
+    assert corpus.active(JUDGE).id == second["calibrator"]
+
+
+@pytest.mark.services
+def test_too_little_history_leaves_things_as_they_are(corpus):
+    live(corpus, issues=28)
+    (found,) = refit(corpus, NOW)
+    assert found["decision"] == NO_HISTORY
+    assert kept(corpus) == []
+
+
+@pytest.mark.services
+def test_each_judge_has_a_calibrator_of_its_own_history(corpus, database):
+    live(corpus)
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY + 1, installation=8)
+        lived.live(connection, REPOSITORY + 1, OTHER, issues=10)
+    decisions = {
+        found["engine"]["prompt_fingerprint"]: found["decision"] for found in refit(corpus, NOW)
+    }
+    assert decisions == {"9f3c1a77aa52": "in use: the first", "0" * 12: NO_HISTORY}
+
+
+@pytest.mark.services
+def test_one_of_other_rules_is_as_good_as_none(corpus, database):
+    live(corpus)
+    refit(corpus, NOW)
+    with transaction(database) as connection:
+        connection.execute(update(table).values(document={"schema": "r4p.calibrator/0"}))
+        with pytest.raises(ValueError, match="fit again"):
+            calibrators.active(connection, JUDGE)
+    (found,) = refit(corpus, NOW)
+    assert found["decision"] == "in use: the first"
+    assert kept(corpus) == ["retired", "active"]
+
+
+@pytest.mark.services
+def test_the_database_holds_one_in_use_for_each_judge(corpus, database):
+    live(corpus)
+    refit(corpus, NOW)
+    with database.connect() as connection:
+        row = dict(connection.execute(select(table)).one()._mapping)
+        del row["id"]
+        with pytest.raises(Exception, match="uq_calibrators_active"):
+            connection.execute(insert(table).values(row))
+
+
+@pytest.mark.services
+def test_the_command_says_as_json_what_it_found(corpus, database_url, tmp_path):
+    live(corpus)
+    log = tmp_path / "log"
+    with child(["app.cli", "calibrate"], {"R4P_DATABASE_URL": database_url}, log) as fit:
+        wait_for(lambda: fit.popen.poll() is not None, seconds=120)
+    assert fit.popen.returncode == 0, fit.says()
+    (found,) = json.loads(fit.says())["judges"]
+    assert found["decision"] == "in use: the first"
+
+
+CALIBRATOR = Calibrator(
+    "now", History(60, 60, 60), weights={"votes": 1.0}, thresholds=Thresholds(0.8, 0.2)
+)
+KNOWN = [Row(YES if at % 2 else NO, bool(at % 2), str(at)) for at in range(30)]
+
+
+def fitted(right):
+    """As if it had given the truth this much probability on issues held out."""
+    told = [right if row.correct else 1 - right for row in KNOWN]
+    return Fit(CALIBRATOR, np.asarray(told), (), {Kind.PLATT: (1 - right) ** 2})
+
+
+@pytest.mark.parametrize(("right", "is_active"), [(0.99, True), (0.6, False)])
+def test_only_what_neither_has_seen_decides_between_two(right, is_active):
+    in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(12)))
+    decision = decide(fitted(right), KNOWN, in_use)
+    assert decision.is_active is is_active
+    assert "on 18 patches new to both" in decision.why
+
+
+def test_a_few_new_patches_decide_nothing():
+    in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(25)))
+    decision = decide(fitted(0.99), KNOWN, in_use)
+    assert (decision.is_active, decision.why) == (False, "only 5 new patches to compare by")
+
+
+def test_corrected_labels_come_into_use():
+    in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(30)))
+    assert decide(fitted(0.6), KNOWN, in_use).is_active

@@ -1,0 +1,87 @@
+"""`r4p calibrate --from FILE`: a calibrator to start from, which a fit on the bot's own history replaces if it is not worse."""
+
+import pytest
+from sqlalchemy import select
+from typer.testing import CliRunner
+
+from app.cli import main
+from app.db.session import transaction
+from app.db.tables import calibrators as table
+from model.calibration import calibrator_file
+from model.calibration.calibration import Calibrator, History
+from model.calibration.calibrator_file import KeptCalibrator
+from tests.app.db import lived
+from tests.training.calibrators.test_refit import JUDGE, NO, NOW, REPOSITORY, YES
+from training.calibrators.refit import refit
+from training.corpus import Corpus
+
+pytestmark = pytest.mark.services
+MILD = Calibrator("2026-10-01T00:00:00+00:00", History(60, 90, 90), weights={"votes": 0.2})
+SURE = Calibrator("2026-10-01T00:00:00+00:00", History(60, 90, 90), weights={"votes": 9.0})
+
+
+@pytest.fixture
+def corpus(database):
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY)
+    return Corpus(database)
+
+
+@pytest.fixture
+def plant(database_url, monkeypatch, tmp_path):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+
+    def planted(calibrator, judge=JUDGE):
+        path = tmp_path / "learnt.json"
+        calibrator_file.write(path, KeptCalibrator(judge.verifier, judge.engine, calibrator, 0.21))
+        return CliRunner().invoke(main, ["calibrate", "--from", str(path)])
+
+    return planted
+
+
+def kept(corpus):
+    with transaction(corpus.database) as connection:
+        return [
+            (row.state, row.why, row.seen)
+            for row in connection.execute(select(table).order_by(table.c.id))
+        ]
+
+
+def test_it_is_in_use_for_its_judge_at_once_and_kept_with_why(corpus, plant):
+    result = plant(MILD)
+    assert result.exit_code == 0, result.output
+    assert "is in use for r4p on vLLM, model R4P-32B, prompt 9f3c1a77aa52" in result.stdout
+    assert corpus.active(JUDGE).calibrator == MILD
+    assert kept(corpus) == [("active", "a seed: learnt.json, fitted 2026-10-01T00:00:00+00:00", [])]
+    assert refit(corpus, NOW) == []  # nothing was judged yet, and it stays
+    assert corpus.active(JUDGE).calibrator == MILD
+
+
+def test_own_history_replaces_it_when_that_is_not_worse(corpus, plant):
+    plant(MILD)
+    with transaction(corpus.database) as connection:
+        lived.live(connection, REPOSITORY, JUDGE)
+    (found,) = refit(corpus, NOW)
+    assert found["decision"].startswith("in use: Brier")
+    assert "on 80 patches new to both" in found["decision"]
+    assert [state for state, *_ in kept(corpus)] == ["retired", "active"]
+
+
+def test_own_history_that_is_worse_does_not(corpus, plant):
+    plant(SURE)
+    with transaction(corpus.database) as connection:
+        lived.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
+    (found,) = refit(corpus, NOW)
+    assert found["decision"].startswith("refused: Brier")
+    assert corpus.active(JUDGE).calibrator == SURE
+    assert SURE.probability(YES) > 0.99
+    assert SURE.probability(NO) < 0.01
+
+
+def test_a_file_that_can_not_be_used_is_one_line(corpus, plant, tmp_path):
+    young = Calibrator("now", History(5, 4, 4))
+    result = plant(young)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "r4p calibrate: calibrator" in result.stderr
+    assert "not enough history: 5 issues" in result.stderr
+    assert kept(corpus) == []

@@ -1,0 +1,109 @@
+"""Agents' attempts from the database: only with consent, each with the last word on its patch."""
+
+import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
+from app.db.session import transaction
+from app.db.store import alternatives, attempts, evaluations, groups
+from app.db.store.attempts import CRASHED, Place, Record
+from app.db.store.evaluations import NewEvaluation, Verified
+from app.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
+from model.agents.trajectories.trajectory import Attempt
+from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
+from tests.app.db import lived
+from tests.builders import guided_attempts
+from tests.model.agents.builders import ISSUE
+from training.commands import attempts as attempts_cli
+from training.corpus import Corpus
+from training.datasets import attempt_file, guided_pairs
+
+pytestmark = pytest.mark.services
+
+REPOSITORY = RepositoryId(70)
+BASE = CommitSha("b" * 40)
+ON = "version: 1\ntraining: on\n"
+
+
+@pytest.fixture
+def scene(database, tmp_path):
+    """A first attempt that was held wrong, one with a hint that was held correct, and two without a patch."""
+    first, second = (one.trajectory for one in guided_attempts.judged(tmp_path / "tree"))
+    silent = guided_attempts.attempt(tmp_path / "tree", [guided_attempts.calling("nothing")] * 5)
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY)
+        groups.save_config(connection, REPOSITORY, text=ON, error=None)
+        text = (ISSUE.title, ISSUE.body)
+        group = groups.upsert_group(connection, REPOSITORY, IssueNumber(3), text, "open")
+        place = Place(REPOSITORY, group, BASE, first.issue)
+        for number, one in enumerate((first, second), 1):
+            record = Record.of(Attempt(one, 2.0))
+            attempts.save(connection, place, record, AlternativeNumber(number))
+        attempts.save(connection, place, Record.of(Attempt(silent, 2.0)))
+        crashed = Record("mini-se", first.engine, 9, CRASHED, 0, Tokens(), 1.0)
+        attempts.save(connection, place, crashed)
+        known = alternatives.there(connection, group, [BASE], place.issue_sha256)
+        _judge(connection, group, known, [0.9, 0.2])
+        _judge(connection, group, known, [None, 0.8])
+        _judge(connection, group, known, [0.7, 0.3], failure="the engine died")
+    return database
+
+
+def _judge(connection, group, known, believed, failure=None):
+    """Probabilities; None: there is none, and one vote of four is for it."""
+    new = NewEvaluation(group, "issue", "advisory", 2, "It", "fails.", (), alternatives=known)
+    evaluation = evaluations.create(connection, REPOSITORY, new).id
+    verdicts = tuple(
+        PatchVerdict(
+            one.id, Verdict.UNSURE, VoteCount(1, 3, 2), "So.", Coverage(1, 1), probability=chance
+        )
+        for one, chance in zip(known, believed, strict=True)
+    )
+    said = Verified({"schema": "r4p.verdict/1"}, verdicts, (), "r4p", failure=failure)
+    evaluations.save_verdict(connection, evaluation, said)
+
+
+def test_each_attempt_comes_with_the_last_word_on_its_patch(scene):
+    found = Corpus(scene).attempts()
+    assert [one.belief for one in found] == [0.25, 0.8, 0.0]
+    assert {one.issue for one in found} == {"octo/cat#3"}
+    assert [one.trajectory.guidance is None for one in found] == [True, False, True]
+    (pair,) = guided_pairs.guided(found).pairs
+    assert "n / 2" in pair.chosen.patch
+
+
+def test_an_attempt_that_nobody_judged_is_unknown(scene):
+    with transaction(scene) as connection:
+        connection.exec_driver_sql("delete from evaluations")
+    assert [one.belief for one in Corpus(scene).attempts()] == [None, None, 0.0]
+
+
+@pytest.mark.parametrize("text", ["version: 1\n", "version: 1\ntraining: export\n"])
+def test_nothing_is_learnt_without_consent(scene, text):
+    with transaction(scene) as connection:
+        groups.save_config(connection, REPOSITORY, text=text, error=None)
+    assert Corpus(scene).attempts() == []
+
+
+def write(path):
+    app = Typer()
+    app.command()(attempts_cli.attempts)
+    return CliRunner().invoke(app, ["--out", str(path)])
+
+
+def test_the_command_writes_a_file_and_says_what_pairs_it_makes(
+    scene, database_url, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    done = write(tmp_path / "attempts.jsonl")
+    assert done.exit_code == 0, done.output
+    assert "1 of them make a guided pair" in " ".join(done.stderr.split())
+    assert attempt_file.read(tmp_path / "attempts.jsonl") == Corpus(scene).attempts()
+
+
+def test_without_attempts_the_command_says_why(database_url, tmp_path, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    done = write(tmp_path / "attempts.jsonl")
+    assert done.exit_code == 2
+    assert "training: on" in done.stderr
+    assert not (tmp_path / "attempts.jsonl").exists()

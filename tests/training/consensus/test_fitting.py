@@ -1,0 +1,236 @@
+"""Fitting the consensus model: draws that give nothing away, copies of scikit-learn that say the same, held-out issues."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from model.evaluation import labelled_group
+from model.rivals import consensus_model
+from tests.model.builders import diff_of
+from training.consensus import fitting as training
+from training.consensus import group_sampling, report
+from training.consensus.feature_table import table, weights
+from training.consensus.group_sampling import Kind
+
+RUNS = (
+    "swe-fixer/verified_no_p2p",
+    "swe-fixer/verified_with_p2p",
+    "polydev/hybrid-haiku-4.5",
+    "swe-swiss/tts40-0",
+    "leaderboard-verified/somebody",
+)
+REPOSITORIES = ("django/django", "sphinx-doc/sphinx", "pydata/xarray", "pallets/flask")
+
+
+def record(repository, number, width):
+    """An issue whose patches with more words are right."""
+    lines = [" ".join(["x ="] + [f"n{number}"] * (run + 1) * width) for run in range(len(RUNS))]
+    patches = [
+        {"source": source, "patch": diff_of(line), "resolved": run > 1}
+        for run, (source, line) in enumerate(zip(RUNS, lines, strict=True))
+    ]
+    name = repository.replace("/", "__")
+    return {
+        "instance_id": f"{name}-{number}",
+        "repo": repository,
+        "problem_statement": f"n{number} is wrong",
+        "patches": patches,
+    }
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    counts = {repo: 8 if repo == training.DJANGO else 2 for repo in REPOSITORIES}
+    pools = [record(repo, at, 1 + at % 3) for repo, much in counts.items() for at in range(much)]
+    distinct = [{**one, "patches": one["patches"][:4]} for one in pools]
+    twins = [{**one, "patches": [one["patches"][at] for at in (0, 0, 2, 3)]} for one in pools]
+    for name, rows in zip(training.FILES.values(), (distinct, twins, pools, pools), strict=True):
+        with gzip.open(folder / name, "wt") as lines:
+            lines.writelines(json.dumps(row) + "\n" for row in rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def drawn(data):
+    return training.load(data)
+
+
+def test_every_kind_is_drawn_and_no_issue_too_often(drawn):
+    assert {one.kind for one in drawn} == set(Kind)
+    for kind in Kind:
+        issues = [one.group.instance_id for one in drawn if one.kind is kind and not one.part]
+        assert max(map(issues.count, issues)) <= group_sampling.PER_ISSUE
+
+
+def test_sources_of_resolved_patches_alone_are_never_drawn(drawn):
+    learnt = {Kind.DRAWN_DISTINCT, Kind.DRAWN_RECIPE, Kind.DRAWN_TWINS}
+    sources = {p.source for one in drawn if one.kind in learnt for p in one.group.patches}
+    assert sources == set(RUNS[:-1])
+
+
+def test_each_group_is_drawn_in_parts_in_which_copies_are_one_opinion(drawn):
+    whole, parts = ([one for one in drawn if one.part is part] for part in (False, True))
+    sizes = [len(one.group.patches) for one in parts]
+    assert sizes.count(2) == sizes.count(3) == len(whole)
+    seats = {p.patch.diff for one in whole for p in one.group.patches}
+    assert {p.patch.diff for one in parts for p in one.group.patches} <= seats
+    of = table(drawn)
+    assert of.copies[~of.part].any()
+    assert not of.copies[of.part].any()
+    assert 0 < of.part.sum() < sum(sizes)
+
+
+def test_each_expert_learns_from_its_sort_of_groups(drawn):
+    of = table(drawn)
+    copies, few, distinct = (training.lessons(of, name) for name in consensus_model.EXPERTS)
+    assert of.part[few].all()
+    assert not of.part[copies | distinct].any()
+    assert of.copies[copies].any()
+    assert not of.copies[distinct].any()
+
+
+def test_drawing_again_draws_the_same(data, drawn):
+    assert training.load(data) == drawn
+
+
+def test_a_copy_says_what_scikit_learn_says(drawn):
+    of = table(drawn)
+    for name in consensus_model.EXPERTS:
+        learnt = training.learn_expert(of, name, of.repository != REPOSITORIES[0])
+        standard = consensus_model.standardised(of.facts, learnt.expert.mean, learnt.expert.scale)
+        boosted = np.mean([one.decision_function(standard) for one in learnt.boosted], axis=0)
+        linear = learnt.linear.decision_function(standard)
+        log_odds = training.BOOSTED * boosted + (1 - training.BOOSTED) * linear
+        theirs = 1 / (1 + np.exp(-log_odds))
+        assert np.abs(learnt.expert.probability(of.facts) - theirs).max() < 1e-3
+
+
+def test_a_fit_does_not_depend_on_what_is_held_out(drawn):
+    of = table(drawn)
+    seen = of.repository != REPOSITORIES[0]
+    upside_down = table(drawn)
+    upside_down.label[~seen] = 1 - upside_down.label[~seen]
+    upside_down.facts[~seen] += 7
+    for name in consensus_model.EXPERTS:
+        one, other = (training.learn_expert(each, name, seen).expert for each in (of, upside_down))
+        assert np.array_equal(one.probability(of.facts), other.probability(of.facts))
+
+
+def test_weights_are_equal_by_issue_and_balanced(drawn):
+    of = table(drawn)
+    everything = np.ones(len(of.label), np.bool_)
+    weight = weights(of, {Kind.DISTINCT: 1.0, Kind.OTHER_LANGUAGES: 0.5}, everything)
+    assert weight[of.kind == Kind.RECIPE.value].sum() == 0
+    shares = [weight[of.kind == kind.value].sum() for kind in (Kind.DISTINCT, Kind.OTHER_LANGUAGES)]
+    assert shares[0] > shares[1] > 0
+
+
+def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
+    blocks = training.blocks_of(drawn)
+    given = [one.group for one in drawn if one.kind is Kind.DISTINCT and not one.part]
+    holders = [
+        [
+            block.name
+            for block in blocks
+            if block.holds(one.repo, int(one.instance_id.split("-")[-1]))
+        ]
+        for one in given
+    ]
+    assert {len(each) for each in holders} == {1}
+    parts = [each[0] for each in holders if each[0].startswith("django")]
+    assert {name: parts.count(name) for name in parts} == {f"django {at}": 2 for at in range(1, 5)}
+
+
+def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch):
+    monkeypatch.setattr(training, "ROUNDS", 5)
+    of, blocks = table(drawn), training.blocks_of(drawn)[2:5]
+    one, other = (
+        consensus_model.to_bytes(training.learn(of, blocks, training.manifest_of(data, drawn)))
+        for _ in range(2)
+    )
+    assert one == other
+    again = training.with_thresholds(consensus_model.from_bytes(one), drawn)
+    assert set(again.fits) == {block.name for block in blocks} | {"django/django", "everything"}
+    assert again.manifest["data"].keys() == set(training.FILES.values())
+    assert consensus_model.to_bytes(
+        training.with_thresholds(again, drawn)
+    ) == consensus_model.to_bytes(again)
+
+
+def test_no_fit_claims_by_issues_that_it_holds_out(drawn, monkeypatch):
+    monkeypatch.setattr(training, "ROUNDS", 20)
+    monkeypatch.setattr(training, "SHRINKAGE", 1.0)
+    blocks = training.blocks_of(drawn)
+    artefact = training.learn(table(drawn), blocks, {})
+    held = frozenset({"django/django"})
+    upside_down = [_upside_down(one) if one.group.repo in held else one for one in drawn]
+    told, turned = (training.with_thresholds(artefact, of).fits for of in (drawn, upside_down))
+    assert told["django/django"].thresholds == turned["django/django"].thresholds
+    assert told["everything"].thresholds != turned["everything"].thresholds
+
+
+def _upside_down(one):
+    patches = tuple(replace(each, resolved=not each.resolved) for each in one.group.patches)
+    return replace(one, group=replace(one.group, patches=patches))
+
+
+@pytest.fixture
+def mixed(data, tmp_path):
+    """The same groups; in a third of the issues every label is the other one, so that no system is always right."""
+    for name in training.FILES.values():
+        rows = [
+            json.loads(line)
+            for line in gzip.decompress((data / name).read_bytes()).split(b"\n")[:-1]
+        ]
+        for one in (patch for row in rows[::3] for patch in row["patches"]):
+            one["resolved"] = not one["resolved"]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+def test_the_report_tells_of_every_setting_and_system(mixed, monkeypatch):
+    monkeypatch.setattr(training, "ROUNDS", 2)
+    command = typer.Typer()
+    command.command()(report.main)
+    shown = CliRunner().invoke(command, ["--data", str(mixed), "--systems"])
+    assert shown.exit_code == 0, shown.output
+    tables = [_cells(table) for table in shown.stdout.strip().split("\n\n")]
+    measured, sizes, attacks, times, systems = ({row[0] for row in one} for one in tables)
+    assert (measured, sizes) == ({"recipe", "distinct"}, {"2", "3", "4"})
+    assert len(tables[0]) == 8
+    assert attacks == set(report.SETTINGS)
+    assert next(row[1] for row in tables[2] if row[0] == "are one opinion").startswith("0 of ")
+    assert {f"verdict, copies {how}" for how in report.SETTINGS} < times
+    assert all(float(row[1]) <= float(row[2]) + 0.1 for row in tables[3])
+    assert systems == {"swe-fixer"}
+    assert {len(row) for row in tables[4]} == {5}
+
+
+def _cells(table):
+    """The rows below the head."""
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.split("\n")[2:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "independent", "least"),
+    [
+        ("distinct", True, {"accuracy": 0.64, "f1": 0.60, "exact_match": 0.27}),
+        ("recipe", True, {"accuracy": 0.72, "f1": 0.72, "exact_match": 0.44}),
+        ("distinct", False, {"accuracy": 0.65, "f1": 0.60, "exact_match": 0.27}),
+        ("recipe", False, {"accuracy": 0.63, "f1": 0.60, "exact_match": 0.30}),
+    ],
+)
+def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, independent, least):
+    given = list(labelled_group.read(large_data / training.FILES[kind]))
+    found = report.figures(report.judge(given, independent=independent))
+    assert {name: found[name] >= value for name, value in least.items()} == dict.fromkeys(
+        least, True
+    )
+    assert found["ece"] <= 0.06

@@ -1,0 +1,65 @@
+"""The table in docs/training.md is what the builder makes of the public patches. Needs the large data: R4P_DATA."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model.evaluation.labelled_group import read
+from training.curation.balance import Balance
+from training.curation.combinations import Shape
+from training.curation.dataset_builder import Recipe, built
+from training.curation.patch_filters import ChangeLimits
+from training.curation.pools import from_groups
+from training.curation.splits import SplitPlan
+from training.curation.statement_filters import StatementLimits
+
+PAGE = Path(__file__).parents[3] / "docs" / "training.md"
+ROW = re.compile(r"^\| (paper|ours)?[^|]*\| (none|mirrored|even) \|([\d,| ]+)\|$", re.MULTILINE)
+ALL = SplitPlan(validation=0, test=0)
+RECIPES = {
+    "paper": Recipe(
+        statements=StatementLimits(only_ascii=True),
+        changes=ChangeLimits(suffix=".py"),
+        shape=Shape(least=6),
+        split=ALL,
+    ),
+    "ours": Recipe(shape=Shape(least=4), split=ALL),
+}
+
+
+@pytest.fixture(scope="module")
+def pools(large_data):
+    return from_groups(read(large_data / "swebench_patches.jsonl.gz"))
+
+
+def told():
+    name = ""
+    for found in ROW.finditer(PAGE.read_text()):
+        name = found[1] or name
+        yield (
+            name,
+            Balance(found[2]),
+            [int(number.replace(",", "")) for number in found[3].split("|")],
+        )
+
+
+def test_the_page_tells_of_every_recipe_and_balance():
+    assert [(name, how) for name, how, _ in told()] == [
+        (name, how)
+        for name in ("paper", "ours")
+        for how in (Balance.NONE, Balance.MIRRORED, Balance.EVEN)
+    ]
+
+
+@pytest.mark.parametrize(("name", "how", "numbers"), list(told()))
+def test_the_builder_makes_what_the_page_says(pools, name, how, numbers):
+    made = built(pools, replace(RECIPES[name], balance=how))
+    learnt = made.splits["train"]
+    by_positives = Counter(one.positives for one in learnt)
+    found = [len({one.issue for one in learnt}), len(learnt), *(by_positives[k] for k in range(5))]
+    assert found == numbers
+    if how is not Balance.NONE:
+        assert sum(one.positives for one in learnt) == 2 * len(learnt)

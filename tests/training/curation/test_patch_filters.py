@@ -1,0 +1,85 @@
+from dataclasses import replace
+
+import pytest
+
+from tests.builders.patch_pools import diff, patch, pool
+from training.curation.patch_filters import MOST_READ, ChangeLimits, only_edits, unfit
+
+POOL = pool()
+BINARY = "diff --git a/a.bin b/a.bin\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/a.bin differ\n"
+
+
+def reason(text, author=None, **limits):
+    return unfit(replace(patch(), diff=text, author=author), ChangeLimits(**limits))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (diff(), None),
+        ("", "changes nothing"),
+        (BINARY, "changes nothing that can be read"),
+        ("".join(diff(path=f"{name}.py") for name in "abcde"), None),
+        ("".join(diff(path=f"{name}.py") for name in "abcdef"), "more than 5 files"),
+        (diff("x" * 60_000), "more than 60,000 characters"),
+        (diff(path="web/yarn.lock") + diff(path="Cargo.lock"), "only lock files"),
+        (diff(path="web/yarn.lock") + diff(path="a.py"), None),
+        (diff(path="README.md") + diff(path="docs/a.rst"), "only prose"),
+        (diff(path="docs/ref/a.txt"), "only prose"),
+        (diff(path="CMakeLists.txt"), None),
+        (diff("six==1.2.4", "requirements-dev.txt", "six==1.2.3"), "only versions"),
+        (diff('"six": "^1.2.4"', "web/package.json", '"six": "^1.2.3"'), "only versions"),
+        (diff('"six": "^1.2.4-rc1"', "package.json", '"six": "1.2.3"'), "only versions"),
+        (diff('"six": "1.2.3"', "package.json", '"seven": "1.2.3"'), None),
+        (diff("uses: a/b@v1.2", ".github/workflows/c.yml", "uses: a/b@v1.1"), "only versions"),
+        (diff('__version__ = "1.2.4"', "a.py", '__version__ = "1.2.3"'), "only versions"),
+        (diff("timeout = 1.5", "a.py", "timeout = 1.2"), None),
+    ],
+)
+def test_only_what_may_be_a_fix_is_kept(text, said):
+    assert reason(text) == said
+
+
+def test_a_change_that_adds_alone_raises_no_version():
+    text = '--- a/package.json\n+++ b/package.json\n@@ -1 +1,2 @@\n {\n+ "six": "1.2.3"\n'
+    assert reason(text) is None
+
+
+def test_more_lines_than_anybody_reviews_are_left_out():
+    lines = "".join(f"+{number}\n" for number in range(1_001))
+    text = f"--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,1001 @@\n{lines}"
+    assert reason(text) == "more than 1,000 lines"
+    assert reason(text, lines=2_000) is None
+
+
+def test_other_files_than_wanted_are_left_out():
+    text = diff() + diff(path="a.js")
+    assert reason(text) is None
+    assert reason(text, suffix=".py") == "touches other files than .py"
+
+
+@pytest.mark.parametrize(
+    ("author", "is_kept"),
+    [("dependabot[bot]", False), ("renovate", False), ("copilot[bot]", True), (None, True)],
+)
+def test_robots_that_write_code_are_no_noise(author, is_kept):
+    assert (reason(diff(), author) is None) is is_kept
+
+
+def test_nothing_but_the_edit_is_kept():
+    letter = "From: A Person <a@example.org>\nDate: Mon, 1 Jan 2026\n\nFixes #12, approved by B\n"
+    talk = replace(patch(0), diff=letter + diff("return 10"))
+    broken = replace(patch(1), diff="no diff at all")
+    one = replace(POOL, patches=(talk, broken))
+    kept, reasons = only_edits([one, replace(POOL, patches=(broken,))])
+    assert [pool.patches for pool in kept] == [(patch(0),)]
+    assert reasons == ["no unified diff"] * 2
+
+
+def test_a_patch_that_nobody_could_read_is_dropped_before_it_is_parsed():
+    # 50 MB are above what a diff may have at all: parsed, it would be told as no diff
+    huge = replace(patch(1), diff=diff("x" * 50_000_000))
+    long = replace(patch(2), diff="A word.\n" * (MOST_READ // 10) + diff("return 2"))
+    kept, reasons = only_edits([replace(POOL, patches=(patch(0), huge, long))])
+    assert [pool.patches for pool in kept] == [(patch(0), replace(long, diff=diff("return 2")))]
+    assert reasons == ["more than 600,000 characters as handed in"]

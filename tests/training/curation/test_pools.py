@@ -1,0 +1,96 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from app.identifiers import (
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    IssueRef,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+from app.judgements import FrozenIssue, PullRecord, Submission
+from model.domain import Issue, Patch, PatchId
+from model.evaluation import labelled_group
+from tests.builders.patch_pools import patch, pool
+from training.curation.pools import Pool, PoolPatch, from_groups, from_labels, patches
+from training.datasets.groups import LabelSource
+from training.labels import labels
+from training.labels.labels import Grade
+
+READ, KNOWN = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 3))
+REPOSITORY = RepositoryRef(InstallationId(1), RepositoryId(2), "o/r")
+RECORD = PullRecord(
+    7,
+    IssueRef(REPOSITORY, IssueNumber(12)),
+    PullNumber(13),
+    submissions=(Submission(CommitSha("f" * 40), "aa", READ),),
+)
+LABEL = replace(
+    labels.of(RECORD, "aa", KNOWN),
+    label=Grade.CORRECT,
+    probability=0.9,
+    weight=0.5,
+    outcome_at=KNOWN,
+)
+
+
+def group_about(name, *resolved):
+    told = tuple(
+        labelled_group.LabelledPatch(Patch(PatchId(str(at)), f"{name}{at}"), is_right, "family/run")
+        for at, is_right in enumerate(resolved)
+    )
+    return labelled_group.LabelledGroup(name, "o/r", Issue("Title", "Body"), told)
+
+
+def test_groups_about_one_issue_are_one_pool():
+    found = from_groups(
+        [group_about("a-1", True, False), group_about("b-2", False), group_about("a-1", True)]
+    )
+    assert [one.issue for one in found] == ["a-1", "b-2"]
+    assert [one.target for one in found[0].patches] == [1.0, 0.0, 1.0]
+    assert found[1] == Pool(
+        "b-2", "o/r", "Title\n\nBody", (PoolPatch("b-20", 0.0, author="family/run"),)
+    )
+
+
+def test_labels_make_a_pool_with_what_the_issue_said_when_it_was_judged():
+    rival = replace(
+        LABEL, pull=PullNumber(14), patch="bb", probability=None, weight=0.0, outcome_at=None
+    )
+    gone = replace(LABEL, pull=PullNumber(15), patch="cc")
+    unread = replace(LABEL, group=8)
+    found = from_labels(
+        [LABEL, rival, gone, unread],
+        {7: FrozenIssue(Issue("Title", "Body"), READ)},
+        {"aa": "diff a", "bb": "diff b"},
+        {(REPOSITORY.id, PullNumber(13)): "somebody"},
+    )
+    assert found == [
+        Pool(
+            issue="o/r#12",
+            repo="o/r",
+            statement="Title\n\nBody",
+            patches=(
+                PoolPatch("diff a", 0.9, 0.5, "somebody", KNOWN),
+                PoolPatch("diff b", None, 1.0),
+            ),
+            source=LabelSource.OUTCOMES,
+            as_of=READ,
+        )
+    ]
+
+
+def test_later_labels_were_not_known():
+    one = replace(pool(), patches=(patch(1, 1.0, outcome_at=KNOWN), patch(2, 1.0)))
+    assert [p.target for p in one.without_later_labels(KNOWN).patches] == [None, 1.0]
+    assert one.without_later_labels(datetime(2026, 3, 2, tzinfo=UTC)) == one
+
+
+def test_patches_are_counted_by_what_is_believed_of_them():
+    assert patches([pool(targets=(1.0, 0.5, 0.49, 0.0, None))]) == {
+        "correct": 2,
+        "incorrect": 2,
+        "unknown": 1,
+    }

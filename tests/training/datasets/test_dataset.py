@@ -1,0 +1,108 @@
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from training.datasets import dataset
+from training.datasets.dataset import BadDataset
+from training.datasets.groups import LabelSource, TrainingGroup
+from training.datasets.manifest import Manifest, Split, Step
+
+GROUP = TrainingGroup(
+    key="a",
+    issue="o/r#1",
+    repo="o/r",
+    problem_statement="It adds: ä, \x00, \u2028.",
+    patches=("x\r\n", "y", "z", ""),
+    targets=(0.9, 0.0, None, None),
+    weight=0.5,
+    source=LabelSource.OUTCOMES,
+    as_of=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+    outcome_at=datetime(2026, 3, 1, tzinfo=UTC),
+    licence="MIT",
+)
+OTHER = replace(
+    GROUP, key="b", issue="o/r#2", targets=(1.0, 1.0, 0.0, None), as_of=None, licence=None
+)
+MANIFEST = Manifest(
+    seed=7,
+    as_of="2026-04-01T00:00:00+00:00",
+    rules={"labels": 2},
+    sources={"00": "groups.jsonl"},
+    steps=(Step("statement", 2, 8, {"short": 1}),),
+)
+SPLITS = {"train": [GROUP, OTHER], "test": []}
+
+
+def test_what_was_written_is_read_again_to_the_last_bit(tmp_path):
+    made = dataset.write(tmp_path / "new" / "d", SPLITS, MANIFEST)
+    assert dataset.read(tmp_path / "new" / "d", "train") == [GROUP, OTHER]
+    assert dataset.read(tmp_path / "new" / "d", "test") == []
+    assert dataset.manifest(tmp_path / "new" / "d") == made
+    assert made == replace(MANIFEST, splits=made.splits)
+    held = made.splits["train"]
+    assert held == Split(held.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1})
+    assert [one.name for one in (tmp_path / "new").iterdir()] == ["d"]
+
+
+def test_the_same_groups_make_the_same_bytes_and_others_do_not(tmp_path):
+    one, same = (dataset.write(tmp_path / name, SPLITS, MANIFEST) for name in "ab")
+    other = dataset.write(tmp_path / "c", {**SPLITS, "train": [GROUP]}, MANIFEST)
+    assert one.digest == same.digest != other.digest
+
+
+def test_a_dataset_is_never_changed(tmp_path):
+    dataset.write(tmp_path / "d", SPLITS, MANIFEST)
+    with pytest.raises(BadDataset, match="is there already; a dataset is never changed"):
+        dataset.write(tmp_path / "d", {"train": [GROUP]}, MANIFEST)
+    assert dataset.read(tmp_path / "d", "train") == [GROUP, OTHER]
+
+
+def test_a_group_is_in_one_split_only(tmp_path):
+    with pytest.raises(BadDataset, match="group a is in the dataset twice"):
+        dataset.write(tmp_path / "d", {"train": [GROUP], "test": [GROUP]}, MANIFEST)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_stays_behind_of_one_that_could_not_be_written(tmp_path):
+    class Broken(Exception):
+        pass
+
+    class Groups(list):
+        def __iter__(self):
+            raise Broken
+
+    groups = Groups([GROUP])
+    with pytest.raises(Broken):
+        dataset.write(tmp_path / "d", {"train": groups}, MANIFEST)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_changed_is_refused(tmp_path):
+    dataset.write(tmp_path / "d", SPLITS, MANIFEST)
+    path = tmp_path / "d" / "train.parquet"
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(BadDataset, match=r"train\.parquet is not what manifest\.json says"):
+        dataset.read(tmp_path / "d", "train")
+    path.unlink()
+    with pytest.raises(BadDataset, match=r"train\.parquet can't be read: No such file"):
+        dataset.read(tmp_path / "d", "train")
+
+
+def test_what_is_no_dataset_is_told_so(tmp_path):
+    dataset.write(tmp_path / "d", SPLITS, MANIFEST)
+    with pytest.raises(BadDataset, match="has no split dev; it has test, train"):
+        dataset.read(tmp_path / "d", "dev")
+    with pytest.raises(BadDataset, match=r"manifest\.json can't be read: No such file"):
+        dataset.read(tmp_path, "train")
+    path = tmp_path / "d" / "manifest.json"
+    known = json.loads(path.read_text())
+    for text, said in (
+        ("{", "is no manifest of a dataset"),
+        (json.dumps(known | {"seed": "x"}), "Manifest.seed holds 'x'"),
+        (json.dumps(known | {"schema": "r4p.dataset/9"}), "is r4p.dataset/9"),
+    ):
+        path.write_text(text)
+        with pytest.raises(BadDataset, match=said):
+            dataset.manifest(tmp_path / "d")

@@ -1,0 +1,33 @@
+"""docs/models.md says what the code does."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from app.canary import Limits
+from app.gate_rules import Rules
+from app.serving import Alias
+from model.adapters import adapter_probe
+from training.commands.evaluate import CODES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
+
+
+@pytest.mark.parametrize("rules", [Rules, Limits])
+def test_every_rule_is_told_with_its_default(rules):
+    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
+    assert {one.name: told.get(one.name) for one in fields(rules)} == {
+        one.name: str(one.default) for one in fields(rules)
+    }
+
+
+def test_exit_codes_aliases_and_tolerances_are_those_of_the_code():
+    for outcome, code in CODES.items():
+        assert re.search(rf"{code} {outcome}", PAGE)
+    for alias in Alias:
+        assert f"| {alias} |" in PAGE
+    low, high = adapter_probe.EFFECT
+    assert f"within {adapter_probe.MOST_APART} nats in the mean" in PAGE
+    assert f"between {low} and {high} of the adapter's *effect*" in PAGE

@@ -1,0 +1,278 @@
+"""A run measured beside the champion, by a real vLLM and in this process."""
+
+import json
+import socket
+from dataclasses import asdict, replace
+
+import pytest
+from typer.testing import CliRunner
+
+from app.gate_rules import Rules
+from model import typed_json
+from model.adapters import adapter_server
+from model.adapters.adapter_files import CONFIG, WEIGHTS
+from model.adapters.adapter_server import Replica
+from model.errors import BadEngine, EngineDown
+from tests.builders import tiny_adapters, tiny_model
+from tests.model.chat_server import MODELS, Reply, serving
+from training.commands.cli import main
+from training.datasets import dataset
+from training.datasets.groups import LabelSource
+from training.datasets.manifest import Manifest
+from training.evaluation.evaluation_replies import Hearing
+from training.gate import run_evaluation
+from training.gate.gate_decision import Outcome
+from training.gate.gate_facts import Compared
+from training.gate.run_evaluation import Server, Wanted
+from training.runs import run_folder
+from training.runs.run_folder import EVALUATION, GATE, BadRun, Result, Status, Step
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
+]
+ENDED = "2026-11-22T12:00:00+00:00"
+RESULT = Result(Status.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, None, ended_at=ENDED)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A dataset of toy groups; half of those to measure on were labelled by what maintainers did."""
+    folder = tmp_path_factory.mktemp("data") / "dataset"
+    groups = tiny_model.groups(24)
+    told = [replace(one, source=LabelSource.OUTCOMES) for one in groups[8:14]]
+    splits = {"train": groups[:8], "test": [*told, *groups[14:20]], "repositories": groups[20:]}
+    dataset.write(folder, splits, Manifest(1, None, {"labels": run_evaluation.RULE_VERSION}))
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path, data):
+    """A run's folder as the trainer leaves it."""
+    probe = tiny_adapters.trained(tmp_path)
+    write(tmp_path, data, adapter_sha256=probe.adapter)
+    return tmp_path
+
+
+def write(run, data, **changes):
+    result = replace(RESULT, base=str(tiny_model.kept_base()), **changes)
+    run_folder.write(run / run_folder.RESULT, run_folder.as_json(result))
+    digest = {"digest": dataset.manifest(data).digest}
+    run_folder.write(run / run_folder.DATASET, json.dumps(digest))
+    step = Step(1, 2, 0.5, 1e-3, 1.0, entropy=1.0, clip_low=0.01, clip_high=0.02)
+    run_folder.write(run / run_folder.METRICS, run_folder.line(step))
+
+
+def wanted(run, data, server=None, **changes):
+    plain = Wanted(run, data, server, reply_tokens=16, hearing=Hearing(2, 4 if server else 1))
+    return replace(plain, **{"rules": Rules(least_issues=4)} | changes)
+
+
+def documents(run):
+    return [json.loads((run / name).read_text()) for name in (EVALUATION, GATE)]
+
+
+def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, run, data):
+    told = []
+    server = Server(vllm.url, tiny_adapters.BASE)
+    decided = run_evaluation.evaluate(wanted(run, data, server), lambda *seen: told.append(seen))
+    evaluation, gate = documents(run)
+    assert gate["outcome"] == decided.outcome
+    compared = [typed_json.read(Compared, one) for one in evaluation["compared"]]
+    assert {one.name: one.issues for one in compared} == {
+        "outcomes": 6,
+        "benchmark": 6,
+        "benchmark, repositories": 4,
+    }
+    for one in compared:
+        assert one.patches == 4 * one.issues
+        assert 0 <= one.candidate["reward"].low <= one.candidate["reward"].high <= 1
+        assert one.difference["reward"].value == pytest.approx(
+            one.candidate["reward"].value - one.champion["reward"].value
+        )
+        assert set(one.constants) == {"all_correct", "all_incorrect"}
+    assert told.count(("candidate", 16, 16)) == told.count(("champion", 16, 16)) == 1
+    sound = {one["check"]: one["passed"] for one in gate["findings"]}
+    assert all(
+        sound[check] for check in ("run", "adapter", "dataset", "labels", "leak", "loadable")
+    )
+    assert set(adapter_server._cards(Replica(vllm.url))) == {tiny_adapters.BASE}, (
+        "it is served when promoted"
+    )
+
+
+def test_a_server_set_too_small_for_the_adapter_decides_nothing(vllm, run, data):
+    config = run / "adapter" / CONFIG
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
+    sha256 = tiny_adapters.servable(run).sha256
+    probe = run_evaluation.adapter_files.probe_of(run / run_folder.PROBE)
+    run_folder.write(run / run_folder.PROBE, json.dumps(asdict(replace(probe, adapter=sha256))))
+    write(run, data, adapter_sha256=sha256)
+    with pytest.raises(BadEngine, match=r"HTTP 500: .*greater than max_lora_rank"):
+        run_evaluation.evaluate(wanted(run, data, Server(vllm.url, tiny_adapters.BASE)))
+    given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", vllm.url]
+    ended = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
+    assert ended.exit_code == 2, "a training ends by it, and does not wait for the server"
+    assert "rank 64 is greater than max_lora_rank 8" in ended.stderr
+    assert "such as a larger --max-lora-rank" in ended.stderr
+    assert ended.stderr.rstrip().endswith(f"then r4p models register {run}")
+    assert not (run / GATE).exists()
+
+
+def test_both_can_judge_in_this_process(run, data):
+    few = wanted(run, data, splits=("test",), limit=2, rules=Rules(least_issues=30))
+    assert run_evaluation.evaluate(few).outcome is Outcome.TOO_FEW
+    (evaluation, gate) = documents(run)
+    assert [one["issues"] for one in evaluation["compared"]] == [2]
+    assert gate["why"].endswith("2; 30 are needed to decide by it")
+
+
+def test_what_is_broken_fails_before_anybody_is_asked(run, data):
+    (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
+    decided = run_evaluation.evaluate(wanted(run, data))
+    assert decided.outcome is Outcome.FAILED
+    assert "adapter: was " in decided.why
+    assert "loadable: bias is 'all'" in decided.why
+    write(run, data, status=Status.FAILED, why="the loss is NaN at step 3")
+    assert "the loss is NaN at step 3" in run_evaluation.evaluate(wanted(run, data)).why
+
+
+def test_numbers_that_were_not_finite_are_found_in_the_folder(run, data):
+    step = replace(run_folder.steps(run)[0], clip_low=None, not_finite=("clip_low",))
+    (run / run_folder.METRICS).write_text(run_folder.line(step))
+    (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
+    assert (
+        "numbers: clipped is not finite in 1 of 1 steps"
+        in run_evaluation.evaluate(wanted(run, data)).why
+    )
+    bare = replace(step, entropy=None, not_finite=())
+    (run / run_folder.METRICS).write_text(run_folder.line(bare))
+    assert (
+        "numbers: entropy is missing in 1 of 1 steps"
+        in run_evaluation.evaluate(wanted(run, data)).why
+    )
+
+
+def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
+    given = ["evaluate", "--run", str(run), "--dataset", str(data)]
+    ended = CliRunner().invoke(main, [*given, "--verifier", "bogus"])
+    assert ended.exit_code == 2
+    assert "no verifier is called 'bogus'" in ended.stderr
+    (run / "adapter" / WEIGHTS).unlink()
+    ended = CliRunner().invoke(main, given)
+    assert ended.exit_code == 2
+    assert "adapter_model.safetensors can't be read (No such file or directory)" in " ".join(
+        ended.stderr.split()
+    )
+    assert not (run / GATE).exists()
+
+
+def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
+    (run / run_folder.DATASET).write_text("{}")
+    with pytest.raises(BadRun, match="does not say which dataset"):
+        run_evaluation.evaluate(wanted(run, data))
+    write(run, data, ended_at=None)
+    with pytest.raises(BadRun, match="does not say when its run ended"):
+        run_evaluation.evaluate(wanted(run, data))
+    (run / run_folder.RESULT).unlink()
+    with pytest.raises(BadRun, match="holds no run that has ended"):
+        run_evaluation.evaluate(wanted(run, data))
+    assert not (run / GATE).exists()
+
+
+def test_a_server_that_is_down_decides_nothing(run, data):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(EngineDown, match="no engine answers"):
+            run_evaluation.evaluate(wanted(run, data, Server(url, tiny_adapters.BASE)))
+        given = ["evaluate", "--run", str(run), "--dataset", str(data), "--engine-url", url]
+        assert CliRunner().invoke(main, [*given, "--model", tiny_adapters.BASE]).exit_code == 5
+        assert CliRunner().invoke(main, given).exit_code == 2
+    assert not (run / GATE).exists()
+
+
+def test_the_command_says_what_the_gate_says(run, data):
+    given = ["evaluate", "--run", str(run), "--dataset", str(data), "--split", "test"]
+    more = ["--limit", "2", "--votes", "1", "--reply-tokens", "8", "--json"]
+    result = CliRunner().invoke(main, [*given, *more])
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["outcome"] == "too few"
+    assert "measured beside the base, in this process" in result.stderr
+    assert CliRunner().invoke(main, [*given, "--split", "nowhere"]).exit_code == 2
+
+
+@pytest.fixture
+def newer(tmp_path_factory):
+    """A dataset with issues that the run didn't learn from, and one with an issue that it did."""
+
+    def made(at):
+        folder = tmp_path_factory.mktemp("newer") / "dataset"
+        groups = tiny_model.groups(40)
+        splits = {"train": groups[30:], "test": groups[at : at + 4]}
+        dataset.write(folder, splits, Manifest(2, None, {"labels": run_evaluation.RULE_VERSION}))
+        return folder
+
+    return made
+
+
+def test_a_newer_dataset_is_measured_on_where_nothing_leaks(run, data, newer):
+    with pytest.raises(BadRun, match="name that one with --learnt-from"):
+        run_evaluation.evaluate(wanted(run, newer(24)))
+    assert not (run / GATE).exists()
+
+    def passed(at):
+        few = wanted(run, newer(at), learnt_from=data, limit=1, rules=Rules(least_issues=30))
+        run_evaluation.evaluate(few)
+        _, gate = documents(run)
+        return {one["check"]: one["passed"] for one in gate["findings"]}
+
+    assert passed(24) | {"dataset": True, "leak": True} == passed(24)
+    assert passed(4)["leak"] is False
+
+
+def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, data):
+    with serving(models=[MODELS]) as server:
+        server.routes["/v1/load_lora_adapter"] = [Reply({"error": "no"}, 500)]
+        asked = wanted(run, data, Server(server.url, tiny_adapters.BASE))
+        server.routes["/v1/completions"] = [Reply({"error": "the engine is dead"}, 500)]
+        with pytest.raises(EngineDown) as down:
+            run_evaluation.evaluate(asked)
+        assert not isinstance(down.value, BadEngine)
+        server.routes["/v1/completions"] = [Reply({"choices": []})]
+        with pytest.raises(BadEngine, match=r"HTTP 500: .*; it answers as tiny, so it is up"):
+            run_evaluation.evaluate(asked)
+        server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
+        with pytest.raises(BadEngine, match="VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"):
+            run_evaluation.evaluate(asked)
+        missing = {"error": {"message": "Loading lora failed: No adapter found for there"}}
+        server.routes["/v1/load_lora_adapter"] = [Reply(missing, 404)]
+        with pytest.raises(BadEngine, match="read the adapter's folder under the same path"):
+            run_evaluation.evaluate(asked)
+    assert not (run / GATE).exists()
+
+
+def test_a_server_that_refuses_the_key_is_not_waited_for_either(run, data):
+    with serving(models=[Reply({"error": "Unauthorized"}, 401)]) as server:
+        given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", server.url]
+        ended = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
+    assert ended.exit_code == 2
+    assert "refuses the API key (HTTP 401): none was given" in ended.stderr
+    assert "--api-key-file in R4P_TRAIN_EVALUATE_ARGS" in ended.stderr
+    assert not (run / GATE).exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "decided"), [(500, False), (429, False), (401, False), (400, True)]
+)
+def test_a_server_that_fails_for_a_while_refuses_nobody(run, data, status, decided):
+    with serving(models=[MODELS]) as server:
+        server.routes["/v1/load_lora_adapter"] = [Reply({"error": "not now"}, status)]
+        asked = wanted(run, data, Server(server.url, tiny_adapters.BASE))
+        if decided:
+            assert run_evaluation.evaluate(asked).outcome is Outcome.FAILED
+        else:
+            with pytest.raises(EngineDown, match=f"HTTP {status}"):
+                run_evaluation.evaluate(asked)
+    assert (run / GATE).exists() is decided

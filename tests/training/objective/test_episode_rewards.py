@@ -1,0 +1,71 @@
+import json
+
+import pytest
+
+from model.agents.trajectories.trajectory import Stop
+from model.domain import Issue
+from training.datasets import agent_tasks
+from training.objective.episode_rewards import Worth, worth
+from training.plans.plan import BadPlan, Overlong
+
+
+@pytest.mark.parametrize(
+    ("stop", "believed", "overlong", "expected"),
+    [
+        (Stop.SUBMITTED, 0.75, Overlong.KEEP, Worth(0.75, teaches=True)),
+        (Stop.SUBMITTED, None, Overlong.KEEP, Worth(None, teaches=False)),
+        (Stop.MALFORMED, None, Overlong.MASK, Worth(0.0, teaches=True)),
+        (Stop.ROUNDS, None, Overlong.KEEP, Worth(0.0, teaches=True)),
+        (Stop.ROUNDS, None, Overlong.MASK, Worth(0.0, teaches=False)),
+        (Stop.TOKENS, None, Overlong.MASK, Worth(0.0, teaches=False)),
+        (Stop.TIMEOUT, None, Overlong.KEEP, Worth(None, teaches=False)),
+        (Stop.ENGINE, None, Overlong.KEEP, Worth(None, teaches=False)),
+    ],
+)
+def test_how_an_episode_ended_says_what_is_learnt_from_it(stop, believed, overlong, expected):
+    assert worth(stop, believed, overlong) == expected
+
+
+TASK = {"format": "r4p.task/1", "issue": "o/r#1", "title": "It", "body": "fails.", "tree": "one"}
+
+
+def written(folder, *tasks):
+    (folder / "one").mkdir()
+    path = folder / "tasks.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in tasks))
+    return path
+
+
+def test_tasks_name_their_trees_beside_the_file(tmp_path):
+    (task,) = agent_tasks.read(written(tmp_path, TASK))
+    assert (task.issue, task.text, task.tree) == ("o/r#1", Issue("It", "fails."), tmp_path / "one")
+    assert (task.group.repo, task.group.patches, task.group.targets) == ("o/r", ("",), (0.0,))
+
+
+def test_an_issue_that_is_held_out_is_no_task(tmp_path):
+    path = written(tmp_path, TASK, TASK | {"issue": "o/r#2"})
+    assert [one.issue for one in agent_tasks.read(path, {"o/r#1"})] == ["o/r#2"]
+    with pytest.raises(BadPlan, match=r"none of the 2 tasks .* held out"):
+        agent_tasks.read(path, {"o/r#1", "o/r#2"})
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ([TASK | {"tree": "two"}], r"line 1: there is no folder .*two"),
+        ([TASK | {"format": "x"}], "line 1 is 'x', and r4p.task/1 is understood"),
+        ([{"format": "r4p.task/1"}], "line 1 is no task"),
+        ([TASK, TASK], "two tasks of one issue"),
+        ([], "none of the 0 tasks .* there are none"),
+    ],
+)
+def test_a_file_that_is_no_list_of_tasks_is_refused_with_its_line(tmp_path, tasks, said):
+    with pytest.raises(BadPlan, match=said):
+        agent_tasks.read(written(tmp_path, *tasks))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(BadPlan, match="can't be read"):
+        agent_tasks.read(tmp_path / "none")
+    with pytest.raises(BadPlan, match="--material"):
+        agent_tasks.read(None)

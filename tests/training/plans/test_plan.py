@@ -1,0 +1,91 @@
+import tomllib
+
+import pytest
+
+from training.plans import plan_file
+from training.plans.plan import Advantage, BadPlan, Importance, Loss, Overlong, Trainer
+
+MINIMAL = {"name": "mine", "trainer": "grpo", "model": {"base": "somewhere"}}
+
+
+def test_every_plan_that_comes_with_the_bot_is_read_and_named_as_its_file():
+    assert plan_file.shipped() == (
+        "boxed-sft",
+        "cpu-smoke",
+        "guided-dpo",
+        "mini-se-rl",
+        "r4p-paper",
+        "r4p-qwen2.5-coder-0.5b",
+        "reward-model",
+        "yes-no-sft",
+    )
+    assert [plan_file.load(name).name for name in plan_file.shipped()] == list(plan_file.shipped())
+
+
+@pytest.mark.parametrize("name", plan_file.shipped())
+def test_a_plan_written_out_is_read_as_the_same_plan(name):
+    plan = plan_file.load(name)
+    assert plan_file.parse(tomllib.loads(plan_file.toml(plan)), "written") == plan
+
+
+def test_the_papers_plan_has_the_papers_figures():
+    plan = plan_file.load("r4p-paper")
+    assert (plan.rollout.prompts, plan.rollout.replies, plan.rollout.temperature) == (128, 16, 1.0)
+    assert (plan.policy.clip_low, plan.policy.clip_high, plan.policy.ratio_ceiling) == (
+        0.2,
+        0.28,
+        10.0,
+    )
+    assert (plan.policy.kl, plan.policy.entropy_bonus, plan.optimiser.learning_rate) == (0, 0, 1e-6)
+    assert plan.policy.advantage == Advantage.GRPO
+
+
+def test_the_agents_plan_leaves_the_deviation_and_the_length_out():
+    plan = plan_file.load("mini-se-rl")
+    assert plan.policy.advantage == Advantage.LEAVE_ONE_OUT
+    assert plan.policy.loss == Loss.CONSTANT_LENGTH
+    assert plan.policy.overlong == Overlong.MASK
+
+
+def test_what_is_left_out_has_the_smallest_surprise():
+    plan = plan_file.parse(MINIMAL, "mine")
+    assert plan.trainer == Trainer.GRPO
+    assert plan.adapter is None
+    assert plan.policy.importance == Importance.OFF
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"trainer": "grop"}, "trainer = 'grop': Input should be 'grpo', 'sft'"),
+        ({"rollout": {"promts": 3}}, "rollout.promts = 3: Unexpected keyword argument"),
+        ({"rollout": {"replies": 1}}, "rollout.replies = 1: Input should be greater than"),
+        ({"rollout": {"replies": "8"}}, "rollout.replies = '8': Input should be a valid integer"),
+        ({"policy": {"clip_high": float("nan")}}, "clip_high"),
+        ({"model": {}}, "model.base"),
+        ({"seed": -5}, "seed = -5: Input should be greater than or equal to 0"),
+        ({"adapter": {"dropout": 1.0}}, "adapter.dropout = 1.0: Input should be less than 1"),
+        ({"adapter": {"targets": []}}, "adapter.targets = []: Tuple should have at least 1 item"),
+        ({"rollout": {"top_p": 0.0}}, "rollout.top_p = 0.0: Input should be greater than 0"),
+        ({"policy": {"clip_low": 7.0}}, "policy.clip_low = 7.0: Input should be less than 1"),
+        ({"policy": {"importance_ceiling": 0.5}}, "policy.importance_ceiling = 0.5: Input should"),
+        ({"optimiser": {"weight_decay": 1e9}}, "optimiser.weight_decay = 1000000000.0: Input"),
+        ({"optimiser": {"schedule": "wavy"}}, "optimiser.schedule = 'wavy': Input should be 'con"),
+        ({"supervised": {"task": "poems"}}, "supervised.task = 'poems': Input should be 'boxed'"),
+        ({"model": {"base": "a", "dtype": "float8"}}, "model.dtype = 'float8': Input should be"),
+    ],
+)
+def test_a_fault_is_named_with_its_key_and_value(change, said):
+    with pytest.raises(BadPlan, match="plan mine") as caught:
+        plan_file.parse(MINIMAL | change, "mine")
+    assert said in str(caught.value)
+
+
+def test_a_plan_that_is_not_there_names_those_that_are(tmp_path):
+    with pytest.raises(
+        BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"
+    ):
+        plan_file.load("nothing")
+    (tmp_path / "torn.toml").write_text("name = ")
+    with pytest.raises(BadPlan, match="is no TOML"):
+        plan_file.load(tmp_path / "torn.toml")

@@ -1,0 +1,153 @@
+"""What a plan sets and nobody would read is refused, and so is a question whose answers are not what is learnt."""
+
+import pytest
+
+from training.plans import plan_file, validation
+
+BASES = {
+    "grpo": {},
+    "sft": {},
+    "dpo": {"prompt": {"template": "mini_se"}},
+    "reward-model": {"prompt": {"template": "yes_no"}},
+}
+REPAIR = {"rollout": {"task": "repair"}, "prompt": {"template": "mini_se"}}
+
+
+def said(trainer, **tables):
+    written = {"name": "mine", "trainer": trainer, "model": {"base": "somewhere"}}
+    for of in (BASES[trainer], tables):
+        written |= {name: written.get(name, {}) | told for name, told in of.items()}
+    return list(validation.objections(plan_file.parse(written, "mine")))
+
+
+@pytest.mark.parametrize("trainer", BASES)
+def test_nothing_stands_against_what_is_left_out(trainer):
+    assert said(trainer) == []
+
+
+@pytest.mark.parametrize(
+    ("trainer", "tables", "key", "by"),
+    [
+        ("sft", {"policy": {"kl": 0.5}}, "policy.kl = 0.5", 'trainer = "grpo"'),
+        ("sft", {"rollout": {"engine": "server"}}, "rollout.engine = server", 'trainer = "grpo"'),
+        ("sft", {"rollout": {"url": "a"}}, "rollout.url = a", 'trainer = "grpo"'),
+        ("sft", {"prompt": {"max_tokens": 9}}, "prompt.max_tokens = 9", 'trainer = "grpo"'),
+        ("sft", {"pairs": {"beta": 0.2}}, "pairs.beta = 0.2", 'trainer = "dpo"'),
+        (
+            "sft",
+            {"pairs": {"max_tokens": 9}},
+            "pairs.max_tokens = 9",
+            'trainer = "dpo" or "reward-model"',
+        ),
+        ("dpo", {"pairs": {"margin": True}}, "pairs.margin = True", 'trainer = "reward-model"'),
+        (
+            "dpo",
+            {"scale": {"rollout_tensor_parallel": 2}},
+            "scale.rollout_tensor_parallel = 2",
+            'trainer = "grpo"',
+        ),
+        (
+            "reward-model",
+            {"pairs": {"flip_rate": 0.1}},
+            "pairs.flip_rate = 0.1",
+            'trainer = "dpo"',
+        ),
+        (
+            "grpo",
+            {"supervised": {"max_tokens": 9}},
+            "supervised.max_tokens = 9",
+            'trainer = "sft"',
+        ),
+        ("grpo", {"rollout": {"url": "a"}}, "rollout.url = a", 'rollout.engine = "server"'),
+        (
+            "grpo",
+            {"scale": {"rollout_tensor_parallel": 16}},
+            "scale.rollout_tensor_parallel = 16",
+            'rollout.engine = "colocated"',
+        ),
+        (
+            "grpo",
+            {"rollout": {"gpu_memory": 0.3}},
+            "rollout.gpu_memory = 0.3",
+            'rollout.engine = "colocated"',
+        ),
+        (
+            "grpo",
+            {"rollout": {"max_turns": 3}},
+            "rollout.max_turns = 3",
+            'rollout.task = "repair"',
+        ),
+        ("grpo", {"reward": {"votes": 3}}, "reward.votes = 3", 'rollout.task = "repair"'),
+        (
+            "grpo",
+            {"policy": {"importance_ceiling": 2.0}},
+            "policy.importance_ceiling = 2.0",
+            "another policy.importance than off",
+        ),
+    ],
+)
+def test_a_setting_that_would_change_nothing_is_named_with_what_reads_it(trainer, tables, key, by):
+    assert said(trainer, **tables) == [f"{key} is read with {by} alone; leave it out"]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "tables"),
+    [
+        ("sft", {"supervised": {"max_tokens": 9}}),
+        ("dpo", {"pairs": {"beta": 0.2, "flip_rate": 0.1, "max_tokens": 9}}),
+        ("reward-model", {"pairs": {"margin": True, "max_tokens": 9}}),
+        ("grpo", {"rollout": {"engine": "server", "url": "a", "api_key_file": "b"}}),
+        (
+            "grpo",
+            {
+                "rollout": {"engine": "colocated"},
+                "scale": {"rollout_tensor_parallel": 2, "processes": 2},
+            },
+        ),
+        ("grpo", {"policy": {"importance": "token-mask", "importance_ceiling": 2.0}}),
+        ("grpo", {"rollout": {**REPAIR["rollout"], "max_turns": 3}, "prompt": REPAIR["prompt"]}),
+        ("grpo", {**REPAIR, "reward": {"votes": 3}}),
+    ],
+)
+def test_what_is_read_may_be_set(trainer, tables):
+    assert said(trainer, **tables) == []
+
+
+def test_all_of_it_is_told_at_once():
+    found = said("sft", policy={"kl": 0.5, "drop_uniform_groups": True}, rollout={"top_p": 0.1})
+    assert [one.split(" = ")[0] for one in found] == [
+        "rollout.top_p",
+        "policy.kl",
+        "policy.drop_uniform_groups",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "tables", "fix"),
+    [
+        ("grpo", {"prompt": {"template": "yes_no"}}, "give 'r4p_group', or a file of your own"),
+        ("grpo", {"rollout": {"task": "repair"}}, "give 'mini_se'"),
+        ("grpo", {**REPAIR, "prompt": {"template": "/my/agent.j2"}}, "give 'mini_se'"),
+        ("sft", {"supervised": {"task": "yes-no"}}, "give 'yes_no', or a file of your own"),
+        ("sft", {"prompt": {"template": "most_likely"}}, "give 'r4p_group', or a file"),
+        ("reward-model", {"prompt": {"template": "r4p_group"}}, "give 'yes_no', or a file"),
+        ("dpo", {"prompt": {"template": "r4p_group"}}, "give 'mini_se', or a file"),
+    ],
+)
+def test_a_question_whose_answers_are_not_what_is_learnt_is_refused(trainer, tables, fix):
+    (found,) = said(trainer, **tables)
+    assert "asks for something else than is learnt" in found
+    assert fix in found
+
+
+@pytest.mark.parametrize("trainer", BASES)
+def test_a_template_of_ones_own_may_ask_as_it_likes(trainer):
+    assert said(trainer, prompt={"template": "/my/question.j2"}) == []
+
+
+def test_the_plans_that_come_with_the_bot_fit_the_models_that_they_name():
+    # Qwen2.5-Coder reads 32,768 tokens, in all sizes
+    named = [plan_file.load(name) for name in plan_file.shipped()]
+    for one in named:
+        if one.model.base.startswith("Qwen/Qwen2.5-Coder"):
+            assert sum(validation.longest(one).values()) <= 32_768, one.name

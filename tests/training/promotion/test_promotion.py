@@ -1,0 +1,107 @@
+"""A trained model from its run's folder to the champion of two servers, and back; on a real vLLM and database."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import update
+
+from app import promotion
+from app.db.session import transaction
+from app.db.store import evaluations
+from app.db.tables import models as models_table
+from app.jobs import OF_THE_APP
+from app.learning_jobs import UnloadAdapters
+from app.promotion import NotPromoted
+from app.serving import UNUSED_AFTER, Alias, State
+from app.settings import EngineSettings, QueueSettings
+from model.adapters import adapter_server
+from tests.builders import tiny_adapters
+from tests.training.promotion.measured_runs import MARKS, champion, restarted, state
+from tests.worker import awaiting
+from tests.worker.attempts import carry_out
+from worker.parts import Parts
+from worker.unload import UnloadAdaptersHandler
+from worker.verify import VerifyGroupHandler
+
+pytestmark = MARKS
+
+
+def test_promoted_served_replaced_and_rolled_back(database, servers, names):
+    first, second = names
+    said = promotion.promote(database, servers, first, Alias.CHAMPION).said
+    assert "2 servers answer as trained: " in said
+    promotion.promote(database, servers, second, Alias.CHAMPION)
+    assert champion(database) == second
+    assert {first, second} <= set(adapter_server._cards(servers[0])), "the one before stays loaded"
+    assert state(database, first) is State.RETIRED
+    assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
+    assert champion(database) == first
+    with pytest.raises(NotPromoted, match=f"{second} was rejected"):
+        promotion.promote(database, servers, second, Alias.CHAMPION)
+    assert promotion.roll_back(database, servers, Alias.CHAMPION, "too") == (first, None)
+    with pytest.raises(NotPromoted, match="nobody is the champion"):
+        promotion.roll_back(database, servers, Alias.CHAMPION, "again")
+
+
+def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays(
+    database, servers, names, runs
+):
+    first, second = names
+    for name in names:
+        promotion.promote(database, servers, name, Alias.CHAMPION)
+    own = replace(tiny_adapters.servable(runs[1]), name="own")
+    adapter_server.bring(servers[0], own)
+    promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
+    urls = [one.url for one in servers]
+    handler = UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
+
+    def left():
+        carry_out(database, handler, UnloadAdapters(OF_THE_APP))
+        return set(adapter_server._cards(servers[0])) - {tiny_adapters.BASE}
+
+    try:
+        assert left() == {first, second, "own"}, "a verdict may still ask it"
+        with transaction(database) as connection:
+            long_ago = models_table.c.changed_at - UNUSED_AFTER
+            connection.execute(update(models_table).values(changed_at=long_ago))
+        assert left() == {first, "own"}
+        assert left() == {first, "own"}
+    finally:
+        adapter_server.unload(servers[0], own.name)
+
+
+def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
+    database, servers, names, monkeypatch
+):
+    monkeypatch.setenv("R4P_ENGINE_URL", servers[1].url)
+    monkeypatch.setenv("R4P_ENGINE_URLS", ",".join(one.url for one in servers))
+    monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
+    parts = Parts(database, QueueSettings())
+    handler = VerifyGroupHandler(lambda: parts.bench, parts.trained)
+    wait = awaiting.issues(database)
+
+    def judge(number):
+        job = wait(number)
+        carry_out(database, handler, job)
+        with transaction(database) as connection:
+            return evaluations.load(connection, job.evaluation).verdict["engine"]["model"]
+
+    assert judge(3) == tiny_adapters.BASE
+    promotion.promote(database, servers, names[0], Alias.CHAMPION)
+    assert judge(4) == names[0]
+    restarted(servers, names[0])
+    assert judge(5) == names[0]
+    promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
+    assert judge(6) == tiny_adapters.BASE
+    for bench in (parts.bench, *parts.benches.values()):
+        bench.verifier._engine.close()
+
+
+def test_a_rollback_waits_for_no_server(database, servers, names, dead):
+    first, second = names
+    for name in names:
+        promotion.promote(database, servers, name, Alias.CHAMPION)
+    restarted(servers, first)
+    assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
+    assert first in adapter_server._cards(servers[0])
+    assert state(database, second) is State.REJECTED

@@ -1,0 +1,193 @@
+"""Adapters as PEFT saves them, put into a real vLLM, and asked whether they are what was trained."""
+
+import json
+import socket
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from model.adapters import adapter_files, adapter_probe, adapter_server
+from model.adapters.adapter_files import CONFIG, WEIGHTS
+from model.adapters.adapter_probe import Probe
+from model.adapters.adapter_server import Replica
+from model.engines.openai_compatible import connect
+from model.errors import BadAdapter, EngineDown, EngineError
+from tests.builders import tiny_adapters
+
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    tiny_adapters.trained(folder)
+    return folder
+
+
+@pytest.fixture
+def probe(run):
+    return adapter_files.probe_of(run / adapter_probe.FILE)
+
+
+@pytest.fixture
+def replicas(vllm):
+    """One server by two addresses."""
+    return Replica(vllm.url), Replica(vllm.url.replace("127.0.0.1", "localhost"))
+
+
+@pytest.fixture
+def dead():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield Replica(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+
+
+def names(vllm):
+    return set(adapter_server._cards(Replica(vllm.url)))
+
+
+def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):
+    adapter = tiny_adapters.servable(run)
+    for _ in range(2):
+        for reading in adapter_server.load(replicas, adapter, probe):
+            assert reading.tokens == 32
+            assert reading.effect == pytest.approx(1, abs=0.05)
+            assert reading.apart < 0.02
+            assert reading.changed > 100 * reading.noise
+    with closing(connect(vllm.url, adapter.name)) as engine:
+        assert engine.context_tokens == 4096
+    adapter_server.unload(replicas[0], adapter.name)
+    assert names(vllm) == {tiny_adapters.BASE}
+
+
+def test_a_server_that_is_down_is_named_and_the_others_serve_nothing_new(
+    vllm, replicas, dead, run, probe
+):
+    with pytest.raises(EngineDown, match=f"no engine answers at {dead.url}"):
+        adapter_server.load([replicas[0], dead], tiny_adapters.servable(run), probe)
+    assert names(vllm) == {tiny_adapters.BASE}
+
+
+def test_an_adapter_of_other_weights_than_were_measured_is_found_out(
+    vllm, replicas, run, probe, tmp_path
+):
+    tiny_adapters.trained(tmp_path, seed=1)
+    other = tiny_adapters.servable(tmp_path)
+    swapped = replace(probe, adapter=other.sha256)
+    with pytest.raises(EngineError, match="of its effect arrives") as refused:
+        adapter_server.load(replicas[:1], other, swapped)
+    assert other.name in str(refused.value)
+    assert names(vllm) == {tiny_adapters.BASE}
+
+
+def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the_base(
+    vllm, replicas, run, probe, tmp_path
+):
+    """Whether vLLM refuses it or serves the base in its name."""
+    weights = load_file(run / "adapter" / WEIGHTS)
+    renamed = {
+        name.replace("self_attn", "attention").replace("mlp", "feed"): one
+        for name, one in weights.items()
+    }
+    directory = tmp_path / "adapter"
+    directory.mkdir()
+    save_file(renamed, directory / WEIGHTS)
+    (directory / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())
+    other = tiny_adapters.servable(tmp_path)
+    with pytest.raises(EngineError):
+        adapter_server.load(replicas[:1], other, replace(probe, adapter=other.sha256))
+    assert names(vllm) == {tiny_adapters.BASE}
+
+
+def test_an_adapter_that_vllm_refuses_is_told_with_its_words(vllm, replicas, tmp_path):
+    probe = tiny_adapters.trained(tmp_path)
+    directory = tmp_path / "adapter"
+    config = json.loads((directory / CONFIG).read_text())
+    (directory / CONFIG).write_text(json.dumps(config | {"r": 64}))
+    adapter = tiny_adapters.servable(tmp_path)
+    with pytest.raises(EngineError, match=r"load_lora_adapter at .*rank 64 is greater than"):
+        adapter_server.load(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
+    assert names(vllm) == {tiny_adapters.BASE}
+
+
+def test_an_adapter_without_effect_is_not_kept(vllm, replicas, tmp_path):
+    probe = tiny_adapters.trained(tmp_path, scale=0.0)
+    with pytest.raises(EngineError, match="the trainer saw no effect of it either"):
+        adapter_server.load(replicas[:1], tiny_adapters.servable(tmp_path), probe)
+    assert names(vllm) == {tiny_adapters.BASE}
+
+
+def test_a_name_is_never_used_again(replicas, run, probe, tmp_path):
+    adapter = tiny_adapters.servable(run)
+    adapter_server.load(replicas[:1], adapter, probe)
+    tiny_adapters.trained(tmp_path, seed=2)
+    other = replace(tiny_adapters.servable(tmp_path), name=adapter.name)
+    with pytest.raises(EngineError, match="names are never used again"):
+        adapter_server.bring(replicas[0], other)
+    adapter_server.unload(replicas[0], adapter.name)
+
+
+def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, probe, dead):
+    adapter = tiny_adapters.servable(run)
+    with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it anew"):
+        adapter_server.load([dead], replace(adapter, sha256="0" * 64), probe)
+    with pytest.raises(BadAdapter, match="was measured"):
+        adapter_server.load([dead], adapter, Probe("1" * 64, probe.passages))
+    with pytest.raises(BadAdapter, match="has no passage"):
+        adapter_server.load([dead], adapter, Probe(adapter.sha256, ()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"peft_type": "IA3"}, "peft_type is 'IA3'"),
+        ({"bias": "all"}, "bias is 'all'"),
+        ({"use_dora": True}, "use_dora is set"),
+        ({"modules_to_save": ["lm_head"]}, "modules_to_save is set"),
+        ({"target_modules": ["q_proj", "lm_head"]}, "it adapts lm_head"),
+        ({"target_modules": ".*embed_tokens"}, "it adapts .*embed_tokens"),
+        ({"r": 1024}, "its rank is 1024"),
+    ],
+)
+def test_what_vllm_leaves_out_is_refused(run, tmp_path, changes, said):
+    (tmp_path / WEIGHTS).write_bytes((run / "adapter" / WEIGHTS).read_bytes())
+    config = json.loads((run / "adapter" / CONFIG).read_text())
+    assert adapter_files.objections(run / "adapter") == ()
+    (tmp_path / CONFIG).write_text(json.dumps(config | changes))
+    (found,) = adapter_files.objections(tmp_path)
+    assert said in found
+
+
+def test_weights_that_are_broken_are_refused(run, tmp_path):
+    import torch  # noqa: PLC0415
+
+    (tmp_path / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        fine = {"layer.lora_A.weight": torch.ones(2, dtype=dtype)}
+        save_file(fine, tmp_path / WEIGHTS)
+        assert adapter_files.objections(tmp_path) == ()
+        save_file(
+            {"layer.lora_B.weight": torch.tensor([1, torch.nan], dtype=dtype)}, tmp_path / WEIGHTS
+        )
+        assert "not finite" in adapter_files.objections(tmp_path)[0]
+    save_file({"lm_head.weight": torch.ones(2)}, tmp_path / WEIGHTS)
+    assert "no part of a plain LoRA" in adapter_files.objections(tmp_path)[0]
+    save_file({}, tmp_path / WEIGHTS)
+    assert adapter_files.objections(tmp_path) == ("it holds no weights",)
+    (tmp_path / WEIGHTS).write_bytes(b"torn")
+    with pytest.raises(BadAdapter, match="is no safetensors file"):
+        adapter_files.objections(tmp_path)
+    (tmp_path / adapter_probe.FILE).write_text("{}")
+    with pytest.raises(BadAdapter, match="is no probe of an adapter"):
+        adapter_files.probe_of(tmp_path / adapter_probe.FILE)
+    (tmp_path / CONFIG).write_text("{")
+    with pytest.raises(BadAdapter, match="is no JSON"):
+        adapter_files.objections(tmp_path)
+    with pytest.raises(BadAdapter, match=r"adapter_config.json can't be read \(No such file"):
+        adapter_files.sha256_of(tmp_path / "nowhere")

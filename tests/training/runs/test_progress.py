@@ -1,0 +1,61 @@
+"""Who watches a run sees its numbers: a bar that moves in a terminal, lines in a log, scalars in TensorBoard."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tests.builders.run_folders import step
+from training.runs import progress, tensorboard_log
+
+
+def watched(steps, **terminal):
+    console = Console(file=io.StringIO(), width=160, **terminal)
+    with progress.shown("cpu-smoke", console) as on_step:
+        for one in steps:
+            on_step(one)
+    return console.file.getvalue()
+
+
+def test_a_log_has_a_line_for_each_step():
+    one = step(
+        3, 20, reward=0.6125, entropy=0.5, clip_low=0.01, clip_high=0.02, format_valid=0.875,
+        tokens_per_second=1234.5,
+    )  # fmt: skip
+    assert watched([one, one]) == 2 * (
+        "cpu-smoke: step 3 of 20  reward 0.613  entropy 0.500  clipped 3.0%  readable 88%  tokens/s 1,234\n"
+    )
+
+
+def test_what_is_not_measured_is_left_out_and_a_loss_stands_for_a_reward():
+    bare = dict.fromkeys(("reward", "entropy", "clip_low", "clip_high", "format_valid"))
+    assert progress.told(step(1, loss=0.25, tokens_per_second=None, **bare)) == "loss 0.2500"
+    assert progress.told(step(1, loss=None, tokens_per_second=None, **bare)) == ""
+
+
+def test_a_terminal_shows_one_bar_that_ends_full():
+    said = watched([step(1, 2, reward=0.25), step(2, 2, reward=0.75)], force_terminal=True)
+    assert "cpu-smoke" in said
+    assert "2/2" in said
+    assert "reward 0.750" in said
+
+
+def test_tensorboard_reads_the_numbers_and_steps_taken_again_replace_those_before(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
+
+    with tensorboard_log.written(tmp_path) as on_step:
+        for at in (1, 2, 3):
+            on_step(step(at, reward=at / 10, entropy=None))
+    with tensorboard_log.written(tmp_path) as on_step:
+        on_step(step(3, reward=0.9, entropy=None))
+    events = EventAccumulator(str(tmp_path / tensorboard_log.FOLDER))
+    events.Reload()
+    found = [(one.step, one.value) for one in events.Scalars("r4p/reward")]
+    assert found == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2)), (3, pytest.approx(0.9))]
+    assert "r4p/entropy" not in events.Tags()["scalars"]
+
+
+def test_a_run_that_ends_before_its_first_step_writes_nothing(tmp_path):
+    with tensorboard_log.written(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,83 @@
+"""Two trainers that are started on one folder: the second is told of the first, and the folder is free when it ends."""
+
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.builders import training_runs
+from tests.services import ROOT
+from training.commands import run
+from training.runs.run_folder import BadRun
+from training.runs.run_lock import LOCK, Busy, alone, is_empty
+
+HOLD = """
+import sys
+from pathlib import Path
+from training.runs.run_lock import alone
+with alone(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process in the folder."""
+    told = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(told, cwd=ROOT, **pipes, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_the_second_is_refused_by_name_until_the_first_dies(tmp_path, holder):
+    folder = tmp_path / "run"
+    with (
+        pytest.raises(Busy, match=f"trained in by process {holder.pid} on ") as refused,
+        alone(folder),
+    ):
+        pass
+    assert str(refused.value).endswith("; wait until it ends, or end it")
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    with alone(folder):
+        assert f"process {os.getpid()} on " in (folder / LOCK).read_text()
+
+
+def test_the_command_says_that_it_may_be_tried_again(tmp_path, holder):
+    data = training_runs.written_dataset(tmp_path / "data")
+    asked = ["cpu-smoke", "--dataset", str(data), "--run", str(tmp_path / "run"), "--resume"]
+    done = CliRunner().invoke(run.app, asked)
+    assert done.exit_code == 5
+    assert f"trained in by process {holder.pid}" in " ".join(done.output.split())
+
+
+def test_a_folder_in_which_nothing_was_begun_goes_again(tmp_path):
+    folder = tmp_path / "runs" / "first"
+    with alone(folder):
+        assert is_empty(folder)
+    assert not folder.exists()
+    with alone(folder):
+        (folder / "plan.toml").touch()
+    assert not is_empty(folder)
+    with alone(folder):
+        assert (folder / "plan.toml").exists()
+
+
+def test_a_place_that_can_not_be_locked_is_named_with_the_fix(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with (
+        pytest.raises(BadRun, match=r"can't be locked \(No locks available\); name one on a file"),
+        alone(tmp_path / "run"),
+    ):
+        pass

@@ -1,0 +1,39 @@
+"""What a trainer logs becomes a line of metrics.jsonl, from which nothing that went wrong is missing."""
+
+import pytest
+from transformers import TrainerControl, TrainerState, TrainingArguments
+
+from training.runs import run_folder
+from training.trl.callbacks import Watch
+from training.trl.checkpoints import Diverged
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own
+NAN = float("nan")
+
+
+@pytest.fixture
+def log(tmp_path):
+    """`log(**told)`: the step that is kept of what a trainer logs."""
+    watch = Watch(tmp_path, lambda _: None)
+    arguments = TrainingArguments(output_dir=str(tmp_path), use_cpu=True)
+
+    def logged(**told):
+        state = TrainerState(global_step=1, max_steps=2)
+        watch.on_log(arguments, state, TrainerControl(), logs={"loss": 0.5} | told)
+        return run_folder.steps(tmp_path)[-1]
+
+    return logged
+
+
+def test_a_number_that_is_not_finite_is_told_from_one_that_was_not_measured(log):
+    assert (log().entropy, log().not_finite) == (None, ())
+    assert log(entropy=1.0).not_finite == ()
+    step = log(entropy=NAN, **{"clip_ratio/low_mean": float("inf"), "clip_ratio/high_mean": 0.1})
+    assert (step.entropy, step.clip_low, step.clip_high) == (None, None, 0.1)
+    assert step.not_finite == ("entropy", "clip_low")
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_stays_told(log, tmp_path):
+    with pytest.raises(Diverged, match="step 1 has the loss nan"):
+        log(loss=NAN)
+    assert run_folder.steps(tmp_path)[-1].not_finite == ("loss",)

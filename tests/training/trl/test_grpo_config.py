@@ -1,0 +1,142 @@
+from dataclasses import replace
+
+import pytest
+
+from training.plans import plan_file
+from training.plans.plan import BadPlan, Engine, Importance, Task
+from training.trl import grpo_config
+
+PAPER = plan_file.load("r4p-paper")
+SMOKE = plan_file.load("cpu-smoke")
+
+
+def test_the_papers_plan_is_rendered_with_nothing_left_to_a_default():
+    told = grpo_config.policy(PAPER, processes=8)
+    assert told["num_generations"] == 16
+    # 128 prompts of 16 replies a round, 8 prompts a step, one reply at once in each of 8 processes
+    assert told["steps_per_generation"] == 256
+    assert told["gradient_accumulation_steps"] == 16
+    assert (told["epsilon"], told["epsilon_high"], told["delta"]) == (0.2, 0.28, 10.0)
+    assert (told["beta"], told["entropy_coef"], told["temperature"]) == (0.0, 0.0, 1.0)
+    assert (told["top_p"], told["top_k"], told["min_p"]) == (1.0, 0, None)
+    assert (told["loss_type"], told["scale_rewards"]) == ("dapo", "group")
+    assert told["vllm_importance_sampling_correction"] is False
+    assert told["vllm_gpu_memory_utilization"] == PAPER.rollout.gpu_memory == 0.5
+    assert told["save_steps"] % 16 == 0
+
+
+def test_the_agents_plan_is_rendered_without_deviation_and_length():
+    told = grpo_config.policy(plan_file.load("mini-se-rl"), processes=8)
+    assert (told["loss_type"], told["scale_rewards"]) == ("dr_grpo", "none")
+    assert told["mask_truncated_completions"] is True
+    assert told["max_completion_length"] == 30760
+
+
+def test_a_correction_is_named_and_bounded():
+    told = grpo_config.policy(plan_file.load("r4p-qwen2.5-coder-0.5b"), processes=1)
+    assert told["vllm_importance_sampling_mode"] == "token_truncate"
+    assert told["vllm_importance_sampling_clip_max"] == 2.0
+
+
+def test_checkpoints_fall_between_rounds():
+    slow = replace(
+        SMOKE,
+        optimiser=replace(SMOKE.optimiser, batch=2, micro_batch=2),
+        checkpoints=replace(SMOKE.checkpoints, every_steps=5),
+    )
+    assert grpo_config.policy(slow, processes=1)["save_steps"] == 8
+
+
+def _rollout(**changes):
+    return replace(SMOKE, rollout=replace(SMOKE.rollout, **changes))
+
+
+def _supervised():
+    return replace(plan_file.load("boxed-sft"), name="cpu-smoke")
+
+
+def _policy(**changes):
+    return replace(SMOKE, policy=replace(SMOKE.policy, **changes))
+
+
+@pytest.mark.parametrize(
+    ("plan", "processes", "said"),
+    [
+        (_rollout(top_p=0.95), 1, "rollout.top_p = 0.95: the ratio of a truncated"),
+        (_rollout(prompts=12), 1, "rollout.prompts = 12 is no multiple of optimiser.batch = 8"),
+        (SMOKE, 3, "rollout.prompts = 8 is no multiple of 3 processes"),
+        (SMOKE, 4, "is no multiple of 128 replies"),
+        (_policy(ratio_ceiling=1.2), 1, "ratio_ceiling = 1.2: give more than 1 + policy.clip_high"),
+        (_policy(drop_uniform_groups=True), 1, "policy.drop_uniform_groups = true"),
+        (
+            _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
+            1,
+            "policy.importance = token-mask: the trainer's own model samples; use off",
+        ),
+        (
+            replace(
+                _policy(importance=Importance.TOKEN_MASK),
+                rollout=replace(SMOKE.rollout, engine=Engine.COLOCATED),
+            ),
+            1,
+            "policy.importance = token-mask needs policy.importance_ceiling",
+        ),
+        (
+            replace(
+                _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
+                rollout=replace(SMOKE.rollout, task=Task.REPAIR, engine=Engine.SERVER),
+            ),
+            1,
+            "policy.importance = token-mask: nobody tells how likely an agent's turns were",
+        ),
+        (
+            _rollout(task=Task.REPAIR, engine=Engine.SERVER),
+            1,
+            "rollout.engine = 'server': an agent's turns are drawn in the trainer's process",
+        ),
+        (replace(SMOKE, scale=replace(SMOKE.scale, sequence_parallel=4)), 1, "sequence_parallel"),
+        (
+            replace(SMOKE, scale=replace(SMOKE.scale, processes=8)),
+            1,
+            "scale.nodes x scale.processes = 8, and 1 run: start as many",
+        ),
+        (
+            replace(
+                _rollout(engine=Engine.COLOCATED),
+                scale=replace(SMOKE.scale, rollout_tensor_parallel=16),
+            ),
+            1,
+            "scale.rollout_tensor_parallel = 16: give a divisor of all 1 processes",
+        ),
+        (
+            replace(_supervised(), optimiser=replace(SMOKE.optimiser, batch=3, micro_batch=2)),
+            1,
+            "optimiser.batch = 3 is no multiple of optimiser.micro_batch = 2",
+        ),
+        (
+            replace(_rollout(engine=Engine.COLOCATED), scale=replace(SMOKE.scale, nodes=2)),
+            1,
+            "scale.nodes = 2: a colocated vLLM stays on one node",
+        ),
+    ],
+)
+def test_what_trl_cannot_honour_is_refused_with_the_key_and_the_fix(plan, processes, said):
+    with pytest.raises(BadPlan, match="plan cpu-smoke can't be followed by TRL") as caught:
+        grpo_config.policy(plan, processes)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", plan_file.shipped())
+def test_no_plan_that_comes_with_the_bot_is_refused_by_the_machines_it_was_made_for(name):
+    plan = plan_file.load(name)
+    grpo_config.check(plan, plan.scale.nodes * plan.scale.processes)
+
+
+def test_a_plan_for_one_process_may_be_run_by_two():
+    grpo_config.check(replace(SMOKE, optimiser=replace(SMOKE.optimiser, micro_batch=8)), 2)
+
+
+def test_a_round_is_gone_through_as_often_as_the_plan_says():
+    told = grpo_config.policy(_rollout(passes=3), processes=1)
+    assert (told["num_iterations"], told["save_steps"]) == (3, 6)
+    assert grpo_config.policy(SMOKE, processes=1)["num_iterations"] == 1

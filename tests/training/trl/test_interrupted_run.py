@@ -1,0 +1,137 @@
+"""A run that is not to blame for its end has none: it goes on later, and comes to what it would have come to."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import torch
+from safetensors import SafetensorError
+from transformers import AutoTokenizer
+
+from model.errors import EngineDown, EngineError
+from tests.builders import tiny_model, training_runs
+from tests.model.chat_server import MODELS, Reply, serving
+from training.plans import plan_file
+from training.rollouts import tokenization
+from training.runs import run_folder
+from training.trl import train
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+STEPS, PROMPTS, REPLIES = 4, 4, 4
+COMPLETIONS = "/v1/completions"
+
+
+@pytest.fixture
+def base(tmp_path):
+    return tiny_model.random_model(tmp_path / "base")
+
+
+@pytest.fixture
+def server(base):
+    """Serves what vLLM would, and samples each time the same: every second reply boxes all patches."""
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    said = [tokenization.reply_ids(tokenizer, f"\\boxed{{{one}}}") for one in ("", "1, 2, 3, 4")]
+    choices = [
+        {
+            "index": at,
+            "token_ids": said[at % 2],
+            "logprobs": {"token_logprobs": [-1.0] * len(said[at % 2])},
+        }
+        for at in range(PROMPTS * REPLIES)
+    ]
+    with serving(models=[MODELS]) as found:
+        found.routes["/v1/load_lora_adapter"] = [Reply({})]
+        found.routes["/v1/unload_lora_adapter"] = [Reply({})]
+        found.routes[COMPLETIONS] = [Reply({"choices": choices})]
+        yield found
+
+
+@pytest.fixture
+def start(tmp_path, base, server):
+    """`start(folder, broken=error)`: a run of four steps, of which the third one breaks."""
+    plan = training_runs.written_plan(
+        tmp_path / "plan.toml",
+        base,
+        optimiser={"max_steps": STEPS, "batch": PROMPTS, "micro_batch": 16},
+        rollout={"prompts": PROMPTS, "replies": REPLIES, "engine": "server", "url": server.url},
+    )
+    data = training_runs.written_dataset(tmp_path / "data", tiny_model.groups(16))
+
+    def started(folder, broken=None):
+        def on_step(step):
+            if broken and step.step == 3:
+                raise broken
+
+        job = train.Job(plan_file.load(plan), data, tmp_path / folder, resume=True)
+        return train.run(job, on_step)
+
+    return started
+
+
+def left(run):
+    """Checkpoints, and whether it says how it ended, or has an adapter."""
+    kept = [one.name for one in run.glob("checkpoint-*")]
+    return kept, *((run / name).exists() for name in (run_folder.RESULT, run_folder.ADAPTER))
+
+
+def test_an_engine_or_memory_that_gives_out_leaves_a_run_to_go_on_with(tmp_path, server, start):
+    lost = tmp_path / "lost"
+    (sampled,) = server.routes[COMPLETIONS]
+    server.routes[COMPLETIONS] = [sampled, sampled, Reply({"error": "starting"}, 503)]
+    with pytest.raises(EngineDown, match="answered HTTP 503 to a round"):
+        start("lost")
+    assert left(lost) == (["checkpoint-2"], False, False)
+    server.routes[COMPLETIONS] = [sampled]
+    full = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate"):
+        start("lost", full)
+    assert left(lost) == (["checkpoint-2"], False, False)
+
+    ends = [start("lost"), start("whole")]
+    assert [(one.status, one.resumed_from) for one in ends] == [("finished", 2), ("finished", None)]
+    assert ends[0].adapter_sha256 == ends[1].adapter_sha256
+    steps = run_folder.steps(lost)
+    assert [one.step for one in steps] == [1, 2, 3, 4]
+    assert any(one.loss for one in steps)
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        (OSError(28, "No space left on device"), "OSError: [Errno 28] No space left on device"),
+        (SafetensorError("header too large"), "SafetensorError: header too large"),
+        (EngineError("no token ids"), "EngineError: no token ids"),
+    ],
+)
+def test_what_ends_a_run_for_good_is_told_by_its_folder(tmp_path, start, broken, why):
+    result = start("run", broken)
+    assert (result.status, result.why, result.steps) == (run_folder.Status.FAILED, why, 3)
+    assert run_folder.result(tmp_path / "run") == result
+
+
+def test_a_run_that_goes_on_forgets_what_was_decided_of_what_it_made_before(tmp_path, start):
+    start("run", OSError(28, "No space left on device"))
+    told = [tmp_path / "run" / name for name in (run_folder.EVALUATION, run_folder.GATE)]
+    for path in told:
+        path.write_text("{}")
+    ended = start("run")
+    assert not any(path.exists() for path in told)
+    age = datetime.now(UTC) - datetime.fromisoformat(ended.ended_at)
+    assert timedelta(0) <= age < timedelta(minutes=10)
+
+
+def test_a_mistake_of_ours_is_no_end_of_a_run_and_shows_itself(tmp_path, start):
+    with pytest.raises(KeyError):
+        start("run", KeyError("loss"))
+    assert left(tmp_path / "run") == (["checkpoint-2"], False, False)
+
+
+def test_a_server_that_refuses_a_round_ends_the_run_with_what_it_said(server, start):
+    server.routes[COMPLETIONS] = [Reply({"error": "too long"}, 400)]
+    result = start("run")
+    assert result.status == run_folder.Status.FAILED
+    assert "answered HTTP 400 to a round" in result.why

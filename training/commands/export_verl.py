@@ -1,0 +1,46 @@
+"""`r4p train export-verl`: a plan and a dataset as a folder that verl trains from, on one node or several."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.plans import plan_file
+from training.plans.plan import TrainPlan
+from training.trl import model_loading
+from training.verl import export_folder, unsupported_settings
+
+app = typer.Typer(name="export-verl", add_completion=False, pretty_exceptions_enable=False)
+
+Plan = Annotated[str, typer.Argument(metavar="PLAN", help="A shipped plan's name, or a TOML file.")]
+Dataset = Annotated[
+    Path, typer.Option("--dataset", metavar="DIR", help="Made by r4p train dataset build.")
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="A new folder, seen by every node.")
+]
+Base = Annotated[
+    str | None, typer.Option(metavar="MODEL", help="A directory or name in the plan's stead.")
+]
+Nodes = Annotated[int | None, typer.Option(min=1, help="In the plan's stead.")]
+
+
+@app.command()
+def export(plan: Plan, dataset: Dataset, out: Out, base: Base = None, nodes: Nodes = None) -> None:
+    """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
+    try:
+        chosen = _changed(plan_file.load(plan), base, nodes)
+        unsupported_settings.check(chosen)
+        made = export_folder.write(chosen, dataset, out, model_loading.tokenizer(chosen))
+    except ValueError as error:
+        typer.echo(f"r4p train export-verl: {error}", err=True)
+        raise typer.Exit(2) from error
+    typer.echo(json.dumps(asdict(made), indent=2))
+    typer.echo(f"start it with: RAY_ADDRESS=http://FIRST:8265 {out}/submit.sh", err=True)
+
+
+def _changed(plan: TrainPlan, base: str | None, nodes: int | None) -> TrainPlan:
+    model = replace(plan.model, base=base or plan.model.base)
+    return replace(plan, model=model, scale=replace(plan.scale, nodes=nodes or plan.scale.nodes))

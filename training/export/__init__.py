@@ -1,1 +1,0 @@
-"""Plans and datasets in the form of engines that run elsewhere."""
