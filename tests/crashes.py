@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from app.db.store import jobs, upkeep
 from app.jobs import Job, Planned
 from tests.services import Services
-from worker.context import Context, Handler
+from worker.queue.context import Context, Handler
 
 When = Literal["before", "after"]
 Arrange = Callable[[Engine], Job]

@@ -16,8 +16,9 @@ from celery.signals import beat_init, setup_logging, worker_shutdown, worker_shu
 from app import logs
 from app.jobs import Queue
 from app.settings import BrokerSettings, LogSettings, QueueSettings, load
-from worker import tasks, wiring
-from worker.tasks import Runtime
+from worker import wiring
+from worker.queue import tasks
+from worker.queue.tasks import Runtime
 
 log = logging.getLogger(__name__)
 

@@ -47,47 +47,47 @@ from app.settings import (
     WriterSettings,
     load,
 )
-from worker import agent_process
-from worker.collect import EvaluateIssueHandler
-from worker.commands import RunCommandHandler
-from worker.config import RefreshConfigHandler
-from worker.context import Context, Handler
-from worker.export import Exports
-from worker.forget import (
-    ForgetCheckoutHandler,
-    PurgeDataHandler,
-    TidyCheckoutsHandler,
-    due_checkouts,
-)
-from worker.handover import HandOver
-from worker.hear_review import HearReviewHandler
-from worker.launchers import catalog as launchers
-from worker.locate import LocateIssuesHandler
-from worker.open_draft import OpenDraftHandler
-from worker.outcomes import (
+from worker.agents import agent_process
+from worker.agents.propose import ProposePatchesHandler
+from worker.commands.issue_commands import Verbs
+from worker.commands.run_command import RunCommandHandler
+from worker.components import Parts
+from worker.git.tree_export import Exports
+from worker.judging.collect import EvaluateIssueHandler
+from worker.judging.locate_issues import LocateIssuesHandler
+from worker.judging.reconcile import ReconcileHandler, due_repositories
+from worker.judging.rivals import Collector
+from worker.judging.tree_handover import HandOver
+from worker.judging.verify import VerifyGroupHandler
+from worker.learning.launchers import catalog as launchers
+from worker.learning.refit_calibrators import RefitCalibratorsHandler, due_calibrators
+from worker.learning.register_model import Registrar
+from worker.learning.train_model import TrainModelHandler, due_training
+from worker.learning.unload_adapters import UnloadAdaptersHandler, due_unloads
+from worker.outcomes.observe_outcomes import (
     MeasureSurvivalHandler,
     PollReactionsHandler,
     ResolvePermissionHandler,
     due_reactions,
 )
-from worker.parts import Parts
-from worker.propose import ProposePatchesHandler
-from worker.reconcile import ReconcileHandler, due_repositories
-from worker.record import RecordEventHandler
-from worker.redeliver import RedeliverHandler, due_redeliveries
-from worker.register import Registrar
-from worker.replies import Replies
-from worker.report import PublishVerdictHandler
-from worker.retrain import RefitCalibratorsHandler, due_calibrators
-from worker.rivals import Collector
-from worker.runner import Runner
-from worker.tasks import Runtime
-from worker.tell_draft import TellDraftHandler
-from worker.train import TrainModelHandler, due_training
-from worker.unload import UnloadAdaptersHandler, due_unloads
-from worker.upkeep import Tick, Upkeep
-from worker.verbs import Verbs
-from worker.verify import VerifyGroupHandler
+from worker.outcomes.record_event import RecordEventHandler
+from worker.outcomes.review_hints import HearReviewHandler
+from worker.publishing.open_draft import OpenDraftHandler
+from worker.publishing.publish_verdict import PublishVerdictHandler
+from worker.publishing.replies import Replies
+from worker.publishing.tell_draft import TellDraftHandler
+from worker.queue.context import Context, Handler
+from worker.queue.runner import Runner
+from worker.queue.tasks import Runtime
+from worker.queue.upkeep import Tick, Upkeep
+from worker.repositories.forget import (
+    ForgetCheckoutHandler,
+    PurgeDataHandler,
+    TidyCheckoutsHandler,
+    due_checkouts,
+)
+from worker.repositories.redeliver import RedeliverHandler, due_redeliveries
+from worker.repositories.repository_config import RefreshConfigHandler
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """git, told everything by us: no setting, hook, attribute or network of anybody else, and an end to its time and output.
 
-For trees that strangers wrote. What GitHub sent is fetched and read by worker/hardened_git.py, which takes the
+For trees that strangers wrote. What GitHub sent is fetched and read by worker/git/hardened_git.py, which takes the
 settings from here and adds limits of its own.
 """
 

@@ -10,8 +10,8 @@ import pytest
 
 from app.settings import child_environment
 from tests.services import free_port, wait_for
-from worker.launchers.local import Local
-from worker.launchers.slurm import Slurm
+from worker.learning.launchers.local import Local
+from worker.learning.launchers.slurm import Slurm
 
 OURS = ("app", "worker", "model", "training", "migrations")
 OTHERS = ("celeryconfig", "sitecustomize", "usercustomize", *sys.stdlib_module_names)

@@ -13,7 +13,7 @@ from app.jobs import OF_THE_APP
 from app.learning_jobs import TrainModel
 from app.stored_metrics import training_metrics
 from app.training import Labels, Launcher, Stage, State, Training
-from tests.worker.attempts import waiting
+from tests.builders.job_attempts import waiting
 
 NOW = datetime(2026, 11, 22, 5, tzinfo=UTC)
 STEP = {"step": 3, "of": 20, "reward": 0.53125, "entropy": None, "loss": "NaN"}

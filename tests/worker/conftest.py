@@ -5,15 +5,15 @@ import pytest
 from app.demo.standin.client import StandIn
 from app.github.endpoints import endpoints
 from model.engines.scripted import Scripted
+from tests.builders.git_server import GitServer, Upstream
+from tests.builders.worker_scene import Scenery
 from tests.model.agents.builders import ISSUE, TREE, written
-from tests.worker.git_server import GitServer, Upstream
-from tests.worker.proposing import waits_for_agents
-from tests.worker.scenery import Scenery
-from worker.agent_process import run
-from worker.checkout import Checkouts
-from worker.export import Exports
-from worker.hardened_git import Caps, Git
-from worker.trees import Trees
+from tests.worker.agents.proposals import waits_for_agents
+from worker.agents.agent_process import run
+from worker.git.checkout import Checkouts
+from worker.git.hardened_git import Caps, Git
+from worker.git.tree_export import Exports
+from worker.git.tree_store import Trees
 
 
 @pytest.fixture

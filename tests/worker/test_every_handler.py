@@ -21,15 +21,15 @@ from app.jobs import (
     TidyCheckouts,
 )
 from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
-from tests.worker.attempts import carry_out, waiting
-from tests.worker.scenery import CONFIG, RESULTS, area, verifying
-from worker.commands import RunCommandHandler
-from worker.config import RefreshConfigHandler
-from worker.forget import ForgetCheckoutHandler, TidyCheckoutsHandler
-from worker.locate import LocateIssuesHandler
-from worker.reconcile import ReconcileHandler
-from worker.report import PublishVerdictHandler
-from worker.verbs import Verbs
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
+from worker.commands.issue_commands import Verbs
+from worker.commands.run_command import RunCommandHandler
+from worker.judging.locate_issues import LocateIssuesHandler
+from worker.judging.reconcile import ReconcileHandler
+from worker.publishing.publish_verdict import PublishVerdictHandler
+from worker.repositories.forget import ForgetCheckoutHandler, TidyCheckoutsHandler
+from worker.repositories.repository_config import RefreshConfigHandler
 from worker.wiring import HANDLED
 
 pytestmark = pytest.mark.services

@@ -10,9 +10,13 @@ from app.db.store import outcomes
 from app.db.tables import outcome_events
 from app.identifiers import PullNumber
 from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
-from tests.worker.attempts import waiting
-from tests.worker.rivals import World
-from worker.outcomes import MeasureSurvivalHandler, PollReactionsHandler, ResolvePermissionHandler
+from tests.builders.job_attempts import waiting
+from tests.worker.outcomes.judged_repository import World
+from worker.outcomes.observe_outcomes import (
+    MeasureSurvivalHandler,
+    PollReactionsHandler,
+    ResolvePermissionHandler,
+)
 
 pytestmark = pytest.mark.services
 

@@ -13,8 +13,8 @@ from app.github.endpoints import endpoints
 from app.github.errors import Ambiguous, Forbidden, NotFound, Unprocessable
 from app.identifiers import CommitSha
 from tests.app.github.local_github import MemoryEffects, connected
-from worker.alternative_commit import alternative_commit
-from worker.hardened_git import Remote
+from worker.git.alternative_commit import alternative_commit
+from worker.git.hardened_git import Remote
 
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n"
 RIGHTS = {"contents": "write", "pull_requests": "write", "metadata": "read"}

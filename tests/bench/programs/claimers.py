@@ -16,7 +16,7 @@ from app.jobs import Queue
 from app.settings import QueueSettings
 from tests.bench.programs import floor_queue
 from tests.bench.programs.floor_queue import Step
-from worker.runner import Runner
+from worker.queue.runner import Runner
 
 
 def our_claim(url: str) -> Step:

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import text
 
-from worker.views import NOT_FINISHED
+from worker.publishing.verdict_view import NOT_FINISHED
 
 FAILURES = text("select failure from evaluations where failure is not null")
 

@@ -16,12 +16,12 @@ from app.serving import UNUSED_AFTER, Alias, State
 from app.settings import EngineSettings, QueueSettings
 from model.adapters import adapter_server
 from tests.builders import tiny_adapters
+from tests.builders.job_attempts import carry_out
 from tests.training.promotion.measured_runs import MARKS, champion, restarted, state
-from tests.worker import awaiting
-from tests.worker.attempts import carry_out
-from worker.parts import Parts
-from worker.unload import UnloadAdaptersHandler
-from worker.verify import VerifyGroupHandler
+from tests.worker.judging import waiting_issues
+from worker.components import Parts
+from worker.judging.verify import VerifyGroupHandler
+from worker.learning.unload_adapters import UnloadAdaptersHandler
 
 pytestmark = MARKS
 
@@ -78,7 +78,7 @@ def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
     monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
     parts = Parts(database, QueueSettings())
     handler = VerifyGroupHandler(lambda: parts.bench, parts.trained)
-    wait = awaiting.issues(database)
+    wait = waiting_issues.issues(database)
 
     def judge(number):
         job = wait(number)

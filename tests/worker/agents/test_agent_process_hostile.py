@@ -1,0 +1,171 @@
+"""Whatever an agent's process says or does, ours goes on, and it is charged by our own count."""
+
+import re
+
+import pytest
+
+from model.domain import EngineInfo
+from model.engines.scripted import Line, Scripted
+from tests.worker.agents.agent_programs import program
+from worker.agents import agent_process, sandboxed_process
+from worker.agents.agent_process import AgentFailed, AgentLimits
+from worker.agents.usage_ledger import Bill
+
+
+@pytest.fixture
+def hostile(ask, monkeypatch):
+    """`hostile(code)`: what `run` makes of an agent's process that does this instead."""
+
+    def failed(code, *lines, **options):
+        monkeypatch.setattr(agent_process, "command", program(code))
+        bill = Bill("mini-se", EngineInfo("scripted", "script", ""), options.get("seeds", (3,)))
+        with pytest.raises(AgentFailed) as caught:
+            ask(*lines, bill=bill, **options)
+        return str(caught.value), bill
+
+    return failed
+
+
+TELLS = """
+told = task()
+from model.agents.trajectories.trajectory import Trajectory, Limits, Step, Stop
+from model.domain import EngineInfo, Tokens
+from dataclasses import replace
+record = Trajectory(
+    agent=told.agent, engine=EngineInfo(told.engine.name, told.engine.model, "0"), issue=told.issue, tree="",
+    seed=told.seeds[0], limits=Limits(), tools=(), opening=(), opening_tokens=0, steps=(), stop=Stop.SUBMITTED,
+    patch="diff --git a/n.py b/n.py\\nnew file mode 100644\\n", guidance=told.guidance,
+)
+
+def step(*tokens, seconds=0.0):
+    return Step(Message("assistant", ""), (), Tokens(*tokens), seconds)
+
+def pay():
+    say(asked(1)); sys.stdin.buffer.readline()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ('say(b"garbage\\n")', "JSONDecodeError"),
+        ('say(b"\\xff\\xfe\\n")', "UnicodeDecodeError"),
+        ('say(b"[]\\n")', "not enough values"),
+        ("say(b'[\"Rule\", {}]\\n')", "KeyError"),
+        ("say(b'[\"Task\", {}]\\n')", "KeyError"),
+        ("say(b'[[], {}]\\n')", "TypeError"),
+        ('say(b\'["Count", {"id": 1}]\\n\')', "text"),
+        ('say(b\'["Count", {"id": "1", "text": "x"}]\\n\')', "Count.id holds '1'"),
+        ('say(b\'["Count", {"id": 1e999, "text": "x"}]\\n\')', "Count.id holds inf"),
+        ("say(b'[' * 100_000 + b'\\n')", "RecursionError"),
+        ("say(b'9' * 10_000 + b'\\n')", "ValueError"),
+        ('say(b"no end")', "half a one"),
+        ('say(b"x" * (17 * 1024**2) + b"\\n")', "a line of over 16,777,216 bytes"),
+        ("say(messages.Ready())", "ready before"),
+        ('say(messages.Failed("no\\x1b[2J luck"))', "no⟦U\\+001B⟧\\[2J luck"),
+        ("os._exit(7)", r"exit 7"),
+        ("os.kill(os.getpid(), 11)", r"exit "),
+        ('sys.exit("I \\x1b[31m give up")', "I ⟦U\\+001B⟧\\[31m give up"),
+        ("", "0 of 1 attempts"),
+        ("task(); say(asked(1, most=10**9))", "no agent asks for"),
+        ("task(); say(asked(1, most=0))", "no agent asks for"),
+        ("task(); say(asked(1, alternatives=20))", "no agent asks for"),
+        ("task(); say(Complete(1, ()))", "0 replies at once"),
+        ("task(); say(Complete(1, asked(1).requests * 65))", "65 replies at once"),
+        ("task(); say(*[asked(n) for n in range(20)]); time.sleep(60)", "8 things at once"),
+        (
+            "task()\nfor n in range(10_000):\n    say(asked(n)); sys.stdin.buffer.readline()",
+            "over 200 replies",
+        ),
+        (
+            "task()\nfor n in range(10_000):\n    say(Count(n, '')); sys.stdin.buffer.readline()",
+            "over 2,000 texts counted",
+        ),
+        (
+            f"{TELLS}pay()\nfor n in range(10_000):\n    say(messages.Stepped(0, step()))",
+            "more than 5,000 things",
+        ),
+        ("task(); say(*[asked(n) for n in range(8)]); time.sleep(600)", "ended after"),
+        ("task(); time.sleep(600)", "ended after"),
+        ("os.close(1); time.sleep(600)", "ended after"),
+        ("while True: sys.stderr.write('x' * 10_000)", "ended after"),
+        ("while True: say(b'x' * 10**6)", "a line of over"),
+    ],
+)
+def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
+    limits = AgentLimits(seconds=8, grace_seconds=2)
+    stalling = Line(reply="yes", repeat=True, stall_seconds=0.0 if "range(10_000)" in code else 0.5)
+    said, bill = hostile(code, stalling, limits=limits)
+    assert bill.finished == ()
+    assert re.search(why, said), said
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ('record = replace(record, agent="other")', "not asked for"),
+        ("record = replace(record, seed=99)", "not asked for"),
+        ('record = replace(record, issue=replace(record.issue, title="x"))', "not asked for"),
+        ('record = replace(record, engine=replace(record.engine, model="best"))', "not asked for"),
+        ("say(messages.Finished(record, 1.0))", "not asked for"),
+        ("pay()", "told of 0 tokens, and 2 were paid for"),
+        ("record = replace(record, steps=(step(2, 0, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(-9, 0, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 2, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, -1, 1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 0, -1),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 0, 1, seconds=-1e6),))", "can't be"),
+        ("pay(); record = replace(record, steps=(step(1, 0, 1),) * 9)", "told of 18 tokens, and 2"),
+        ("pay(); say(messages.Stepped(0, step(10**9, 0, 1)))", "can't be"),
+        ('record = replace(record, patch="anything")', "may not: line 1 of the patch"),
+        (
+            'record = replace(record, patch=record.patch.replace("n.py", ".github/workflows/n.yml"))',
+            "may not: .*secrets",
+        ),
+        ('record = replace(record, patch=record.patch.replace("100644", "120000"))', "may not"),
+        ('record = replace(record, patch=record.patch.replace("n.py", "../n.py"))', "may not"),
+        ("record = replace(record, stop=Stop.ROUNDS)", "not handed in"),
+    ],
+)
+def test_a_record_of_something_else_is_not_kept(hostile, code, why):
+    said, _ = hostile(f"{TELLS}{code}\nsay(messages.Finished(record, 1.0))", Line(reply="yes"))
+    assert re.search(why, said), said
+
+
+def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
+    _, bill = hostile(
+        f"{TELLS}pay(); record = replace(record, failure='no' + chr(0))\n"
+        "say(messages.Finished(record, -1e6)); time.sleep(0.2); os._exit(9)",
+        Line(reply="yes"),
+        seeds=(3, 4),
+    )
+    (one,) = bill.finished
+    assert one.patch.startswith("diff --git a/n.py")
+    assert one.trajectory.failure == "no⟦U+0000⟧"
+    assert 0 < one.seconds < bill.seconds - 0.1
+    assert bill.tokens == 2
+
+
+def test_what_it_says_in_all_has_an_end(hostile, monkeypatch):
+    monkeypatch.setattr(sandboxed_process, "_LINES", 2)
+    big = "task()\nfor n in range(9): say(Count(n, 'x' * 5_000_000))\ntime.sleep(60)"
+    said, _ = hostile(big)
+    assert said == "the agent's process said over 33,554,432 bytes"
+
+
+def test_a_large_context_has_longer_lines(hostile):
+    code = 'say(b"x" * (17 * 1024**2) + b"\\n")'
+    said, _ = hostile(code, engine=Scripted((), context_tokens=262_144))
+    assert "JSONDecodeError" in said
+
+
+def test_a_question_under_way_is_charged_in_full(hostile):
+    _, bill = hostile(
+        "task(); say(asked(1, most=500)); time.sleep(1); os._exit(9)", Line(stall_seconds=30)
+    )
+    assert 500 < bill.tokens < 1_000
+
+
+def test_a_step_of_no_attempt_is_refused(hostile):
+    said, _ = hostile(f"{TELLS}say(messages.Stepped(1, step()))")
+    assert "attempt 1, which is none" in said

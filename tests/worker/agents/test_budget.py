@@ -1,0 +1,164 @@
+"""What agents cost is taken from their repository's budget, whatever becomes of them."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+
+from app.alternatives import Spent, WhyNot
+from app.db.session import transaction
+from app.db.store import attempts, groups, jobs
+from app.db.store.jobs import Fenced
+from app.jobs import Planned
+from app.repo_config import WITHOUT_FILE
+from model.agents.trajectories.trajectory import Stop
+from model.errors import Superseded
+from tests.builders.job_attempts import carry_out, waiting
+from tests.model.agents.builders import make_attempt
+from tests.worker.agents.proposals import (
+    STEP,
+    agents,
+    loaded_evaluation,
+    patch,
+    rows,
+    spent,
+    tried,
+    writing,
+)
+from worker.agents import budget
+from worker.queue.context import Context
+from worker.queue.errors import Postponed
+
+pytestmark = pytest.mark.services
+
+
+def test_what_was_spent_since_it_was_planned_counts(database, trees, job):
+    with transaction(database) as connection:
+        config = "version: 1\nalternatives_budget: {tokens: 0}\n"
+        groups.save_config(connection, job.repository, text=config, error=None)
+    carry_out(database, agents(trees, writing()), job)
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.BUDGET
+    assert rows(database) == []
+
+
+def test_agents_get_what_is_left_of_the_budget(database, trees, job):
+    given = []
+
+    def run(*tree, limits, **more):
+        given.append(limits)
+        return writing(None, None, None)(*tree, **more)
+
+    with transaction(database) as connection:
+        config = "version: 1\nalternatives_budget: {tokens: 1000, seconds: 90}\n"
+        groups.save_config(connection, job.repository, text=config, error=None)
+    carry_out(database, agents(trees, run), job)
+    assert [(one.tokens, one.seconds) for one in given] == [(1000, 30.0)]
+
+
+def test_agents_nobody_waits_for_stop_and_are_paid(database, trees, job):
+    lost = threading.Event()
+
+    def run(_tree, _issue, *, on_step, bill, **_more):
+        lost.set()
+        bill.tokens = 70
+        on_step(0, STEP)
+
+    with transaction(database) as connection:
+        (stored,) = jobs.enqueue(connection, [Planned(job)])
+    context = Context(database, jobs.claim(database, stored.id, 60), lost, lambda: False)
+    with pytest.raises(Superseded):
+        agents(trees, run)(context, job)
+    assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
+    assert spent(database).tokens == 70
+    assert tried(database, job) == 0
+    assert waiting(database) == []
+
+
+def test_what_was_written_when_newer_work_came_is_paid(database, trees, job):
+    def run(*tree, **more):
+        done = writing(patch("w * h"), None, None)(*tree, **more)
+        with transaction(database) as connection:
+            jobs.supersede(connection, [job.key])
+        return done
+
+    with pytest.raises(Fenced):
+        carry_out(database, agents(trees, run), job)
+    assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
+    assert (spent(database).tokens, tried(database, job)) == (3 * 70, 0)
+    assert loaded_evaluation(database, job).alternatives == ()
+    assert trees.find(job.evaluation) is None
+
+
+def test_two_jobs_do_not_spend_the_same_budget(database, trees, job):
+    """What an agent at work may cost is nobody else's meanwhile; who finds nothing left waits for its end."""
+
+    def run(*tree, limits, **more):
+        with transaction(database) as connection:
+            at_work = attempts.spent(connection, job.repository, at_work=True)
+        assert at_work == Spent(limits.tokens, limits.seconds * 3)
+        assert spent(database) == Spent()
+        with transaction(database) as connection, pytest.raises(Postponed, match="at work"):
+            budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+        with transaction(database) as connection:
+            more_of_it = (connection, job.repository, WITHOUT_FILE, 1)
+            assert budget.begun(*more_of_it, waits=False) is None
+        return writing(None, None, None)(*tree, **more)
+
+    carry_out(database, agents(trees, run), job)
+    assert spent(database).tokens == 3 * 70
+    with transaction(database) as connection:
+        again = budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+    assert again.limits.tokens == 200_000 - 3 * 70
+
+
+def test_who_asks_at_once_waits_for_the_lock(database, job):
+    begun = []
+
+    def begin():
+        with transaction(database) as connection:
+            one = budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=False)
+            begun.append(one)
+
+    with transaction(database) as connection:
+        first = budget.begun(connection, job.repository, WITHOUT_FILE, 3, waits=True)
+        second = threading.Thread(target=begin)
+        second.start()
+        second.join(0.5)
+        assert begun == []
+    second.join(10)
+    assert first.limits.tokens == 200_000
+    assert begun == [None]
+
+
+def test_a_worker_that_is_killed_leaves_what_it_might_have_cost(database, trees, job, monkeypatch):
+    with transaction(database) as connection:
+        budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+    assert spent(database) == Spent()
+    monkeypatch.setattr(attempts, "LONGEST_RUN", timedelta(0))
+    assert spent(database) == Spent(200_000, 1_800)
+    carry_out(database, agents(trees, writing()), job)
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.BUDGET
+
+
+def test_what_hangs_costs_its_time_whatever_is_raised(database, trees, job):
+    def run(*_tree, bill, **_more):
+        bill._began -= 20  # so many seconds ago
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        carry_out(database, agents(trees, run), job)
+    assert spent(database).seconds > 3 * 20
+    assert trees.find(job.evaluation) is None
+
+
+def test_an_agent_does_not_say_itself_that_its_budget_is_used_up(database, trees, job):
+    def run(_tree, issue, *, seeds, bill, **_more):
+        bill.is_used_up = len(seeds) == 1
+        said = "the 5 tokens that this work may cost are used up"
+        return tuple(
+            make_attempt(issue=issue, seed=seed, stop=Stop.ENGINE, failure=said) for seed in seeds
+        )
+
+    carry_out(database, agents(trees, run), job)
+    assert [row.stop for row in rows(database)] == ["engine"] * 3
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.ENGINE

@@ -1,0 +1,174 @@
+"""What agents write becomes rivals; whatever becomes of the agents, the group is judged, and the bill is kept."""
+
+import threading
+import zlib
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select
+
+from app.alternatives import WhyNot
+from app.db.session import transaction
+from app.db.store import evaluations, jobs
+from app.db.tables import evaluations as evaluation_table
+from app.jobs import Planned, VerifyGroup
+from model.agents.trajectories.guidance import Source, guided
+from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory_json import loaded
+from model.errors import EngineDown
+from tests.app.db.store import world
+from tests.builders.job_attempts import carry_out, waiting
+from tests.model.agents.builders import make_attempt
+from tests.worker.agents.proposals import (
+    STEP,
+    agents,
+    loaded_evaluation,
+    patch,
+    rows,
+    spent,
+    tried,
+    waits_for_agents,
+    writing,
+)
+from worker.agents.agent_process import AgentFailed
+from worker.agents.propose import ProposePatchesHandler
+from worker.git.tree_store import Trees
+from worker.queue.context import Context
+
+pytestmark = pytest.mark.services
+
+
+def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job):
+    before = loaded_evaluation(database, job)
+    carry_out(database, agents(trees, writing(patch("w * h"), patch("w - h"), patch("h * w"))), job)
+    after = loaded_evaluation(database, job)
+    assert [one.id for one in after.alternatives] == ["A1", "A2"]
+    assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
+    assert {(one.agent, one.steps, one.base_sha) for one in after.alternatives} == {
+        ("mini-se", 1, world.BASE)
+    }
+    assert (after.alternatives_wanted, after.alternatives_lack) == (0, WhyNot.SAME)
+    assert after.fingerprint != before.fingerprint
+    assert waiting(database) == [VerifyGroup(**job.payload())]
+    kept = rows(database)
+    assert [(row.number, row.seed, row.stop) for row in kept] == [
+        (1, 0, "submitted"),
+        (None, 1, "submitted"),
+        (2, 2, "submitted"),
+    ]
+    assert loaded(zlib.decompress(kept[0].trajectory)).patch == patch("w * h")
+    assert spent(database).tokens == 3 * 70
+    assert trees.find(job.evaluation) is None
+
+
+def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
+    """With alternatives or, where the process died at work, without."""
+    trees = Trees(tmp_path / "trees")
+    handler = agents(trees, writing(patch("w * h"), None, None))
+
+    def observe(database):
+        with transaction(database) as connection:
+            wanted = connection.scalar(select(evaluation_table.c.alternatives_wanted))
+        lying = [path.name for path in trees.directory.iterdir()]
+        return wanted, [one.kind for one in waiting(database)], lying
+
+    left = twice(handler, lambda database: waits_for_agents(database, trees), observe)
+    assert left == (0, ["verify_group"], [])
+
+
+def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(database, trees, job):
+    def run(_tree, issue, *, seeds, on_step, bill, **_more):
+        on_step(0, STEP)
+        on_step(1, STEP)
+        on_step(1, STEP)
+        over = make_attempt(
+            issue=issue, seed=seeds[0], steps=(STEP,), patch=patch("w * h"), stop=Stop.SUBMITTED
+        )
+        bill.finished, bill.tokens = (over,), 3 * 70
+        bill._began -= 20  # so many seconds ago
+        raise AgentFailed("killed by signal 9")
+
+    carry_out(database, agents(trees, run), job)
+    after = loaded_evaluation(database, job)
+    assert [one.id for one in after.alternatives] == ["A1"]
+    assert (after.alternatives_wanted, after.alternatives_lack) == (0, WhyNot.CRASHED)
+    kept = [(row.stop, row.steps, row.failure) for row in rows(database)]
+    assert kept == [
+        ("submitted", 1, None),
+        ("crashed", 2, "killed by signal 9"),
+        ("crashed", 0, "killed by signal 9"),
+    ]
+    assert [row.prompt_tokens for row in rows(database)] == [100, 200, 0]
+    assert spent(database).tokens == 3 * 70
+    assert spent(database).seconds > 3 * 20
+    assert tried(database, job) == 1
+    assert [one.kind for one in waiting(database)] == ["verify_group"]
+
+
+@pytest.mark.parametrize("error", [EngineDown("connection refused"), AgentFailed("no bubblewrap")])
+def test_without_an_engine_or_walls_the_group_goes_on(database, trees, job, error):
+    def run(*_tree, bill, **_more):
+        bill.tokens = 50
+        raise error
+
+    carry_out(database, agents(trees, run), job)
+    after = loaded_evaluation(database, job)
+    why = WhyNot.ENGINE if isinstance(error, EngineDown) else WhyNot.CRASHED
+    assert (after.alternatives, after.alternatives_lack) == ((), why)
+    assert tried(database, job) == 0
+    assert spent(database).tokens == 50
+    assert [one.kind for one in waiting(database)] == ["verify_group"]
+
+
+def test_without_a_model_the_group_goes_on(database, trees, job):
+    def no_model():
+        raise EngineDown("no model is there")
+
+    carry_out(database, ProposePatchesHandler(trees, no_model, writing()), job)
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.ENGINE
+    assert rows(database) == []
+
+
+def test_a_tree_that_is_gone_is_a_reason(database, trees, job):
+    trees.discard(job.evaluation)
+    carry_out(database, agents(trees, writing()), job)
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.NO_TREE
+
+
+def test_what_took_the_process_down_once_is_not_tried_again(database, trees, job):
+    with transaction(database) as connection:
+        (stored,) = jobs.enqueue(connection, [Planned(job)])
+    claimed = replace(jobs.claim(database, stored.id, 60), attempt=2)
+    context = Context(database, claimed, threading.Event(), lambda: False)
+    agents(trees, writing())(context, job)
+    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.CRASHED
+
+
+def test_an_evaluation_that_was_replaced_is_left_alone(database, trees, job):
+    with transaction(database) as connection:
+        evaluations.mark_superseded(connection, job.evaluation)
+    carry_out(database, agents(trees, writing()), job)
+    assert (rows(database), waiting(database)) == ([], [])
+    assert trees.find(job.evaluation) is None
+
+
+def test_a_patch_that_repeats_its_hint_is_kept_and_not_judged(database, trees, job):
+    hint = guided(Source.MAINTAINER, "the width may never be wider than zebra stripes")
+
+    def run(_tree, issue, *, seeds, **_more):
+        return tuple(
+            make_attempt(
+                issue=issue, seed=seed, patch=patch(code), guidance=hint, stop=Stop.SUBMITTED
+            )
+            for seed, code in zip(seeds, ["w * h", f"0  # {hint.feedback}", "h * w"], strict=True)
+        )
+
+    carry_out(database, agents(trees, run), job)
+    after = loaded_evaluation(database, job)
+    assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
+    assert after.alternatives_lack is WhyNot.QUOTES_HINT
+    assert [(row.number, row.stop) for row in rows(database)] == [
+        (1, "submitted"),
+        (None, "quotes_hint"),
+        (2, "submitted"),
+    ]

@@ -1,0 +1,33 @@
+"""A process that is shut in is ended with all it started, and nobody else ever is."""
+
+import os
+from pathlib import Path
+
+from tests.services import wait_for
+from worker.agents.sandboxed_process import ShutIn
+
+
+def test_what_was_reaped_is_not_ended_once_more(monkeypatch):
+    ended = []
+    with ShutIn(["/bin/sh", "-c", "exec 1>&-; exit 7"], 30) as process:
+        assert list(process.lines()) == []
+        assert process.end() == 7
+        monkeypatch.setattr(os, "killpg", lambda number, _signal: ended.append(number))
+        process.kill()
+    assert ended == []
+
+
+def test_what_it_started_ends_with_it():
+    code = "sleep 60 >/dev/null 2>&1 & echo $!; exec 1>&-"
+    with ShutIn(["/bin/sh", "-c", code], 30) as process:
+        (raw,) = process.lines()
+        assert process.end() == 0
+    wait_for(lambda: not _is_running(int(raw)), 10)
+
+
+def _is_running(number):
+    try:
+        with Path(f"/proc/{number}/stat").open() as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

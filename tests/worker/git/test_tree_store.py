@@ -1,0 +1,54 @@
+"""Trees change hands in an instant, and lie no longer than somebody waits for them."""
+
+import os
+
+import pytest
+
+from app.db.session import transaction
+from app.db.store import proposals
+from app.identifiers import EvaluationId
+from worker.git.tree_store import Trees
+
+ONE, OTHER = EvaluationId(7), EvaluationId(12)
+
+
+@pytest.fixture
+def trees(tmp_path):
+    return Trees(tmp_path / "trees")
+
+
+def lay_down(trees, evaluation):
+    made = trees.directory / "tree-under-way" / "tree"
+    made.mkdir(parents=True)
+    (made / "area.py").write_text("w * h\n")
+    os.utime(made, (0, 0))
+    trees.offer(made, evaluation)
+
+
+def test_what_is_handed_over_is_found_until_it_is_discarded(trees):
+    assert trees.find(ONE) is None
+    lay_down(trees, ONE)
+    assert (trees.find(ONE) / "area.py").read_text() == "w * h\n"
+    assert trees.find(OTHER) is None
+    for _ in range(2):
+        trees.discard(ONE)
+        assert trees.find(ONE) is None
+
+
+def test_age_counts_from_when_it_was_handed_over_and_nothing_else_is_counted(trees):
+    assert trees.lying(0) == ()
+    for evaluation in (OTHER, ONE):
+        lay_down(trees, evaluation)
+    (trees.directory / "ready-or-not").mkdir()
+    assert trees.lying(0) == (ONE, OTHER)
+    assert trees.lying(60) == ()
+    old = trees.find(OTHER)
+    os.utime(old, (0, 0))
+    assert trees.lying(60) == (OTHER,)
+
+
+@pytest.mark.services
+def test_nobody_awaits_a_tree_of_an_evaluation_that_is_not_there(database):
+    with transaction(database) as connection:
+        assert proposals.awaited(connection, [ONE, OTHER]) == frozenset()
+        assert proposals.awaited(connection, []) == frozenset()

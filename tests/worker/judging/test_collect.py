@@ -1,0 +1,71 @@
+"""A patch that could not be read is read again, unless that can only fail in the same way."""
+
+import subprocess
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.tables import candidates, pull_requests
+from app.demo.standin.client import StandIn
+from app.jobs import EvaluateIssue
+from tests.builders.job_attempts import carry_out
+from tests.builders.worker_scene import RESULTS, Scenery
+from worker.git.checkout import Checkouts
+from worker.git.hardened_git import Caps
+from worker.git.patches import Refusal
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def scene(database, tmp_path):
+    with StandIn.start(tmp_path / "github") as standin:
+        standin.hold_webhooks()
+        app = standin.register_app(webhook_url="http://127.0.0.1:9/hook")
+        made = Scenery(standin, app, database, tmp_path / "checkouts")
+        made.begin(*RESULTS)
+        yield made
+        made.github.close()
+
+
+def unreadable(scene, caps=Caps()):  # noqa: B008  # frozen
+    """Looks at the issue once; the pull requests whose patch is not known then."""
+    checkouts = Checkouts(scene.directory, scene.checkouts.github, caps)
+    handler = scene.collecting(checkouts=checkouts)
+    job = EvaluateIssue(scene.installation, scene.id, scene.issue, "pull_request")
+    carry_out(scene.database, handler, job)
+    found = select(candidates.c.pull_number).where(candidates.c.unreadable.is_not(None))
+    with transaction(scene.database) as connection:
+        return list(connection.scalars(found.order_by(candidates.c.pull_number)))
+
+
+def served(tmp_path, *command):
+    """A git command in the repository that the stand-in serves."""
+    (head,) = (tmp_path / "github").rglob("HEAD")
+    subprocess.run(["git", "-C", head.parent, *command], check=True)
+
+
+def test_a_patch_that_github_did_not_give_is_asked_for_again(scene, tmp_path):
+    first = scene.pulls[0]
+    served(tmp_path, "update-ref", "-d", f"refs/pull/{first}/head")
+    assert unreadable(scene) == [first]
+    served(tmp_path, "update-ref", f"refs/pull/{first}/head", scene.repo.pull(first).head_sha)
+    assert unreadable(scene) == []
+
+
+def test_who_opened_a_pull_request_is_known(scene):
+    unreadable(scene)
+    with transaction(scene.database) as connection:
+        rows = connection.execute(select(pull_requests))
+        authors = {row.number: row.author for row in rows}
+    assert authors == dict.fromkeys(scene.pulls, "contributor")
+
+
+def test_a_patch_that_is_too_big_stays_so(scene):
+    assert unreadable(scene, Caps(files=0)) == scene.pulls
+    assert unreadable(scene) == scene.pulls
+
+
+def test_only_size_and_a_history_of_its_own_are_facts_about_a_patch():
+    assert [one for one in Refusal if not one.may_pass] == [Refusal.TOO_BIG, Refusal.UNRELATED]

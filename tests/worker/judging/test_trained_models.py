@@ -1,0 +1,249 @@
+"""Trained models at work: champion, canary and shadow, on a real database; the engines answer from scripts."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, select, update
+from typer.testing import CliRunner
+
+from app.canary import Limits
+from app.db.session import transaction
+from app.db.store import evaluations, models
+from app.db.store.models import NewModel
+from app.db.store.records import Agreement, agreement, records
+from app.db.tables import evaluation_candidates, outcome_events, outcomes, shadow_verdicts
+from app.db.tables import evaluations as evaluation_table
+from app.db.tables import models as model_table
+from app.models_cli import main
+from app.serving import Adapter, Alias, State
+from model import catalog
+from model.engines.scripted import Line, Scripted
+from model.errors import EngineDown
+from tests.builders.job_attempts import carry_out
+from tests.worker.judging import waiting_issues
+from tests.worker.judging.waiting_issues import GOOD, REPOSITORY
+from worker.judging.judge import Bench
+from worker.judging.trained_models import Trained, watch
+from worker.judging.verify import VerifyGroupHandler
+
+pytestmark = pytest.mark.services
+CHAMPION, CANARY, SHADOW = (f"r4p-20261122-{number:08x}" for number in range(3))
+
+
+class Named(Scripted):
+    """Answers from a script under the name of a model."""
+
+    def __init__(self, model):
+        super().__init__([Line(box_containing=(GOOD,), repeat=True)])
+        self.named = model
+
+    @property
+    def model(self):
+        return self.named
+
+
+def bench(model="base"):
+    return Bench("r4p", catalog.verifier("r4p", Named(model)))
+
+
+@pytest.fixture
+def issue(database):
+    """Has an issue with two rivals wait to be judged, as often as it is called; returns the job."""
+    return waiting_issues.issues(database)
+
+
+@pytest.fixture
+def line_up(database):
+    """Gives models their aliases."""
+
+    def give(**aliases):
+        with transaction(database) as connection:
+            for alias, name in aliases.items():
+                adapter = Adapter(name, "base", Path("/nowhere"), name[-8:] * 8, "r4p")
+                new = NewModel(adapter, Path("/nowhere"), State.CANDIDATE, "passed", {})
+                models.register(connection, new)
+                share = 1.0 if alias == "canary" else None
+                models.promote(connection, name, Alias(alias), "for the test", share)
+
+    return give
+
+
+def judged(database, job, *, down=(), own=bench):
+    """The document, after an attempt with servers that are down for some models."""
+
+    def serve(adapter):
+        if adapter.name in down:
+            raise EngineDown(f"no server serves {adapter.name}")
+        return bench(adapter.name)
+
+    carry_out(database, VerifyGroupHandler(own, Trained("r4p", serve)), job)
+    with transaction(database) as connection:
+        return evaluations.load(connection, job.evaluation).verdict
+
+
+def state(database, name):
+    with transaction(database) as connection:
+        found = models.named(connection, name)
+        return found.state, found.why
+
+
+def shadows(database):
+    with transaction(database) as connection:
+        return connection.scalars(select(shadow_verdicts.c.verdict)).all()
+
+
+def test_without_a_champion_the_model_of_the_settings_judges(database, issue):
+    assert judged(database, issue())["engine"]["model"] == "base"
+
+
+def test_the_verdict_names_the_champion(database, issue, line_up):
+    def never():
+        pytest.fail("the model of the settings need not be loaded")
+
+    line_up(champion=CHAMPION)
+    document = judged(database, issue(), own=never)
+    assert document["engine"]["model"] == CHAMPION
+    assert [one["verdict"] for one in document["patches"]] == ["correct", "incorrect"]
+
+
+def test_an_adapter_for_another_verifier_is_left_alone(database, issue, line_up):
+    line_up(champion=CHAMPION)
+    trained = Trained("yes-no", lambda _adapter: pytest.fail("it answers another prompt"))
+    job = issue()
+    carry_out(database, VerifyGroupHandler(bench, trained), job)
+    with transaction(database) as connection:
+        assert evaluations.load(connection, job.evaluation).verdict["engine"]["model"] == "base"
+
+
+def test_a_canary_judges_its_share(database, issue, line_up):
+    line_up(champion=CHAMPION, canary=CANARY)
+    assert judged(database, issue())["engine"]["model"] == CANARY
+    with transaction(database) as connection:
+        connection.execute(update(model_table).values(share=0.0))
+    assert judged(database, issue(4))["engine"]["model"] == CHAMPION
+
+
+def test_a_canary_that_cannot_be_served_is_taken_out_and_the_champion_judges(
+    database, issue, line_up
+):
+    line_up(champion=CHAMPION, canary=CANARY)
+    assert judged(database, issue(), down=[CANARY])["engine"]["model"] == CHAMPION
+    assert state(database, CANARY) == (
+        State.REJECTED,
+        f"it can't be served: no server serves {CANARY}",
+    )
+
+
+def test_when_nobody_can_be_served_nobody_is_blamed(database, issue, line_up):
+    line_up(champion=CHAMPION, canary=CANARY)
+    with pytest.raises(EngineDown, match=CHAMPION):
+        judged(database, issue(), down=[CANARY, CHAMPION])
+    assert state(database, CANARY)[0] is State.CANARY
+
+
+def test_a_shadow_is_logged_and_not_shown(database, issue, line_up):
+    line_up(champion=CHAMPION, shadow=SHADOW)
+    document = judged(database, issue())
+    (kept,) = shadows(database)
+    assert (document["engine"]["model"], kept["engine"]["model"]) == (CHAMPION, SHADOW)
+    assert SHADOW not in json.dumps(document)
+    with transaction(database) as connection:
+        assert agreement(connection, SHADOW) == Agreement(judged=1, patches=2, alike=2)
+        assert agreement(connection, CHAMPION) == Agreement(0, 0, 0)
+
+
+def test_a_shadow_that_fails_changes_nothing(database, issue, line_up, caplog):
+    line_up(shadow=SHADOW)
+    assert judged(database, issue(), down=[SHADOW])["engine"]["model"] == "base"
+    assert shadows(database) == []
+    assert f"shadow {SHADOW} says nothing" in caplog.text
+
+
+def spoke(connection, number, model, *, valid, overturned=False):
+    """An evaluation that a model spoke in, of which so many of ten votes could be read."""
+    document = {
+        "engine": {"model": model},
+        "votes": {"asked": 10, "valid": valid},
+        "patches": [{"verdict": "correct"}, {"verdict": "not_judged"}],
+        "seconds": {"total": 2.5},
+    }
+    newest = connection.scalar(
+        select(evaluation_table.c.id).order_by(evaluation_table.c.id.desc()).limit(1)
+    )
+    connection.execute(
+        update(evaluation_table)
+        .where(evaluation_table.c.id == newest)
+        .values(verdict=document, state="published", verified_at=datetime.now(UTC))
+    )
+    connection.execute(
+        update(evaluation_candidates)
+        .where(evaluation_candidates.c.evaluation_id == newest)
+        .values(verdict="correct")
+    )
+    if overturned:
+        event = {"source": f"r:{number}", "kind": "pull_reverted", "occurred_at": datetime.now(UTC)}
+        identity = connection.scalar(
+            insert(outcome_events)
+            .values(repository_id=REPOSITORY, **event)
+            .returning(outcome_events.c.id)
+        )
+        connection.execute(
+            insert(outcomes).values(
+                repository_id=REPOSITORY,
+                pull_number=number * 10,
+                kind="reverted",
+                evaluation_id=newest,
+                event_id=identity,
+                rule_version=1,
+            )
+        )
+
+
+def test_what_a_canary_did_is_counted_apart_and_since_it_began(database, issue, line_up):
+    line_up(canary=CANARY)
+    with transaction(database) as connection:
+        began = models.named(connection, CANARY).changed_at
+    for number, model in ((3, CANARY), (4, "base"), (5, CANARY)):
+        issue(number)
+        with transaction(database) as connection:
+            spoke(connection, number, model, valid=4, overturned=number == 5)
+    with transaction(database) as connection:
+        own, others = records(connection, CANARY, began)
+        assert (own.judged, own.asked, own.valid) == (2, 20, 8)
+        assert (own.patches, own.correct, own.overturned, own.seconds) == (2, 2, 1, 5.0)
+        assert (others.judged, others.overturned) == (1, 0)
+        later = records(connection, CANARY, began + timedelta(days=1))
+        assert [one.judged for one in later] == [0, 0]
+
+
+def test_the_command_shows_what_a_model_did(database, database_url, issue, line_up, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.setenv("COLUMNS", "200")
+    line_up(canary=CANARY, shadow=SHADOW)
+    judged(database, issue())
+    told = CliRunner().invoke(main, ["show", CANARY]).output
+    assert "since  judged 1, asked 2, valid 2, patches 2, correct 1, overturned 0" in told
+    shadow = json.loads(CliRunner().invoke(main, ["show", SHADOW, "--json"]).output)
+    assert shadow["as_shadow"] == {"judged": 1, "patches": 2, "alike": 2}
+    assert "since" not in shadow
+
+
+def test_a_canary_whose_votes_cannot_be_read_is_taken_out(database, issue, line_up):
+    line_up(champion=CHAMPION, canary=CANARY)
+    adapter = Adapter(CANARY, "base", Path("/nowhere"), CANARY[-8:] * 8, "r4p")
+    for number in (3, 4):
+        issue(number)
+        with transaction(database) as connection:
+            spoke(connection, number, CANARY, valid=4)
+    watch(database, adapter)
+    assert state(database, CANARY)[0] is State.CANARY, "twenty votes tell too little"
+    watch(database, adapter, Limits(least_votes=20))
+    assert state(database, CANARY) == (
+        State.REJECTED,
+        "8 of its 20 votes can be read; 80% is the least",
+    )
+    watch(database, adapter, Limits(least_votes=20))
+    with transaction(database) as connection:
+        assert models.line_up(connection).champion.name == CHAMPION

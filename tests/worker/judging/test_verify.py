@@ -1,0 +1,148 @@
+"""Who judges is a setting: without a language model, or with consensus heard beside one."""
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store import candidates, evaluations, groups
+from app.db.store.candidates import Candidate
+from app.db.store.evaluations import NewEvaluation
+from app.db.store.groups import PullRow
+from app.db.tables import evaluation_candidates
+from app.identifiers import CommitSha
+from app.jobs import VerifyGroup
+from app.settings import QueueSettings
+from model import catalog
+from model.engines.scripted import Line, Scripted
+from tests.app.db import lived
+from tests.builders.job_attempts import carry_out
+from tests.model.fake_engines import Weighing, token
+from worker.components import Parts
+from worker.judging.verify import Bench, VerifyGroupHandler
+
+pytestmark = pytest.mark.services
+REPOSITORY, ISSUE = 70, 3
+RESULTS = {12: "w * h", 13: "w - h", 14: "h * w"}
+COLUMNS = ("verdict", "probability", "score", "forced_share", "consensus")
+
+
+def diff(result):
+    return (
+        "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
+        f"@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return {result}\n"
+    )
+
+
+@pytest.fixture
+def job(database):
+    """An evaluation of three rivals that waits to be judged."""
+    text = ("Area is wrong", "It adds.")
+    with transaction(database) as connection:
+        lived.settle(connection, REPOSITORY)
+        taken = []
+        for pull, result in RESULTS.items():
+            head = CommitSha(f"{pull:040x}")
+            rows = [PullRow(pull, "open", head, lived.BASE, "main")]
+            groups.upsert_pulls(connection, REPOSITORY, rows)
+            taken.append(Candidate(pull, head, lived.BASE, diff(result), 1))
+            candidates.save(connection, REPOSITORY, taken[-1])
+        group = groups.upsert_group(connection, REPOSITORY, ISSUE, text, "open")
+        new = NewEvaluation(group, "issue", "advisory", 2, *text, tuple(taken))
+        evaluation = evaluations.create(connection, REPOSITORY, new).id
+    return VerifyGroup(7, REPOSITORY, ISSUE, evaluation)
+
+
+def judged(database, job, bench):
+    """The document, and what is stored of each patch."""
+    carry_out(database, VerifyGroupHandler(lambda: bench), job)
+    wanted = [evaluation_candidates.c[name] for name in COLUMNS]
+    query = select(*wanted).order_by(evaluation_candidates.c.position)
+    with transaction(database) as connection:
+        document = evaluations.load(connection, job.evaluation).verdict
+        return document, [row._asdict() for row in connection.execute(query)]
+
+
+def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
+    database, job, monkeypatch
+):
+    monkeypatch.setenv("R4P_VERIFIER", "consensus")
+    monkeypatch.setenv("R4P_ENGINE", "scripted")  # which would not start: it has no script
+    bench = Parts(database, QueueSettings()).bench
+    assert bench.beside is None
+    document, rows = judged(database, job, bench)
+    assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
+    assert document["votes"] == {"asked": 0, "valid": 0}
+    assert all(0 < row["consensus"] < 1 for row in rows)
+    assert {(row["score"], row["probability"]) for row in rows} == {(None, None)}
+
+
+def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(database, job):
+    verifier = catalog.verifier("r4p", Scripted([Line(box_containing=("w * h",), repeat=True)]))
+    document, rows = judged(database, job, Bench("r4p", verifier, catalog.consensus()))
+    assert document["verifier"] == "r4p"
+    assert [(row["verdict"], row["score"]) for row in rows] == [
+        ("correct", 1.0),
+        ("incorrect", 0.0),
+        ("incorrect", 0.0),
+    ]
+    assert {row["forced_share"] for row in rows} == {0.0}
+    assert all(0 < row["consensus"] < 1 for row in rows)
+
+
+def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
+    verifier = catalog.verifier(
+        "pairwise", Scripted([Line(box_containing=("w * h",), repeat=True)])
+    )
+    _, rows = judged(database, job, Bench("pairwise", verifier, catalog.consensus()))
+    assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
+    assert max(row["score"] for row in rows) == 1.0
+
+
+def test_nobody_knows_how_a_strangers_patch_came_about_and_that_is_said(database, job):
+    engine = Weighing({"": [token("YES", YES=0.9, NO=0.1)]})
+    verifier = catalog.verifier("yes-no-trajectory", engine)
+    document, rows = judged(database, job, Bench("yes-no-trajectory", verifier, None))
+    assert [row["score"] for row in rows] == pytest.approx([0.9] * 3)
+    assert "-record>" not in str(engine.requests)
+    said = "No trajectory is known, so it was judged by its text alone."
+    assert all(said in one["reason"] for one in document["patches"])
+
+
+def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp_path):
+    (tmp_path / "script.jsonl").write_text("")
+    monkeypatch.setenv("R4P_ENGINE", "scripted")
+    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
+    plain = Parts(database, QueueSettings()).bench.judge
+    monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
+    left_out = Parts(database, QueueSettings()).bench.judge
+    assert plain.engine.prompt_fingerprint != left_out.engine.prompt_fingerprint
+
+
+@pytest.mark.parametrize("name", ["consensus", "r4p"])
+def test_the_settings_say_how_many_lines_a_patch_edits_at_least(
+    database, job, monkeypatch, tmp_path, name
+):
+    (tmp_path / "script.jsonl").write_text('{"box_containing": ["w * h"], "repeat": true}')
+    monkeypatch.setenv("R4P_ENGINE", "scripted")
+    monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
+    monkeypatch.setenv("R4P_VERIFIER", name)
+    monkeypatch.setenv("R4P_MIN_LINES", "50")
+    document, rows = judged(database, job, Parts(database, QueueSettings()).bench)
+    assert {(row["verdict"], row["consensus"]) for row in rows} == {("not_judged", None)}
+    assert all("lines, and fewer than 50 tell" in one["reason"] for one in document["patches"])
+
+
+class _Broken:
+    """Falls over every patch."""
+
+    engine = catalog.consensus().engine
+
+    def verify(self, *_given, **_named):
+        raise ZeroDivisionError
+
+
+def test_what_is_heard_beside_never_costs_the_verdict(database, job, caplog):
+    verifier = catalog.verifier("r4p", Scripted([Line(box_containing=("w * h",), repeat=True)]))
+    _, rows = judged(database, job, Bench("r4p", verifier, _Broken()))
+    assert [(row["score"], row["consensus"]) for row in rows] == [(1, None), (0, None), (0, None)]
+    assert "the verdict goes without it" in caplog.text

@@ -1,0 +1,201 @@
+"""What each scheduler is asked for and told, and how its words are understood; they are stand-ins on PATH."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+from pydantic import ValidationError
+
+from app.settings import TrainSettings
+from app.training import Launcher as Name
+from tests.services import wait_for
+from tests.worker.learning.launchers import cluster
+from tests.worker.learning.launchers.launchers import SCHEDULERS, ended, executable, of
+from tests.worker.learning.trainings import PROGRAM
+from worker.learning.launchers import catalog, kubernetes, ray, scheduler_call, slurm
+from worker.learning.launchers.kubernetes import Kubernetes
+from worker.learning.launchers.local import Local
+from worker.learning.launchers.ray import Ray
+from worker.learning.launchers.slurm import Slurm
+from worker.learning.launchers.task import LaunchFailed, NeverTaken, Phase, Seen, as_ended
+
+
+def test_a_task_is_handed_over_once_and_can_be_stopped(launcher, task, state):
+    assert launcher.look(task).phase is Phase.UNKNOWN
+    launcher.start(task)
+    launcher.start(task)
+    assert launcher.look(task).phase is Phase.RUNNING
+    assert len(cluster.jobs(state)) == 1
+    wait_for(lambda: list(state.glob("*.pid")))
+    launcher.stop(task)
+    assert ended(launcher, task).why
+
+
+def test_a_cluster_that_refuses_is_told_with_its_words(launcher, task, state):
+    (state / "down").write_text("the cluster is closed for repairs")
+    with pytest.raises(LaunchFailed, match="the cluster is closed for repairs"):
+        launcher.start(task)
+
+
+@pytest.mark.parametrize(
+    ("said", "never"),
+    [
+        ("sbatch: unrecognized option '--partion=gpu'", True),
+        ("Batch job submission failed: Invalid account or partition combination specified", True),
+        ("error: unknown flag: --namspace", True),
+        ('Error from server (NotFound): namespaces "learn" not found', True),
+        ("Error: No such option: --entrypoint-gpus", True),
+        ("Batch job submission failed: Invalid authentication credential", False),
+        ("Unable to contact slurm controller (connect failure)", False),
+        ('jobs.batch "r4p" is forbidden: exceeded quota: gpus', False),
+    ],
+)
+def test_whether_a_cluster_may_take_it_later_is_read_from_its_words(said, never):
+    error = scheduler_call.failed("submit", scheduler_call.Answer(1, "", said))
+    assert isinstance(error, NeverTaken) is never
+    assert str(error) == f"`submit` ended with 1: {said}"
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_neither_a_scheduler_nor_its_task_is_told_a_secret(
+    name, task, state, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("R4P_DATABASE_URL", "postgresql://secret")
+    monkeypatch.setenv("R4P_ENGINE_API_KEY", "secret")
+    spying = ("/bin/sh", "-c", f"env >{tmp_path}/told.new; mv {tmp_path}/told.new {tmp_path}/told")
+    executable(tmp_path / "bin" / "r4p", shlex.join(spying))
+    launcher = of(name, tmp_path)
+    launcher = replace(launcher, program=spying) if name == "slurm" else launcher
+    launcher.start(task)
+    ended(launcher, task)
+    told = {line.partition("=")[0] for line in (tmp_path / "told").read_text().splitlines()}
+    assert {one for one in told if one.startswith("R4P_")} == {"R4P_MODEL_DIR"}
+    assert "R4P_" not in (state / "known").read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [
+        (None, Seen(Phase.ENDED, "SLURM says FAILED")),
+        (0, Seen(Phase.ENDED)),
+        (2, Seen(Phase.ENDED, "exit code 2")),
+        (137, Seen(Phase.ENDED, "killed by SIGKILL (out of memory?)")),
+    ],
+)
+def test_an_exit_code_says_more_than_a_scheduler(code, known):
+    assert as_ended(Seen(Phase.ENDED, "SLURM says FAILED"), code) == known
+    running = Seen(Phase.RUNNING)
+    assert as_ended(running, code) == running
+
+
+def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, state, tmp_path):
+    launcher = of("slurm", tmp_path)
+    (tmp_path / "trainings" / "faults.json").write_text('{"exit": 4}')
+    launcher.start(task)
+    assert ended(launcher, task) == Seen(Phase.ENDED, "SLURM says FAILED")
+    (state / "forgets").touch()
+    assert launcher.look(task) == Seen(Phase.ENDED, "SLURM says FAILED")
+    assert "the plan cpu-smoke is not there" in task.said()
+
+
+@pytest.mark.parametrize("down", ["down", "squeue.down"])
+def test_a_job_is_not_gone_because_slurms_controller_is(task, state, tmp_path, down):
+    (state / down).write_text("Unable to contact slurm controller")
+    with pytest.raises(LaunchFailed, match="Unable to contact slurm controller"):
+        of("slurm", tmp_path).look(task)
+
+
+def test_slurm_without_accounting_knows_its_jobs_by_the_controller_alone(task, state, tmp_path):
+    (state / "sacct.down").write_text("Slurm accounting storage is disabled")
+    assert of("slurm", tmp_path).look(task).phase is Phase.UNKNOWN
+
+
+def test_slurms_accounting_answers_for_a_controller_that_does_not(task, state, tmp_path):
+    launcher = of("slurm", tmp_path)
+    launcher.start(task)
+    (state / "squeue.down").write_text("Unable to contact slurm controller")
+    assert launcher.look(task).phase is Phase.RUNNING
+
+
+def test_slurm_is_asked_for_gpus_with_the_operators_options(task):
+    command = Slurm(8, "--partition=gpu --comment='all night'").command(task)
+    assert {"--gres=gpu:8", "--partition=gpu", "--comment=all night", "--no-requeue"} < {*command}
+    assert not [one for one in Slurm(0).command(task) if "gres" in one]
+    script = Slurm(8, program=("r4p",)).script(task)
+    assert """export R4P_MODEL_DIR='/a model'"'"'s folder'""" in script
+    assert "set -- r4p train run cpu-smoke" in script
+
+
+def test_slurms_options_are_refused_by_slurm(task, state):
+    with pytest.raises(LaunchFailed, match="invalid partition specified: nowhere"):
+        Slurm(1, "--partition=nowhere", PROGRAM).start(task)
+
+
+def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
+    spec = of("kubernetes", tmp_path).manifest(task)["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert spec["backoffLimit"] == 0
+    assert pod["automountServiceAccountToken"] is False
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": 8}}
+    assert container["volumeMounts"][0]["mountPath"] == str(tmp_path / "trainings")
+    assert container["env"] == [{"name": "R4P_MODEL_DIR", "value": "/a model's folder"}]
+    plain = replace(of("kubernetes", tmp_path), gpus=0).manifest(task)
+    assert "resources" not in plain["spec"]["template"]["spec"]["containers"][0]
+
+
+@pytest.mark.parametrize(
+    ("seen", "phase", "why"),
+    [
+        (slurm.seen("PENDING"), Phase.WAITING, ""),
+        (slurm.seen("COMPLETING"), Phase.RUNNING, ""),
+        (slurm.seen("STOPPED"), Phase.RUNNING, ""),
+        (slurm.seen("COMPLETED"), Phase.ENDED, ""),
+        (slurm.seen("TIMEOUT"), Phase.ENDED, "SLURM says TIMEOUT"),
+        (slurm.seen("CANCELLED by 1000"), Phase.ENDED, "SLURM says CANCELLED"),
+        (kubernetes.seen({}), Phase.WAITING, ""),
+        (kubernetes.seen({"active": 1, "ready": 0}), Phase.WAITING, ""),
+        (kubernetes.seen({"active": 1}), Phase.RUNNING, ""),
+        (
+            kubernetes.seen(
+                {
+                    "conditions": [
+                        {"type": "Suspended", "status": "False"},
+                        {
+                            "type": "Failed",
+                            "status": "True",
+                            "reason": "DeadlineExceeded",
+                            "message": "too long",
+                        },
+                    ]
+                }
+            ),
+            Phase.ENDED,
+            "Kubernetes says DeadlineExceeded too long",
+        ),
+        (ray.seen("Status for job 'x': JobStatus.PENDING"), Phase.WAITING, ""),
+        (ray.seen("Job 'x' was stopped"), Phase.ENDED, "Ray says that it was stopped"),
+        (ray.seen("nothing that we know"), Phase.UNKNOWN, ""),
+    ],
+)
+def test_what_schedulers_say_of_a_task(seen, phase, why):
+    assert seen == Seen(phase, why)
+
+
+def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state):
+    executable(tmp_path / "bin" / "ray", "echo it is well #")
+    with pytest.raises(LaunchFailed, match="said what is not understood: it is well"):
+        of("ray", tmp_path).look(task)
+
+
+def test_the_settings_name_the_launcher(tmp_path):
+    def made(name, **more):
+        return catalog.of(TrainSettings(train_launcher=name, train_dir=tmp_path, **more))
+
+    assert made(Name.SUBPROCESS) == Local()
+    assert made(Name.SLURM, train_gpus=4, train_options="-p x") == Slurm(4, "-p x")
+    assert made(Name.RAY, train_address="http://head:8265") == Ray("http://head:8265", 1)
+    kube = made(Name.KUBERNETES, train_image="r4p:1", train_claim="trainings")
+    assert kube == Kubernetes("r4p:1", "trainings", tmp_path, "default", 1)
+    with pytest.raises(ValidationError, match="needs R4P_TRAIN_IMAGE and R4P_TRAIN_CLAIM"):
+        made(Name.KUBERNETES)

@@ -1,0 +1,127 @@
+"""Adapters that nobody uses leave the servers, and nothing else does; on a real database."""
+
+import socket
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from app.db.session import transaction
+from app.db.store import models
+from app.db.store.models import NewModel
+from app.db.tables import models as table
+from app.jobs import OF_THE_APP, Planned
+from app.learning_jobs import UnloadAdapters
+from app.serving import UNUSED_AFTER, Adapter, Alias, State
+from app.settings import EngineSettings
+from tests.builders.job_attempts import carry_out
+from tests.model.chat_server import Reply, serving
+from worker.learning.unload_adapters import UnloadAdaptersHandler, due_unloads
+
+pytestmark = pytest.mark.services
+
+JOB = UnloadAdapters(OF_THE_APP)
+FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE = (
+    f"r4p-20261122-{number:08x}" for number in range(7)
+)
+UNLOAD = "/v1/unload_lora_adapter"
+
+
+def registered(database, *names):
+    with transaction(database) as connection:
+        for name in names:
+            adapter = Adapter(name, "base", Path("/runs") / name, name[-8:] * 8, "r4p")
+            new = NewModel(adapter, Path("/runs"), State.CANDIDATE, "passed", {})
+            models.register(connection, new)
+
+
+def lived(database):
+    """A registry with a model in every state, two that were champions among them."""
+    registered(database, FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE)
+    with transaction(database) as connection:
+        for name in (FIRST, BEFORE, REJECTED, CHAMPION):
+            models.promote(connection, name, Alias.CHAMPION, "better")
+        models.promote(connection, CANARY, Alias.CANARY, "to be tried", 0.1)
+        models.promote(connection, SHADOW, Alias.SHADOW, "to be seen")
+        models.reject(connection, REJECTED, "worse")
+
+
+def let_time_pass(database, passed=UNUSED_AFTER):
+    moments = {one: one - passed for one in (table.c.created_at, table.c.changed_at)}
+    with transaction(database) as connection:
+        connection.execute(update(table).values(moments))
+
+
+def planned(database):
+    with transaction(database) as connection:
+        return due_unloads(connection)
+
+
+@pytest.fixture
+def server():
+    """Tells that it serves the base, every model of the registry and an adapter of the operator's."""
+    names = (FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE)
+    cards = [{"id": name, "root": f"/runs/{name}"} for name in names]
+    with serving(models=[Reply({"data": [{"id": "base"}, {"id": "own"}, *cards]})]) as running:
+        running.routes[UNLOAD] = [Reply("done")]
+        yield running
+
+
+def handler(*urls):
+    return UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
+
+
+def unloaded(server):
+    return {body["lora_name"] for body in server.sent_to(UNLOAD)}
+
+
+def test_what_nobody_uses_is_unloaded_however_often_and_the_rest_stays(twice, server):
+    def arrange(database):
+        lived(database)
+        let_time_pass(database)
+        return JOB
+
+    left = twice(handler(server.url), arrange, lambda _: unloaded(server))
+    assert left == {FIRST, REJECTED, CANDIDATE}
+
+
+def test_nothing_is_unloaded_as_long_as_a_verdict_may_ask_it(database, server):
+    lived(database)
+    let_time_pass(database, UNUSED_AFTER - timedelta(minutes=1))
+    assert planned(database) == []
+    carry_out(database, handler(server.url), JOB)
+    assert unloaded(server) == set()
+    let_time_pass(database, timedelta(minutes=1))
+    assert planned(database) == [Planned(JOB)]
+
+
+def test_a_server_that_is_down_keeps_nobody_else_from_it_and_is_asked_again(
+    database, server, caplog
+):
+    lived(database)
+    let_time_pass(database)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        dead = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        carry_out(database, handler(dead, server.url), JOB)
+    assert f"{dead} may serve adapters that nobody uses: no engine answers" in caplog.text
+    assert unloaded(server) == {FIRST, REJECTED, CANDIDATE}
+    assert planned(database) == [Planned(JOB)]
+
+
+def test_a_name_that_stands_for_other_files_there_is_the_operators(database, server):
+    lived(database)
+    let_time_pass(database)
+    server.routes["/v1/models"] = [Reply({"data": [{"id": FIRST, "root": "/elsewhere"}]})]
+    carry_out(database, handler(server.url), JOB)
+    assert unloaded(server) == set()
+
+
+def test_without_models_or_servers_there_is_nothing_to_do(database):
+    assert planned(database) == []
+    lived(database)
+    let_time_pass(database)
+    nowhere = replace(handler(), settings=EngineSettings)
+    carry_out(database, nowhere, JOB)

@@ -1,0 +1,262 @@
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import update
+
+from app.db.session import transaction
+from app.db.store import groups, outcomes
+from app.db.tables import effects, installations, repositories
+from app.demo.standin.client import StandIn
+from app.github.client import ReactionFacts
+from app.github.endpoints import endpoints
+from app.identifiers import IssueNumber, PullNumber
+from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.outcomes import Details, EventKind, OutcomeEvent
+from app.waits import WaitsFor
+from tests.app.github.local_github import LocalGitHub, Reply, connected
+from tests.builders.job_attempts import carry_out, waiting
+from tests.worker.outcomes.judged_repository import FIX, World
+from worker.git.checkout import Checkouts
+from worker.git.hardened_git import GitUnreachable
+from worker.outcomes.observe_outcomes import (
+    MeasureSurvivalHandler,
+    PollReactionsHandler,
+    ResolvePermissionHandler,
+    changes,
+    due_reactions,
+)
+from worker.queue.endings import OUTAGE_SECONDS, Attempts, Wait, ending
+
+pytestmark = pytest.mark.services
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def standin(tmp_path_factory):
+    with StandIn.start(tmp_path_factory.mktemp("standin")) as running:
+        running.hold_webhooks()
+        yield running
+
+
+@pytest.fixture
+def world(standin, database):
+    made = World(standin, database, f"rivals-{next(NUMBERS)}")
+    before = len(standin.violations())
+    yield made
+    assert standin.violations()[before:] == []
+
+
+@pytest.fixture
+def github(world):
+    with connected(world.standin.url, app_id=world.app.app_id, key=world.app.private_key) as found:
+        yield found
+
+
+@pytest.fixture
+def survival(world, github, tmp_path):
+    return MeasureSurvivalHandler(github, Checkouts(tmp_path, endpoints(world.standin.url)))
+
+
+def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, github):
+    first, second = world.first.number, world.second.number
+    world.repo.merge(first, by="maintainer")
+    world.repo.close(second, by="maintainer")
+    world.record()
+    assert world.told() == [(first, "merged", None, None), (second, "closed", "superseded", None)]
+    job = ResolvePermission(world.installation, world.id, "maintainer")
+    assert job in waiting(world.database)
+    world.do(ResolvePermissionHandler(github), job)
+    assert [row[3] for row in world.told()] == ["maintain", "maintain"]
+    world.standin.grant(world.repo, "maintainer", "read")
+    world.do(ResolvePermissionHandler(github), job)
+    assert [row[3] for row in world.told()] == ["maintain", "maintain"]
+
+
+def test_a_burst_of_pushes_asks_github_once_about_their_author(world, github):
+    first = world.first.number
+    author = ResolvePermission(world.installation, world.id, "contributor")
+    mark = world.standin.mark()
+    for turn in range(3):
+        world.repo.push(first, files={"area.py": f"{FIX}# {turn}\n"})
+        world.record()
+        assert author in waiting(world.database)
+        world.do(ResolvePermissionHandler(github), author)
+    calls = world.standin.calls(mark).operations
+    assert [count for name, count in calls.items() if "permission" in name] == [1]
+    assert [row[1:] for row in world.told()] == [("new_commits_after_verdict", None, "read")] * 3
+
+
+def test_an_opinion_of_somebody_who_cannot_write_stops_counting(world, github):
+    world.repo.comment(world.issue, f"/r4p disagree #{world.first.number} wrong", "passer-by")
+    world.record()
+    assert world.told() == [(world.first.number, "disagree", "wrong", None)]
+    job = ResolvePermission(world.installation, world.id, "passer-by")
+    world.do(ResolvePermissionHandler(github), job)
+    assert world.told() == []
+
+
+def test_new_commits_reviews_and_ci_are_told(world):
+    first = world.first.number
+    head = world.repo.push(first, files={"area.py": FIX + "# checked\n"})
+    world.repo.check_suite(head, "failure")
+    world.repo.review(first, "CHANGES_REQUESTED", body="Hm")
+    world.record()
+    assert {(kind, reason) for _, kind, reason, _ in world.told()} == {
+        ("new_commits_after_verdict", None),
+        ("ci", "failure"),
+        ("reviewed", "changes_requested"),
+    }
+
+
+def test_thumbs_are_counted_when_their_owners_may_write(world, github):
+    with transaction(world.database) as connection:
+        (planned,) = due_reactions(connection)
+    assert planned.job == PollReactions(world.installation, world.id, world.issue)
+    for user, thumb in (("maintainer", "+1"), ("passer-by", "-1"), ("maintainer", "heart")):
+        world.repo.react(world.comment, thumb, user)
+    world.do(PollReactionsHandler(github), planned.job)
+    assert world.told() == []
+    for person in ("maintainer", "passer-by"):
+        job = ResolvePermission(world.installation, world.id, person)
+        assert job in waiting(world.database)
+        carry_out(world.database, ResolvePermissionHandler(github), job)
+    assert {row[1:3] for row in world.told()} == {("reaction", "+1")}
+
+
+def test_a_verdict_nobody_can_see_is_not_polled(world, github):
+    job = PollReactions(world.installation, world.id, world.issue)
+    with transaction(world.database) as connection:
+        connection.execute(update(effects).values(github_id=None))
+        assert due_reactions(connection) == []
+    mark = world.standin.mark()
+    world.do(PollReactionsHandler(github), job)
+    world.do(PollReactionsHandler(github), PollReactions(world.installation, world.id, 999))
+    assert world.standin.history(mark) == []
+
+
+def test_thumbs_on_a_comment_that_somebody_deleted_stay_as_they_were(world, github):
+    job = PollReactions(world.installation, world.id, world.issue)
+    world.repo.react(world.comment, "+1", "maintainer")
+    world.do(PollReactionsHandler(github), job)
+    world.do(
+        ResolvePermissionHandler(github),
+        ResolvePermission(world.installation, world.id, "maintainer"),
+    )
+    told = world.told()
+    world.repo.delete_comment(world.comment, by="maintainer")
+    world.do(PollReactionsHandler(github), job)
+    assert world.told() == told != []
+
+
+def test_a_suspended_installation_is_not_asked(world, github, survival):
+    world.repo.merge(world.first.number)
+    world.record()
+    with transaction(world.database) as connection:
+        connection.execute(update(installations).values(suspended_at=datetime.now(UTC)))
+        assert due_reactions(connection) == []
+    mark = world.standin.mark()
+    about = (world.installation, world.id)
+    world.do(ResolvePermissionHandler(github), ResolvePermission(*about, "maintainer"))
+    world.do(PollReactionsHandler(github), PollReactions(*about, world.issue))
+    world.do(survival, MeasureSurvival(*about, world.first.number, 7))
+    assert world.standin.history(mark) == []
+
+
+def test_half_of_a_merged_patch_survives(world, survival):
+    first = world.first.number
+    world.repo.merge(first, by="maintainer")
+    world.repo.commit({"area.py": FIX.replace("    return w * h\n", "    return h * w + 0\n")})
+    world.record()
+    job = MeasureSurvival(world.installation, world.id, PullNumber(first), 7)
+    assert job in waiting(world.database)
+    world.do(survival, job)
+    with transaction(world.database) as connection:
+        (row,) = [
+            row
+            for row in outcomes.rows_for_group(connection, world.group)
+            if row.kind == "survival"
+        ]
+    assert (row.reason, row.value) == ("after_7_days", pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by webhook", "by git alone"])
+def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, told):
+    first = world.first.number
+    world.repo.merge(first, by="maintainer")
+    world.record()
+    revert = world.repo.revert(first)
+    world.repo.merge(revert.number, by="maintainer")
+    if told:
+        world.record()
+        assert ("reverted", f"by #{revert.number}") in {row[1:3] for row in world.told()}
+    world.do(survival, MeasureSurvival(world.installation, world.id, PullNumber(first), 30))
+    kinds = [row[1] for row in world.told()]
+    assert kinds.count("reverted") == 1
+    with transaction(world.database) as connection:
+        rows = outcomes.rows_for_group(connection, world.group)
+    assert [row.value for row in rows if row.kind == "survival"] == [0.0]
+
+
+def test_what_was_merged_elsewhere_or_is_not_ours_is_not_measured(world, survival):
+    world.repo.merge(world.first.number)
+    world.record()
+    with transaction(world.database) as connection:
+        connection.execute(update(repositories).values(default_branch="develop"))
+    mark = world.standin.mark()
+    for pull in (world.first.number, world.second.number, 999):
+        world.do(survival, MeasureSurvival(world.installation, world.id, PullNumber(pull), 7))
+    assert world.standin.history(mark) == []
+
+
+def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
+    world.repo.merge(world.first.number)
+    world.record()
+    nowhere = Checkouts(tmp_path, endpoints("http://127.0.0.1:9"))
+    job = MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
+    with pytest.raises(GitUnreachable, match="fetch") as raised:
+        carry_out(world.database, MeasureSurvivalHandler(github, nowhere), job)
+    first = Attempts(attempt=1, limit=3, first_delay_seconds=5)
+    assert ending(raised.value, first, datetime.now(UTC)) == Wait(OUTAGE_SECONDS, WaitsFor.GIT)
+    assert {row[1] for row in world.told()} == {"merged"}
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world, status):
+    world.repo.merge(world.first.number, by="maintainer")
+    world.record()
+    with transaction(world.database) as connection:
+        stored = groups.repository(connection, world.id).ref
+    job = ResolvePermission(stored.installation, stored.id, "maintainer")
+    with LocalGitHub().running() as server, connected(server.url) as github:
+        server.replies = [Reply(status, {"message": "Resource not accessible by integration"})] * 4
+        world.do(ResolvePermissionHandler(github), job)
+    assert [row[3] for row in world.told()] == [None]
+
+
+SEEN_AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def fact(number, content="+1", *, is_bot=False):
+    return ReactionFacts(number, content, "mia", 1, is_bot, SEEN_AT)
+
+
+def known(number):
+    details = Details(state="+1", about=str(number))
+    return OutcomeEvent(EventKind.REACTION, f"reaction:{number}", SEEN_AT, details=details)
+
+
+@pytest.mark.parametrize(
+    ("found", "before", "expected"),
+    [
+        ([fact(1)], [], [("reaction:1", False)]),
+        ([fact(1)], [known(1)], []),
+        ([fact(1, "eyes"), fact(2, is_bot=True)], [], []),
+        ([], [known(1)], [("reaction:1:gone", True)]),
+        ([fact(2)], [known(1)], [("reaction:2", False), ("reaction:1:gone", True)]),
+    ],
+)
+def test_only_thumbs_that_came_or_went_are_events(found, before, expected):
+    events = list(changes(IssueNumber(3), found, before, SEEN_AT - timedelta(days=1)))
+    assert [(event.source, event.details.gone) for event in events] == expected
+    assert all(event.occurred_at > SEEN_AT for event in events if event.details.gone)

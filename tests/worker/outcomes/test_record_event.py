@@ -1,0 +1,251 @@
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from app.db.session import transaction
+from app.db.store import outcomes
+from app.db.tables import deliveries, jobs, metadata, outcome_events, repositories
+from app.db.tables import outcomes as outcomes_table
+from app.jobs import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
+from app.outcome_jobs import MeasureSurvival, ResolvePermission
+from tests.app.db.store.world import (
+    FIRST,
+    INSTALLATION,
+    ISSUE,
+    REPOSITORY,
+    SECOND,
+    count,
+    head_of,
+    settle,
+)
+from tests.app.events import payloads
+from tests.app.github.local_github import LocalGitHub, Reply, connected
+from tests.builders.job_attempts import carry_out, waiting
+from worker.outcomes.record_event import RecordEventHandler
+from worker.repositories.forget import PurgeDataHandler
+
+pytestmark = pytest.mark.services
+
+RECORD = RecordEventHandler(
+    own_app=99, mention="r4p-bot", host="github.com", day_seconds=60.0, least_quiet_seconds=5.0
+)
+MERGED_AT = "2026-03-02T10:00:00Z"
+
+
+@pytest.fixture
+def group(database):
+    with transaction(database) as connection:
+        return settle(connection)
+
+
+@pytest.fixture
+def gone():
+    """A GitHub that says the repository was taken out."""
+    with LocalGitHub().running() as server, connected(server.url) as github:
+        server.token_refusal = Reply(422)
+        yield github
+
+
+def store(database, guid, event, **payload):
+    body = payloads.encode(payloads.envelope(**payload))
+    with transaction(database) as connection:
+        connection.execute(
+            insert(deliveries).values(
+                guid=guid,
+                event=event,
+                installation_id=INSTALLATION,
+                repository_id=REPOSITORY,
+                body=body,
+            )
+        )
+    return RecordEvent(INSTALLATION, guid)
+
+
+def pull(database, guid, action, number=FIRST, **fields):
+    told = payloads.pull(number=number, updated_at=MERGED_AT, **fields)
+    return store(database, guid, "pull_request", action=action, number=number, pull_request=told)
+
+
+def merge(database, guid="g1", number=FIRST):
+    return pull(database, guid, "closed", number, merged=True, merge_commit_sha="e" * 40)
+
+
+def told(database, group):
+    with transaction(database) as connection:
+        rows = outcomes.rows_for_group(connection, group)
+    return [(row.pull, str(row.kind), row.reason) for row in rows]
+
+
+def contents(database):
+    """Every row but the queue's, in an order of its own: updates move rows."""
+    with transaction(database) as connection:
+        return {
+            table.name: sorted(connection.execute(select(table)).all(), key=repr)
+            for table in metadata.sorted_tables
+            if table is not jobs
+        }
+
+
+def test_a_merge_becomes_an_outcome_and_the_jobs_that_follow(database, group):
+    carry_out(database, RECORD, merge(database))
+    assert told(database, group) == [(FIRST, "merged_after_changes", "head_moved")]
+    assert waiting(database) == [
+        ResolvePermission(INSTALLATION, REPOSITORY, "mona"),
+        *(MeasureSurvival(INSTALLATION, REPOSITORY, FIRST, days) for days in (7, 30, 90)),
+        EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "pull_request"),
+    ]
+
+
+def test_survival_is_measured_in_days_of_the_configured_length(database, group):
+    carry_out(database, RECORD, merge(database))
+    with transaction(database) as connection:
+        query = select(jobs.c.run_after - jobs.c.created_at).where(
+            jobs.c.kind == MeasureSurvival.kind
+        )
+        delays = sorted(connection.execute(query.order_by(jobs.c.run_after)).scalars())
+    assert delays == [timedelta(seconds=60 * days) for days in (7, 30, 90)]
+
+
+def test_recording_a_delivery_twice_gives_the_same_rows(database, group):
+    job = merge(database)
+    carry_out(database, RECORD, job)
+    before = contents(database), waiting(database)
+    carry_out(database, RECORD, job)
+    assert (contents(database), waiting(database)) == before
+
+
+def test_deliveries_in_any_order_give_the_same_outcomes(database, group):
+    for job in (pull(database, "g2", "closed", SECOND), merge(database)):
+        carry_out(database, RECORD, job)
+    assert told(database, group) == [
+        (FIRST, "merged_after_changes", "head_moved"),
+        (SECOND, "closed", "superseded"),
+    ]
+
+
+def test_what_is_ignored_or_purged_leaves_no_trace(database, group):
+    before = contents(database)
+    carry_out(database, RECORD, RecordEvent(INSTALLATION, "never stored"))
+    assert contents(database) == before
+    carry_out(database, RECORD, store(database, "g3", "star", action="created"))
+    after = contents(database)
+    assert {name for name in after if after[name] != before[name]} == {"deliveries"}
+    assert waiting(database) == []
+
+
+def test_the_right_of_bots_is_not_asked_for(database, group):
+    stale = payloads.account("stale[bot]", 9, "Bot")
+    told = payloads.pull(updated_at=MERGED_AT)
+    job = store(
+        database,
+        "g4",
+        "pull_request",
+        action="closed",
+        number=FIRST,
+        pull_request=told,
+        sender=stale,
+    )
+    carry_out(database, RECORD, job)
+    assert [type(job) for job in waiting(database)] == [EvaluateIssue]
+
+
+@pytest.mark.parametrize(
+    ("config", "quiet"),
+    [
+        ("version: 1\nquiet_minutes: 2", 120),
+        ("version: 1\nquiet_minutes: 0", 5),
+        ("nonsense", 600),
+        (None, 600),
+    ],
+    ids=["configured", "never less than the burst", "unreadable", "none"],
+)
+def test_an_issue_is_looked_at_again_after_the_configured_quiet(database, group, config, quiet):
+    with transaction(database) as connection:
+        connection.execute(update(repositories).values(config_text=config))
+    carry_out(database, RECORD, pull(database, "g5", "synchronize", before="a" * 40))
+    with transaction(database) as connection:
+        (delay,) = connection.execute(
+            select(jobs.c.run_after - jobs.c.created_at).where(jobs.c.kind == EvaluateIssue.kind)
+        ).scalars()
+    assert delay == timedelta(seconds=quiet)
+
+
+def test_an_installation_is_known_before_any_repository_is_looked_at(database):
+    account = {"id": INSTALLATION, "account": payloads.account("octo")}
+    listed = [{"id": REPOSITORY, "full_name": "octo/cat"}]
+    job = store(
+        database, "g6", "installation", action="created", installation=account, repositories=listed
+    )
+    carry_out(database, RECORD, job)
+    assert [row.full_name for row in contents(database)["repositories"]] == ["octo/cat"]
+
+
+def test_an_issues_own_event_leads_back_to_its_group(database, group):
+    told = payloads.issue(number=ISSUE, updated_at=MERGED_AT, state_reason="not_planned")
+    carry_out(database, RECORD, store(database, "g7", "issues", action="closed", issue=told))
+    assert EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "issue") in waiting(database)
+
+
+def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its_head(
+    database, group
+):
+    check = payloads.check(head_sha=head_of(FIRST), conclusion=None)
+    carry_out(
+        database, RECORD, store(database, "g8", "check_run", action="rerequested", check_run=check)
+    )
+    assert waiting(database) == [EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "command")]
+
+
+def test_a_purge_leaves_nothing_and_can_be_repeated(database, group, gone):
+    carry_out(database, RECORD, merge(database))
+    for _ in range(2):
+        carry_out(database, PurgeDataHandler(gone), PurgeData(INSTALLATION, None))
+        with transaction(database) as connection:
+            left = {table.name for table in metadata.sorted_tables if count(connection, table)}
+            assert left == {"jobs", "forgotten"}
+    assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
+
+
+def test_a_delivery_recorded_after_the_purge_brings_nothing_back(database, group, gone):
+    job = merge(database)
+    carry_out(database, PurgeDataHandler(gone), PurgeData(INSTALLATION, None))
+    carry_out(database, RECORD, job)
+    assert contents(database)["repositories"] == []
+
+
+def test_a_push_that_reverts_the_merge_is_an_outcome_of_it(database, group):
+    carry_out(database, RECORD, merge(database))
+    commits = [{"id": "c" * 40, "message": f"This reverts commit {'e' * 40}."}]
+    push = {"ref": "refs/heads/main", "before": "a" * 40, "after": "c" * 40, "commits": commits}
+    carry_out(database, RECORD, store(database, "g9", "push", **push))
+    assert told(database, group)[-1] == (FIRST, "reverted", f"by {'c' * 40}")
+
+
+def test_recording_survives_a_crash_at_any_commit(twice):
+    def arrange(database):
+        with transaction(database) as connection:
+            settle(connection)
+        return merge(database)
+
+    def observe(database):
+        with transaction(database) as connection:
+            events = connection.execute(select(outcome_events.c.source)).scalars().all()
+            derived = connection.execute(select(outcomes_table.c.kind)).scalars().all()
+        return events, derived, sorted(str(job) for job in waiting(database))
+
+    events, derived, follow_ups = twice(RECORD, arrange, observe)
+    assert (events, derived) == (["g1:pull_merged"], ["merged_after_changes"])
+    assert len(follow_ups) == 5
+
+
+def test_purging_survives_a_crash_at_any_commit(twice, gone):
+    def arrange(database):
+        with transaction(database) as connection:
+            settle(connection)
+        return PurgeData(INSTALLATION, REPOSITORY)
+
+    def observe(database):
+        return {name for name, rows in contents(database).items() if rows}
+
+    assert twice(PurgeDataHandler(gone), arrange, observe) == {"installations", "forgotten"}

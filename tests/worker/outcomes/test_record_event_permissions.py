@@ -1,0 +1,41 @@
+"""Whose permission is asked for: of people whose act weighs by who they are."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.identifiers import InstallationId, RepositoryId, RepositoryRef
+from app.jobs import Planned
+from app.outcome_jobs import ResolvePermission
+from app.outcomes import EventKind, OutcomeEvent
+from worker.outcomes.record_event import ask_permissions
+
+HERE = RepositoryRef(InstallationId(5), RepositoryId(7), "octo/cat")
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def act(kind, **fields):
+    return OutcomeEvent(kind, "x", AT, **{"actor": "mona", "actor_id": 1} | fields)
+
+
+@pytest.mark.parametrize("kind", [EventKind.REVERTED, EventKind.ISSUE_REOPENED])
+def test_who_takes_a_fix_back_is_asked_about(kind):
+    assert ask_permissions(HERE, [act(kind)]) == [Planned(ResolvePermission(5, 7, "mona"))]
+
+
+@pytest.mark.parametrize(
+    "kind", [EventKind.HEAD_MOVED, EventKind.ISSUE_CLOSED, EventKind.REVIEW_DISMISSED]
+)
+def test_who_may_answer_a_verdict_is_asked_about_once_there_is_one(kind):
+    assert ask_permissions(HERE, [act(kind)]) == []
+    answers = [act(kind, evaluation=9), act(kind, evaluation=9)]
+    assert ask_permissions(HERE, answers) == [Planned(ResolvePermission(5, 7, "mona"))]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"permission": "app"}, {"permission": "read"}, {"actor": None}, {"actor": "ghost"}],
+    ids=["an App", "known", "nobody", "an account that was deleted"],
+)
+def test_where_there_is_nothing_to_ask_nobody_is_asked_about(fields):
+    assert ask_permissions(HERE, [act(EventKind.PULL_MERGED, evaluation=9, **fields)]) == []

@@ -1,0 +1,173 @@
+"""What became of a merged patch, for each way of merging, and who says that he takes it back."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.github.endpoints import endpoints
+from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
+from tests.builders.git_server import GitServer, Upstream
+from worker.git.checkout import Checkouts
+from worker.git.hardened_git import GitError
+from worker.outcomes.survival import MergedPull, Survival, reverts, surviving_lines
+
+REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
+OLD = "def old():\n    return 1\n"
+ADDED = [
+    "def freshly_added_function():\n",
+    "    value_of_the_first_line = 1\n",
+    "    value_of_the_second_line = 2\n",
+    "    return value_of_the_first_line\n",
+]
+NEW = OLD + "".join(ADDED)
+
+
+@pytest.fixture
+def upstream(tmp_path):
+    return Upstream(tmp_path / "served" / "octo" / "repo.git")
+
+
+@pytest.fixture
+def checkouts(tmp_path, upstream):
+    with GitServer(tmp_path / "served").running() as server:
+        yield Checkouts(tmp_path / "data", endpoints(server.url))
+
+
+def merged(upstream, how):
+    """A pull request of two commits that adds four lines, merged that way."""
+    base = upstream.commit({"a.py": OLD}, ref="refs/heads/main")
+    half = {"a.py": OLD + "".join(ADDED[:2])}
+    head = upstream.commit(
+        {"a.py": NEW}, upstream.commit(half, base, ref="refs/heads/half"), ref="refs/pull/5/head"
+    )
+    other = {"other.py": "unrelated\n"}
+    base = upstream.commit({"a.py": OLD} | other, base, ref="refs/heads/main")
+    if how == "merge":
+        merge = upstream.commit({"a.py": NEW} | other, base, head, ref="refs/heads/main")
+    elif how == "squash":
+        merge = upstream.commit({"a.py": NEW} | other, base, ref="refs/heads/main")
+    else:
+        first = upstream.commit(half | other, base, ref="refs/heads/main")
+        merge = upstream.commit({"a.py": NEW} | other, first, ref="refs/heads/main")
+    return MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
+
+
+@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, checkouts, how):
+    pull = merged(upstream, how)
+    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 4)
+    rest = OLD + ADDED[0] + ADDED[3].replace("first", "other")
+    upstream.commit({"a.py": rest}, pull.merge, ref="refs/heads/main")
+    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "surviving"),
+    [
+        pytest.param({"a.py": OLD}, 0, id="reverted"),
+        pytest.param({}, 0, id="the file is gone"),
+        pytest.param({"b/renamed.py": NEW}, 4, id="the file is renamed"),
+        pytest.param(
+            {"a.py": "".join(ADDED[:1] + ADDED[2:] + ADDED[1:2]) + OLD}, 4, id="moved inside"
+        ),
+        pytest.param({"a.py": OLD, "c.py": "".join(ADDED)}, 4, id="moved to another file"),
+        pytest.param({"a.py": NEW.replace("    ", "\t\t")}, 4, id="indented anew"),
+        pytest.param({"a.py": "# header\n" * 50 + NEW}, 4, id="pushed down"),
+        pytest.param({"a.py": NEW.replace("_line = 2", "_line = 3")}, 3, id="one line changed"),
+    ],
+)
+def test_lines_are_followed_where_they_went(upstream, checkouts, files, surviving):
+    pull = merged(upstream, "squash")
+    upstream.commit(files, pull.merge, ref="refs/heads/main")
+    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(4, surviving)
+
+
+def test_short_lines_are_too_common_to_be_known_again(upstream, checkouts):
+    base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
+    head = upstream.commit({"a": "1\n}\n"}, base, ref="refs/pull/5/head")
+    merge = upstream.commit({"a": "1\n}\n"}, base, ref="refs/heads/main")
+    upstream.commit({"a": "1\n", "b": "}\n"}, merge, ref="refs/heads/main")
+    pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
+    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(1, 0)
+
+
+def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
+    base = upstream.commit({"a": "1\n2\n"}, ref="refs/heads/main")
+    head = upstream.commit({"a": "1\n"}, base, ref="refs/pull/5/head")
+    merge = upstream.commit({"a": "1\n"}, base, ref="refs/heads/main")
+    pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
+    survival = surviving_lines(checkouts, REPOSITORY, None, pull, "main")
+    assert (survival, survival.share) == (Survival(0, 0), None)
+    assert Survival(4, 3).share == 0.75
+
+
+@pytest.mark.parametrize("how", ["merge", "squash"])
+def test_a_base_that_already_holds_the_patch_does_not_make_it_empty(upstream, checkouts, how):
+    """After a merge GitHub may name the branch's new commit as the base."""
+    pull = merged(upstream, how)
+    late = MergedPull(pull.number, pull.head, pull.merge, pull.merge)
+    assert surviving_lines(checkouts, REPOSITORY, None, late, "main") == Survival(4, 4)
+
+
+def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
+    nasty = "-- a/a\n++ b/a\n@@ -1 +1 @@\n"
+    base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
+    head = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/pull/5/head")
+    merge = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/heads/main")
+    upstream.commit({"a": "1\n-- a/a\n"}, merge, ref="refs/heads/main")
+    pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
+    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(3, 1)
+
+
+def test_names_that_are_none_are_refused(checkouts):
+    pull = MergedPull(PullNumber(5), CommitSha("x"), CommitSha("HEAD:y"), CommitSha("z"))
+    with pytest.raises(GitError, match="full name"):
+        surviving_lines(checkouts, REPOSITORY, None, pull, "main")
+    with pytest.raises(GitError, match="branch name"):
+        surviving_lines(checkouts, REPOSITORY, None, pull, "a..b")
+    with pytest.raises(GitError, match="branch name"):
+        reverts(checkouts, REPOSITORY, None, "--all\n", datetime.now(UTC))
+
+
+def test_reverts_name_commits_and_pull_requests(upstream, checkouts):
+    first = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
+    since = datetime.fromtimestamp(upstream.clock + 60, UTC)
+    said = {
+        "by git": f'Revert "x"\n\nThis reverts commit {first}.\n',
+        "by GitHub": 'Revert "x" (#6)\n\nReverts octo/repo#5\n',
+        "elsewhere": "Revert\n\nReverts other/place#5\n",
+        "in passing": "we should not revert commit 1234567\n",
+        "by title": 'Revert "x (#7)" (#8)\n',
+        "taken back again": 'Revert "Revert "x (#7)"" (#9)\n',
+        "two": f"This reverts commit {first[:9]}.\nThis reverts commit {'b' * 40}.\n",
+    }
+    tip, made = first, {}
+    for name, message in said.items():
+        tip = made[name] = upstream.commit({"a": name}, tip, ref="refs/heads/main", message=message)
+    found = reverts(checkouts, REPOSITORY, None, "main", since)
+    assert [(r.commit, r.commits, r.pulls) for r in found] == [
+        (made["two"], (first[:9], "b" * 40), ()),
+        (made["by title"], (), (7,)),
+        (made["by GitHub"], (), (5,)),
+        (made["by git"], (first,), ()),
+    ]
+    assert found[0].at == datetime.fromtimestamp(upstream.clock, UTC)
+
+
+def test_reverts_before_the_time_are_not_asked_for(upstream, checkouts):
+    message = f"This reverts commit {'a' * 40}."
+    first = upstream.commit({"a": "1\n"}, ref="refs/heads/main", message=message)
+    upstream.commit({"a": "2\n"}, first, ref="refs/heads/main")
+    since = datetime.fromtimestamp(upstream.clock - 60, UTC)
+    assert reverts(checkouts, REPOSITORY, None, "main", since) == ()
+
+
+def test_history_is_fetched_as_far_back_as_was_asked(upstream, checkouts):
+    tip = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
+    since = datetime.fromtimestamp(upstream.clock + 1, UTC)
+    message = f"This reverts commit {tip}."
+    old = tip = upstream.commit({"a": "2\n"}, tip, ref="refs/heads/main", message=message)
+    tree = upstream.tree({"a": "2\n"})
+    for _ in range(120):
+        tip = upstream.commit(tree, tip, ref="refs/heads/main")
+    assert [r.commit for r in reverts(checkouts, REPOSITORY, None, "main", since)] == [old]

@@ -1,0 +1,195 @@
+"""An alternative becomes one draft pull request, and whoever asked is told once, whatever dies in between."""
+
+import pytest
+from pydantic import SecretStr
+
+from app.comments import draft_marker
+from app.db.session import transaction
+from app.db.store import attempts, drafts, groups
+from app.db.store.attempts import Place, Record
+from app.db.store.drafts import Asked
+from app.db.store.effects import PostgresEffects
+from app.db.store.etags import PostgresEtags
+from app.db.store.limits import PostgresLimiter
+from app.draft_jobs import OpenDraft, TellDraft
+from app.drafts import NotOpened
+from app.github.auth import App as OurApp
+from app.github.connection import Connection
+from app.github.drafts import Drafts
+from app.github.endpoints import endpoints
+from app.identifiers import AlternativeNumber, CommitSha, PullNumber
+from model.domain import EngineInfo, Issue, Tokens
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.worker_scene import CONFIG, FILES, area
+from worker.publishing.open_draft import OpenDraftHandler
+from worker.publishing.tell_draft import TellDraftHandler
+
+pytestmark = pytest.mark.services
+
+WANTED = CONFIG + "draft_pull_requests: true\n"
+RIGHTS = {"contents": "write", "pull_requests": "write", "metadata": "read"}
+DIFF = (
+    "diff --git a/area.py b/area.py\n--- a/area.py\n+++ b/area.py\n"
+    "@@ -1,2 +1,2 @@\n def area(w, h):\n-    return w + h\n+    return w * h\n"
+)
+STEERS = DIFF.replace("area.py", ".github/workflows/ci.yml")
+
+
+@pytest.fixture
+def writer(standin):
+    return standin.register_app(slug="r4p-writer", permissions=RIGHTS)
+
+
+@pytest.fixture
+def opening(scene, writer, database):
+    """The handler, as the second App."""
+    url = endpoints(scene.standin.url)
+    app = OurApp(writer.app_id, SecretStr(writer.private_key))
+    github = Connection.open(app, url, PostgresLimiter(database), PostgresEtags(database))
+    yield OpenDraftHandler(Drafts(github, PostgresEffects(database)), url)
+    github.close()
+
+
+@pytest.fixture
+def wish(scene, writer, database):
+    """`wish(diff)`: somebody asked for a draft of A1; the job that opens it."""
+
+    def asked(diff=DIFF, *, rights=RIGHTS, config=WANTED):
+        scene.begin("w - h", config=config)
+        if rights:
+            scene.standin.install(writer, [scene.repo], rights)
+        scene.collected()
+        base = CommitSha(scene.repo.pull(scene.pulls[0]).base_sha)
+        with transaction(database) as connection:
+            groups.save_config(connection, scene.id, text=config, error=None)
+            group = groups.group_of(connection, scene.id, scene.issue)
+            place = Place(scene.id, group.id, base, Issue("Area is wrong", "It adds."))
+            engine = EngineInfo("scripted", "script", "none")
+            record = Record("mini-se", engine, 0, "submitted", 3, Tokens(), 1.0, diff)
+            attempt = attempts.save(connection, place, record, AlternativeNumber(1))
+            comment = scene.repo.comment(scene.issue, "/r4p open A1", "maintainer")
+            who = Asked(str(comment), scene.issue, "maintainer")
+            draft = drafts.ask(connection, scene.id, attempt, who)
+        return OpenDraft(scene.installation, scene.id, draft.id)
+
+    return asked
+
+
+def stored(database, job):
+    with transaction(database) as connection:
+        return drafts.load(connection, job.draft)
+
+
+def ended(scene, opening, database, job):
+    """Why nothing was opened, after one attempt."""
+    carry_out(database, opening, job)
+    found = stored(database, job)
+    assert found.pull is None
+    assert [type(one) for one in waiting(database)] == [TellDraft]
+    return found.not_opened
+
+
+def test_one_draft_is_opened_whatever_dies(twice, scene, opening, wish):
+    jobs = []
+
+    def arrange(_database):
+        jobs[:] = [wish()]
+        return jobs[0]
+
+    def observe(database):
+        found = stored(database, jobs[0])
+        pull = scene.repo.pull(found.pull)
+        known = pull.draft, pull.head_ref == f"r4p/issue-{scene.issue}-A1", pull.base_ref
+        return known, found.not_opened, [job.kind for job in waiting(database)]
+
+    left = twice(opening, arrange, observe)
+    assert left == ((True, True, "main"), None, ["tell_draft"])
+
+
+def test_what_came_of_it_is_told_once(twice, scene, database, opening, wish):
+    told = []
+
+    def arrange(database):
+        job = wish()
+        with transaction(database) as connection:
+            drafts.save(connection, job.draft, PullNumber(12))
+        told[:] = [draft_marker(job.draft, stored(database, job).asked.where)]
+        return TellDraft(scene.installation, scene.id, job.draft)
+
+    def observe(_database):
+        bodies = [one.body for one in scene.repo.comments(scene.issue) if told[0] in one.body]
+        return ["draft pull request: #12" in body for body in bodies]
+
+    assert twice(TellDraftHandler(scene.replies), arrange, observe) == [True]
+
+
+def test_the_branch_is_that_of_the_rivals(scene, opening, database, wish):
+    job = wish()
+    scene.repo.commit(FILES | {"new.py": "x = 1\n"}, branch="release")
+    with transaction(database) as connection:
+        row = groups.PullRow(scene.pulls[0], "open", "a" * 40, "b" * 40, "release")
+        groups.upsert_pulls(connection, scene.id, [row])
+    carry_out(database, opening, job)
+    assert scene.repo.pull(stored(database, job).pull).base_ref == "release"
+
+
+def test_without_a_rival_it_is_the_default_branch(scene, opening, database, wish):
+    job = wish()
+    with transaction(database) as connection:
+        connection.exec_driver_sql("delete from candidates")
+    carry_out(database, opening, job)
+    assert scene.repo.pull(stored(database, job).pull).base_ref == "main"
+
+
+def test_code_that_has_moved_on_is_said(scene, opening, database, wish):
+    job = wish()
+    scene.repo.commit(area("w + h + 1"))
+    assert ended(scene, opening, database, job) is NotOpened.MOVED
+
+
+def test_a_stored_diff_is_not_believed(scene, opening, database, wish):
+    assert ended(scene, opening, database, wish(STEERS)) is NotOpened.BAD_DIFF
+
+
+def test_a_setting_that_was_taken_back_holds(scene, opening, database, wish):
+    assert ended(scene, opening, database, wish(config=CONFIG)) is NotOpened.NOT_WANTED
+
+
+@pytest.mark.parametrize(
+    ("rights", "why"),
+    [
+        (None, NotOpened.NOT_INSTALLED),
+        ({"metadata": "read"}, NotOpened.NO_RIGHT),
+        ({"contents": "write", "metadata": "read"}, NotOpened.NO_RIGHT),
+    ],
+)
+def test_a_right_that_is_missing_is_said(scene, opening, database, wish, rights, why):
+    assert ended(scene, opening, database, wish(rights=rights)) is why
+
+
+def test_a_branch_of_somebody_elses_is_said(scene, opening, database, wish):
+    job = wish()
+    scene.repo.commit(area("w"), branch=f"r4p/issue-{scene.issue}-A1")
+    assert ended(scene, opening, database, job) is NotOpened.BRANCH_TAKEN
+
+
+def test_a_branch_that_is_gone_is_said(scene, opening, database, wish):
+    job = wish()
+    with transaction(database) as connection:
+        row = groups.PullRow(scene.pulls[0], "open", "a" * 40, "b" * 40, "gone")
+        groups.upsert_pulls(connection, scene.id, [row])
+    assert ended(scene, opening, database, job) is NotOpened.NO_CODE
+
+
+def test_whoever_asks_again_is_told_unless_it_is_open(scene, opening, database, wish):
+    job = wish()
+    scene.repo.commit(area("w + h + 1"))
+    assert ended(scene, opening, database, job) is NotOpened.MOVED
+    attempt = stored(database, job).attempt
+    with transaction(database) as connection:
+        again = drafts.ask(connection, scene.id, attempt, Asked("901", 3, "octo"))
+        assert (again.not_opened, again.asked.where) == (None, "901")
+        drafts.save(connection, again.id, PullNumber(12))
+        late = drafts.ask(connection, scene.id, attempt, Asked("902", 3, "mona"))
+        assert (late.pull, late.asked.where) == (12, "901")
+        assert drafts.pulls(connection, scene.id) == {12}

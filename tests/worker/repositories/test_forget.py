@@ -1,0 +1,133 @@
+"""What was purged stays away, whatever comes late; what is added again comes back."""
+
+import threading
+
+import pytest
+from sqlalchemy import select
+
+from app.db.session import transaction
+from app.db.store import jobs as queue
+from app.db.store import mirror, purge
+from app.db.tables import deliveries, forgotten, installations, repositories
+from app.github.errors import GitHubDown, Unauthorized
+from app.jobs import ForgetCheckout, Planned, PurgeData, RefreshConfig
+from tests.app.db.store.world import INSTALLATION, REPOSITORY, settle
+from tests.app.events import payloads
+from tests.app.github.local_github import LocalGitHub, Reply, connected
+from tests.builders.job_attempts import carry_out, waiting
+from tests.worker.outcomes.test_record_event import RECORD, merge, store
+from worker.queue.errors import Postponed
+from worker.repositories.forget import PurgeDataHandler
+
+pytestmark = pytest.mark.services
+
+ACCOUNT = {"id": INSTALLATION, "account": payloads.account("octo")}
+LISTED = [{"id": REPOSITORY, "full_name": "octo/cat"}]
+
+
+@pytest.fixture
+def server():
+    """A GitHub that says the repository was taken out."""
+    with LocalGitHub().running() as running:
+        running.token_refusal = Reply(422)
+        yield running
+
+
+@pytest.fixture
+def purged(database, server):
+    """Purges an installation, or one repository of it, of which something was known."""
+    with transaction(database) as connection:
+        settle(connection)
+    with connected(server.url) as github:
+        handler = PurgeDataHandler(github)
+        yield lambda number: carry_out(database, handler, PurgeData(INSTALLATION, number))
+
+
+def stored(database):
+    with transaction(database) as connection:
+        tables = (installations.c.id, repositories.c.id, deliveries.c.guid)
+        return [list(connection.scalars(select(column))) for column in tables]
+
+
+def added(database):
+    both = {"repositories_added": LISTED, "repositories_removed": []}
+    about = {"action": "added", "installation": ACCOUNT} | both
+    return store(database, "added", "installation_repositories", **about)
+
+
+@pytest.mark.parametrize("event", ["pull_request", "created", "suspend"])
+def test_nothing_that_comes_late_brings_an_installation_back(database, purged, event):
+    purged(None)
+    if event == "pull_request":
+        late = merge(database)
+    else:
+        about = {"action": event, "installation": ACCOUNT, "repositories": LISTED}
+        late = store(database, "late", "installation", **about)
+    carry_out(database, RECORD, late)
+    assert stored(database) == [[], [], []]
+    assert waiting(database) == [ForgetCheckout(INSTALLATION, REPOSITORY)]
+
+
+def test_nothing_that_comes_late_brings_a_repository_back(database, purged):
+    purged(REPOSITORY)
+    carry_out(database, RECORD, merge(database))
+    assert stored(database) == [[INSTALLATION], [], []]
+    about = {"action": "created", "installation": ACCOUNT, "repositories": LISTED}
+    carry_out(database, RECORD, store(database, "late", "installation", **about))
+    assert stored(database)[1] == []
+
+
+def test_a_repository_that_is_added_again_is_known_again(database, purged):
+    purged(REPOSITORY)
+    carry_out(database, RECORD, added(database))
+    carry_out(database, RECORD, merge(database))
+    assert stored(database)[1] == [REPOSITORY]
+    assert RefreshConfig(INSTALLATION, REPOSITORY) in waiting(database)
+
+
+def test_a_removal_that_is_told_after_the_repository_was_added_again_forgets_nothing(
+    database, purged, server
+):
+    server.token_refusal = None
+    before = stored(database)
+    purged(REPOSITORY)
+    carry_out(database, RECORD, merge(database))
+    assert stored(database)[:2] == before[:2] == [[INSTALLATION], [REPOSITORY]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(Reply(403), Postponed), (Reply(502), GitHubDown), (Reply(401), Unauthorized)],
+)
+def test_while_github_does_not_say_whether_a_repository_was_taken_out_nothing_is_forgotten(
+    database, purged, server, answer, error
+):
+    server.token_refusal = answer
+    before = stored(database)
+    with pytest.raises(error):
+        purged(REPOSITORY)
+    assert stored(database) == before
+
+
+def test_a_purge_that_waits_is_taken_back_when_the_repository_is_added_again(database):
+    with transaction(database) as connection:
+        settle(connection)
+        queue.enqueue(connection, [Planned(PurgeData(INSTALLATION, REPOSITORY))])
+    carry_out(database, RECORD, added(database))
+    assert waiting(database) == [RefreshConfig(INSTALLATION, REPOSITORY)]
+
+
+def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(database, purged):
+    late = merge(database)
+    with transaction(database) as recording:
+        assert mirror.delivery(recording, late.delivery) is not None
+        purging = threading.Thread(target=purged, args=[None])
+        purging.start()
+        purging.join(0.3)
+        assert purging.is_alive()
+        assert not purge.is_forgotten(recording, INSTALLATION, None)
+    purging.join(10)
+    with transaction(database) as connection:
+        assert connection.scalars(select(forgotten.c.repository_id)).all() == [0]
+    carry_out(database, RECORD, late)
+    assert stored(database) == [[], [], []]

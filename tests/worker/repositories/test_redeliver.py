@@ -1,0 +1,217 @@
+"""What never arrived is asked for again: once where that suffices, ever more rarely where it doesn't."""
+
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event, Thread
+from types import SimpleNamespace
+
+import pytest
+
+from app.db.session import transaction
+from app.db.store import jobs
+from app.demo.standin.client import StandIn
+from app.github.app_client import Attempt
+from app.jobs import OF_THE_APP, Planned, Redeliver
+from tests.app.github.local_github import LocalGitHub, Reply, connected
+from tests.builders.worker_scene import Scenery
+from worker.queue.context import Context
+from worker.queue.errors import Postponed
+from worker.repositories.redeliver import MOST_ASKED, RedeliverHandler, missed, to_ask
+
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+
+def tried(guid, status, minutes_ago, *, again=False, switches=None):
+    """One attempt; the later, the higher its id."""
+    made = NOW - timedelta(minutes=minutes_ago)
+    return Attempt(100_000 - minutes_ago, guid, made, status, again, switches)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "known", "guids"),
+    [
+        pytest.param([tried("a", 502, 9)], (), ["a"], id="failed"),
+        pytest.param([tried("a", 0, 9)], (), ["a"], id="no answer"),
+        pytest.param([tried("a", 504, 9)], {"a"}, [], id="we have it all the same"),
+        pytest.param([tried("a", 202, 9)], (), [], id="arrived"),
+        pytest.param([tried("a", 413, 9)], (), [], id="would be refused again"),
+        pytest.param([tried("a", 202, 1, again=True), tried("a", 502, 9)], (), [], id="came later"),
+        pytest.param([tried("a", 502, 9, again=True)], (), [], id="began before what is settled"),
+        pytest.param(
+            [tried("a", 502, 1, again=True), tried("a", 502, 2_200)], (), [], id="hopeless"
+        ),
+        pytest.param([tried("a", 502, 3), tried("b", 502, 9)], (), ["b", "a"], id="oldest first"),
+        pytest.param(
+            [tried("b", 202, 3, switches=7), tried("a", 502, 9, switches=7)],
+            (),
+            [],
+            id="suspended, but awake again since",
+        ),
+        pytest.param(
+            [tried("b", 502, 3, switches=7), tried("a", 502, 9, switches=7)],
+            (),
+            ["b"],
+            id="the last word counts",
+        ),
+        pytest.param(
+            [
+                tried("a", 502, 1, again=True, switches=7),
+                tried("b", 202, 3, switches=7),
+                tried("a", 502, 9, switches=7),
+            ],
+            (),
+            [],
+            id="asked for again, and awake since it was first sent",
+        ),
+        pytest.param(
+            [tried("b", 502, 1, again=True, switches=7), tried("a", 502, 9, switches=7)],
+            (),
+            ["a"],
+            id="sent again, but first before",
+        ),
+        pytest.param(
+            [tried("b", 202, 3, switches=8), tried("a", 502, 9, switches=7)],
+            (),
+            ["a"],
+            id="another is awake",
+        ),
+    ],
+)
+def test_what_is_missing(attempts, known, guids):
+    assert [mine[0].guid for mine in missed(attempts, known)] == guids
+
+
+@pytest.mark.parametrize(
+    ("attempts", "asked"),
+    [
+        pytest.param([tried("a", 502, 9)], True, id="never asked"),
+        pytest.param([tried("a", 502, 0)], True, id="only just failed"),
+        pytest.param(
+            [tried("a", 502, 0, again=True), tried("a", 502, 0)], False, id="twice just now"
+        ),
+        pytest.param([tried("a", 502, 5, again=True), tried("a", 502, 11)], False, id="rests"),
+        pytest.param([tried("a", 502, 6, again=True), tried("a", 502, 11)], True, id="has rested"),
+    ],
+)
+def test_each_rests_as_long_as_it_was_tried(attempts, asked):
+    due = to_ask(missed(attempts, ()), NOW, door_open=True)
+    assert bool(due) is asked
+    assert not asked or due == (attempts[0],)
+
+
+def test_a_shut_door_is_tried_with_one_and_an_open_one_with_so_many_at_a_time():
+    missing = missed([tried(f"{n:03}", 502, 9 + n) for n in range(MOST_ASKED + 5)], ())
+    assert [one.guid for one in to_ask(missing, NOW, door_open=False)] == ["104"]
+    assert len(to_ask(missing, NOW, door_open=True)) == MOST_ASKED
+
+
+@contextmanager
+def door(status=202):
+    """Answers every webhook with a status."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Answering)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def standin(tmp_path):
+    with StandIn.start(tmp_path / "github") as running:
+        yield running
+
+
+@pytest.fixture
+def app(standin):
+    return standin.register_app(webhook_url="http://127.0.0.1:9/hook")
+
+
+@pytest.fixture
+def scene(standin, app, database, tmp_path):
+    made = Scenery(standin, app, database, tmp_path / "checkouts")
+    yield made
+    made.github.close()
+    assert standin.violations() == []
+
+
+def look(database, scene):
+    """One run, as a worker ends it; whether it left nothing missing."""
+    with transaction(database) as connection:
+        (stored,) = jobs.enqueue(connection, [Planned(Redeliver(OF_THE_APP))])
+    claimed = jobs.claim(database, stored.id, 60)
+    context = Context(database, claimed, Event(), lambda: False)
+    try:
+        RedeliverHandler(scene.github)(context, claimed.job)
+    except Postponed as postponed:
+        return not jobs.postpone(database, claimed, str(postponed), postponed.after_seconds)
+    return jobs.finish(database, claimed)
+
+
+def asked(standin, mark):
+    name = "POST /app/hook/deliveries/{delivery_id}/attempts"
+    return standin.calls(mark).operations.get(name, 0)
+
+
+@pytest.mark.services
+def test_when_the_door_is_open_again_what_it_missed_is_asked_for_once_and_arrives(
+    standin, app, database, scene
+):
+    scene.begin("w * h")
+    standin.drain()
+    mark, missing = standin.mark(), {sent.guid for sent in standin.deliveries()}
+    with door() as url:
+        standin.set_webhook_url(app.app_id, url)
+        scene.repo.open_issue("The door is open")
+        standin.drain()
+        assert not look(database, scene)
+        standin.drain()
+        assert look(database, scene)
+        assert look(database, scene)
+        assert asked(standin, mark) == len(missing) > 2
+    assert missing < {sent.guid for sent in standin.deliveries() if sent.status_code == 202}
+
+
+@pytest.mark.services
+def test_while_the_door_is_shut_one_is_sent_to_see_and_then_rests(standin, database, scene):
+    scene.begin()
+    standin.drain()
+    mark = standin.mark()
+    missing = len({sent.guid for sent in standin.deliveries()})
+    for number in range(missing + 2):
+        assert not look(database, scene)
+        standin.drain()
+        assert asked(standin, mark) == min(number + 1, missing)
+
+
+@pytest.mark.services
+def test_a_webhook_that_github_will_not_send_again_keeps_no_other_from_coming(database):
+    now = datetime.now(UTC)
+    listed = [
+        {
+            "id": 2 - place,
+            "guid": guid,
+            "delivered_at": (now - timedelta(minutes=place)).isoformat(),
+            "redelivery": False,
+            "status_code": status,
+            "event": "issues",
+            "action": "opened",
+            "installation_id": 7,
+        }
+        for place, (guid, status) in enumerate([("arrived", 202), ("b", 502), ("a", 502)])
+    ]
+    server = LocalGitHub()
+    server.replies = [Reply(200, listed), Reply(422), Reply(202)]
+    with server.running(), connected(server.url) as github:
+        assert not look(database, SimpleNamespace(github=github))
+    assert [asked.path.split("/")[-2] for asked in server.asked[1:]] == ["0", "1"]

@@ -1,0 +1,48 @@
+"""Hear what a maintainer's review says against an alternative: as a whole, and of single lines."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from app.db.session import transaction
+from app.db.store import groups, mirror
+from app.events import ReviewEvent, parse
+from app.github import client
+from app.github.connection import Connection as GitHub
+from app.github.errors import NotFound
+from app.identifiers import DeliveryGuid
+from app.jobs import EvaluateIssue, Planned
+from app.outcome_jobs import HearReview
+from worker.outcomes import second_attempts
+from worker.queue.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class HearReviewHandler:
+    """Asks GitHub for the remarks on lines, which the event does not carry, and leaves all as the hint of a second attempt."""
+
+    github: GitHub
+
+    def __call__(self, context: Context, job: HearReview) -> None:
+        """Hear it; a review that was deleted meanwhile, or whose repository was, says nothing."""
+        with transaction(context.database) as connection:
+            stored = groups.repository(connection, job.repository)
+            event = review(connection, job.delivery)
+        if stored is None or stored.suspended or event is None:
+            return
+        try:
+            comments = client.review_comments(self.github, stored.ref, event.number, event.review)
+        except NotFound:
+            return
+        with context.transaction() as connection:
+            issues = second_attempts.after_review(connection, event, comments)
+            place = (job.installation, job.repository)
+            again = [Planned(EvaluateIssue(*place, issue, "pull_request")) for issue in issues]
+            context.enqueue(connection, again)
+
+
+def review(connection: Connection, guid: DeliveryGuid) -> ReviewEvent | None:
+    """The review that a stored delivery tells of; None: it was purged, or tells of something else."""
+    delivery = mirror.delivery(connection, guid)
+    event = parse(delivery.event, guid, delivery.body) if delivery else None
+    return event if isinstance(event, ReviewEvent) else None

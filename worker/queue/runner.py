@@ -1,0 +1,116 @@
+"""Claim, run, finish: one attempt at one job, whatever its kind. The task boundary is here."""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy import Engine
+
+from app.db.store import jobs
+from app.db.store.jobs import ClaimedJob, StoredJob
+from app.dispatch import Doorbell
+from app.identifiers import JobId
+from app.jobs import Queue
+from app.settings import QueueSettings
+from model.errors import Superseded
+from worker.queue.context import Context, Handler
+from worker.queue.endings import Again, Aside, Attempts, Dead, NotOurs, Wait, ending
+from worker.queue.errors import GiveUp, Postponed
+from worker.queue.heartbeat import Heartbeat
+
+GO_ON_SECONDS: Final = 5.0
+"""One ring of the bell keeps a worker at due jobs of the queue at least this long."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Carries out jobs of the kinds it has handlers for."""
+
+    database: Engine
+    handlers: Mapping[str, Handler]
+    doorbell: Doorbell
+    pace: QueueSettings
+    stopping: Callable[[], bool] = lambda: False
+
+    def answer(self, job: JobId, queue: Queue) -> int:
+        """Run the job that was rung for, then others of its queue that are due. Returns how many.
+
+        A ring for a job that is gone, or with somebody else, is no reason to leave others waiting.
+        """
+        started = time.monotonic()
+        claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)
+        ran = 0
+        while claimed is not None:
+            self.run(claimed)
+            ran += 1
+            if self.stopping() or time.monotonic() - started > GO_ON_SECONDS:
+                break
+            claimed = self._next(queue)
+        return ran
+
+    def run(self, claimed: ClaimedJob) -> None:
+        """One attempt at a claimed job. Never raises for what the job's own work does."""
+        with Heartbeat(self.database, claimed, self.pace) as heartbeat:
+            context = Context(self.database, claimed, heartbeat.lost, self.stopping)
+            try:
+                self._handler(claimed)(context, claimed.job)
+            except Exception as error:  # noqa: BLE001 (the task boundary: recorded, logged once)
+                self._end(claimed, self._as_interrupted(error, context))
+            else:
+                jobs.finish(self.database, claimed)
+        self._ring(context.stored)
+
+    def _next(self, queue: Queue) -> ClaimedJob | None:
+        return jobs.claim_next(self.database, queue, self.pace.lease_seconds)
+
+    def _handler(self, claimed: ClaimedJob) -> Handler:
+        handler = self.handlers.get(claimed.job.kind)
+        if handler is None:
+            raise GiveUp(f"no handler for {claimed.job.kind}: have it run by a worker that has one")
+        return handler
+
+    def _as_interrupted(self, error: Exception, context: Context) -> Exception:
+        """A handler that stopped because this process ends was not superseded by anything."""
+        if isinstance(error, Superseded) and self.stopping() and not context.lost.is_set():
+            return Postponed("this worker is shutting down", after_seconds=0)
+        return error
+
+    def _end(self, claimed: ClaimedJob, error: Exception) -> None:
+        attempts = Attempts(
+            claimed.attempt,
+            self.pace.max_attempts,
+            self.pace.retry_seconds,
+            claimed.waited,
+            random.random(),
+        )
+        why = f"{type(error).__name__}: {error}"
+        match ending(error, attempts, datetime.now(UTC)):
+            case NotOurs():
+                log.info("job %s is no longer ours", claimed.id)
+            case Aside():
+                jobs.step_aside(self.database, claimed, why)
+            case Wait(after_seconds, who):
+                log.info("job %s waits %.0f s: %s", claimed.id, after_seconds, why)
+                jobs.postpone(self.database, claimed, why, after_seconds, who)
+            case Again(after_seconds):
+                log.warning("job %s failed: %s", _named(claimed), why, exc_info=error)
+                jobs.retry(self.database, claimed, why, after_seconds)
+            case Dead(more):
+                why = f"{why}; {more}" if more else why
+                log.error("job %s gave up: %s", _named(claimed), why, exc_info=error)
+                jobs.bury(self.database, claimed, why)
+
+    def _ring(self, stored: list[StoredJob]) -> None:
+        for job in {job.id: job for job in stored if job.is_due}.values():
+            if not self.doorbell.ring(job.queue, job.id):
+                return  # the sweeper rings for what is left
+
+
+def _named(claimed: ClaimedJob) -> str:
+    return f"{claimed.id} ({claimed.job.kind}, attempt {claimed.attempt})"

@@ -1,0 +1,44 @@
+"""Celery's tasks: thin, one line each. A task's arguments are an id and names, never data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from celery import Celery
+
+from app.dispatch import RUN_TASK
+from app.identifiers import JobId
+from app.jobs import Queue
+from worker.queue.runner import Runner
+from worker.queue.upkeep import Upkeep
+
+SWEEP: Final = "r4p.sweep"
+TIDY: Final = "r4p.janitor"
+TICK: Final = "r4p.tick"
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What a worker process works with; made after the fork, so that no connection is shared."""
+
+    runner: Runner
+    upkeep: Upkeep
+
+
+def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
+    """Add the tasks; `runtime` is called when one runs."""
+
+    def run(job: int, queue: str) -> None:
+        runtime().runner.answer(JobId(job), Queue(queue))
+
+    def sweep() -> None:
+        runtime().upkeep.sweep()
+
+    def tidy() -> None:
+        runtime().upkeep.tidy()
+
+    def tick(name: str) -> None:
+        runtime().upkeep.tick(name)
+
+    for name, function in ((RUN_TASK, run), (SWEEP, sweep), (TIDY, tidy), (TICK, tick)):
+        celery.task(function, name=name)
