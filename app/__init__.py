@@ -1,1 +1,4 @@
-"""R4P bot's GitHub side: webhooks in, decisions, words out. No model and no torch in here."""
+"""The GitHub side of the bot: webhooks come in, decisions and texts come out.
+No language model runs here and torch is never imported.
+The worker and training packages may import app. App imports only model.
+"""

@@ -45,7 +45,7 @@ def demo(
 ) -> None:
     """The whole bot on embedded services against a stand-in for GitHub, on a real issue."""
     require("demo", "demo", "embedded")
-    from app.demo import scenario
+    from tests.demo import scenario
 
     raise typer.Exit(scenario.play(json_file=json, keep=keep))
 
@@ -62,7 +62,7 @@ def up(
 ) -> None:
     """The whole bot in one command, with embedded PostgreSQL and Valkey: a small installation."""
     require("up", "embedded")
-    from app import up as supervisor
+    from app.operator import up as supervisor
 
     listen = supervisor.Listen(host, port)
     raise typer.Exit(supervisor.run(data, listen, engine_url=engine_url, model=model))
@@ -74,8 +74,8 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
 ) -> None:
     """The web process: webhooks in, jobs recorded."""
-    from app import main as web
-    from app import processes
+    from app.operator import processes
+    from app.web import main as web
 
     processes.end_with_parent()
     web.serve(host, port)
@@ -89,7 +89,7 @@ def worker(
     concurrency: Annotated[int | None, typer.Option(help="Child processes.")] = None,
 ) -> None:
     """A worker process: claims jobs from PostgreSQL and carries them out."""
-    from app import processes
+    from app.operator import processes
 
     processes.become_worker(queues, concurrency)
 
@@ -97,7 +97,7 @@ def worker(
 @main.command()
 def beat() -> None:
     """The clock: sweeps due jobs, expires leases. Run exactly one."""
-    from app import processes
+    from app.operator import processes
 
     processes.become_beat()
 
@@ -113,10 +113,10 @@ def calibrate(
 ) -> None:
     """Fit calibrators on what became of judged patches, and put those into use that are not worse."""
     if seed:
-        from app import seed as seeds
+        from app.registry import calibrator_import as seeds
 
         raise typer.Exit(seeds.plant(seed))
-    from app import processes
+    from app.operator import processes
 
     processes.become_fit()
 
@@ -133,7 +133,7 @@ def migrate() -> None:
 @main.command()
 def doctor() -> None:
     """Whether verdicts can be had under these settings; what is missing, and the fix. Exit code 5: they can't."""
-    from app import doctor as examination
+    from app.operator import doctor as examination
 
     raise typer.Exit(examination.run())
 
@@ -146,7 +146,7 @@ def jobs(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Jobs that gave up, and why; the newest first."""
-    from app import dead_jobs
+    from app.operator import dead_jobs
 
     raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
 
@@ -165,7 +165,7 @@ main.add_typer(outcomes, name="outcomes")
 def rederive() -> None:
     """Derive every outcome anew from raw events, after a change of the rule."""
     from app.db.session import opened
-    from app.db.store.outcomes import rederive_all
+    from app.db.store.outcomes.outcomes import rederive_all
     from app.settings import DatabaseSettings, load
 
     with opened(load(DatabaseSettings).database_url) as database:
@@ -176,7 +176,7 @@ def rederive() -> None:
 @outcomes.command(context_settings=_PASSED_ON)
 def export(context: typer.Context) -> None:
     """Write judged patches with what they turned out to be as labelled groups: what `r4p evaluate` reads."""
-    from app import processes
+    from app.operator import processes
 
     processes.become_training(["labels", "export", *context.args], called="r4p outcomes")
 
@@ -184,7 +184,7 @@ def export(context: typer.Context) -> None:
 @main.command(context_settings=_PASSED_ON)
 def labels(context: typer.Context) -> None:
     """Why patches have their labels, and how many there are. `r4p labels --help` lists what there is."""
-    from app import processes
+    from app.operator import processes
 
     processes.become_training(["labels", *context.args], called="r4p labels")
 
@@ -192,7 +192,7 @@ def labels(context: typer.Context) -> None:
 @main.command(context_settings=_PASSED_ON)
 def train(context: typer.Context) -> None:
     """Learn from labelled patches: datasets, plans, runs. `r4p train --help` lists what there is."""
-    from app import processes
+    from app.operator import processes
 
     processes.become_training(context.args)
 
@@ -200,7 +200,7 @@ def train(context: typer.Context) -> None:
 @main.command(context_settings=_PASSED_ON)
 def models(context: typer.Context) -> None:
     """Trained models, and who of them judges. `r4p models --help` lists what there is."""
-    from app.models_cli import main as commands
+    from app.operator.models_cli import main as commands
 
     commands(context.args, prog_name="r4p models")
 

@@ -14,10 +14,10 @@ from celery import Celery
 from kombu.exceptions import ChannelError, KombuError, OperationalError
 from redis.exceptions import RedisError
 
-from app.db.store.jobs import StoredJob
-from app.identifiers import JobId
-from app.jobs import Queue
+from app.db.store.queue.jobs import StoredJob
+from app.jobs.job import Queue
 from app.metrics import Metrics
+from app.values.identifiers import JobId
 
 RUN_TASK: Final = "r4p.run"
 """The task that claims and runs a job: `(job id, queue)`."""

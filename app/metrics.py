@@ -13,7 +13,7 @@ from prometheus_client import (
 )
 from prometheus_client.registry import Collector
 
-from app.events.parsing import HANDLED_EVENTS
+from app.events.parser import HANDLED_EVENTS
 
 _SERIES_LIMIT: Final = 2_000
 """Label values come from outside; the series beyond this many are counted together as `other`."""

@@ -3,7 +3,7 @@
 from alembic import context
 from sqlalchemy import text
 
-from app.db.tables import metadata
+from app.db.tables.schema import metadata
 
 _LOCK = 0x5234505F  # one starter migrates, the others wait and find nothing to do
 

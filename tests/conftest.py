@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 from app.bubblewrap import ChangedBubblewrap, NoBubblewrap
 from app.bubblewrap import find as find_bubblewrap
 from app.db.session import engine
-from app.sandbox import Sandbox
-from app.walls import trouble
+from app.sandbox import trouble
+from app.settings.sandbox_kind import Sandbox
 from tests import services as running_services
 from tests import vllm_server
 from tests.crashes import EveryWay

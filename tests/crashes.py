@@ -12,8 +12,8 @@ from typing import Literal
 
 from sqlalchemy import Engine
 
-from app.db.store import jobs, upkeep
-from app.jobs import Job, Planned
+from app.db.store.queue import jobs, upkeep
+from app.jobs.job import Job, Planned
 from tests.services import Services
 from worker.queue.context import Context, Handler
 

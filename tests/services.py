@@ -21,8 +21,8 @@ import psycopg
 import redis
 
 from app.db import migrate
-from app.db.tables import metadata
-from app.embedded import Embedded
+from app.db.tables.schema import metadata
+from app.operator.embedded import Embedded
 from app.settings import child_environment
 
 TEMPLATE = "r4p_template"

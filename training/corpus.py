@@ -8,13 +8,14 @@ from datetime import datetime
 from sqlalchemy import Engine
 
 from app.db import session
-from app.db.store import calibrators, history, label_checks, lessons
-from app.db.store.calibrators import NewCalibrator, StoredCalibrator
-from app.db.store.models import UnknownModel
-from app.identifiers import IssueNumber, IssueRef, RepositoryId
-from app.judgements import Judge, LabelCheck, PatchKey, PullRecord, Shadow
-from app.repo_config import Training
+from app.db.store.models import calibrators
+from app.db.store.models.calibrators import NewCalibrator, StoredCalibrator
+from app.db.store.models.models import UnknownModel
+from app.db.store.outcomes import history, label_checks, training_rows
+from app.outcomes.judgement import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.settings import DatabaseSettings, load
+from app.settings.repo_config import Training
+from app.values.identifiers import IssueNumber, IssueRef, RepositoryId
 from model.agents.trajectories import trajectory_json
 from training.curation.pools import Pool, from_labels
 from training.datasets.guided_pairs import JudgedAttempt
@@ -64,7 +65,7 @@ class Corpus:
     def may_learn(self, repository: RepositoryId) -> bool:
         """Whether the repository lets the bot learn from it."""
         with session.transaction(self.database) as connection:
-            return repository in lessons.consenting(connection)
+            return repository in training_rows.consenting(connection)
 
     def pools(self, now: datetime, to: Collection[Training] = (Training.ON,)) -> list[Pool]:
         """Issues and first-submitted patches with their labels by now, of repositories whose settings say one of these.
@@ -72,7 +73,7 @@ class Corpus:
         What was purged is gone from here on; what a repository takes back by its settings likewise.
         """
         with session.transaction(self.database) as connection:
-            allowed = lessons.consenting(connection, to)
+            allowed = training_rows.consenting(connection, to)
             records = [
                 one for one in history.records(connection) if one.issue.repository.id in allowed
             ]
@@ -80,15 +81,15 @@ class Corpus:
             known = [one for one in found if one.is_first]
             return from_labels(
                 known,
-                lessons.issues(connection, {one.group for one in known}),
-                lessons.diffs(connection, {one.patch for one in known}),
-                lessons.authors(connection, allowed),
+                training_rows.issues(connection, {one.group for one in known}),
+                training_rows.diffs(connection, {one.patch for one in known}),
+                training_rows.authors(connection, allowed),
             )
 
     def attempts(self) -> list[JudgedAttempt]:
         """What agents did, with what the verifier made of it, of repositories that let the bot learn."""
         with session.transaction(self.database) as connection:
-            told = lessons.attempts(connection, lessons.consenting(connection))
+            told = training_rows.attempts(connection, training_rows.consenting(connection))
         return [_judged(one) for one in told]
 
     def active(self, judge: Judge) -> StoredCalibrator | None:
@@ -120,7 +121,7 @@ def opened() -> Iterator[Corpus]:
         yield Corpus(database)
 
 
-def _judged(told: lessons.ToldAttempt) -> JudgedAttempt:
+def _judged(told: training_rows.ToldAttempt) -> JudgedAttempt:
     trajectory = trajectory_json.loaded(told.trajectory)
     belief = episode_rewards.worth(trajectory.stop, told.belief, Overlong.KEEP).reward
     return JudgedAttempt(told.issue, belief, trajectory)

@@ -14,7 +14,7 @@ from celery import Celery
 from celery.signals import beat_init, setup_logging, worker_shutdown, worker_shutting_down
 
 from app import logs
-from app.jobs import Queue
+from app.jobs.job import Queue
 from app.settings import BrokerSettings, LogSettings, QueueSettings, load
 from worker import wiring
 from worker.queue import tasks

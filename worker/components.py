@@ -5,16 +5,16 @@ from functools import cached_property
 
 from sqlalchemy import Engine
 
-from app import promotion
-from app.db.store.effects import PostgresEffects
-from app.db.store.etags import PostgresEtags
-from app.db.store.limits import PostgresLimiter
-from app.github.auth import App
-from app.github.connection import Connection as GitHub
+from app.db.store.queue.effects import PostgresEffects
+from app.db.store.queue.etags import PostgresEtags
+from app.db.store.queue.write_limits import PostgresLimiter
+from app.github.api.publisher import Publisher
 from app.github.endpoints import endpoints
-from app.github.publisher import Publisher
+from app.github.http.auth import App
+from app.github.http.connection import Connection as GitHub
 from app.github.redaction import remember
-from app.serving import Adapter
+from app.learning.model_serving import Adapter
+from app.registry import promotion
 from app.settings import (
     AgentSettings,
     EngineSettings,

@@ -10,16 +10,16 @@ from typing import Any, Final
 
 from app import logs
 from app.db.session import engine
-from app.db.store.effects import PostgresEffects
-from app.db.store.etags import PostgresEtags
-from app.db.store.limits import PostgresLimiter
+from app.db.store.queue.effects import PostgresEffects
+from app.db.store.queue.etags import PostgresEtags
+from app.db.store.queue.write_limits import PostgresLimiter
 from app.dispatch import Doorbell
-from app.draft_jobs import OpenDraft, TellDraft
-from app.github.auth import App
-from app.github.connection import Connection as GitHub
-from app.github.drafts import Drafts
+from app.github.api.draft_publisher import Drafts
 from app.github.endpoints import endpoints
-from app.jobs import (
+from app.github.http.auth import App
+from app.github.http.connection import Connection as GitHub
+from app.jobs.draft_jobs import OpenDraft, TellDraft
+from app.jobs.job import (
     EvaluateIssue,
     ForgetCheckout,
     Job,
@@ -35,9 +35,9 @@ from app.jobs import (
     TidyCheckouts,
     VerifyGroup,
 )
-from app.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
-from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
-from app.processes import told_elsewhere
+from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
+from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
+from app.operator.processes import told_elsewhere
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,

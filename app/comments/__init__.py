@@ -1,7 +1,9 @@
-"""Every sentence the bot says on GitHub, made from frozen views (pure)."""
+"""Every sentence that the bot publishes on GitHub (pure). In: frozen views. Out: Markdown and check run texts.
+May call: policy, jobs, settings, values.
+"""
 
-from app.comments.checks import BUTTONS, ButtonText, CheckText, check_run
-from app.comments.drafts import (
+from app.comments.check_run import BUTTONS, ButtonText, CheckText, check_run
+from app.comments.draft_text import (
     DraftView,
     draft_body,
     draft_title,
@@ -11,7 +13,7 @@ from app.comments.drafts import (
     opened_reply,
     own_draft_reply,
 )
-from app.comments.hidden import (
+from app.comments.markers import (
     draft_marker,
     group_marker,
     refusal_marker,
@@ -19,6 +21,7 @@ from app.comments.hidden import (
     verdict_json,
 )
 from app.comments.notices import CONFIG_CHECK_NAME, config_check, config_note
+from app.comments.phrases import CHECK_NAME
 from app.comments.replies import (
     explain_reply,
     failed_reply,
@@ -38,7 +41,7 @@ from app.comments.replies import (
     unknown_reply,
     waiting_reply,
 )
-from app.comments.verdict import LONGEST_BODY, headline, verdict_comment
+from app.comments.verdict_comment import LONGEST_BODY, headline, verdict_comment
 from app.comments.views import (
     AlternativesStatus,
     AlternativeView,
@@ -49,7 +52,6 @@ from app.comments.views import (
     StatusView,
     VerdictView,
 )
-from app.comments.words import CHECK_NAME
 
 __all__ = [
     "BUTTONS",

@@ -1,10 +1,10 @@
 """What a reader of any answer should know: links that were not read, settings that can't be used (pure)."""
 
-from app.commands import PREFIX
-from app.comments.checks import CheckText
-from app.comments.words import one_line
-from app.identifiers import CommitSha
-from app.repo_config import FILE, ConfigError
+from app.comments.check_run import CheckText
+from app.comments.phrases import one_line
+from app.policy.commands import PREFIX
+from app.settings.repo_config import FILE, ConfigError
+from app.values.identifiers import CommitSha
 
 CONFIG_CHECK_NAME = "r4p/config"
 

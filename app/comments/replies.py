@@ -4,14 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from app.alternatives import WhyNot, alternative_id
-from app.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
-from app.comments.alternatives import author
-from app.comments.hidden import refusal_marker, reply_marker
+from app.comments.alternative_offer import author
+from app.comments.markers import refusal_marker, reply_marker
 from app.comments.notices import LINKS_NOTE, config_note
-from app.comments.verdict import headline
-from app.comments.views import AlternativesStatus, GroupView, Stage, StatusView, VerdictView
-from app.comments.words import (
+from app.comments.phrases import (
     LINKS,
     VERDICTS,
     WAITS,
@@ -25,12 +21,16 @@ from app.comments.words import (
     why_not_judged,
     why_unsure,
 )
-from app.identifiers import AlternativeNumber, AskedIn, IssueNumber
-from app.judging import LeftOut, Wait
-from app.links import Member
-from app.permissions import Permission
-from app.quoting import phrase
-from app.waits import Waits
+from app.comments.verdict_comment import headline
+from app.comments.views import AlternativesStatus, GroupView, Stage, StatusView, VerdictView
+from app.jobs.waits import Waits
+from app.policy.alternative_policy import WhyNot, alternative_id
+from app.policy.commands import PREFIX, REGISTRY, GroupEdit, Unknown, Verb
+from app.policy.group_policy import LeftOut, Wait
+from app.policy.rival_links import Member
+from app.values.identifiers import AlternativeNumber, AskedIn, IssueNumber
+from app.values.permission import Permission
+from app.values.quoting import phrase
 from model.domain import PatchId, PatchVerdict, Verdict
 
 _LINE_LIMIT = 200

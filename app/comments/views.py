@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.alternatives import Spent, WhyNot
-from app.commands import GroupEdit
-from app.identifiers import AlternativeNumber, CommitSha, PullNumber
-from app.jobs import Json
-from app.judging import LeftOut
-from app.links import LinkStrength, Member
-from app.repo_config import AlternativesBudget, Mode
-from app.waits import Waits
+from app.jobs.job import Json
+from app.jobs.waits import Waits
+from app.policy.alternative_policy import Spent, WhyNot
+from app.policy.commands import GroupEdit
+from app.policy.group_policy import LeftOut
+from app.policy.rival_links import LinkStrength, Member
+from app.settings.repo_config import AlternativesBudget, Mode
+from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
 from model.domain import EngineInfo, PatchVerdict, Tokens, Verdict
 
 

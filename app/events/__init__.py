@@ -1,7 +1,9 @@
-"""Webhook deliveries as events: `parse` turns verified bytes into one of the types below (pure)."""
+"""Webhook deliveries as events (pure). In: verified bytes. Out: one frozen event, or the reason to ignore it.
+May call: values.
+"""
 
 from app.events.contributions import CONFIG_PATHS
-from app.events.facts import (
+from app.events.event import (
     GHOST,
     Actor,
     BaseChange,
@@ -24,7 +26,7 @@ from app.events.facts import (
     ReviewAction,
     ReviewEvent,
 )
-from app.events.parsing import parse
+from app.events.parser import parse
 
 __all__ = [
     "CONFIG_PATHS",

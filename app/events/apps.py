@@ -1,6 +1,7 @@
 """What Apps do and where ours is installed: checks and installations (pure)."""
 
-from app.events.facts import (
+from app.events.delivery_source import NAME_LIMIT, Source, read_repository
+from app.events.event import (
     CheckAction,
     CheckEvent,
     Ignored,
@@ -9,8 +10,7 @@ from app.events.facts import (
     InstallationRepositoriesEvent,
 )
 from app.events.payload import BODY_LIMIT, Payload
-from app.events.source import NAME_LIMIT, Source, read_repository
-from app.identifiers import PullNumber
+from app.values.identifiers import PullNumber
 
 
 def check_suite(source: Source) -> CheckEvent | Ignored:

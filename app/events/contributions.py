@@ -1,6 +1,7 @@
 """What people contribute: pull requests, issues, comments, reviews and pushes (pure)."""
 
-from app.events.facts import (
+from app.events.delivery_source import NAME_LIMIT, Source, read_actor
+from app.events.event import (
     BaseChange,
     CommentEvent,
     Ignored,
@@ -14,8 +15,7 @@ from app.events.facts import (
     ReviewEvent,
 )
 from app.events.payload import BODY_LIMIT, Payload
-from app.events.source import NAME_LIMIT, Source, read_actor
-from app.identifiers import CommentId, IssueNumber, PullNumber
+from app.values.identifiers import CommentId, IssueNumber, PullNumber
 
 CONFIG_PATHS = (".github/r4p.yml",)
 """Where a repository's configuration may stand on its default branch; the first found wins."""

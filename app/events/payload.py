@@ -1,6 +1,6 @@
 """Reads verified but hostile JSON: every value taken out is checked, cleaned and capped (pure).
 
-What the values mean is said in `app.events.parsing`.
+What the values mean is said in `app.events.parser`.
 """
 
 import json
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from app.identifiers import CommitSha
+from app.values.identifiers import CommitSha
 
 BODY_LIMIT = 65_536
 """Characters GitHub allows in a comment or issue body."""

@@ -21,7 +21,7 @@ from typing import Final
 import requests
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
-from app.github.calls import Answer, Call
+from app.github.api_call import Answer, Call
 from app.github.redaction import redact
 
 UNSAID_WAIT: Final = timedelta(seconds=90)

@@ -1,13 +1,13 @@
 """What GitHub says of issues, pull requests and the ways they point at each other (pure).
 
-Facts only: how strong a link is, and who is a rival of whom, is decided in `app.links`.
+Facts only: how strong a link is, and who is a rival of whom, is decided in `app.policy.rival_links`.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from app.identifiers import CommitSha, IssueNumber, PullNumber, RepositoryId
+from app.values.identifiers import CommitSha, IssueNumber, PullNumber, RepositoryId
 
 
 class State(StrEnum):

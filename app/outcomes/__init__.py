@@ -1,10 +1,11 @@
-"""What maintainers did after a verdict: raw events as they came, outcomes derived from them (pure).
-
-Whether an outcome makes a patch correct or not is decided in training; closed is never incorrect.
+"""What maintainers did after a verdict (pure). In: events. Out: raw outcome events, and outcomes derived by a versioned rule.
+Training decides later what an outcome says about a patch.
+May call: events, policy (commands), values.
 """
 
 from app.outcomes.derivation import RULE_VERSION, derive
-from app.outcomes.facts import (
+from app.outcomes.observation import observe
+from app.outcomes.outcome_event import (
     APP,
     CAN_WRITE,
     Details,
@@ -15,7 +16,6 @@ from app.outcomes.facts import (
     OutcomeKind,
     Snapshot,
 )
-from app.outcomes.observation import observe
 
 __all__ = [
     "APP",

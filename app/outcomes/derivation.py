@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from app.outcomes.facts import (
+from app.outcomes.outcome_event import (
     APP,
     CAN_WRITE,
     EventKind,

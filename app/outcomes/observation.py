@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from app.commands import Button, Command, Verb, parse
 from app.events import (
     Actor,
     CheckAction,
@@ -21,8 +20,9 @@ from app.events import (
     ReviewAction,
     ReviewEvent,
 )
-from app.identifiers import IssueNumber, PullNumber
-from app.outcomes.facts import APP, Details, EventKind, OutcomeEvent
+from app.outcomes.outcome_event import APP, Details, EventKind, OutcomeEvent
+from app.policy.commands import Button, Command, Verb, parse
+from app.values.identifiers import IssueNumber, PullNumber
 
 # The wordings of GitHub's revert button and of `git revert`, each alone on its line.
 _REVERTS_PULL = re.compile(

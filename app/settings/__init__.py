@@ -1,17 +1,18 @@
-"""The only reader of the environment: one frozen settings class per concern, so that a process asks
-for no secret it does not need. A required value has no default and a wrong one stops the process.
+"""Settings of two kinds: the operator's (environment variables) and a repository's (`.github/r4p.yml`).
+No other room reads the environment. A missing or wrong value stops the process.
+May call: learning (its types).
 """
 
+from app.settings.engine_settings import AgentSettings, EngineSettings
 from app.settings.environment import child_environment, plain_environment, python
-from app.settings.github import (
+from app.settings.github_settings import (
     BaseUrl,
     GitHubSettings,
     IdentitySettings,
     WebhookSettings,
     WriterSettings,
 )
-from app.settings.judging import AgentSettings, EngineSettings
-from app.settings.reading import (
+from app.settings.loader import (
     USAGE,
     Settings,
     SettingsError,
@@ -21,14 +22,14 @@ from app.settings.reading import (
     mistakes,
     refuse,
 )
-from app.settings.running import (
+from app.settings.runtime_settings import (
     BrokerSettings,
     ChildSettings,
     DatabaseSettings,
     LogSettings,
     QueueSettings,
 )
-from app.settings.training import GateSettings, RunSettings, TrainSettings
+from app.settings.training_settings import GateSettings, RunSettings, TrainSettings
 
 __all__ = [
     "USAGE",

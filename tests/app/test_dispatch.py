@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from app.db.store.jobs import StoredJob
+from app.db.store.queue.jobs import StoredJob
 from app.dispatch import BackgroundDoorbell, Doorbell
-from app.identifiers import JobId
-from app.jobs import Queue
+from app.jobs.job import Queue
 from app.metrics import Metrics
+from app.values.identifiers import JobId
 from tests.services import wait_for
 
 pytestmark = pytest.mark.services

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import model
-from app.sandbox import Sandbox
-from app.walls import NoSandbox, command, trouble
+from app.sandbox import NoSandbox, command, trouble
+from app.settings.sandbox_kind import Sandbox
 from model.agents.process.seccomp_filter import forbid
 
 CHECKOUT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ READER = "-I, beside an empty environment"
 ITSELF = "builds the command, with -P"
 LAUNCHER = "the operator's own command starts Python: PYTHONSAFEPATH tells it"
 RUNS_MODULES = {
-    "app/processes.py": LAUNCHER,
-    "app/walls.py": AGENT,
+    "app/operator/processes.py": LAUNCHER,
+    "app/sandbox.py": AGENT,
     "model/codegraph/reader_pool.py": READER,
     "model/interpreter.py": ITSELF,
 }
@@ -22,7 +22,7 @@ NAMES_PYTHON = {
     "model/codegraph/reader_pool.py": READER,
     "model/interpreter.py": ITSELF,
 }
-ASKS_FOR_PYTHON = {"app/processes.py": 2, "app/walls.py": 3}
+ASKS_FOR_PYTHON = {"app/operator/processes.py": 2, "app/sandbox.py": 3}
 """Files that call `python()`, and how often: for the interpreter's path, or with -I."""
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.github.auth import PERMISSIONS, Purpose
-from app.jobs import Queue
+from app.github.http.auth import PERMISSIONS, Purpose
+from app.jobs.job import Queue
 from app.settings import IdentitySettings
 
 SECRET = {f"R4P_{name}" for name in ("PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SECRET")}

@@ -10,10 +10,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from app import repo_config, settings
+from app import settings
 from app.cli import main
-from app.commands import REGISTRY
-from app.repo_config import RepoConfig
+from app.policy.commands import REGISTRY
+from app.settings import repo_config
+from app.settings.repo_config import RepoConfig
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

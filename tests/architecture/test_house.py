@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.jobs import KINDS
+from app.jobs.job import KINDS
 from tests.architecture.coverage_floor import pure_files
 from worker.wiring import HANDLED
 
@@ -123,7 +123,8 @@ def test_importing_the_model_package_loads_the_standard_library_only():
 
 
 @pytest.mark.parametrize(
-    "module", ["app.main", "app.webhook", "app.cli", "app.doctor", "worker.celery_app"]
+    "module",
+    ["app.web.main", "app.web.webhook", "app.cli", "app.operator.doctor", "worker.celery_app"],
 )
 def test_light_processes_load_nothing_heavy(module):
     assert loaded_by(f"import {module}") & HEAVY == set()

@@ -10,12 +10,12 @@ from statistics import median
 
 import httpx
 
-from app.demo.standin.contract import Contract
-from app.webhook import PATH
+from app.web.webhook import PATH
 from tests.bench.bench import Bench, Subject
 from tests.bench.support import stage
 from tests.bench.support.measurements import Figure, at_most, percentile
 from tests.bench.support.stage import SECRET, Stage
+from tests.github.contract import Contract
 from tests.services import wait_for
 
 PAUSE_SECONDS = 0.1

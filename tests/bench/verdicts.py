@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from app.demo.standin.client import Repo
 from tests.bench.bench import Bench, Subject
 from tests.bench.support import stage
 from tests.bench.support.measurements import Figure, at_most, percentile
 from tests.bench.support.stage import Stage
+from tests.github.control.client import Repo
 from tests.services import wait_for
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\ncomments: all\n"

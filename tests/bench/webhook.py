@@ -134,12 +134,12 @@ def _beside_the_peer(field: _Field, ours: Server) -> list[Figure]:
         for number in range(field.bench.scale.rounds):
             field.bench.step(f"imports, pair {number + 1}")
             theirs = _import_seconds(python, "pr_agent.servers.github_app", field.bench.scratch)
-            wall.add(_import_seconds(Path(sys.executable), "app.main", ROOT), theirs)
+            wall.add(_import_seconds(Path(sys.executable), "app.web.main", ROOT), theirs)
     except NotRun as reason:
         why = f"not run: {reason}; {RECORDED}"
         rate, late = Pairs([field.closed(ours).rate]), Pairs([field.steady(ours).p99_ms])
         size = Pairs([ours.resident_mb()])
-        wall = Pairs([_import_seconds(Path(sys.executable), "app.main", ROOT)])
+        wall = Pairs([_import_seconds(Path(sys.executable), "app.web.main", ROOT)])
     memory, imported = "memory of the web process after load", "import of the web process, wall"
     told = why or PEER
     return [

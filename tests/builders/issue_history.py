@@ -6,15 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, insert, update
 
-from app.db.store import evaluations, groups, outcome_events, outcomes
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation, Verified, patch_id
-from app.db.store.groups import PullRow
-from app.db.tables import candidates as candidate_table
-from app.db.tables import evaluations as evaluation_table
-from app.db.tables import installations, repositories
-from app.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation, Verified, patch_id
+from app.db.store.issues.groups import PullRow
+from app.db.store.outcomes import outcome_events, outcomes
+from app.db.tables.schema import candidates as candidate_table
+from app.db.tables.schema import evaluations as evaluation_table
+from app.db.tables.schema import installations, repositories
 from app.outcomes import Details, EventKind, OutcomeEvent
+from app.values.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber, RepositoryId
 from model.calibration.calibration import Evidence
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 

@@ -5,9 +5,9 @@ import threading
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import jobs
-from app.db.tables import jobs as job_table
-from app.jobs import Planned, from_payload
+from app.db.store.queue import jobs
+from app.db.tables.schema import jobs as job_table
+from app.jobs.job import Planned, from_payload
 from worker.queue.context import Context
 
 

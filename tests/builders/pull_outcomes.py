@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from app.identifiers import IssueRef, RepositoryRef
-from app.judgements import Fate, Judge, Judgement, PullRecord, Submission
 from app.outcomes import OutcomeKind
+from app.outcomes.judgement import Fate, Judge, Judgement, PullRecord, Submission
+from app.values.identifiers import IssueRef, RepositoryRef
 from model.calibration.calibration import Evidence
 from model.domain import EngineInfo, Verdict
 

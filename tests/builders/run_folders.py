@@ -5,7 +5,7 @@ import math
 import random
 from dataclasses import asdict
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
 from training.datasets.manifest import Manifest, Split
 from training.datasets.manifest import Step as Kept

@@ -10,25 +10,25 @@ from sqlalchemy import Engine, func, insert, select
 
 from app.comments import group_marker
 from app.db.session import transaction
-from app.db.store import candidates, evaluations, groups
-from app.db.store.candidates import Candidate
-from app.db.store.effects import PostgresEffects
-from app.db.store.etags import PostgresEtags
-from app.db.store.evaluations import NewEvaluation
-from app.db.store.groups import PullRow
-from app.db.store.limits import PostgresLimiter
-from app.db.tables import deliveries, installations, repositories, votes
-from app.db.tables import evaluations as evaluation_table
-from app.demo.standin.client import App, Repo, StandIn
-from app.github.auth import App as OurApp
-from app.github.connection import Connection
+from app.db.store.issues import candidates, evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.issues.groups import PullRow
+from app.db.store.queue.effects import PostgresEffects
+from app.db.store.queue.etags import PostgresEtags
+from app.db.store.queue.write_limits import PostgresLimiter
+from app.db.tables.schema import deliveries, installations, repositories, votes
+from app.db.tables.schema import evaluations as evaluation_table
+from app.github.api.publisher import Publisher
 from app.github.endpoints import endpoints
-from app.github.publisher import Publisher
-from app.identifiers import AskedIn, DeliveryGuid, InstallationId, IssueNumber, RepositoryId
-from app.jobs import RunCommand, VerifyGroup
+from app.github.http.auth import App as OurApp
+from app.github.http.connection import Connection
+from app.jobs.job import RunCommand, VerifyGroup
+from app.values.identifiers import AskedIn, DeliveryGuid, InstallationId, IssueNumber, RepositoryId
 from model import catalog
 from model.engines.scripted import Line, Scripted
 from tests.builders.job_attempts import waiting
+from tests.github.control.client import App, Repo, StandIn
 from worker.git.checkout import Checkouts
 from worker.git.tree_export import Exports
 from worker.git.tree_store import Trees

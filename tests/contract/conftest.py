@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.demo.standin.contract import Contract
+from tests.github.contract import Contract
 
 
 @pytest.fixture(scope="session")

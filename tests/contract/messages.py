@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.demo.standin.contract import Contract, Violation, check_graphql
+from tests.github.contract import Contract, Violation, check_graphql
 
 VALUES = {"owner": "octocat", "repo": "hello-world", "username": "octocat", "path": "README.md"}
 HEADERS = {

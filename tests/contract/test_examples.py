@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.demo.standin.contract import Contract
-from app.demo.standin.contract.checker import MAX_PAYLOAD_BYTES
 from tests.contract.messages import answer, delivery, page
+from tests.github.contract import Contract
+from tests.github.contract.checker import MAX_PAYLOAD_BYTES
 
 LOADED = Contract.load()
 ANSWERS = [

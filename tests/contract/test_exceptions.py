@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.demo.standin.contract import Contract
-from app.demo.standin.contract.exceptions import Body, DeclaredElsewhere
 from tests.contract.messages import HEADERS, Answer
+from tests.github.contract import Contract
+from tests.github.contract.exceptions import Body, DeclaredElsewhere
 
 LISTED = Contract.load().exceptions
 BODIES = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.demo.standin.contract import check_graphql, graphql_schema
 from tests.contract.messages import HEADERS, REQUEST_HEADERS, exchange, header
+from tests.github.contract import check_graphql, graphql_schema
 
 NODE = 'query($x: Boolean = false) { node(id: "I_1") { %s } }'
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.demo.standin.contract.documents import stored_json
-from app.demo.standin.contract.refresh import __main__ as refresh
-from app.demo.standin.contract.refresh.cut import inlined, pruned_rest, pruned_webhooks, stripped
-from app.demo.standin.contract.refresh.examples import rest_examples, webhook_examples
+from tests.github.contract.documents import stored_json
+from tests.github.contract.refresh import __main__ as refresh
+from tests.github.contract.refresh.cut import inlined, pruned_rest, pruned_webhooks, stripped
+from tests.github.contract.refresh.examples import rest_examples, webhook_examples
 
 MAX_FILE_BYTES = 1_000_000
 PROPERTIES = {"title": {"type": "string", "description": "long", "example": "x", "x-y": 1}}

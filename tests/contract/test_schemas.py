@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.demo.standin.contract.closing import close, close_root
-from app.demo.standin.contract.dialect import references, to_json_schema
-from app.demo.standin.contract.refresh.completion import CannotComplete, Completion
-from app.demo.standin.contract.routes import find, routes
-from app.demo.standin.contract.strict_json import NotJson, parse
-from app.demo.standin.contract.validators import Validators, shortened
+from tests.github.contract.closing import close, close_root
+from tests.github.contract.dialect import references, to_json_schema
+from tests.github.contract.refresh.completion import CannotComplete, Completion
+from tests.github.contract.routes import find, routes
+from tests.github.contract.strict_json import NotJson, parse
+from tests.github.contract.validators import Validators, shortened
 
 USER = {"type": "object", "properties": {"login": {"type": "string"}}, "required": ["login"]}
 REF = {"$ref": "#/components/schemas/user"}

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from app.demo.standin.contract import Contract
 from tests.contract.messages import (
     Message,
     answer,
@@ -23,6 +22,7 @@ from tests.contract.messages import (
     renamed,
     without,
 )
+from tests.github.contract import Contract
 
 Spoil = Callable[[Any], Any]
 MIN_SHARE = 0.95

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from sqlalchemy import select, text
 
-from app.db.store import groups, outcomes
-from app.db.store.outcomes import OutcomeRow
-from app.db.tables import deliveries, evaluations, installations, jobs, repositories
-from app.db.tables import groups as group_table
-from app.demo.standin.client import Repo
+from app.db.store.issues import groups
+from app.db.store.outcomes import outcomes
+from app.db.store.outcomes.outcomes import OutcomeRow
+from app.db.tables.schema import deliveries, evaluations, installations, jobs, repositories
+from app.db.tables.schema import groups as group_table
+from tests.github.control.client import Repo
 from tests.stories.stage import Stage
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import DateTime, Engine, text, update
 
-from app.db.tables import jobs, metadata
+from app.db.tables.schema import jobs, metadata
 from tests.builders import tiny_model
 from training.datasets.groups import TrainingGroup
 

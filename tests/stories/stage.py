@@ -15,8 +15,8 @@ from celery import Celery
 from sqlalchemy import Engine
 
 from app.db.session import engine
-from app.demo.standin.client import App, StandIn
-from app.up import Bot, Listen
+from app.operator.up import Bot, Listen
+from tests.github.control.client import App, StandIn
 from tests.stories import scripted_engine
 
 SECRET = "a-webhook-secret-that-no-log-may-hold"

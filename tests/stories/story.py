@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 
 from sqlalchemy import select, text, update
 
-from app.db.tables import jobs, write_limits
-from app.demo.standin.client import CheckFacts
-from app.github.limiter import Limits
+from app.db.tables.schema import jobs, write_limits
+from app.github.http.rate_limiter import Limits
+from tests.github.control.client import CheckFacts
 from tests.stories.bot_records import Known
 from tests.stories.stage import DAY_SECONDS, SLUG, Stage
 from tests.stories.verdicts import BASE, Said, area

@@ -7,15 +7,16 @@ from sqlalchemy import update
 from typer.testing import CliRunner
 
 from app.db.session import transaction
-from app.db.store import evaluations, groups, outcome_events, outcomes, purge
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation
-from app.db.store.groups import PullRow
-from app.db.tables import candidates, installations, repositories
-from app.db.tables import evaluations as evaluation_table
-from app.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from app.db.store.issues import evaluations, groups, purge
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.issues.groups import PullRow
+from app.db.store.outcomes import outcome_events, outcomes
+from app.db.tables.schema import candidates, installations, repositories
+from app.db.tables.schema import evaluations as evaluation_table
 from app.outcomes import Details, EventKind, OutcomeEvent
-from tests.app.db import lived
+from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
+from tests.builders import judged_history
 from tests.builders.patch_pools import diff
 from training.commands import datasets
 from training.corpus import Corpus
@@ -37,7 +38,7 @@ FIRST = 500
 @pytest.fixture
 def scene(database):
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY, INSTALLATION)
+        judged_history.settle(connection, REPOSITORY, INSTALLATION)
         groups.save_config(connection, REPOSITORY, text=ON, error=None)
         for issue in range(6):
             _happen(connection, issue)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.demo.standin.client import StandIn
 from app.github.endpoints import endpoints
 from model.engines.scripted import Scripted
 from tests.builders.git_server import GitServer, Upstream
 from tests.builders.worker_scene import Scenery
+from tests.github.control.client import StandIn
 from tests.model.agents.builders import ISSUE, TREE, written
 from tests.worker.agents.proposals import waits_for_agents
 from worker.agents.agent_process import run

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import text
 
-from app.jobs import Planned
-from tests.app.db.store.stored import a_pull, an_issue, rows
+from app.jobs.job import Planned
+from tests.builders.queue_rows import a_pull, an_issue, rows
 
 pytestmark = pytest.mark.services
 

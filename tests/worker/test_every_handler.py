@@ -7,10 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import groups
-from app.db.tables import evaluations, repositories
-from app.identifiers import PullNumber
-from app.jobs import (
+from app.db.store.issues import groups
+from app.db.tables.schema import evaluations, repositories
+from app.jobs.job import (
     OF_THE_APP,
     EvaluateIssue,
     ForgetCheckout,
@@ -20,7 +19,8 @@ from app.jobs import (
     RefreshConfig,
     TidyCheckouts,
 )
-from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.values.identifiers import PullNumber
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
 from worker.commands.issue_commands import Verbs

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import outcomes
-from app.db.tables import outcome_events
-from app.identifiers import PullNumber
-from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.db.store.outcomes import outcomes
+from app.db.tables.schema import outcome_events
+from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.values.identifiers import PullNumber
 from tests.builders.job_attempts import waiting
 from tests.worker.outcomes.judged_repository import World
 from worker.outcomes.observe_outcomes import (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from app.judgements import Judge, Judgement, PatchKey, PullRecord
+from app.outcomes.judgement import Judge, Judgement, PatchKey, PullRecord
 from model.calibration.calibration import NO_HISTORY, Calibrator
 from training import corpus
 from training.calibrators import recipes

@@ -102,7 +102,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Trainings of the bot: what runs and how far it is, what became of the others, and why."""
-    from app import training_status
+    from app.operator import training_status
 
     raise typer.Exit(training_status.show(as_json=as_json))
 
@@ -110,6 +110,6 @@ def status(
 @main.command()
 def start() -> None:
     """Have the bot train now, on however little is new."""
-    from app import training_status
+    from app.operator import training_status
 
     raise typer.Exit(training_status.start())

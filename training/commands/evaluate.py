@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.progress import Progress
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model.commands import key_file
 from model.commands.exit_codes import STDERR, Exit, stop
 from model.errors import BadEngine, EngineError, ModelError

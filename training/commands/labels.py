@@ -15,9 +15,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from app.identifiers import IssueNumber, IssueRef
-from app.judgements import PatchKey
-from app.repo_config import Training
+from app.outcomes.judgement import PatchKey
+from app.settings.repo_config import Training
+from app.values.identifiers import IssueNumber, IssueRef
 from training import corpus
 from training.corpus import Corpus
 from training.curation import labelled_groups

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.identifiers import PullNumber, RepositoryId
-from app.judgements import FrozenIssue
+from app.outcomes.judgement import FrozenIssue
+from app.values.identifiers import PullNumber, RepositoryId
 from model.evaluation.labelled_group import LabelledGroup
 from training.datasets.groups import LabelSource
 from training.labels.labels import LabelledPatch

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.gate_rules import Rules
-from app.identifiers import EvaluationId, PullNumber
-from app.judgements import PatchKey, PullRecord
+from app.learning.gate_rules import Rules
+from app.outcomes.judgement import PatchKey, PullRecord
+from app.values.identifiers import EvaluationId, PullNumber
 from model.domain import Verdict
 from model.evaluation.bootstrap import Estimate, Issues
 from model.evaluation.judgement_columns import Floats, Indices, array

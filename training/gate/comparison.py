@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model.errors import EngineError
 from training.evaluation import metrics, significance
 from training.evaluation.metrics import CONSTANTS, SHARES, Heard

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
 from training.evaluation import significance
 from training.gate import step_findings

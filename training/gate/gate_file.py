@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app import gate_rules
+from app.learning import gate_rules
 from training.gate.gate_decision import Gate
 from training.gate.gate_facts import Compared
 from training.runs import run_folder
@@ -29,7 +29,7 @@ class Measured:
     dataset: str
     """Of the one that was measured on."""
     champion: str
-    """The served name of who judged beside it; app.serving.IN_PROCESS: the base, which no server named."""
+    """The served name of who judged beside it; app.learning.model_serving.IN_PROCESS: the base, which no server named."""
     verifier: str
     votes: int
     """On each group, by either."""

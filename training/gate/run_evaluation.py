@@ -5,8 +5,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.gate_rules import Rules
-from app.serving import IN_PROCESS
+from app.learning.gate_rules import Rules
+from app.learning.model_serving import IN_PROCESS
 from model import catalog
 from model.adapters import adapter_files, adapter_server
 from model.adapters.adapter_server import Replica, Servable

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from training.gate.gate_facts import Finding, Step
 
 AT_THE_END = 10

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.judgements import Fate, PullRecord
 from app.outcomes import OutcomeKind
+from app.outcomes.judgement import Fate, PullRecord
 from training.labels.patch_history import MERGES, Case
 from training.labels.rules import HELD_FOR, LINES_GONE, REVERT_WINDOW, REWRITTEN, RULES
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from app.judgements import Fate, Judgement, PullRecord
 from app.outcomes import OutcomeKind
+from app.outcomes.judgement import Fate, Judgement, PullRecord
 from model.domain import Verdict
 from training.labels.labels import RULE_VERSION, LabelledPatch
 from training.labels.rules import RULES

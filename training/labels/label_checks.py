@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.judgements import PatchKey
+from app.outcomes.judgement import PatchKey
 from training.labels.audit import Audit
 from training.labels.labels import LabelledPatch
 from training.labels.rules import CHECKED, RULES, Grade

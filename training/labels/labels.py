@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from app.identifiers import IssueRef, PullNumber
-from app.judgements import Fate, LabelCheck, PatchKey, PullRecord
 from app.outcomes import APP
+from app.outcomes.judgement import Fate, LabelCheck, PatchKey, PullRecord
+from app.values.identifiers import IssueRef, PullNumber
 from model.domain import Verdict
 from training.labels.audit import Audit, Checked, audit
 from training.labels.decisions import decide

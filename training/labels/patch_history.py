@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from app.judgements import Fate, PullRecord
 from app.outcomes import CAN_WRITE, OutcomeKind
+from app.outcomes.judgement import Fate, PullRecord
 from model.domain import Verdict
 from training.labels.rules import COUNTS
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from app.sandbox import Sandbox
-from app.walls import NoSandbox, command, inside, refusal
+from app.sandbox import NoSandbox, command, inside, refusal
+from app.settings.sandbox_kind import Sandbox
 from model.agents import agent_catalog
 from model.agents.process.messages import (
     BadMessage,

@@ -5,10 +5,10 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.alternatives import Spent, has_budget, remaining
-from app.db.store import attempts
-from app.identifiers import RepositoryId
-from app.repo_config import RepoConfig
+from app.db.store.alternatives import attempts
+from app.policy.alternative_policy import Spent, has_budget, remaining
+from app.settings.repo_config import RepoConfig
+from app.values.identifiers import RepositoryId
 from worker.agents.agent_process import AgentLimits
 from worker.queue.errors import Postponed
 

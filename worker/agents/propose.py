@@ -10,17 +10,19 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from app.alternatives import WhyNot, has_budget, new_edits
 from app.db.session import transaction
-from app.db.store import attempts, evaluations, groups, hints, progress, proposals
-from app.db.store.alternatives import Alternative
-from app.db.store.attempts import Place, Record
-from app.db.store.evaluations import Evaluation
-from app.db.store.hints import Hint
-from app.db.store.jobs import Fenced
-from app.jobs import Planned, ProposePatches, VerifyGroup
-from app.repo_config import RepoConfig
-from app.sandbox import Sandbox
+from app.db.store.alternatives import attempts, hints, proposals
+from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.hints import Hint
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.queue import progress
+from app.db.store.queue.jobs import Fenced
+from app.jobs.job import Planned, ProposePatches, VerifyGroup
+from app.policy.alternative_policy import WhyNot, has_budget, new_edits
+from app.settings.repo_config import RepoConfig
+from app.settings.sandbox_kind import Sandbox
 from model.agents.trajectories.trajectory import Attempt, Step, Stop
 from model.domain import EngineInfo, Issue
 from model.errors import ModelError, Superseded

@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Final, Self
 
-from app.walls import SAID_NOTHING
+from app.sandbox import SAID_NOTHING
 from model.prompts.untrusted import visible
 
 LINE_BYTES: Final = 16 * 1024**2

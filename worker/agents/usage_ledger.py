@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.alternatives import Spent
-from app.db.store.attempts import Record
+from app.db.store.alternatives.attempts import Record
+from app.policy.alternative_policy import Spent
 from model.agents.trajectories.trajectory import Attempt, Step
 from model.domain import EngineInfo, Tokens
 

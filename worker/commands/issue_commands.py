@@ -5,20 +5,25 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app import comments
-from app.alternatives import Refused, WhyNot, remaining
-from app.commands import Command, GroupEdit, Verb
 from app.comments import AlternativesStatus, GroupView, Stage, StatusView
 from app.db.session import transaction
-from app.db.store import attempts, drafts, evaluations, groups, jobs, progress
-from app.db.store.drafts import Asked
-from app.db.store.effects import PostgresEffects, comment_key
-from app.db.store.evaluations import Evaluation
-from app.db.store.groups import GroupRow
-from app.draft_jobs import OpenDraft
-from app.drafts import refused
-from app.github.connection import Connection as GitHub
-from app.github.effects import EffectKey
-from app.identifiers import (
+from app.db.store.alternatives import attempts, drafts
+from app.db.store.alternatives.drafts import Asked
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.issues.groups import GroupRow
+from app.db.store.queue import jobs, progress
+from app.db.store.queue.effects import PostgresEffects, comment_key
+from app.github.api.effect_store import EffectKey
+from app.github.http.connection import Connection as GitHub
+from app.jobs.draft_jobs import OpenDraft
+from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
+from app.policy.alternative_policy import Refused, WhyNot, remaining
+from app.policy.commands import Command, GroupEdit, Verb
+from app.policy.draft_policy import refused
+from app.policy.event_policy import BY_COMMAND
+from app.settings.repo_config import Alternatives
+from app.values.identifiers import (
     AskedIn,
     CommentId,
     DeliveryGuid,
@@ -27,9 +32,6 @@ from app.identifiers import (
     IssueRef,
     RepositoryRef,
 )
-from app.jobs import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
-from app.policy import BY_COMMAND
-from app.repo_config import Alternatives
 from worker.outcomes import second_attempts
 from worker.outcomes.second_attempts import Words
 from worker.publishing.publish_verdict import comment_url

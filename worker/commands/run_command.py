@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app import comments
-from app.commands import WORDLESS, Command, Unknown, Verb, allowed, parse
 from app.db.session import transaction
-from app.db.store import groups, jobs, mirror
+from app.db.store.issues import groups, webhook_state
+from app.db.store.queue import jobs
 from app.events import CommentEvent, ReviewEvent
 from app.events import parse as parse_event
-from app.github import client
-from app.github.connection import Connection as GitHub
+from app.github.api import rest_reader
+from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
-from app.github.publisher import Publisher
-from app.identifiers import IssueNumber, PullNumber, RepositoryRef
-from app.jobs import LocateIssues, Planned, RunCommand
-from app.permissions import Permission
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import LocateIssues, Planned, RunCommand
+from app.policy.commands import WORDLESS, Command, Unknown, Verb, allowed, parse
+from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
+from app.values.permission import Permission
 from worker.commands.issue_commands import Said, Subject, Verbs
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
@@ -62,7 +63,7 @@ class RunCommandHandler:
         """
         with transaction(context.database) as connection:
             stored = groups.repository(connection, job.repository)
-            delivery = mirror.delivery(connection, job.delivery)
+            delivery = webhook_state.delivery(connection, job.delivery)
         if stored is None or stored.suspended or delivery is None:
             return
         event = parse_event(delivery.event, job.delivery, delivery.body)
@@ -130,7 +131,7 @@ class RunCommandHandler:
         """Asked of GitHub only when a command needs a right; a payload proves none."""
         if all(allowed(command.verb, Permission.NONE) for command in wanted):
             return Permission.NONE
-        return client.permission_of(self.github, repository, event.author.login)
+        return rest_reader.permission_of(self.github, repository, event.author.login)
 
     def _about_issue(
         self, context: Context, repository: RepositoryRef, event: Written, command: Command

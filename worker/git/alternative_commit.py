@@ -4,8 +4,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.github.drafts import FileChange, NewCommit
-from app.identifiers import CommitSha
+from app.github.api.draft_publisher import FileChange, NewCommit
+from app.values.identifiers import CommitSha
 from worker.git.checkout import branch_spec, is_branch
 from worker.git.hardened_git import Caps, Git, GitError, Remote
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from app.github.endpoints import Endpoints
-from app.identifiers import RepositoryId, RepositoryRef
+from app.values.identifiers import RepositoryId, RepositoryRef
 from worker.git.hardened_git import (
     Caps,
     Git,

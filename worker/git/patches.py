@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from app.identifiers import CommitSha, PullNumber
+from app.values.identifiers import CommitSha, PullNumber
 from worker.git.hardened_git import Git, GitError, GitTooBig
 
 DIFF: Final = (

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, Final
 
-from app.identifiers import CommitSha
+from app.values.identifiers import CommitSha
 from model.workspace import safe_open
 from model.workspace.paths import refusal, shown
 from worker.git.hardened_git import Git, GitError, GitTimeout, GitTooBig

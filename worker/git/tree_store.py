@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.identifiers import EvaluationId
+from app.values.identifiers import EvaluationId
 
 _READY = "ready-"
 

@@ -7,23 +7,20 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app import comments
-from app.alternatives import (
-    Refused,
-    Situation,
-    WhyNot,
-    wanted,
-)
 from app.db.session import transaction
-from app.db.store import alternatives, attempts, evaluations, groups, hints, jobs, proposals
-from app.db.store.alternatives import Alternative
-from app.db.store.evaluations import Asked, Evaluation, NewEvaluation
-from app.db.store.groups import StoredRepository
+from app.db.store.alternatives import attempts, hints, proposals
+from app.db.store.issues import evaluation_alternatives, evaluations, groups
+from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.evaluations import Asked, Evaluation, NewEvaluation
+from app.db.store.issues.groups import StoredRepository
+from app.db.store.queue import jobs
 from app.github.errors import NotFound
-from app.identifiers import EvaluationId, IssueRef, RepositoryRef
-from app.jobs import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
-from app.judging import Go, Wait, should_evaluate
-from app.policy import BY_COMMAND
-from app.repo_config import FILE, Alternatives
+from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
+from app.policy.alternative_policy import Refused, Situation, WhyNot, wanted
+from app.policy.event_policy import BY_COMMAND
+from app.policy.group_policy import Go, Wait, should_evaluate
+from app.settings.repo_config import FILE, Alternatives
+from app.values.identifiers import EvaluationId, IssueRef, RepositoryRef
 from worker.judging.rivals import Collector, Rivals, store
 from worker.judging.seats import beside
 from worker.judging.tree_handover import Base, Exported, HandOver
@@ -140,7 +137,7 @@ def _plan(connection: Connection, job: EvaluateIssue, rivals: Rivals, *, has_age
     if group is not None:
         commits = [base.commit for base in bases]
         made = (group.id, commits, attempts.issue_sha256(rivals.issue))
-        there = alternatives.there(connection, *made)
+        there = evaluation_alternatives.there(connection, *made)
         tried = attempts.tried(connection, *made)
         today = proposals.made_today(connection, group.id)
         due = len(hints.due(connection, *made))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.judgements import Judge
+from app.outcomes.judgement import Judge
 from model.protocols import Verifier
 
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from app.db.session import transaction
-from app.db.store import groups
-from app.github import links
-from app.github.connection import Connection as GitHub
+from app.db.store.issues import groups
+from app.github.api import graphql_reader
+from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
 from app.github.facts import State
-from app.github.publisher import Publisher
-from app.jobs import EvaluateIssue, LocateIssues, Planned
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import EvaluateIssue, LocateIssues, Planned
 from worker.publishing import config_check
 from worker.queue.context import Context
 
@@ -33,7 +33,7 @@ class LocateIssuesHandler:
         if stored is None or stored.suspended:
             return
         try:
-            found = links.pull_issues(self.github, stored.ref, job.pull)
+            found = graphql_reader.pull_issues(self.github, stored.ref, job.pull)
         except NotFound:
             return
         if found.pull.state is not State.OPEN:

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import evaluations, groups, jobs, proposals, stranded
-from app.db.store.evaluations import Evaluation, Verified, patch_id
-from app.github import client
-from app.github.client import PullSummary
-from app.github.connection import Connection as GitHub
+from app.db.store.alternatives import proposals
+from app.db.store.issues import evaluations, groups, stuck_evaluations
+from app.db.store.issues.evaluations import Evaluation, Verified, patch_id
+from app.db.store.queue import jobs
+from app.github.api import rest_reader
+from app.github.api.rest_reader import PullSummary
 from app.github.errors import NotFound, Unprocessable
-from app.identifiers import CommitSha, PullNumber
-from app.jobs import (
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import (
     EvaluateIssue,
     LocateIssues,
     Planned,
@@ -24,6 +24,8 @@ from app.jobs import (
     Reconcile,
     VerifyGroup,
 )
+from app.policy.alternative_policy import WhyNot
+from app.values.identifiers import CommitSha, PullNumber
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -60,7 +62,7 @@ class ReconcileHandler:
         if stored is None or stored.suspended:
             return
         try:
-            found = client.open_pulls(self.github, stored.ref)
+            found = rest_reader.open_pulls(self.github, stored.ref)
         except (NotFound, Unprocessable):
             return  # gone, or taken from us: the webhook that says so is late, or was lost
         quiet = quiet_seconds(stored.config_text, self.least_quiet_seconds)
@@ -102,7 +104,7 @@ def due_repositories(connection: Connection) -> Sequence[Planned]:
 
 def _judge_without(connection: Connection) -> Iterator[Planned]:
     """Groups whose agents will not come are judged as they are."""
-    for identity in stranded.without_agents(connection):
+    for identity in stuck_evaluations.without_agents(connection):
         evaluation = evaluations.load(connection, identity)
         owner = evaluation and groups.repository(connection, evaluation.repository)
         if evaluation and owner:
@@ -113,7 +115,7 @@ def _judge_without(connection: Connection) -> Iterator[Planned]:
 
 
 def _give_up(connection: Connection) -> None:
-    for identity, error in stranded.abandoned(connection):
+    for identity, error in stuck_evaluations.abandoned(connection):
         evaluation = evaluations.load(connection, identity)
         if evaluation is None:
             continue
@@ -126,7 +128,7 @@ def _give_up(connection: Connection) -> None:
 
 
 def _publish(connection: Connection) -> Iterator[Planned]:
-    for identity in stranded.unpublished(connection):
+    for identity in stuck_evaluations.unpublished(connection):
         evaluation = evaluations.load(connection, identity)
         owner = evaluation and groups.repository(connection, evaluation.repository)
         if evaluation and owner:

@@ -5,19 +5,20 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from app import links
 from app.db.session import transaction
-from app.db.store import candidates, drafts, groups
-from app.db.store.candidates import Candidate
-from app.db.store.groups import PullRow, StoredRepository
-from app.github import links as github_links
-from app.github.auth import Purpose, Scope
-from app.github.connection import Connection as GitHub
+from app.db.store.alternatives import drafts
+from app.db.store.issues import candidates, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.groups import PullRow, StoredRepository
+from app.github.api import graphql_reader as github_links
 from app.github.errors import NotFound
 from app.github.facts import IssueFacts, PullFacts, State
-from app.identifiers import IssueRef, PullNumber, RepositoryRef
-from app.judging import CandidateFacts, judgeable
-from app.links import LinkStrength, Member
+from app.github.http.auth import Purpose, Scope
+from app.github.http.connection import Connection as GitHub
+from app.policy import rival_links
+from app.policy.group_policy import CandidateFacts, judgeable
+from app.policy.rival_links import LinkStrength, Member
+from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
 from model.domain import Issue
 from model.errors import BadDiff
 from model.patches import diff
@@ -94,7 +95,7 @@ class Collector:
         facts = github_links.issue_facts(self.github, ref)
         settings = in_force(stored.config_text, facts.repository.config)
         added, removed = _forced(context, ref)
-        members = links.members(facts, added=added, removed=removed, host=self.host)
+        members = rival_links.members(facts, added=added, removed=removed, host=self.host)
         pulls = self._pulls(ref.repository, facts, members)
         found = self._candidates(context, ref, pulls, members)
         return Rivals(facts, settings, members, pulls, found)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.alternatives import Seated, keep_seats, new_edits, seats
-from app.db.store.alternatives import Alternative
-from app.db.store.evaluations import Evaluation
+from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.evaluations import Evaluation
+from app.policy.alternative_policy import Seated, keep_seats, new_edits, seats
 from model.domain import PatchId, PatchVerdict
 from model.verdict_json import patches_from_json
 from worker.judging.rivals import Rivals

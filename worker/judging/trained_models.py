@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from app.canary import Limits, trouble
 from app.db.session import transaction
-from app.db.store import models
-from app.db.store.evaluations import Evaluation
-from app.db.store.records import records
-from app.jobs import Json
-from app.serving import Adapter, Alias, LineUp, judge_of
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.models import models
+from app.db.store.models.canary_statistics import records
+from app.jobs.job import Json
+from app.learning.canary import Limits, trouble
+from app.learning.model_serving import Adapter, Alias, LineUp, judge_of
 from model.errors import EngineDown, ModelError
 from worker.judging.judge import Bench
 from worker.queue.context import Context

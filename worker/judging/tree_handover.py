@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.github.auth import Purpose, Scope
-from app.github.connection import Connection as GitHub
-from app.identifiers import CommitSha, EvaluationId, RepositoryRef
+from app.github.http.auth import Purpose, Scope
+from app.github.http.connection import Connection as GitHub
+from app.values.identifiers import CommitSha, EvaluationId, RepositoryRef
 from worker.git.checkout import (
     BUSY_SECONDS,
     CheckoutBusy,

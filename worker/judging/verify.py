@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import calibrators, evaluations, progress, votes
-from app.db.store.calibrators import StoredCalibrator
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import Evaluation, Verified, patch_id
-from app.jobs import Json, Planned, PublishVerdict, VerifyGroup
-from app.judgements import Judge
+from app.db.store.issues import evaluations, votes
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import Evaluation, Verified, patch_id
+from app.db.store.models import calibrators
+from app.db.store.models.calibrators import StoredCalibrator
+from app.db.store.queue import progress
+from app.jobs.job import Json, Planned, PublishVerdict, VerifyGroup
+from app.outcomes.judgement import Judge
 from model.calibration import evidence
 from model.domain import (
     Coverage,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.training import HeldIssue
+from app.learning.training_plan import HeldIssue
 
 
 def held(dataset: Path) -> frozenset[HeldIssue]:

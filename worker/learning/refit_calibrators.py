@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 from sqlalchemy import Connection
 
-from app.jobs import OF_THE_APP, Planned
-from app.learning_jobs import RefitCalibrators
-from app.processes import FIT
+from app.jobs.job import OF_THE_APP, Planned
+from app.jobs.learning_jobs import RefitCalibrators
+from app.operator.processes import FIT
 from worker.queue.context import Context
 
 _LOOK_SECONDS = 0.2

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from app import promotion, registration
 from app.db.session import transaction
-from app.db.store import models
-from app.db.store.models import Model
-from app.gate_rules import Rules
-from app.promotion import PASSED, NotPromoted, Terms
-from app.registration import NotRegistered
-from app.serving import Alias, as_far_as
-from app.serving import State as ModelState
+from app.db.store.models import models
+from app.db.store.models.models import Model
+from app.learning.gate_rules import Rules
+from app.learning.model_serving import Alias, as_far_as
+from app.learning.model_serving import State as ModelState
+from app.learning.training_plan import State, Training
+from app.registry import promotion, registration
+from app.registry.promotion import PASSED, NotPromoted, Terms
+from app.registry.registration import NotRegistered
 from app.settings import EngineSettings
-from app.training import State, Training
 from model.errors import BadAdapter
 from worker.learning.stages import Ended
 from worker.queue.context import Context

@@ -11,8 +11,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from app.learning.training_plan import (
+    HeldIssue,
+    Labels,
+    Stage,
+    State,
+    Training,
+    how_many_new,
+    labels_of,
+)
 from app.settings import TrainSettings
-from app.training import HeldIssue, Labels, Stage, State, Training, how_many_new, labels_of
 from model.errors import EngineDown
 from worker.learning.dataset_issues import held
 from worker.learning.launchers.task import Phase, Seen, Task, ended_with

@@ -11,11 +11,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.db.store import trainings
-from app.jobs import OF_THE_APP, Planned
-from app.learning_jobs import TrainModel
+from app.db.store.models import trainings
+from app.jobs.job import OF_THE_APP, Planned
+from app.jobs.learning_jobs import TrainModel
+from app.learning.training_plan import LAUNCHES, Stage, State, Training, is_due, why_not
 from app.settings import TrainSettings, load
-from app.training import LAUNCHES, Stage, State, Training, is_due, why_not
 from model.errors import EngineDown
 from worker.learning.launchers.local import Local
 from worker.learning.launchers.task import (

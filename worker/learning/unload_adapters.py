@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from app import promotion
 from app.db.session import transaction
-from app.db.store import models
-from app.jobs import OF_THE_APP, Planned
-from app.learning_jobs import UnloadAdapters
-from app.serving import Adapter, Alias, is_unused
+from app.db.store.models import models
+from app.jobs.job import OF_THE_APP, Planned
+from app.jobs.learning_jobs import UnloadAdapters
+from app.learning.model_serving import Adapter, Alias, is_unused
+from app.registry import promotion
 from app.settings import EngineSettings
 from worker.queue.context import Context
 

@@ -7,20 +7,21 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, outcome_events, outcome_permissions, outcomes
-from app.db.store.effects import PostgresEffects, comment_key
-from app.db.store.outcome_permissions import Answer
-from app.db.store.outcomes import MergedPullRow
-from app.github import client
-from app.github.auth import Purpose, Scope
-from app.github.client import ReactionFacts
-from app.github.connection import Connection as GitHub
-from app.github.effects import EffectKey
+from app.db.store.issues import groups
+from app.db.store.outcomes import outcome_events, outcome_permissions, outcomes
+from app.db.store.outcomes.outcome_permissions import Answer
+from app.db.store.outcomes.outcomes import MergedPullRow
+from app.db.store.queue.effects import PostgresEffects, comment_key
+from app.github.api import rest_reader
+from app.github.api.effect_store import EffectKey
+from app.github.api.rest_reader import ReactionFacts
 from app.github.errors import Forbidden, NotFound
-from app.identifiers import CommentId, IssueNumber, PullNumber, RepositoryId, RepositoryRef
-from app.jobs import Planned
-from app.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
+from app.github.http.auth import Purpose, Scope
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import Planned
+from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
 from app.outcomes import CAN_WRITE, Details, EventKind, OutcomeEvent
+from app.values.identifiers import CommentId, IssueNumber, PullNumber, RepositoryId, RepositoryRef
 from worker.git.checkout import CheckoutBusy, Checkouts
 from worker.git.hardened_git import GitUnreachable
 from worker.outcomes import second_attempts, survival
@@ -61,7 +62,7 @@ class ResolvePermissionHandler:
                 context.enqueue(connection, list(_to_hear(connection, job, answer)))
 
     def _ask(self, repository: RepositoryRef, actor: str, now: datetime) -> Answer:
-        return Answer(client.permission_of(self.github, repository, actor).value, now)
+        return Answer(rest_reader.permission_of(self.github, repository, actor).value, now)
 
 
 def _to_hear(connection: Connection, job: ResolvePermission, answer: Answer) -> Iterator[Planned]:
@@ -91,7 +92,7 @@ class PollReactionsHandler:
         if effect is None or effect.github_id is None:
             return
         try:
-            found = client.reactions(self.github, repository, CommentId(effect.github_id))
+            found = rest_reader.reactions(self.github, repository, CommentId(effect.github_id))
         except NotFound:
             return  # somebody deleted the comment, and with it what its thumbs are now
         with context.transaction() as connection:

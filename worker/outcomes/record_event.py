@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, mirror, outcome_events, outcomes
+from app.db.store.issues import groups, webhook_state
+from app.db.store.outcomes import outcome_events, outcomes
 from app.events import GHOST, CheckEvent, Event, Ignored, RepositoryEvent, parse
-from app.identifiers import DeliveryGuid, IssueNumber, RepositoryId, RepositoryRef
-from app.jobs import EvaluateIssue, Planned, RecordEvent
-from app.outcome_jobs import MeasureSurvival, ResolvePermission
+from app.jobs.job import EvaluateIssue, Planned, RecordEvent
+from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
-from app.policy import KnownLinks, follow_ups, promised_issues
+from app.policy.event_policy import KnownLinks, follow_ups, promised_issues
+from app.values.identifiers import DeliveryGuid, IssueNumber, RepositoryId, RepositoryRef
 from worker.outcomes import second_attempts
 from worker.queue.context import Context
 from worker.repositories.repository_config import quiet_seconds
@@ -59,7 +60,7 @@ class RecordEventHandler:
         A stranger's Markdown is read before the fenced transaction opens, since that takes time.
         """
         with transaction(context.database) as connection:
-            delivery = mirror.delivery(connection, job.delivery)
+            delivery = webhook_state.delivery(connection, job.delivery)
         if delivery is None:
             return
         event = parse(delivery.event, job.delivery, delivery.body, own_app=self.own_app)
@@ -69,9 +70,9 @@ class RecordEventHandler:
         promised = promised_issues(event, self.host)
         with context.transaction() as connection:
             # The delivery may have been purged since; asking again also holds off a purge.
-            if mirror.delivery(connection, job.delivery) is None:
+            if webhook_state.delivery(connection, job.delivery) is None:
                 return
-            if not mirror.reflect(connection, event, delivery.received_at):
+            if not webhook_state.reflect(connection, event, delivery.received_at):
                 return
             if isinstance(event, RepositoryEvent):
                 stored = record(connection, event.repository.id, seen, job.delivery)
@@ -100,7 +101,7 @@ class RecordEventHandler:
         stored = groups.repository(connection, event.repository.id)
         text = stored.config_text if stored else None
         return KnownLinks(
-            issues=mirror.linked_issues(connection, event),
+            issues=webhook_state.linked_issues(connection, event),
             promised=promised,
             quiet_seconds=quiet_seconds(text, self.least_quiet_seconds),
         )

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, mirror
+from app.db.store.issues import groups, webhook_state
 from app.events import ReviewEvent, parse
-from app.github import client
-from app.github.connection import Connection as GitHub
+from app.github.api import rest_reader
 from app.github.errors import NotFound
-from app.identifiers import DeliveryGuid
-from app.jobs import EvaluateIssue, Planned
-from app.outcome_jobs import HearReview
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import EvaluateIssue, Planned
+from app.jobs.outcome_jobs import HearReview
+from app.values.identifiers import DeliveryGuid
 from worker.outcomes import second_attempts
 from worker.queue.context import Context
 
@@ -31,7 +31,9 @@ class HearReviewHandler:
         if stored is None or stored.suspended or event is None:
             return
         try:
-            comments = client.review_comments(self.github, stored.ref, event.number, event.review)
+            comments = rest_reader.review_comments(
+                self.github, stored.ref, event.number, event.review
+            )
         except NotFound:
             return
         with context.transaction() as connection:
@@ -43,6 +45,6 @@ class HearReviewHandler:
 
 def review(connection: Connection, guid: DeliveryGuid) -> ReviewEvent | None:
     """The review that a stored delivery tells of; None: it was purged, or tells of something else."""
-    delivery = mirror.delivery(connection, guid)
+    delivery = webhook_state.delivery(connection, guid)
     event = parse(delivery.event, guid, delivery.body) if delivery else None
     return event if isinstance(event, ReviewEvent) else None

@@ -11,13 +11,21 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from app.alternatives import Refused, Remark, Situation, Tried, new_edits, second_attempts
-from app.db.store import attempts, copies, evaluations, groups, hints, proposals
-from app.db.store.evaluations import Evaluation
-from app.db.store.hints import Hint
+from app.db.store.alternatives import attempts, hints, proposals, second_attempt_matches
+from app.db.store.alternatives.hints import Hint
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.evaluations import Evaluation
 from app.events import CheckAction, CheckEvent, ReviewAction, ReviewEvent
-from app.github.client import ReviewComment
-from app.identifiers import (
+from app.github.api.rest_reader import ReviewComment
+from app.policy.alternative_policy import (
+    Refused,
+    Remark,
+    Situation,
+    Tried,
+    new_edits,
+    second_attempts,
+)
+from app.values.identifiers import (
     AlternativeNumber,
     CommitSha,
     EvaluationId,
@@ -130,10 +138,10 @@ def _about(
     """The alternatives that make the edit which is at this head."""
     copied = [
         (pair.issue, pair.number, pair.evaluation)
-        for pair in copies.at_head(connection, number, head)
+        for pair in second_attempt_matches.at_head(connection, number, head)
         if not new_edits([pair.theirs], [pair.ours])
     ]
-    return [*copied, *copies.drafted(connection, number, head)]
+    return [*copied, *second_attempt_matches.drafted(connection, number, head)]
 
 
 def guidance(tree: Path, hint: Hint) -> Guidance | None:

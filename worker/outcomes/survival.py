@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from app.identifiers import CommitSha, PullNumber, RepositoryRef
+from app.values.identifiers import CommitSha, PullNumber, RepositoryRef
 from worker.git.checkout import Checkouts, branch_spec, fetch_until, is_branch
 from worker.git.hardened_git import Git, GitError
 from worker.git.patches import DIFF, BaseOutOfSight, cut_commits, merge_base

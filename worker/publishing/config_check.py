@@ -1,14 +1,14 @@
 """A pull request that would break our configuration gets a red check before it is merged."""
 
 from app import comments
-from app.db.store.effects import config_check_key
-from app.github import links
-from app.github.effects import EffectKey
+from app.db.store.queue.effects import config_check_key
+from app.github.api import graphql_reader
+from app.github.api.effect_store import EffectKey
+from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
 from app.github.facts import PullIssues
-from app.github.publisher import Publisher
-from app.identifiers import PullNumber, RepositoryRef
-from app.repo_config import FILE, ConfigError
+from app.settings.repo_config import FILE, ConfigError
+from app.values.identifiers import PullNumber, RepositoryRef
 from worker.publishing.publish_verdict import as_draft
 from worker.repositories import repository_config
 
@@ -16,7 +16,7 @@ from worker.repositories import repository_config
 def look(publisher: Publisher, repository: RepositoryRef, pull: PullNumber) -> None:
     """Ask GitHub what a pull request does to the file, in one call, and warn."""
     try:
-        found = links.pull_issues(publisher.github, repository, pull)
+        found = graphql_reader.pull_issues(publisher.github, repository, pull)
     except NotFound:
         return
     warn(publisher, repository, found)

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 from app import comments
 from app.db.session import transaction
-from app.db.store import drafts, groups
-from app.db.store.drafts import Draft
-from app.db.store.effects import PostgresEffects, comment_key, draft_key
-from app.draft_jobs import OpenDraft, TellDraft
-from app.drafts import NotOpened, branch, refused
-from app.github.drafts import BranchTaken, Drafts, NewDraft
-from app.github.effects import EffectKey
+from app.db.store.alternatives import drafts
+from app.db.store.alternatives.drafts import Draft
+from app.db.store.issues import groups
+from app.db.store.queue.effects import PostgresEffects, comment_key, draft_key
+from app.github.api.draft_publisher import BranchTaken, Drafts, NewDraft
+from app.github.api.effect_store import EffectKey
 from app.github.endpoints import Endpoints
 from app.github.errors import Forbidden, NotFound, Unprocessable
-from app.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
-from app.jobs import Planned
+from app.jobs.draft_jobs import OpenDraft, TellDraft
+from app.jobs.job import Planned
+from app.policy.draft_policy import NotOpened, branch, refused
+from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from model.errors import BadDiff
 from model.workspace import diff_validation
 from worker.git.alternative_commit import DoesNotApply, alternative_commit

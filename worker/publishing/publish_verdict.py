@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from app import comments
 from app.comments import CheckText, Row, VerdictView
 from app.db.session import transaction
-from app.db.store import evaluations, groups
-from app.db.store.effects import check_key, comment_key
-from app.db.store.evaluations import Evaluation
-from app.db.store.groups import StoredRepository
-from app.drafts import refused
-from app.github import links
-from app.github.connection import Connection as GitHub
-from app.github.effects import EffectKey
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.issues.groups import StoredRepository
+from app.db.store.queue.effects import check_key, comment_key
+from app.github.api import graphql_reader
+from app.github.api.effect_store import EffectKey
+from app.github.api.publisher import CheckAction, CheckDraft, CommentDraft, Publisher
 from app.github.facts import Heads, State
-from app.github.publisher import CheckAction, CheckDraft, CommentDraft, Publisher
-from app.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
-from app.jobs import EvaluateIssue, Planned, PublishVerdict
-from app.judging import CLOSED, publication
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import EvaluateIssue, Planned, PublishVerdict
+from app.policy.draft_policy import refused
+from app.policy.group_policy import CLOSED, publication
+from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from worker.outcomes import second_attempts
 from worker.publishing.replies import Replies
 from worker.publishing.verdict_view import verdict_view
@@ -94,7 +94,9 @@ class PublishVerdictHandler:
 
     def _heads(self, repository: RepositoryRef, evaluation: Evaluation) -> Heads:
         numbers = [judged.candidate.pull for judged in evaluation.judged]
-        return links.read_heads(self.github, IssueRef(repository, evaluation.issue), numbers)
+        return graphql_reader.read_heads(
+            self.github, IssueRef(repository, evaluation.issue), numbers
+        )
 
     def _again(self, job: PublishVerdict) -> list[Planned]:
         again = EvaluateIssue(job.installation, job.repository, job.issue, "moved_head")

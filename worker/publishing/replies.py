@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from app import comments
-from app.db.store.effects import draft_reply_key, refusal_key, reply_key
-from app.github.effects import EffectKey
-from app.github.publisher import CommentDraft, Publisher
-from app.identifiers import AskedIn, CommentId, IssueNumber, RepositoryRef
+from app.db.store.queue.effects import draft_reply_key, refusal_key, reply_key
+from app.github.api.effect_store import EffectKey
+from app.github.api.publisher import CommentDraft, Publisher
+from app.values.identifiers import AskedIn, CommentId, IssueNumber, RepositoryRef
 
 
 @dataclass(frozen=True, slots=True)

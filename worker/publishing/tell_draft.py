@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from app import comments
 from app.db.session import transaction
-from app.db.store import drafts, groups
-from app.draft_jobs import TellDraft
+from app.db.store.alternatives import drafts
+from app.db.store.issues import groups
 from app.github.errors import NotFound
+from app.jobs.draft_jobs import TellDraft
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from app.comments import AlternativeView, Finding, Row, VerdictView
-from app.db.store.evaluations import Evaluation, patch_id
-from app.db.store.groups import MemberRow
-from app.identifiers import PullNumber
-from app.links import LinkStrength, Member
-from app.repo_config import Mode
+from app.db.store.issues.evaluations import Evaluation, patch_id
+from app.db.store.issues.groups import MemberRow
+from app.policy.rival_links import LinkStrength, Member
+from app.settings.repo_config import Mode
+from app.values.identifiers import PullNumber
 from model.calibration.evidence import CONSENSUS
 from model.domain import EngineInfo, PatchId, PatchVerdict, Tokens
 from model.prompts.untrusted import Trick, safe_issue, safe_patch

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine
 
-from app.db.store import jobs
-from app.db.store.jobs import ClaimedJob, StoredJob
-from app.jobs import Planned
+from app.db.store.queue import jobs
+from app.db.store.queue.jobs import ClaimedJob, StoredJob
+from app.jobs.job import Planned
 from model.errors import Superseded
 from worker.queue.errors import Postponed
 

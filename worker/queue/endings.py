@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from app.db.store.jobs import Fenced
+from app.db.store.queue.jobs import Fenced
 from app.github.errors import Ambiguous, GitHubDown, OutOfTurn, Permanent, RateLimited, Unauthorized
-from app.waits import Waits, WaitsFor
+from app.jobs.waits import Waits, WaitsFor
 from model.errors import EngineDown, Superseded, WeightsUnavailable
 from worker.git.hardened_git import GitUnreachable
 from worker.queue.errors import GiveUp, Postponed

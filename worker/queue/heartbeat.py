@@ -8,8 +8,8 @@ from typing import Self
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.db.store import jobs
-from app.db.store.jobs import ClaimedJob
+from app.db.store.queue import jobs
+from app.db.store.queue.jobs import ClaimedJob
 from app.settings import QueueSettings
 
 

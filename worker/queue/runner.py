@@ -10,12 +10,12 @@ from typing import Final
 
 from sqlalchemy import Engine
 
-from app.db.store import jobs
-from app.db.store.jobs import ClaimedJob, StoredJob
+from app.db.store.queue import jobs
+from app.db.store.queue.jobs import ClaimedJob, StoredJob
 from app.dispatch import Doorbell
-from app.identifiers import JobId
-from app.jobs import Queue
+from app.jobs.job import Queue
 from app.settings import QueueSettings
+from app.values.identifiers import JobId
 from model.errors import Superseded
 from worker.queue.context import Context, Handler
 from worker.queue.endings import Again, Aside, Attempts, Dead, NotOurs, Wait, ending

@@ -7,8 +7,8 @@ from typing import Final
 from celery import Celery
 
 from app.dispatch import RUN_TASK
-from app.identifiers import JobId
-from app.jobs import Queue
+from app.jobs.job import Queue
+from app.values.identifiers import JobId
 from worker.queue.runner import Runner
 from worker.queue.upkeep import Upkeep
 

@@ -8,12 +8,13 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
-from app.db.store import jobs, purge, upkeep
-from app.db.store.jobs import StoredJob
+from app.db.store.issues import purge
+from app.db.store.queue import jobs, upkeep
+from app.db.store.queue.jobs import StoredJob
 from app.dispatch import Doorbell
-from app.identifiers import JobId
-from app.jobs import Planned, Queue
+from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings
+from app.values.identifiers import JobId
 
 ROOM: Final = 16
 """Rings that may lie in a queue unheard; more would only pile up while its workers are busy."""

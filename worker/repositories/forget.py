@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import groups, proposals, purge
-from app.github import client
-from app.github.connection import Connection as GitHub
+from app.db.store.alternatives import proposals
+from app.db.store.issues import groups, purge
+from app.github.api import rest_reader
 from app.github.errors import Forbidden
-from app.identifiers import InstallationId, RepositoryId
-from app.jobs import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckouts
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckouts
+from app.values.identifiers import InstallationId, RepositoryId
 from worker.git.checkout import CheckoutBusy, Checkouts
 from worker.git.tree_store import Trees
 from worker.queue.context import Context
@@ -44,7 +45,7 @@ class PurgeDataHandler:
 
     def _is_back(self, installation: InstallationId, repository: RepositoryId) -> bool:
         try:
-            return client.covers(self.github, installation, repository)
+            return rest_reader.covers(self.github, installation, repository)
         except Forbidden as error:
             raise Postponed(str(error), after_seconds=_SUSPENDED_SECONDS) from error
 

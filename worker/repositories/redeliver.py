@@ -10,13 +10,14 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.db.session import transaction
-from app.db.store import mirror, upkeep
-from app.github import app_client
-from app.github.app_client import Attempt
-from app.github.connection import Connection as GitHub
+from app.db.store.issues import webhook_state
+from app.db.store.queue import upkeep
+from app.github.api import delivery_log
+from app.github.api.delivery_log import Attempt
 from app.github.errors import NotFound, Unprocessable
-from app.identifiers import DeliveryGuid
-from app.jobs import OF_THE_APP, Planned, Redeliver
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import OF_THE_APP, Planned, Redeliver
+from app.values.identifiers import DeliveryGuid
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
@@ -50,10 +51,10 @@ class RedeliverHandler:
         with transaction(context.database) as connection:
             settled = upkeep.last_done(connection, Redeliver.kind)
         since = max(now - KEPT, settled - UNDER_WAY) if settled else now - KEPT
-        tried = list(islice(app_client.attempts(self.github, since), MOST_READ))
+        tried = list(islice(delivery_log.attempts(self.github, since), MOST_READ))
         failed = {attempt.guid for attempt in tried if not attempt.arrived}
         with transaction(context.database) as connection:
-            known = mirror.known(connection, failed)
+            known = webhook_state.known(connection, failed)
         missing = missed(tried, known)
         asked = to_ask(missing, now, door_open=tried[0].arrived) if missing else ()
         for attempt in asked:
@@ -68,7 +69,7 @@ class RedeliverHandler:
     def _ask(self, attempt: Attempt) -> None:
         """Have it sent again. One that GitHub won't send must not keep the others from coming."""
         try:
-            app_client.redeliver(self.github, attempt.id)
+            delivery_log.redeliver(self.github, attempt.id)
         except (NotFound, Unprocessable) as error:
             log.warning("webhook %s is not sent again: %s", attempt.guid, error)
 

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from app import repo_config
 from app.db.session import transaction
-from app.db.store import groups
-from app.github import links
-from app.github.connection import Connection as GitHub
+from app.db.store.issues import groups
+from app.github.api import graphql_reader
 from app.github.errors import NotFound
 from app.github.facts import ConfigBlob
-from app.jobs import RefreshConfig
-from app.repo_config import WITHOUT_FILE, ConfigError, Problem, RepoConfig
+from app.github.http.connection import Connection as GitHub
+from app.jobs.job import RefreshConfig
+from app.settings import repo_config
+from app.settings.repo_config import WITHOUT_FILE, ConfigError, Problem, RepoConfig
 from worker.queue.context import Context
 
 
@@ -69,7 +69,7 @@ class RefreshConfigHandler:
         if stored is None or stored.suspended:
             return
         try:
-            facts = links.repository_facts(self.github, stored.ref)
+            facts = graphql_reader.repository_facts(self.github, stored.ref)
         except NotFound:
             return
         found = in_force(stored.config_text, facts.config)

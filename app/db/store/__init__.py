@@ -1,1 +1,3 @@
-"""The only queries: rows in, frozen values out, one module a subject."""
+"""The only queries: rows in, frozen values out. Each room holds the queries of one subject.
+May call: db.tables, db.session.
+"""

@@ -3,7 +3,6 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from app.commands import GroupEdit, Unknown, Verb, parse
 from app.comments import (
     GroupView,
     Stage,
@@ -20,10 +19,11 @@ from app.comments import (
     unknown_reply,
     waiting_reply,
 )
-from app.judging import LeftOut, Wait
-from app.links import LinkStrength, Member
-from app.permissions import Permission
-from app.waits import Waits, WaitsFor
+from app.jobs.waits import Waits, WaitsFor
+from app.policy.commands import GroupEdit, Unknown, Verb, parse
+from app.policy.group_policy import LeftOut, Wait
+from app.policy.rival_links import LinkStrength, Member
+from app.values.permission import Permission
 from model.domain import Verdict, VoteCount
 from tests.app.comments.views import CORRECT, judged, view
 

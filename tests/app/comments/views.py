@@ -6,8 +6,8 @@ import cmarkgfm
 from cmarkgfm.cmark import Options
 
 from app.comments import Row, VerdictView
-from app.links import LinkStrength
-from app.repo_config import Mode
+from app.policy.rival_links import LinkStrength
+from app.settings.repo_config import Mode
 from model.domain import Coverage, EngineInfo, PatchVerdict, Tokens, Verdict, VoteCount
 
 DOCUMENT = {"schema": "r4p.verdict/1", "patches": []}

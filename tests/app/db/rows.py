@@ -6,7 +6,7 @@ from sqlalchemy import Boolean, CheckConstraint, Connection, DateTime, Float, La
 from sqlalchemy import types as kinds
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.db.tables import metadata
+from app.db.tables.schema import metadata
 
 STATES = {
     "calibrators": "active",

@@ -7,7 +7,7 @@ from sqlalchemy import inspect, text
 
 from app.db import migrate
 from app.db.session import engine
-from app.db.tables import metadata
+from app.db.tables.schema import metadata
 from tests.app.db.rows import fill
 from tests.services import child
 

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.db import migrate
 from app.db.session import DOWN, opened, transaction
-from app.db.store import upkeep
+from app.db.store.queue import upkeep
 from app.settings import child_environment
 from tests.services import free_port
 

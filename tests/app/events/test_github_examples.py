@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from app.demo.standin.contract import Contract
 from app.events import Ignored, parse
+from tests.github.contract import Contract
 
 CONTRACT = Contract.load()
 CASES = [

@@ -1,7 +1,17 @@
 import pytest
 
 from app.events import GHOST, Actor, BaseChange, PullAction, PullRequestEvent
-from tests.app.events.payloads import CAT, MONA, OTHER_SHA, SHA, TEN, account, envelope, pull, read
+from tests.builders.webhook_payloads import (
+    CAT,
+    MONA,
+    OTHER_SHA,
+    SHA,
+    TEN,
+    account,
+    envelope,
+    pull,
+    read,
+)
 
 
 def test_an_opened_pull_request_is_read_whole():

@@ -1,7 +1,17 @@
 import pytest
 
 from app.events import Ignored, ReviewAction, ReviewEvent
-from tests.app.events.payloads import CAT, MONA, SHA, TEN, account, envelope, pull, read, review
+from tests.builders.webhook_payloads import (
+    CAT,
+    MONA,
+    SHA,
+    TEN,
+    account,
+    envelope,
+    pull,
+    read,
+    review,
+)
 
 
 @pytest.mark.parametrize("action", list(ReviewAction))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.demo.standin.client import StandIn
-from tests.app.github.local_github import LocalGitHub, connected
-from tests.app.github.scene import opened
+from tests.builders.github_scene import opened
+from tests.builders.local_github import LocalGitHub, connected
+from tests.github.control.client import StandIn
 
 
 @pytest.fixture

@@ -3,19 +3,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.commands import Button
-from app.db.store.effects import check_key
+from app.db.store.queue.effects import check_key
 from app.events import Ignored, parse
 from app.outcomes import APP, Details, EventKind, observe
-from tests.app.events import payloads
+from app.policy.commands import Button
+from tests.builders import webhook_payloads
 
 RECEIVED = datetime(2026, 3, 2, tzinfo=UTC)
 SENT = datetime(2026, 3, 1, 10, tzinfo=UTC)
-SHA, OTHER = payloads.SHA, payloads.OTHER_SHA
+SHA, OTHER = webhook_payloads.SHA, webhook_payloads.OTHER_SHA
 
 
 def seen(event, **payload):
-    parsed = parse(event, "guid", json.dumps(payloads.envelope(**payload)).encode())
+    parsed = parse(event, "guid", json.dumps(webhook_payloads.envelope(**payload)).encode())
     assert not isinstance(parsed, Ignored), parsed
     return observe(parsed, RECEIVED)
 
@@ -25,13 +25,13 @@ def pull(action, sender=None, **fields):
         "pull_request",
         action=action,
         number=12,
-        pull_request=payloads.pull(**fields),
-        sender=sender or payloads.account(),
+        pull_request=webhook_payloads.pull(**fields),
+        sender=sender or webhook_payloads.account(),
     )
 
 
 def test_a_merge_knows_its_head_base_commit_and_who_merged():
-    mia = payloads.account("mia", 2)
+    mia = webhook_payloads.account("mia", 2)
     (event,) = pull("closed", mia, merged=True, merge_commit_sha="c" * 40)
     assert event.kind == EventKind.PULL_MERGED
     assert event.source == "guid:pull_merged"
@@ -44,7 +44,7 @@ def test_a_closing_without_merge_knows_whether_author_or_bot_did_it():
     (by_author,) = pull("closed", merge_commit_sha="c" * 40)
     assert by_author.kind == EventKind.PULL_CLOSED
     assert by_author.details == Details(by_author=True, base=OTHER)
-    (by_bot,) = pull("closed", payloads.account("stale[bot]", 9, "Bot"))
+    (by_bot,) = pull("closed", webhook_payloads.account("stale[bot]", 9, "Bot"))
     assert by_bot.permission == APP
     assert not by_bot.details.by_author
     assert by_author.permission is None
@@ -95,7 +95,7 @@ def test_a_revert_counts_only_when_merged_into_the_default_branch():
 
 
 def issue(action, **fields):
-    return seen("issues", action=action, issue=payloads.issue(**fields))
+    return seen("issues", action=action, issue=webhook_payloads.issue(**fields))
 
 
 def test_an_issue_closed_says_why():
@@ -110,12 +110,12 @@ def review(action, state, **fields):
     return seen(
         "pull_request_review",
         action=action,
-        sender=payloads.account("mia", 2),
+        sender=webhook_payloads.account("mia", 2),
         pull_request={"number": 12},
         review={
             "id": 5,
             "state": state,
-            "user": payloads.account("noor", 3),
+            "user": webhook_payloads.account("noor", 3),
             "commit_id": SHA,
             "submitted_at": "2026-03-01T10:00:00Z",
             **fields,
@@ -160,9 +160,9 @@ def press(button, external_id, sender=None):
     return seen(
         "check_run",
         action="requested_action",
-        check_run=payloads.check(external_id=external_id),
+        check_run=webhook_payloads.check(external_id=external_id),
         requested_action={"identifier": button},
-        sender=sender or payloads.account(),
+        sender=sender or webhook_payloads.account(),
     )
 
 
@@ -181,7 +181,7 @@ def test_a_button_on_our_check_is_an_opinion_about_its_pull_request(button, kind
     [
         (Button.VERIFY, check_key(17, 12, SHA), None),
         (Button.AGREE, "somebody else's", None),
-        (Button.AGREE, check_key(17, 12, SHA), payloads.account("x[bot]", 9, "Bot")),
+        (Button.AGREE, check_key(17, 12, SHA), webhook_payloads.account("x[bot]", 9, "Bot")),
     ],
     ids=["another button", "another check", "a bot"],
 )
@@ -258,23 +258,25 @@ def test_an_opinion_about_ours_says_nothing_of_a_pull_request():
 
 
 def observed_opinions(body, on):
-    payload = payloads.envelope(
-        action="created", issue={"number": 3, **on}, comment=payloads.comment(body=body)
+    payload = webhook_payloads.envelope(
+        action="created", issue={"number": 3, **on}, comment=webhook_payloads.comment(body=body)
     )
-    return observe(parse("issue_comment", "guid", payloads.encode(payload)), RECEIVED, "r4p-bot")
+    return observe(
+        parse("issue_comment", "guid", webhook_payloads.encode(payload)), RECEIVED, "r4p-bot"
+    )
 
 
 @pytest.mark.parametrize(
     ("action", "sender", "kinds"),
     [
-        ("submitted", payloads.account(), ["review_submitted", "agreed"]),
-        ("submitted", payloads.account("helper[bot]", 9, "Bot"), ["review_submitted"]),
-        ("dismissed", payloads.account(), ["review_dismissed"]),
+        ("submitted", webhook_payloads.account(), ["review_submitted", "agreed"]),
+        ("submitted", webhook_payloads.account("helper[bot]", 9, "Bot"), ["review_submitted"]),
+        ("dismissed", webhook_payloads.account(), ["review_dismissed"]),
     ],
 )
 def test_a_submitted_review_holds_opinions_too(action, sender, kinds):
-    review = payloads.review(body="Well done.\n\n/r4p agree")
-    fields = {"pull_request": payloads.pull(), "review": review, "sender": sender}
+    review = webhook_payloads.review(body="Well done.\n\n/r4p agree")
+    fields = {"pull_request": webhook_payloads.pull(), "review": review, "sender": sender}
     found = seen("pull_request_review", action=action, **fields)
     assert [str(event.kind) for event in found] == kinds
     assert {event.pull for event in found} == {12}
@@ -286,5 +288,5 @@ def test_two_opinions_in_one_comment_are_two_events():
 
 
 def test_an_installation_is_no_outcome():
-    installation = {"id": 7, "account": payloads.account()}
+    installation = {"id": 7, "account": webhook_payloads.account()}
     assert seen("installation", action="created", installation=installation) == ()

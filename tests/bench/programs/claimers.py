@@ -10,9 +10,9 @@ from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 
 from app.db.session import engine
-from app.db.store import jobs
+from app.db.store.queue import jobs
 from app.dispatch import Doorbell
-from app.jobs import Queue
+from app.jobs.job import Queue
 from app.settings import QueueSettings
 from tests.bench.programs import floor_queue
 from tests.bench.programs.floor_queue import Step

@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 import psutil
 
-from app.demo.standin.contract import Contract
-from app.webhook import PATH
+from app.web.webhook import PATH
 from tests.bench.bench import Bench
 from tests.bench.programs import floor_webhook
 from tests.bench.support.load import Post
 from tests.bench.support.peers import Peer, interpreter
+from tests.github.contract import Contract
 from tests.services import Child, child, free_port, wait_for
 
 PR_AGENT = Peer("pr-agent", "0.49.0", python=(3, 12))

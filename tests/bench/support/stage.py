@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psycopg
 
-from app.demo.standin.client import App, StandIn
-from app.up import Bot, Listen
+from app.operator.up import Bot, Listen
+from tests.github.control.client import App, StandIn
 from tests.services import wait_for
 
 VOTE_SECONDS = 0.05

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from app.db.tables import attempts
+from app.db.tables.schema import attempts
 from tests.stories.verdicts import ADVISORY
 
 pytestmark = [pytest.mark.services, pytest.mark.usefixtures("bubblewrap")]

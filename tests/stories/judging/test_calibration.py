@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import delete, select
 
 from app.db.session import transaction
-from app.db.tables import calibrators
-from app.judgements import Judge
+from app.db.tables.schema import calibrators
+from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
-from tests.app.db import lived
+from tests.builders import judged_history
 
 pytestmark = pytest.mark.services
 
@@ -29,7 +29,7 @@ def live(story, said, **how):
     """Issues that whoever spoke here has judged, and what became of them."""
     judge = Judge(said.document["verifier"], EngineInfo(**said.document["engine"]))
     with transaction(story.stage.database) as connection:
-        lived.live(connection, story.repo.id, judge, **how)
+        judged_history.live(connection, story.repo.id, judge, **how)
 
 
 def test_outcomes_turn_votes_into_probabilities(learning):

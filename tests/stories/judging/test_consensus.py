@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import delete, select
 
 from app.db.session import transaction
-from app.db.tables import calibrators
-from app.judgements import Judge
+from app.db.tables.schema import calibrators
+from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
-from tests.app.db import lived
+from tests.builders import judged_history
 from tests.stories import stage as stages
 from tests.stories.verdicts import area
 
@@ -117,7 +117,7 @@ def test_outcomes_turn_its_belief_into_probabilities(story):
     judge = Judge(document["verifier"], EngineInfo(**document["engine"]))
     database = story.stage.database
     with transaction(database) as connection:
-        lived.live(connection, story.repo.id, judge)
+        judged_history.live(connection, story.repo.id, judge)
     story.stage.tick("calibrators")
     story.wait_for(lambda: _fitted(database))
     second, pulls = rivals(story)

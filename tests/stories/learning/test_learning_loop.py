@@ -14,9 +14,9 @@ from statistics import mean
 import httpx
 import pytest
 
-from app.db.store import trainings
+from app.db.store.models import trainings
+from app.learning.training_plan import State
 from app.settings import child_environment
-from app.training import State
 from tests import vllm_server
 from tests.builders.tiny_model import NAMES
 from tests.services import ROOT

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from app.db.session import transaction
-from app.db.store import trainings
+from app.db.store.models import trainings
+from app.learning.training_plan import State
 from app.settings import child_environment
-from app.training import State
 from tests.builders import tiny_model
 from tests.stories import learnable_repository
 from tests.stories import stage as stages

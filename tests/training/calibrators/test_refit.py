@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from app.db.session import transaction
-from app.db.store import calibrators
-from app.db.tables import calibrators as table
-from app.judgements import Judge
+from app.db.store.models import calibrators
+from app.db.tables.schema import calibrators as table
+from app.outcomes.judgement import Judge
 from model.calibration.calibration import NO_HISTORY, Calibrator, Evidence, History, Kind
 from model.domain import EngineInfo
 from model.voting.thresholds import Thresholds
-from tests.app.db import lived
+from tests.builders import judged_history
 from tests.services import child, wait_for
 from training.calibrators.evidence import Row
 from training.calibrators.fitting import Fit
@@ -31,13 +31,13 @@ YES, NO = Evidence(score=1.0, valid=2), Evidence(score=0.0, valid=2)
 @pytest.fixture
 def corpus(database):
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY)
     return Corpus(database)
 
 
 def live(corpus, judge=JUDGE, **how):
     with transaction(corpus.database) as connection:
-        lived.live(connection, REPOSITORY, judge, **how)
+        judged_history.live(connection, REPOSITORY, judge, **how)
 
 
 def kept(corpus):
@@ -92,8 +92,8 @@ def test_too_little_history_leaves_things_as_they_are(corpus):
 def test_each_judge_has_a_calibrator_of_its_own_history(corpus, database):
     live(corpus)
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY + 1, installation=8)
-        lived.live(connection, REPOSITORY + 1, OTHER, issues=10)
+        judged_history.settle(connection, REPOSITORY + 1, installation=8)
+        judged_history.live(connection, REPOSITORY + 1, OTHER, issues=10)
     decisions = {
         found["engine"]["prompt_fingerprint"]: found["decision"] for found in refit(corpus, NOW)
     }

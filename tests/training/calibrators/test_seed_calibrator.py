@@ -6,11 +6,11 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from app.db.session import transaction
-from app.db.tables import calibrators as table
+from app.db.tables.schema import calibrators as table
 from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
 from model.calibration.calibrator_file import KeptCalibrator
-from tests.app.db import lived
+from tests.builders import judged_history
 from tests.training.calibrators.test_refit import JUDGE, NO, NOW, REPOSITORY, YES
 from training.calibrators.refit import refit
 from training.corpus import Corpus
@@ -23,7 +23,7 @@ SURE = Calibrator("2026-10-01T00:00:00+00:00", History(60, 90, 90), weights={"vo
 @pytest.fixture
 def corpus(database):
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY)
     return Corpus(database)
 
 
@@ -60,7 +60,7 @@ def test_it_is_in_use_for_its_judge_at_once_and_kept_with_why(corpus, plant):
 def test_own_history_replaces_it_when_that_is_not_worse(corpus, plant):
     plant(MILD)
     with transaction(corpus.database) as connection:
-        lived.live(connection, REPOSITORY, JUDGE)
+        judged_history.live(connection, REPOSITORY, JUDGE)
     (found,) = refit(corpus, NOW)
     assert found["decision"].startswith("in use: Brier")
     assert "on 80 patches new to both" in found["decision"]
@@ -70,7 +70,7 @@ def test_own_history_replaces_it_when_that_is_not_worse(corpus, plant):
 def test_own_history_that_is_worse_does_not(corpus, plant):
     plant(SURE)
     with transaction(corpus.database) as connection:
-        lived.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
+        judged_history.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
     (found,) = refit(corpus, NOW)
     assert found["decision"].startswith("refused: Brier")
     assert corpus.active(JUDGE).calibrator == SURE

@@ -5,14 +5,14 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from app.db.session import transaction
-from app.db.store import alternatives, attempts, evaluations, groups
-from app.db.store.attempts import CRASHED, Place, Record
-from app.db.store.evaluations import NewEvaluation, Verified
-from app.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
+from app.db.store.alternatives import attempts
+from app.db.store.alternatives.attempts import CRASHED, Place, Record
+from app.db.store.issues import evaluation_alternatives, evaluations, groups
+from app.db.store.issues.evaluations import NewEvaluation, Verified
+from app.values.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
 from model.agents.trajectories.trajectory import Attempt
 from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
-from tests.app.db import lived
-from tests.builders import guided_attempts
+from tests.builders import guided_attempts, judged_history
 from tests.model.agents.builders import ISSUE
 from training.commands import attempts as attempts_cli
 from training.corpus import Corpus
@@ -31,7 +31,7 @@ def scene(database, tmp_path):
     first, second = (one.trajectory for one in guided_attempts.judged(tmp_path / "tree"))
     silent = guided_attempts.attempt(tmp_path / "tree", [guided_attempts.calling("nothing")] * 5)
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY)
         groups.save_config(connection, REPOSITORY, text=ON, error=None)
         text = (ISSUE.title, ISSUE.body)
         group = groups.upsert_group(connection, REPOSITORY, IssueNumber(3), text, "open")
@@ -42,7 +42,7 @@ def scene(database, tmp_path):
         attempts.save(connection, place, Record.of(Attempt(silent, 2.0)))
         crashed = Record("mini-se", first.engine, 9, CRASHED, 0, Tokens(), 1.0)
         attempts.save(connection, place, crashed)
-        known = alternatives.there(connection, group, [BASE], place.issue_sha256)
+        known = evaluation_alternatives.there(connection, group, [BASE], place.issue_sha256)
         _judge(connection, group, known, [0.9, 0.2])
         _judge(connection, group, known, [None, 0.8])
         _judge(connection, group, known, [0.7, 0.3], failure="the engine died")

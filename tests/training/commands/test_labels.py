@@ -7,9 +7,9 @@ from sqlalchemy import insert, update
 from typer.testing import CliRunner
 
 from app.db.session import transaction
-from app.db.store import groups
-from app.db.store.outcomes import rederive_all
-from app.db.tables import outcomes, repositories
+from app.db.store.issues import groups
+from app.db.store.outcomes.outcomes import rederive_all
+from app.db.tables.schema import outcomes, repositories
 from model.evaluation.labelled_group import read as groups_read
 from tests.builders import issue_history
 from tests.services import child, wait_for

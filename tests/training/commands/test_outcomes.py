@@ -9,13 +9,13 @@ from sqlalchemy import update
 from typer.testing import CliRunner
 
 from app.db.session import transaction
-from app.db.store import models
-from app.db.store.models import NewModel
-from app.db.store.records import has_outcomes
-from app.db.tables import models as model_table
-from app.models_cli import main as models_cli
+from app.db.store.models import models
+from app.db.store.models.canary_statistics import has_outcomes
+from app.db.store.models.models import NewModel
+from app.db.tables.schema import models as model_table
+from app.learning.model_serving import Adapter, State
+from app.operator.models_cli import main as models_cli
 from app.outcomes import EventKind
-from app.serving import Adapter, State
 from model.domain import Verdict
 from tests.builders import issue_history
 from tests.builders.issue_history import BASE, CI, MAINTAINER, Life, head

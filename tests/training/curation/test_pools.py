@@ -1,7 +1,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from app.identifiers import (
+from app.outcomes.judgement import FrozenIssue, PullRecord, Submission
+from app.values.identifiers import (
     CommitSha,
     InstallationId,
     IssueNumber,
@@ -10,7 +11,6 @@ from app.identifiers import (
     RepositoryId,
     RepositoryRef,
 )
-from app.judgements import FrozenIssue, PullRecord, Submission
 from model.domain import Issue, Patch, PatchId
 from model.evaluation import labelled_group
 from tests.builders.patch_pools import patch, pool

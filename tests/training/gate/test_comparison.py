@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model.errors import EngineError
 from tests.builders import tiny_model
 from training.evaluation.metrics import Heard

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model.evaluation.bootstrap import Estimate
 from training.gate.gate_decision import Outcome, decide, refusal
 from training.gate.gate_facts import Compared, Provenance, Step

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.canary import Limits
-from app.gate_rules import Rules
-from app.serving import Alias
+from app.learning.canary import Limits
+from app.learning.gate_rules import Rules
+from app.learning.model_serving import Alias
 from model.adapters import adapter_probe
 from training.commands.evaluate import CODES
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import pytest
 from typer.testing import CliRunner
 
-from app.gate_rules import Rules
+from app.learning.gate_rules import Rules
 from model import typed_json
 from model.adapters import adapter_server
 from model.adapters.adapter_files import CONFIG, WEIGHTS

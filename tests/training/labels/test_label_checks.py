@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.judgements import LabelCheck
 from app.outcomes import OutcomeKind
+from app.outcomes.judgement import LabelCheck
 from tests.builders.pull_outcomes import ASKED, CLOSED, LATER, MERGED, fate, record
 from training.labels import label_checks, labels
 from training.labels.audit import UNAUDITED, FlipRates

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.judgements import LabelCheck
+from app.outcomes.judgement import LabelCheck
 from tests.builders.pull_outcomes import (
     CLOSED,
     DAY,

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from app.db.session import transaction
-from app.db.store import history, outcomes
+from app.db.store.outcomes import history, outcomes
 from app.outcomes import EventKind
 from model.domain import Verdict
 from tests.builders import issue_history

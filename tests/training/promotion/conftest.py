@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from app import registration
 from app.db.session import transaction
+from app.registry import registration
 from model.adapters.adapter_server import Replica
 from tests.builders import tiny_adapters
 from tests.training.promotion.measured_runs import finished, measured, restarted

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from app.db.session import transaction
-from app.db.store import models
-from app.gate_rules import Rules
+from app.db.store.models import models
+from app.learning.gate_rules import Rules
 from model.adapters import adapter_server
 from model.errors import EngineError
 from tests.builders import tiny_adapters

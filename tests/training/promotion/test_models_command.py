@@ -5,12 +5,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from app import promotion
 from app.db.session import transaction
-from app.db.store import models
-from app.models_cli import main
-from app.promotion import NotPromoted
-from app.serving import Alias
+from app.db.store.models import models
+from app.learning.model_serving import Alias
+from app.operator.models_cli import main
+from app.registry import promotion
+from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings
 from tests.builders import tiny_adapters
 from tests.training.promotion.measured_runs import MARKS, champion, measured

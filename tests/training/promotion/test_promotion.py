@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import update
 
-from app import promotion
 from app.db.session import transaction
-from app.db.store import evaluations
-from app.db.tables import models as models_table
-from app.jobs import OF_THE_APP
-from app.learning_jobs import UnloadAdapters
-from app.promotion import NotPromoted
-from app.serving import UNUSED_AFTER, Alias, State
+from app.db.store.issues import evaluations
+from app.db.tables.schema import models as models_table
+from app.jobs.job import OF_THE_APP
+from app.jobs.learning_jobs import UnloadAdapters
+from app.learning.model_serving import UNUSED_AFTER, Alias, State
+from app.registry import promotion
+from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings, QueueSettings
 from model.adapters import adapter_server
 from tests.builders import tiny_adapters

@@ -5,13 +5,13 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from app import promotion, registration
 from app.db.session import transaction
-from app.db.store import models
-from app.db.store.models import UnknownModel
-from app.gate_rules import Rules
-from app.promotion import NotPromoted, Terms
-from app.serving import Alias, LineUp, State
+from app.db.store.models import models
+from app.db.store.models.models import UnknownModel
+from app.learning.gate_rules import Rules
+from app.learning.model_serving import Alias, LineUp, State
+from app.registry import promotion, registration
+from app.registry.promotion import NotPromoted, Terms
 from model.adapters import adapter_server
 from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.errors import BadAdapter

@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from app import registration
 from app.db.session import transaction
-from app.db.store import models
-from app.registration import NotRegistered
-from app.serving import State
+from app.db.store.models import models
+from app.learning.model_serving import State
+from app.registry import registration
+from app.registry.registration import NotRegistered
 from model.adapters import adapter_files
 from model.errors import BadAdapter
 from tests.builders import tiny_adapters

@@ -1,6 +1,6 @@
 """What tests of agents in processes of their own are made of: agents that do as a program says, behind real walls."""
 
-from app.walls import command
+from app.sandbox import command
 
 SAYS = """
 import json, os, sys, time

@@ -3,16 +3,17 @@
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import attempts, evaluations, groups
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation
-from app.db.tables import attempts as attempt_table
-from app.jobs import ProposePatches
-from app.sandbox import Sandbox
+from app.db.store.alternatives import attempts
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.tables.schema import attempts as attempt_table
+from app.jobs.job import ProposePatches
+from app.settings.sandbox_kind import Sandbox
 from model.agents.trajectories.trajectory import Stop
 from model.domain import Issue, Tokens
 from model.engines.scripted import Scripted
-from tests.app.db.store import world
+from tests.builders import stored_verdict
 from tests.model.agents.builders import make_attempt, make_step
 from worker.agents.propose import ProposePatchesHandler, Workshop
 
@@ -29,8 +30,14 @@ def patch(result):
 
 def waits_for_agents(database, trees, wanted=3):
     with transaction(database) as connection:
-        group = world.settle(connection)
-        rival = Candidate(world.LATE, world.head_of(world.LATE), world.BASE, patch("w - h"), 1)
+        group = stored_verdict.settle(connection)
+        rival = Candidate(
+            stored_verdict.LATE,
+            stored_verdict.head_of(stored_verdict.LATE),
+            stored_verdict.BASE,
+            patch("w - h"),
+            1,
+        )
         new = NewEvaluation(
             group,
             "issue",
@@ -40,13 +47,15 @@ def waits_for_agents(database, trees, wanted=3):
             ISSUE.body,
             (rival,),
             alternatives_wanted=wanted,
-            alternatives_base=world.BASE,
+            alternatives_base=stored_verdict.BASE,
         )
-        made = evaluations.create(connection, world.REPOSITORY, new).id
+        made = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
     tree = trees.directory / "tree"
     tree.mkdir(parents=True)
     trees.offer(tree, made)
-    return ProposePatches(world.INSTALLATION, world.REPOSITORY, world.ISSUE, made)
+    return ProposePatches(
+        stored_verdict.INSTALLATION, stored_verdict.REPOSITORY, stored_verdict.ISSUE, made
+    )
 
 
 def agents(trees, run):
@@ -90,11 +99,11 @@ def rows(database):
 
 def spent(database):
     with transaction(database) as connection:
-        return attempts.spent(connection, world.REPOSITORY)
+        return attempts.spent(connection, stored_verdict.REPOSITORY)
 
 
 def tried(database, job):
     with transaction(database) as connection:
         group = groups.group_of(connection, job.repository, job.issue)
         digest = attempts.issue_sha256(ISSUE)
-        return attempts.tried(connection, group.id, [world.BASE], digest)
+        return attempts.tried(connection, group.id, [stored_verdict.BASE], digest)

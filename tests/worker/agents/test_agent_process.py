@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.sandbox import Sandbox
 from app.settings import child_environment
+from app.settings.sandbox_kind import Sandbox
 from model.agents import agent_catalog
 from model.agents.replay import replayed
 from model.agents.trajectories.guidance import Source, guided
@@ -207,7 +207,7 @@ def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch,
 PARENT = """
 import sys
 from pathlib import Path
-from app.sandbox import Sandbox
+from app.settings.sandbox_kind import Sandbox
 from model.domain import Issue
 from model.engines.scripted import Line, Scripted
 from worker.agents.agent_process import run

@@ -5,12 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from app.alternatives import Spent, WhyNot
 from app.db.session import transaction
-from app.db.store import attempts, groups, jobs
-from app.db.store.jobs import Fenced
-from app.jobs import Planned
-from app.repo_config import WITHOUT_FILE
+from app.db.store.alternatives import attempts
+from app.db.store.issues import groups
+from app.db.store.queue import jobs
+from app.db.store.queue.jobs import Fenced
+from app.jobs.job import Planned
+from app.policy.alternative_policy import Spent, WhyNot
+from app.settings.repo_config import WITHOUT_FILE
 from model.agents.trajectories.trajectory import Stop
 from model.errors import Superseded
 from tests.builders.job_attempts import carry_out, waiting

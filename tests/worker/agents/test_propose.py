@@ -7,16 +7,17 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import evaluations, jobs
-from app.db.tables import evaluations as evaluation_table
-from app.jobs import Planned, VerifyGroup
+from app.db.store.issues import evaluations
+from app.db.store.queue import jobs
+from app.db.tables.schema import evaluations as evaluation_table
+from app.jobs.job import Planned, VerifyGroup
+from app.policy.alternative_policy import WhyNot
 from model.agents.trajectories.guidance import Source, guided
 from model.agents.trajectories.trajectory import Stop
 from model.agents.trajectories.trajectory_json import loaded
 from model.errors import EngineDown
-from tests.app.db.store import world
+from tests.builders import stored_verdict
 from tests.builders.job_attempts import carry_out, waiting
 from tests.model.agents.builders import make_attempt
 from tests.worker.agents.proposals import (
@@ -45,7 +46,7 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
     assert [one.id for one in after.alternatives] == ["A1", "A2"]
     assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
     assert {(one.agent, one.steps, one.base_sha) for one in after.alternatives} == {
-        ("mini-se", 1, world.BASE)
+        ("mini-se", 1, stored_verdict.BASE)
     }
     assert (after.alternatives_wanted, after.alternatives_lack) == (0, WhyNot.SAME)
     assert after.fingerprint != before.fingerprint

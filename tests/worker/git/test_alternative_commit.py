@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from app.github.drafts import FileChange
+from app.github.api.draft_publisher import FileChange
 from worker.git.alternative_commit import DoesNotApply, alternative_commit
 from worker.git.hardened_git import GitError, GitUnreachable, Remote
 

@@ -7,7 +7,13 @@ import subprocess
 import pytest
 
 from app.github.endpoints import endpoints
-from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
+from app.values.identifiers import (
+    CommitSha,
+    InstallationId,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
 from tests.builders.git_server import GitServer
 from worker.git.checkout import Checkouts, is_branch
 from worker.git.hardened_git import Caps, GitError, GitUnreachable

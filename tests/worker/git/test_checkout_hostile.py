@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.github.endpoints import endpoints
-from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
+from app.values.identifiers import (
+    CommitSha,
+    InstallationId,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
 from tests.builders.git_server import GitServer, Upstream
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import Caps, Git, GitError, Remote

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.demo.standin.client import StandIn
-from app.github.auth import Purpose, Scope
+from app.github.api.graphql_reader import issue_facts
 from app.github.endpoints import endpoints
-from app.github.links import issue_facts
-from tests.app.github.scene import opened
+from app.github.http.auth import Purpose, Scope
+from tests.builders.github_scene import opened
+from tests.github.control.client import StandIn
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError
 from worker.git.patches import FetchedPull, WantedPull

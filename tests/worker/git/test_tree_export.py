@@ -10,7 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
+from app.values.identifiers import (
+    CommitSha,
+    InstallationId,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
 from model.workspace import Workspace
 from tests.builders.tars import files_in, member, tar_of
 from worker.git.hardened_git import GitError, GitTimeout, GitTooBig

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from app.db.session import transaction
-from app.db.store import proposals
-from app.identifiers import EvaluationId
+from app.db.store.alternatives import proposals
+from app.values.identifiers import EvaluationId
 from worker.git.tree_store import Trees
 
 ONE, OTHER = EvaluationId(7), EvaluationId(12)

@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.tables import candidates, pull_requests
-from app.demo.standin.client import StandIn
-from app.jobs import EvaluateIssue
+from app.db.tables.schema import candidates, pull_requests
+from app.jobs.job import EvaluateIssue
 from tests.builders.job_attempts import carry_out
 from tests.builders.worker_scene import RESULTS, Scenery
+from tests.github.control.client import StandIn
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import Caps
 from worker.git.patches import Refusal

@@ -2,11 +2,12 @@
 
 import pytest
 
-from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import attempts, evaluations, groups
-from app.db.store.attempts import Place, Record
-from app.jobs import EvaluateIssue
+from app.db.store.alternatives import attempts
+from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.issues import evaluations, groups
+from app.jobs.job import EvaluateIssue
+from app.policy.alternative_policy import WhyNot
 from model.domain import EngineInfo, Issue, Tokens
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, FILES, area

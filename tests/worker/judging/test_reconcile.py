@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from app.alternatives import WhyNot
 from app.db.session import transaction
-from app.db.store import evaluations, groups, jobs
-from app.demo.standin.client import StandIn
-from app.github.client import PullSummary
-from app.jobs import EvaluateIssue, Planned, ProposePatches, Reconcile, VerifyGroup
+from app.db.store.issues import evaluations, groups
+from app.db.store.queue import jobs
+from app.github.api.rest_reader import PullSummary
+from app.jobs.job import EvaluateIssue, Planned, ProposePatches, Reconcile, VerifyGroup
+from app.policy.alternative_policy import WhyNot
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, Scenery, area
+from tests.github.control.client import StandIn
 from worker.judging.reconcile import MISSED_WITHIN, ReconcileHandler, due_repositories, missed_pulls
 
 pytestmark = pytest.mark.services

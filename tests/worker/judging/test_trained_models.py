@@ -8,16 +8,17 @@ import pytest
 from sqlalchemy import insert, select, update
 from typer.testing import CliRunner
 
-from app.canary import Limits
 from app.db.session import transaction
-from app.db.store import evaluations, models
-from app.db.store.models import NewModel
-from app.db.store.records import Agreement, agreement, records
-from app.db.tables import evaluation_candidates, outcome_events, outcomes, shadow_verdicts
-from app.db.tables import evaluations as evaluation_table
-from app.db.tables import models as model_table
-from app.models_cli import main
-from app.serving import Adapter, Alias, State
+from app.db.store.issues import evaluations
+from app.db.store.models import models
+from app.db.store.models.canary_statistics import Agreement, agreement, records
+from app.db.store.models.models import NewModel
+from app.db.tables.schema import evaluation_candidates, outcome_events, outcomes, shadow_verdicts
+from app.db.tables.schema import evaluations as evaluation_table
+from app.db.tables.schema import models as model_table
+from app.learning.canary import Limits
+from app.learning.model_serving import Adapter, Alias, State
+from app.operator.models_cli import main
 from model import catalog
 from model.engines.scripted import Line, Scripted
 from model.errors import EngineDown

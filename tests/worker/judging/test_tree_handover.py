@@ -2,7 +2,13 @@
 
 import pytest
 
-from app.identifiers import CommitSha, EvaluationId, InstallationId, RepositoryId, RepositoryRef
+from app.values.identifiers import (
+    CommitSha,
+    EvaluationId,
+    InstallationId,
+    RepositoryId,
+    RepositoryRef,
+)
 from tests.builders.tars import files_in
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable

@@ -4,17 +4,17 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import candidates, evaluations, groups
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation
-from app.db.store.groups import PullRow
-from app.db.tables import evaluation_candidates
-from app.identifiers import CommitSha
-from app.jobs import VerifyGroup
+from app.db.store.issues import candidates, evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.issues.groups import PullRow
+from app.db.tables.schema import evaluation_candidates
+from app.jobs.job import VerifyGroup
 from app.settings import QueueSettings
+from app.values.identifiers import CommitSha
 from model import catalog
 from model.engines.scripted import Line, Scripted
-from tests.app.db import lived
+from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
 from tests.model.fake_engines import Weighing, token
 from worker.components import Parts
@@ -38,13 +38,13 @@ def job(database):
     """An evaluation of three rivals that waits to be judged."""
     text = ("Area is wrong", "It adds.")
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY)
         taken = []
         for pull, result in RESULTS.items():
             head = CommitSha(f"{pull:040x}")
-            rows = [PullRow(pull, "open", head, lived.BASE, "main")]
+            rows = [PullRow(pull, "open", head, judged_history.BASE, "main")]
             groups.upsert_pulls(connection, REPOSITORY, rows)
-            taken.append(Candidate(pull, head, lived.BASE, diff(result), 1))
+            taken.append(Candidate(pull, head, judged_history.BASE, diff(result), 1))
             candidates.save(connection, REPOSITORY, taken[-1])
         group = groups.upsert_group(connection, REPOSITORY, ISSUE, text, "open")
         new = NewEvaluation(group, "issue", "advisory", 2, *text, tuple(taken))

@@ -1,13 +1,13 @@
 """Issues with two rivals each that wait to be judged."""
 
 from app.db.session import transaction
-from app.db.store import candidates, evaluations, groups
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation
-from app.db.store.groups import PullRow
-from app.identifiers import CommitSha
-from app.jobs import VerifyGroup
-from tests.app.db import lived
+from app.db.store.issues import candidates, evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.issues.groups import PullRow
+from app.jobs.job import VerifyGroup
+from app.values.identifiers import CommitSha
+from tests.builders import judged_history
 
 REPOSITORY = 70
 GOOD = "return w * h"
@@ -17,7 +17,7 @@ GOOD = "return w * h"
 def issues(database):
     """Has an issue wait as often as what it returns is called, which returns the job."""
     with transaction(database) as connection:
-        lived.settle(connection, REPOSITORY)
+        judged_history.settle(connection, REPOSITORY)
 
     def wait(number=3):
         text = ("Area is wrong", "It adds.")
@@ -25,10 +25,10 @@ def issues(database):
             taken = []
             for pull, result in ((number * 10, GOOD), (number * 10 + 1, "return w - h")):
                 head = CommitSha(f"{pull:040x}")
-                rows = [PullRow(pull, "open", head, lived.BASE, "main")]
+                rows = [PullRow(pull, "open", head, judged_history.BASE, "main")]
                 groups.upsert_pulls(connection, REPOSITORY, rows)
                 diff = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-return w + h\n+{result}\n"
-                taken.append(Candidate(pull, head, lived.BASE, diff, 1))
+                taken.append(Candidate(pull, head, judged_history.BASE, diff, 1))
                 candidates.save(connection, REPOSITORY, taken[-1])
             group = groups.upsert_group(connection, REPOSITORY, number, text, "open")
             new = NewEvaluation(group, "issue", "advisory", 2, *text, tuple(taken))

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.tables import calibrators
-from app.jobs import OF_THE_APP
-from app.judgements import Judge
-from app.learning_jobs import RefitCalibrators
+from app.db.tables.schema import calibrators
+from app.jobs.job import OF_THE_APP
+from app.jobs.learning_jobs import RefitCalibrators
+from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
-from tests.app.db import lived
+from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
 from worker.learning.refit_calibrators import FitFailed, RefitCalibratorsHandler, due_calibrators
 from worker.queue.context import Context
@@ -25,8 +25,8 @@ JOB = RefitCalibrators(OF_THE_APP)
 def test_fitting_keeps_each_calibrator_once(twice, database_url):
     def arrange(database):
         with transaction(database) as connection:
-            lived.settle(connection, 70)
-            lived.live(connection, 70, JUDGE)
+            judged_history.settle(connection, 70)
+            judged_history.live(connection, 70, JUDGE)
         return JOB
 
     def observe(database):

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.db.session import transaction
-from app.db.store import models
-from app.db.store.models import NewModel
-from app.gate_rules import Rules
-from app.serving import Adapter, Alias
-from app.serving import State as ModelState
+from app.db.store.models import models
+from app.db.store.models.models import NewModel
+from app.learning.gate_rules import Rules
+from app.learning.model_serving import Adapter, Alias
+from app.learning.model_serving import State as ModelState
+from app.learning.training_plan import Launcher, Stage, State, Training
 from app.settings import EngineSettings
-from app.training import Launcher, Stage, State, Training
 from model.adapters import adapter_files
 from model.adapters.adapter_probe import Passage, Probe
 from tests.builders.job_attempts import carry_out

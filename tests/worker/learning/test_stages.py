@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from app.jobs import OF_THE_APP
-from app.learning_jobs import TrainModel
+from app.jobs.job import OF_THE_APP
+from app.jobs.learning_jobs import TrainModel
+from app.learning.training_plan import Launcher, Stage, State, Training
 from app.settings import TrainSettings
-from app.training import Launcher, Stage, State, Training
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.services import free_port

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from app.db.session import transaction
-from app.db.store import jobs
-from app.db.store import trainings as store
-from app.jobs import Planned
-from app.training import LAUNCHES, Labels, Stage, State
+from app.db.store.models import trainings as store
+from app.db.store.queue import jobs
+from app.jobs.job import Planned
+from app.learning.training_plan import LAUNCHES, Labels, Stage, State
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainer, trainings

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from app.training import State
+from app.learning.training_plan import State
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainings
 from tests.worker.learning.trainings import ASKED, JOB, MANIFEST, last, write_dataset

@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import update
 
 from app.db.session import transaction
-from app.db.store import models
-from app.db.store.models import NewModel
-from app.db.tables import models as table
-from app.jobs import OF_THE_APP, Planned
-from app.learning_jobs import UnloadAdapters
-from app.serving import UNUSED_AFTER, Adapter, Alias, State
+from app.db.store.models import models
+from app.db.store.models.models import NewModel
+from app.db.tables.schema import models as table
+from app.jobs.job import OF_THE_APP, Planned
+from app.jobs.learning_jobs import UnloadAdapters
+from app.learning.model_serving import UNUSED_AFTER, Adapter, Alias, State
 from app.settings import EngineSettings
 from tests.builders.job_attempts import carry_out
 from tests.model.chat_server import Reply, serving

@@ -10,11 +10,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from app.db.session import transaction
-from app.db.store import jobs, trainings
-from app.jobs import OF_THE_APP, Planned
-from app.learning_jobs import TrainModel
+from app.db.store.models import trainings
+from app.db.store.queue import jobs
+from app.jobs.job import OF_THE_APP, Planned
+from app.jobs.learning_jobs import TrainModel
+from app.learning.training_plan import State
 from app.settings import TrainSettings
-from app.training import State
 from tests.services import wait_for
 from tests.worker.learning import trainer
 from worker.learning.launchers.local import Local

@@ -6,17 +6,18 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert, select, update
 
 from app.db.session import transaction
-from app.db.store import evaluations, groups, outcomes
-from app.db.store.candidates import Candidate
-from app.db.store.effects import comment_key
-from app.db.store.evaluations import NewEvaluation
-from app.db.store.groups import PullRow
-from app.db.tables import deliveries, effects
-from app.db.tables import evaluations as evaluation_table
-from app.db.tables import outcome_events as event_table
-from app.db.tables import outcomes as outcome_table
-from app.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
-from app.jobs import RecordEvent
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.issues.groups import PullRow
+from app.db.store.outcomes import outcomes
+from app.db.store.queue.effects import comment_key
+from app.db.tables.schema import deliveries, effects
+from app.db.tables.schema import evaluations as evaluation_table
+from app.db.tables.schema import outcome_events as event_table
+from app.db.tables.schema import outcomes as outcome_table
+from app.jobs.job import RecordEvent
+from app.values.identifiers import CommitSha, InstallationId, IssueNumber, PullNumber, RepositoryId
 from tests.builders.job_attempts import carry_out
 from worker.outcomes.record_event import RecordEventHandler
 

@@ -5,17 +5,18 @@ import pytest
 from sqlalchemy import update
 
 from app.db.session import transaction
-from app.db.store import groups, outcomes
-from app.db.tables import effects, installations, repositories
-from app.demo.standin.client import StandIn
-from app.github.client import ReactionFacts
+from app.db.store.issues import groups
+from app.db.store.outcomes import outcomes
+from app.db.tables.schema import effects, installations, repositories
+from app.github.api.rest_reader import ReactionFacts
 from app.github.endpoints import endpoints
-from app.identifiers import IssueNumber, PullNumber
-from app.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
+from app.jobs.waits import WaitsFor
 from app.outcomes import Details, EventKind, OutcomeEvent
-from app.waits import WaitsFor
-from tests.app.github.local_github import LocalGitHub, Reply, connected
+from app.values.identifiers import IssueNumber, PullNumber
 from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.github.control.client import StandIn
 from tests.worker.outcomes.judged_repository import FIX, World
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable

@@ -4,12 +4,15 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from app.db.session import transaction
-from app.db.store import outcomes
-from app.db.tables import deliveries, jobs, metadata, outcome_events, repositories
-from app.db.tables import outcomes as outcomes_table
-from app.jobs import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
-from app.outcome_jobs import MeasureSurvival, ResolvePermission
-from tests.app.db.store.world import (
+from app.db.store.outcomes import outcomes
+from app.db.tables.schema import deliveries, jobs, metadata, outcome_events, repositories
+from app.db.tables.schema import outcomes as outcomes_table
+from app.jobs.job import EvaluateIssue, ForgetCheckout, PurgeData, RecordEvent
+from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
+from tests.builders import webhook_payloads
+from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.stored_verdict import (
     FIRST,
     INSTALLATION,
     ISSUE,
@@ -19,9 +22,6 @@ from tests.app.db.store.world import (
     head_of,
     settle,
 )
-from tests.app.events import payloads
-from tests.app.github.local_github import LocalGitHub, Reply, connected
-from tests.builders.job_attempts import carry_out, waiting
 from worker.outcomes.record_event import RecordEventHandler
 from worker.repositories.forget import PurgeDataHandler
 
@@ -48,7 +48,7 @@ def gone():
 
 
 def store(database, guid, event, **payload):
-    body = payloads.encode(payloads.envelope(**payload))
+    body = webhook_payloads.encode(webhook_payloads.envelope(**payload))
     with transaction(database) as connection:
         connection.execute(
             insert(deliveries).values(
@@ -63,7 +63,7 @@ def store(database, guid, event, **payload):
 
 
 def pull(database, guid, action, number=FIRST, **fields):
-    told = payloads.pull(number=number, updated_at=MERGED_AT, **fields)
+    told = webhook_payloads.pull(number=number, updated_at=MERGED_AT, **fields)
     return store(database, guid, "pull_request", action=action, number=number, pull_request=told)
 
 
@@ -135,8 +135,8 @@ def test_what_is_ignored_or_purged_leaves_no_trace(database, group):
 
 
 def test_the_right_of_bots_is_not_asked_for(database, group):
-    stale = payloads.account("stale[bot]", 9, "Bot")
-    told = payloads.pull(updated_at=MERGED_AT)
+    stale = webhook_payloads.account("stale[bot]", 9, "Bot")
+    told = webhook_payloads.pull(updated_at=MERGED_AT)
     job = store(
         database,
         "g4",
@@ -172,7 +172,7 @@ def test_an_issue_is_looked_at_again_after_the_configured_quiet(database, group,
 
 
 def test_an_installation_is_known_before_any_repository_is_looked_at(database):
-    account = {"id": INSTALLATION, "account": payloads.account("octo")}
+    account = {"id": INSTALLATION, "account": webhook_payloads.account("octo")}
     listed = [{"id": REPOSITORY, "full_name": "octo/cat"}]
     job = store(
         database, "g6", "installation", action="created", installation=account, repositories=listed
@@ -182,7 +182,7 @@ def test_an_installation_is_known_before_any_repository_is_looked_at(database):
 
 
 def test_an_issues_own_event_leads_back_to_its_group(database, group):
-    told = payloads.issue(number=ISSUE, updated_at=MERGED_AT, state_reason="not_planned")
+    told = webhook_payloads.issue(number=ISSUE, updated_at=MERGED_AT, state_reason="not_planned")
     carry_out(database, RECORD, store(database, "g7", "issues", action="closed", issue=told))
     assert EvaluateIssue(INSTALLATION, REPOSITORY, ISSUE, "issue") in waiting(database)
 
@@ -190,7 +190,7 @@ def test_an_issues_own_event_leads_back_to_its_group(database, group):
 def test_a_check_asked_for_again_leads_to_the_issues_of_the_pull_requests_at_its_head(
     database, group
 ):
-    check = payloads.check(head_sha=head_of(FIRST), conclusion=None)
+    check = webhook_payloads.check(head_sha=head_of(FIRST), conclusion=None)
     carry_out(
         database, RECORD, store(database, "g8", "check_run", action="rerequested", check_run=check)
     )

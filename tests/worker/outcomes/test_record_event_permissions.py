@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.identifiers import InstallationId, RepositoryId, RepositoryRef
-from app.jobs import Planned
-from app.outcome_jobs import ResolvePermission
+from app.jobs.job import Planned
+from app.jobs.outcome_jobs import ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent
+from app.values.identifiers import InstallationId, RepositoryId, RepositoryRef
 from worker.outcomes.record_event import ask_permissions
 
 HERE = RepositoryRef(InstallationId(5), RepositoryId(7), "octo/cat")

@@ -6,16 +6,17 @@ import pytest
 from sqlalchemy import delete, insert, select, update
 
 from app.db.session import transaction
-from app.db.store import attempts, candidates, evaluations, groups, hints
-from app.db.store.alternatives import Alternative
-from app.db.store.attempts import Place, Record
-from app.db.store.candidates import Candidate
-from app.db.store.evaluations import NewEvaluation, Verified
-from app.db.store.groups import PullRow
-from app.db.tables import deliveries
-from app.identifiers import AlternativeNumber, CommitSha, DeliveryGuid
-from app.jobs import EvaluateIssue
-from app.outcome_jobs import HearReview
+from app.db.store.alternatives import attempts, hints
+from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.issues import candidates, evaluations, groups
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.evaluations import NewEvaluation, Verified
+from app.db.store.issues.groups import PullRow
+from app.db.tables.schema import deliveries
+from app.jobs.job import EvaluateIssue
+from app.jobs.outcome_jobs import HearReview
+from app.values.identifiers import AlternativeNumber, CommitSha, DeliveryGuid
 from model.domain import (
     Coverage,
     EngineInfo,

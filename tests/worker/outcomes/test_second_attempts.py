@@ -6,20 +6,22 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from app.alternatives import Refused, Spent, WhyNot
 from app.db.session import transaction
-from app.db.store import attempts, drafts, evaluations, hints, outcome_events
-from app.db.store.alternatives import Alternative
-from app.db.store.attempts import Place, Record
-from app.db.store.candidates import Candidate
-from app.db.store.drafts import Asked
-from app.db.store.evaluations import NewEvaluation, Verified
-from app.db.store.hints import Hint
-from app.db.tables import repositories
+from app.db.store.alternatives import attempts, drafts, hints
+from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.drafts import Asked
+from app.db.store.alternatives.hints import Hint
+from app.db.store.issues import evaluations
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.evaluations import NewEvaluation, Verified
+from app.db.store.outcomes import outcome_events
+from app.db.tables.schema import repositories
 from app.events import Actor, CheckAction, CheckEvent, ReviewAction, ReviewEvent
-from app.github.client import ReviewComment
-from app.identifiers import RepositoryRef
+from app.github.api.rest_reader import ReviewComment
 from app.outcomes import EventKind, OutcomeEvent
+from app.policy.alternative_policy import Refused, Spent, WhyNot
+from app.values.identifiers import RepositoryRef
 from model.agents.trajectories.guidance import Source
 from model.domain import (
     Coverage,
@@ -31,7 +33,7 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from tests.app.db.store import world
+from tests.builders import stored_verdict
 from worker.judging.verify import document
 from worker.outcomes import second_attempts
 from worker.outcomes.second_attempts import Words
@@ -53,16 +55,18 @@ def connection(database):
 def judged(connection):
     """An evaluation in which the first of two alternatives was judged incorrect; the settings as given."""
 
-    def made(settings="alternatives: fill", pulls=(world.LATE,)):
-        group = world.settle(connection)
+    def made(settings="alternatives: fill", pulls=(stored_verdict.LATE,)):
+        group = stored_verdict.settle(connection)
         text = f"version: 1\n{settings}\n"
         connection.execute(update(repositories).values(config_text=text))
         ours = (_written(connection, group, 1), _written(connection, group, 2))
-        theirs = tuple(Candidate(n, world.head_of(n), world.BASE, "diff", 1) for n in pulls)
+        theirs = tuple(
+            Candidate(n, stored_verdict.head_of(n), stored_verdict.BASE, "diff", 1) for n in pulls
+        )
         new = NewEvaluation(
             group, "issue", "advisory", 2, ISSUE.title, ISSUE.body, theirs, alternatives=ours
         )
-        identity = evaluations.create(connection, world.REPOSITORY, new).id
+        identity = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
         evaluation = evaluations.load(connection, identity)
         verdict = _verdict([f"#{n}" for n in pulls] + ["A1", "A2"])
         said = Verified(document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p")
@@ -83,9 +87,9 @@ def _written(connection, group, number):
         seconds=1.0,
         patch=_diff(number),
     )
-    place = Place(world.REPOSITORY, group, world.BASE, ISSUE)
+    place = Place(stored_verdict.REPOSITORY, group, stored_verdict.BASE, ISSUE)
     attempt = attempts.save(connection, place, record, number)
-    return Alternative(attempt, number, "mini-se", "m", 3, world.BASE, record.patch)
+    return Alternative(attempt, number, "mini-se", "m", 3, stored_verdict.BASE, record.patch)
 
 
 def _diff(number):
@@ -101,7 +105,9 @@ def _verdict(names):
 
 
 def due(connection, evaluation):
-    return hints.due(connection, evaluation.group, [world.BASE], attempts.issue_sha256(ISSUE))
+    return hints.due(
+        connection, evaluation.group, [stored_verdict.BASE], attempts.issue_sha256(ISSUE)
+    )
 
 
 def test_the_reasons_of_a_verdict_are_hints_about_what_it_calls_incorrect(connection, judged):
@@ -130,7 +136,7 @@ def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, ju
 
 def test_where_the_budget_is_spent_no_hint_is_left(connection, judged):
     evaluation = judged("alternatives_budget: {tokens: 200}")
-    run = attempts.begin_run(connection, world.REPOSITORY, Spent(500, 60.0))
+    run = attempts.begin_run(connection, stored_verdict.REPOSITORY, Spent(500, 60.0))
     attempts.end_run(connection, run, Spent(200, 2.0))
     words = Words(1, "it drops `None`", "mona")
     refused = Refused(WhyNot.BUDGET)
@@ -140,9 +146,9 @@ def test_where_the_budget_is_spent_no_hint_is_left(connection, judged):
 
 
 def test_a_verdict_without_ours_leads_to_nothing(connection):
-    group = world.settle(connection)
+    group = stored_verdict.settle(connection)
     new = NewEvaluation(group, "issue", "advisory", 2, ISSUE.title, ISSUE.body, ())
-    identity = evaluations.create(connection, world.REPOSITORY, new).id
+    identity = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
     evaluation = evaluations.load(connection, identity)
     assert second_attempts.after_words(connection, evaluation, Words(1, "no", "mona")) == ()
 
@@ -150,7 +156,9 @@ def test_a_verdict_without_ours_leads_to_nothing(connection):
 def check(head, **changes):
     event = CheckEvent(
         delivery="guid",
-        repository=RepositoryRef(world.INSTALLATION, world.REPOSITORY, "octo/cat"),
+        repository=RepositoryRef(
+            stored_verdict.INSTALLATION, stored_verdict.REPOSITORY, "octo/cat"
+        ),
         sender=Actor(9, "ci[bot]", is_bot=True),
         action=CheckAction.COMPLETED,
         is_suite=False,
@@ -171,9 +179,11 @@ def check(head, **changes):
 
 def test_a_failing_check_of_a_copy_is_a_hint_about_what_was_copied(connection, judged):
     evaluation = judged("alternatives: off")
-    copied = world.head_of(world.FIRST)[::-1]
-    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
-    assert second_attempts.after_check(connection, check(copied)) == (world.ISSUE,)
+    copied = stored_verdict.head_of(stored_verdict.FIRST)[::-1]
+    stored_verdict.collect(
+        connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
+    )
+    assert second_attempts.after_check(connection, check(copied)) == (stored_verdict.ISSUE,)
     second = evaluation.alternatives[1].attempt
     assert due(connection, evaluation) == (
         Hint(second, Source.CHECK, "sums.py:3: KeyError", "tests"),
@@ -193,23 +203,30 @@ def test_a_failing_check_of_a_copy_is_a_hint_about_what_was_copied(connection, j
 )
 def test_other_checks_of_a_copy_say_nothing(connection, judged, change):
     evaluation = judged()
-    copied = world.head_of(world.FIRST)[::-1]
-    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    copied = stored_verdict.head_of(stored_verdict.FIRST)[::-1]
+    stored_verdict.collect(
+        connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
+    )
     assert second_attempts.after_check(connection, check(copied, **change)) == ()
 
 
 def test_a_failing_check_of_another_edit_says_nothing_of_ours(connection, judged):
     judged()
-    assert second_attempts.after_check(connection, check(world.head_of(world.FIRST))) == ()
+    assert (
+        second_attempts.after_check(connection, check(stored_verdict.head_of(stored_verdict.FIRST)))
+        == ()
+    )
 
 
 def review(head, **changes):
     event = ReviewEvent(
         delivery="guid",
-        repository=RepositoryRef(world.INSTALLATION, world.REPOSITORY, "octo/cat"),
+        repository=RepositoryRef(
+            stored_verdict.INSTALLATION, stored_verdict.REPOSITORY, "octo/cat"
+        ),
         sender=Actor(1, "mona", is_bot=False),
         action=ReviewAction.SUBMITTED,
-        number=world.FIRST,
+        number=stored_verdict.FIRST,
         review=800,
         state="changes_requested",
         body="It drops `None`.",
@@ -222,11 +239,13 @@ def review(head, **changes):
 
 def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judged):
     evaluation = judged("alternatives: off")
-    copied = world.head_of(world.FIRST)[::-1]
-    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    copied = stored_verdict.head_of(stored_verdict.FIRST)[::-1]
+    stored_verdict.collect(
+        connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
+    )
     asks = review(copied)
     assert second_attempts.may_concern(connection, asks)
-    assert second_attempts.after_review(connection, asks, ()) == (world.ISSUE,)
+    assert second_attempts.after_review(connection, asks, ()) == (stored_verdict.ISSUE,)
     second = evaluation.alternatives[1].attempt
     assert due(connection, evaluation) == (
         Hint(second, Source.MAINTAINER, "It drops `None`.", "mona"),
@@ -239,8 +258,10 @@ def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judged):
 )
 def test_other_reviews_of_a_copy_say_nothing(connection, judged, change):
     evaluation = judged()
-    copied = world.head_of(world.FIRST)[::-1]
-    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    copied = stored_verdict.head_of(stored_verdict.FIRST)[::-1]
+    stored_verdict.collect(
+        connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
+    )
     says = review(copied, **change)
     assert not second_attempts.may_concern(connection, says)
     assert second_attempts.after_review(connection, says, ()) == ()
@@ -248,12 +269,14 @@ def test_other_reviews_of_a_copy_say_nothing(connection, judged, change):
 
 def test_a_review_without_words_says_nothing_unless_its_lines_do(connection, judged):
     evaluation = judged()
-    copied = world.head_of(world.FIRST)[::-1]
-    world.collect(connection, world.FIRST, copied, evaluation.alternatives[1].diff)
+    copied = stored_verdict.head_of(stored_verdict.FIRST)[::-1]
+    stored_verdict.collect(
+        connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
+    )
     silent = review(copied, body=" ")
     assert second_attempts.after_review(connection, silent, [ReviewComment("a.py", " ")]) == ()
     said = [ReviewComment("a.py", "It drops `None`.")]
-    assert second_attempts.after_review(connection, silent, said) == (world.ISSUE,)
+    assert second_attempts.after_review(connection, silent, said) == (stored_verdict.ISSUE,)
     second = evaluation.alternatives[1].attempt
     (hint,) = due(connection, evaluation)
     assert hint == Hint(second, Source.MAINTAINER, "a.py: It drops `None`.", "mona")
@@ -263,20 +286,20 @@ def test_a_review_without_words_says_nothing_unless_its_lines_do(connection, jud
 def test_our_own_draft_is_a_copy_until_somebody_pushes_to_it(connection, judged, moved):
     evaluation = judged("alternatives: off")
     second = evaluation.alternatives[1].attempt
-    asked = Asked("900", world.ISSUE, "mona")
-    draft = drafts.ask(connection, world.REPOSITORY, second, asked)
-    drafts.save(connection, draft.id, world.SECOND)
+    asked = Asked("900", stored_verdict.ISSUE, "mona")
+    draft = drafts.ask(connection, stored_verdict.REPOSITORY, second, asked)
+    drafts.save(connection, draft.id, stored_verdict.SECOND)
     if moved:
         push = OutcomeEvent(
             kind=EventKind.HEAD_MOVED,
             source="push",
             occurred_at=datetime.now(UTC),
-            pull=world.SECOND,
+            pull=stored_verdict.SECOND,
         )
-        outcome_events.append(connection, world.REPOSITORY, [push])
-    asks = review(world.head_of(world.SECOND), number=world.SECOND)
+        outcome_events.append(connection, stored_verdict.REPOSITORY, [push])
+    asks = review(stored_verdict.head_of(stored_verdict.SECOND), number=stored_verdict.SECOND)
     assert second_attempts.may_concern(connection, asks) is not moved
-    expected = () if moved else (world.ISSUE,)
+    expected = () if moved else (stored_verdict.ISSUE,)
     assert second_attempts.after_review(connection, asks, ()) == expected
 
 

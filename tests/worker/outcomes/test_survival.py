@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from app.github.endpoints import endpoints
-from app.identifiers import CommitSha, InstallationId, PullNumber, RepositoryId, RepositoryRef
+from app.values.identifiers import (
+    CommitSha,
+    InstallationId,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
 from tests.builders.git_server import GitServer, Upstream
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError

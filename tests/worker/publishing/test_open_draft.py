@@ -5,19 +5,20 @@ from pydantic import SecretStr
 
 from app.comments import draft_marker
 from app.db.session import transaction
-from app.db.store import attempts, drafts, groups
-from app.db.store.attempts import Place, Record
-from app.db.store.drafts import Asked
-from app.db.store.effects import PostgresEffects
-from app.db.store.etags import PostgresEtags
-from app.db.store.limits import PostgresLimiter
-from app.draft_jobs import OpenDraft, TellDraft
-from app.drafts import NotOpened
-from app.github.auth import App as OurApp
-from app.github.connection import Connection
-from app.github.drafts import Drafts
+from app.db.store.alternatives import attempts, drafts
+from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.drafts import Asked
+from app.db.store.issues import groups
+from app.db.store.queue.effects import PostgresEffects
+from app.db.store.queue.etags import PostgresEtags
+from app.db.store.queue.write_limits import PostgresLimiter
+from app.github.api.draft_publisher import Drafts
 from app.github.endpoints import endpoints
-from app.identifiers import AlternativeNumber, CommitSha, PullNumber
+from app.github.http.auth import App as OurApp
+from app.github.http.connection import Connection
+from app.jobs.draft_jobs import OpenDraft, TellDraft
+from app.policy.draft_policy import NotOpened
+from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
 from model.domain import EngineInfo, Issue, Tokens
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, FILES, area

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, text
 
 from app.db.session import engine
 from app.dispatch import Doorbell
-from tests.app.db.store.stored import an_issue, put, rows
+from tests.builders.queue_rows import an_issue, put, rows
 from tests.services import Child, Services, child, wait_for
 from tests.worker.queue.worker_program import MARKS
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.db.store.jobs import Fenced
+from app.db.store.queue.jobs import Fenced
 from app.github.errors import Ambiguous, GitHubDown, NotFound, OutOfTurn, RateLimited, Unauthorized
-from app.waits import Waits, WaitsFor
+from app.jobs.waits import Waits, WaitsFor
 from model.errors import EngineDown, Superseded, WeightsUnavailable
 from worker.git.hardened_git import GitError, GitUnreachable
 from worker.queue.endings import Again, Aside, Attempts, Dead, NotOurs, Wait, ending

@@ -5,13 +5,13 @@ import threading
 
 import pytest
 
-from app.db.store import jobs
+from app.db.store.queue import jobs
 from app.dispatch import Doorbell
 from app.github.errors import GitHubDown, Unauthorized
-from app.jobs import Planned, Queue
+from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings
 from model.errors import Superseded
-from tests.app.db.store.stored import a_pull, an_issue, execute, let_leases_end, put, rows
+from tests.builders.queue_rows import a_pull, an_issue, execute, let_leases_end, put, rows
 from tests.services import wait_for
 from worker.queue.errors import GiveUp, Postponed
 from worker.queue.runner import Runner

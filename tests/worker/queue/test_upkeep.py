@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from app.db.store import jobs
+from app.db.store.queue import jobs
 from app.dispatch import Doorbell
-from app.jobs import Planned, Queue
+from app.jobs.job import Planned, Queue
 from app.settings import BrokerSettings, QueueSettings
-from tests.app.db.store.stored import LEASE, a_pull, an_issue, execute, let_leases_end, put, rows
+from tests.builders.queue_rows import LEASE, a_pull, an_issue, execute, let_leases_end, put, rows
 from worker import celery_app
 from worker.queue import tasks
 from worker.queue.upkeep import Upkeep

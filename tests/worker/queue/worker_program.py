@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from app.db.session import engine
 from app.dispatch import Doorbell
-from app.jobs import EvaluateIssue
+from app.jobs.job import EvaluateIssue
 from app.settings import BrokerSettings, DatabaseSettings, QueueSettings, load
 from worker import celery_app
 from worker.queue.context import Context

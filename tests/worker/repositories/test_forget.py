@@ -6,22 +6,22 @@ import pytest
 from sqlalchemy import select
 
 from app.db.session import transaction
-from app.db.store import jobs as queue
-from app.db.store import mirror, purge
-from app.db.tables import deliveries, forgotten, installations, repositories
+from app.db.store.issues import purge, webhook_state
+from app.db.store.queue import jobs as queue
+from app.db.tables.schema import deliveries, forgotten, installations, repositories
 from app.github.errors import GitHubDown, Unauthorized
-from app.jobs import ForgetCheckout, Planned, PurgeData, RefreshConfig
-from tests.app.db.store.world import INSTALLATION, REPOSITORY, settle
-from tests.app.events import payloads
-from tests.app.github.local_github import LocalGitHub, Reply, connected
+from app.jobs.job import ForgetCheckout, Planned, PurgeData, RefreshConfig
+from tests.builders import webhook_payloads
 from tests.builders.job_attempts import carry_out, waiting
+from tests.builders.local_github import LocalGitHub, Reply, connected
+from tests.builders.stored_verdict import INSTALLATION, REPOSITORY, settle
 from tests.worker.outcomes.test_record_event import RECORD, merge, store
 from worker.queue.errors import Postponed
 from worker.repositories.forget import PurgeDataHandler
 
 pytestmark = pytest.mark.services
 
-ACCOUNT = {"id": INSTALLATION, "account": payloads.account("octo")}
+ACCOUNT = {"id": INSTALLATION, "account": webhook_payloads.account("octo")}
 LISTED = [{"id": REPOSITORY, "full_name": "octo/cat"}]
 
 
@@ -120,7 +120,7 @@ def test_a_purge_that_waits_is_taken_back_when_the_repository_is_added_again(dat
 def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(database, purged):
     late = merge(database)
     with transaction(database) as recording:
-        assert mirror.delivery(recording, late.delivery) is not None
+        assert webhook_state.delivery(recording, late.delivery) is not None
         purging = threading.Thread(target=purged, args=[None])
         purging.start()
         purging.join(0.3)

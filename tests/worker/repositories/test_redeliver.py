@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from app.db.session import transaction
-from app.db.store import jobs
-from app.demo.standin.client import StandIn
-from app.github.app_client import Attempt
-from app.jobs import OF_THE_APP, Planned, Redeliver
-from tests.app.github.local_github import LocalGitHub, Reply, connected
+from app.db.store.queue import jobs
+from app.github.api.delivery_log import Attempt
+from app.jobs.job import OF_THE_APP, Planned, Redeliver
+from tests.builders.local_github import LocalGitHub, Reply, connected
 from tests.builders.worker_scene import Scenery
+from tests.github.control.client import StandIn
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 from worker.repositories.redeliver import MOST_ASKED, RedeliverHandler, missed, to_ask

@@ -1,7 +1,7 @@
 """The launcher that the settings name."""
 
+from app.learning.training_plan import Launcher as Name
 from app.settings import TrainSettings
-from app.training import Launcher as Name
 from worker.learning.launchers.kubernetes import Kubernetes
 from worker.learning.launchers.local import Local
 from worker.learning.launchers.ray import Ray

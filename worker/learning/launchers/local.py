@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from app.processes import without_settings
+from app.operator.processes import without_settings
 from model.interpreter import module_command
 from worker.learning.launchers.task import LaunchFailed, Phase, Seen, Task, ended_with
 

@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Final
 
-from app.processes import without_settings
+from app.operator.processes import without_settings
 from worker.learning.launchers.task import LaunchFailed, NeverTaken
 
 _SECONDS: Final = 60.0

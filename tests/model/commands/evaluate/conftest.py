@@ -4,8 +4,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from app.demo import example
 from model.commands.evaluate import evaluate
+from tests.demo.example import example
 from tests.model.evaluation.builders import RIGHT, lines, row
 
 app = typer.Typer()

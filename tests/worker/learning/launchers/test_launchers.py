@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from app.db.session import transaction
-from app.db.store import jobs
-from app.training import State
+from app.db.store.queue import jobs
+from app.learning.training_plan import State
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainings

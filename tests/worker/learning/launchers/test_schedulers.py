@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
+from app.learning.training_plan import Launcher as Name
 from app.settings import TrainSettings
-from app.training import Launcher as Name
 from tests.services import wait_for
 from tests.worker.learning.launchers import cluster
 from tests.worker.learning.launchers.launchers import SCHEDULERS, ended, executable, of

@@ -1,0 +1,3 @@
+"""What the bot's agents wrote: attempts, proposals, hints, second-attempt matches, draft pull requests.
+May call: store.issues, tables.
+"""

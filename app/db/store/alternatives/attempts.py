@@ -1,0 +1,224 @@
+"""Attempts: what the bot's own agents did on an issue, and what it cost."""
+
+import hashlib
+import zlib
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import Connection, func, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.store.issues.candidates import save_patch
+from app.db.tables.schema import agent_runs, attempts
+from app.policy.alternative_policy import Spent, WhyNot, failure
+from app.values.identifiers import AlternativeNumber, CommitSha, RepositoryId
+from model.agents.trajectories import trajectory_json
+from model.agents.trajectories.guidance import Guidance
+from model.agents.trajectories.trajectory import Attempt, Stop
+from model.domain import EngineInfo, Issue, Tokens
+
+CRASHED = "crashed"
+"""Why an attempt ended whose process died with it."""
+OVER_BUDGET = "over_budget"
+"""Why an attempt ended that could pay for no further reply."""
+TAKEN_BACK = "taken_back"
+"""Why an attempt ended that nobody waited for any more."""
+QUOTES_HINT = "quotes_hint"
+"""Why a patch that was handed in is no rival: it repeats its hint, which whoever judges must not see."""
+LONGEST_RUN: Final = timedelta(minutes=40)
+"""A run that is open for longer has lost its worker: it costs what it might have cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What attempts are about. Those of one place are alike: none has to be made twice."""
+
+    repository: RepositoryId
+    group: int
+    base: CommitSha
+    """The commit whose tree was given."""
+    issue: Issue
+
+    @property
+    def issue_sha256(self) -> str:
+        """Of the issue's text, which anybody may edit."""
+        return issue_sha256(self.issue)
+
+
+def issue_sha256(issue: Issue) -> str:
+    """Equal for equal text (pure)."""
+    return hashlib.sha256(f"{issue.title}\0{issue.body}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An attempt as it is kept."""
+
+    agent: str
+    engine: EngineInfo
+    seed: int
+    stop: str
+    """A `Stop`, CRASHED, OVER_BUDGET, TAKEN_BACK or QUOTES_HINT."""
+    steps: int
+    tokens: Tokens
+    seconds: float
+    patch: str | None = None
+    failure: str | None = None
+    trajectory: bytes | None = None
+    """`r4p.trajectory/1`; None: it died with its process."""
+    guidance: Guidance | None = None
+    guided_by: int | None = None
+    """The attempt that the guidance is about; None: there is none."""
+    quotes_hint: bool = False
+    """Its patch repeats its hint."""
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> "Record":
+        """One that came to its end."""
+        trajectory = attempt.trajectory
+        return cls(
+            agent=trajectory.agent,
+            engine=trajectory.engine,
+            seed=trajectory.seed,
+            stop=attempt.stop.value,
+            steps=attempt.rounds,
+            tokens=attempt.tokens,
+            seconds=attempt.seconds,
+            patch=attempt.patch,
+            failure=trajectory.failure,
+            trajectory=trajectory_json.dumped(trajectory),
+            guidance=trajectory.guidance,
+            quotes_hint=trajectory.guidance is not None and trajectory.patch_quotes_hint,
+        )
+
+
+def save(
+    connection: Connection,
+    place: Place,
+    record: Record,
+    number: AlternativeNumber | None = None,
+) -> int:
+    """Keep an attempt; `number` is that of its patch where no rival has the same edit. Returns its id."""
+    statement = (
+        insert(attempts)
+        .values(
+            repository_id=place.repository,
+            group_id=place.group,
+            number=number,
+            base_sha=place.base,
+            issue_sha256=place.issue_sha256,
+            agent=record.agent,
+            engine=record.engine.name,
+            model=record.engine.model,
+            seed=record.seed,
+            stop=record.stop,
+            failure=record.failure,
+            steps=record.steps,
+            patch_sha256=None if record.patch is None else save_patch(connection, record.patch),
+            prompt_tokens=record.tokens.prompt,
+            cached_tokens=record.tokens.cached,
+            completion_tokens=record.tokens.completion,
+            seconds=record.seconds,
+            trajectory=None if record.trajectory is None else zlib.compress(record.trajectory),
+            guided_by=record.guided_by,
+            guidance=None if record.guidance is None else asdict(record.guidance),
+        )
+        .returning(attempts.c.id)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def next_number(connection: Connection, group: int) -> AlternativeNumber:
+    """How a group's next alternative is called."""
+    highest = select(func.coalesce(func.max(attempts.c.number), 0)).where(
+        attempts.c.group_id == group
+    )
+    return AlternativeNumber(int(connection.execute(highest).scalar_one()) + 1)
+
+
+def next_seed(connection: Connection, group: int) -> int:
+    """The seed of a group's next attempt: none is used twice, or the same would come of it."""
+    highest = select(func.coalesce(func.max(attempts.c.seed), -1)).where(
+        attempts.c.group_id == group
+    )
+    return int(connection.execute(highest).scalar_one()) + 1
+
+
+def tried(
+    connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
+) -> int:
+    """How many attempts at this text on one of these commits count as made; the agent may not be blamed for others."""
+    rows = connection.scalars(
+        select(attempts.c.stop).where(
+            attempts.c.group_id == group,
+            attempts.c.base_sha.in_(bases),
+            attempts.c.issue_sha256 == issue_sha256,
+        )
+    )
+    return sum(_counts(stop) for stop in rows)
+
+
+def spent(connection: Connection, repository: RepositoryId, *, at_work: bool = False) -> Spent:
+    """What agents cost a repository since the day began, in UTC; `at_work`: and what those at work now may cost."""
+    run = agent_runs.c
+    ended = or_(
+        run.ended_at.is_not(None), run.created_at <= func.now() - LONGEST_RUN, literal(at_work)
+    )
+    row = connection.execute(
+        select(
+            func.coalesce(func.sum(run.tokens), 0).label("tokens"),
+            func.coalesce(func.sum(run.seconds), 0.0).label("seconds"),
+        ).where(
+            run.repository_id == repository,
+            run.created_at >= func.date_trunc("day", func.now(), "UTC"),
+            ended,
+        )
+    ).one()
+    return Spent(int(row.tokens), float(row.seconds))
+
+
+def lock_budget(connection: Connection, repository: RepositoryId) -> None:
+    """Until this transaction ends nobody else begins a run in it: two would be given the same tokens."""
+    lock = func.hashtextextended(f"agents:{repository}", 0)
+    connection.execute(select(func.pg_advisory_xact_lock(lock)))
+
+
+def begin_run(connection: Connection, repository: RepositoryId, most: Spent) -> int:
+    """What an agent's process may cost is taken from the budget. Returns the run's id."""
+    values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
+    statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
+    return int(connection.execute(statement).scalar_one())
+
+
+def end_run(connection: Connection, run: int, cost: Spent) -> None:
+    """What it did cost; nothing where its repository was forgotten meanwhile."""
+    connection.execute(
+        update(agent_runs)
+        .where(agent_runs.c.id == run)
+        .values(tokens=cost.tokens, seconds=cost.seconds, ended_at=func.now())
+    )
+
+
+def last_failure(connection: Connection, group: int) -> WhyNot | None:
+    """Why nothing came of a group's newest attempt; None: something did, or there is none."""
+    row = connection.execute(
+        select(attempts.c.stop, attempts.c.number)
+        .where(attempts.c.group_id == group, attempts.c.stop != TAKEN_BACK)
+        .order_by(attempts.c.id.desc())
+        .limit(1)
+    ).one_or_none()
+    return None if row is None or row.number is not None else why_not(row.stop)
+
+
+def why_not(stop: str) -> WhyNot:
+    """Why an attempt that ended so is no alternative (pure)."""
+    ours = {CRASHED: WhyNot.CRASHED, OVER_BUDGET: WhyNot.BUDGET, QUOTES_HINT: WhyNot.QUOTES_HINT}
+    if stop in ours:
+        return ours[stop]
+    return failure(Stop(stop)) or WhyNot.SAME
+
+
+def _counts(stop: str) -> bool:
+    return stop not in {OVER_BUDGET, TAKEN_BACK} and not why_not(stop).is_passing

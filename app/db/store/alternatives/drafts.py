@@ -1,0 +1,167 @@
+"""Draft pull requests of alternatives: who asked for one, and what came of it."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables.schema import (
+    attempts,
+    candidates,
+    drafts,
+    evaluation_alternatives,
+    group_members,
+    groups,
+    patches,
+    pull_requests,
+)
+from app.policy.alternative_policy import alternative_id
+from app.policy.draft_policy import NotOpened
+from app.values.identifiers import (
+    AlternativeNumber,
+    AskedIn,
+    CommitSha,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
+from model.domain import PatchId, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for one, and where."""
+
+    where: AskedIn
+    under: int
+    """The issue or pull request that was written under."""
+    by: str
+    """A login."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft as it is wanted, and how far it is."""
+
+    id: int
+    attempt: int
+    group: int
+    issue: IssueNumber
+    alternative: PatchId
+    agent: str
+    model: str
+    verdict: Verdict | None
+    """The newest one on it; None: nobody judged it."""
+    diff: str
+    written_on: CommitSha
+    """The commit that it was written on."""
+    asked: Asked
+    pull: PullNumber | None
+    """None: it is not open yet."""
+    not_opened: NotOpened | None
+    """Why the last attempt came to nothing."""
+
+
+def ask(connection: Connection, repository: RepositoryId, attempt: int, asked: Asked) -> Draft:
+    """One alternative has one draft, whoever asks: the last who does is told, unless it is open already."""
+    asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.by}
+    connection.execute(
+        insert(drafts)
+        .values(repository_id=repository, attempt_id=attempt, **asking)
+        .on_conflict_do_update(
+            index_elements=["attempt_id"],
+            set_={**asking, "not_opened": None},
+            where=drafts.c.pull_number.is_(None),
+        )
+    )
+    return _draft(
+        connection, connection.execute(_SELECT.where(drafts.c.attempt_id == attempt)).one()
+    )
+
+
+def load(connection: Connection, identity: int) -> Draft | None:
+    """None: it was forgotten with its repository."""
+    row = connection.execute(_SELECT.where(drafts.c.id == identity)).one_or_none()
+    return None if row is None else _draft(connection, row)
+
+
+def save(connection: Connection, identity: int, found: PullNumber | NotOpened) -> None:
+    """What came of it: the pull request, or why there is none."""
+    values: dict[str, object] = {"pull_number": found, "not_opened": None}
+    if isinstance(found, NotOpened):
+        values = {"not_opened": found.value}
+    connection.execute(update(drafts).where(drafts.c.id == identity).values(**values))
+
+
+def pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
+    """Every pull request that we opened: a copy of an alternative, so no rival of it."""
+    found = connection.scalars(
+        select(drafts.c.pull_number).where(
+            drafts.c.repository_id == repository, drafts.c.pull_number.is_not(None)
+        )
+    )
+    return frozenset(PullNumber(one) for one in found)
+
+
+def branch_of(connection: Connection, draft: Draft) -> str | None:
+    """The branch whose pull requests it was written beside; None: none, so it was the default one."""
+    query = (
+        select(pull_requests.c.base_ref)
+        .join(
+            candidates,
+            (candidates.c.repository_id == pull_requests.c.repository_id)
+            & (candidates.c.pull_number == pull_requests.c.number),
+        )
+        .join(attempts, attempts.c.repository_id == candidates.c.repository_id)
+        .join(
+            group_members,
+            (group_members.c.group_id == attempts.c.group_id)
+            & (group_members.c.pull_number == candidates.c.pull_number),
+        )
+        .where(attempts.c.id == draft.attempt, candidates.c.base_sha == draft.written_on)
+        .order_by(candidates.c.id)
+        .limit(1)
+    )
+    return connection.execute(query).scalar_one_or_none() or None
+
+
+_SELECT = (
+    select(
+        drafts,
+        attempts.c.number,
+        attempts.c.group_id,
+        attempts.c.agent,
+        attempts.c.model,
+        attempts.c.base_sha,
+        groups.c.issue_number,
+        patches.c.diff,
+    )
+    .join(attempts, attempts.c.id == drafts.c.attempt_id)
+    .join(groups, groups.c.id == attempts.c.group_id)
+    .join(patches, patches.c.sha256 == attempts.c.patch_sha256)
+)
+
+
+def _draft(connection: Connection, row: Row[*tuple[object, ...]]) -> Draft:
+    said = connection.execute(
+        select(evaluation_alternatives.c.verdict)
+        .where(evaluation_alternatives.c.attempt_id == row.attempt_id)
+        .where(evaluation_alternatives.c.verdict.is_not(None))
+        .order_by(evaluation_alternatives.c.evaluation_id.desc())
+        .limit(1)
+    ).scalar_one_or_none()
+    return Draft(
+        id=row.id,
+        attempt=row.attempt_id,
+        group=row.group_id,
+        issue=IssueNumber(row.issue_number),
+        alternative=alternative_id(AlternativeNumber(row.number)),
+        agent=row.agent,
+        model=row.model,
+        verdict=None if said is None else Verdict(said),
+        diff=bytes(row.diff).decode(),
+        written_on=CommitSha(row.base_sha),
+        asked=Asked(AskedIn(row.asked_in), row.asked_under, row.asked_by),
+        pull=None if row.pull_number is None else PullNumber(row.pull_number),
+        not_opened=None if row.not_opened is None else NotOpened(row.not_opened),
+    )

@@ -1,0 +1,122 @@
+"""Copies: pull requests beside alternatives of which they may be made, for whoever compares them."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, exists, func, select
+
+from app.db.tables.schema import (
+    attempts,
+    candidates,
+    drafts,
+    evaluation_alternatives,
+    group_members,
+    groups,
+    outcome_events,
+    patches,
+    pull_requests,
+)
+from app.outcomes import EventKind
+from app.values.identifiers import (
+    AlternativeNumber,
+    CommitSha,
+    EvaluationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pull request at one head, and an alternative of the same group that was judged."""
+
+    issue: IssueNumber
+    pull: PullNumber
+    theirs: str
+    """The pull request's diff."""
+    number: AlternativeNumber
+    ours: str
+    """The alternative's diff."""
+    evaluation: EvaluationId
+    """The newest one in which the alternative was judged."""
+
+
+def at_head(connection: Connection, number: RepositoryId, head: CommitSha) -> tuple[Pair, ...]:
+    """Every pull request whose candidate was read at this head, beside every alternative of its groups."""
+    theirs, ours = patches.alias(), patches.alias()
+    keys = (
+        groups.c.issue_number,
+        candidates.c.pull_number,
+        theirs.c.diff.label("theirs"),
+        attempts.c.number,
+        ours.c.diff.label("ours"),
+    )
+    rows = connection.execute(
+        select(*keys, func.max(evaluation_alternatives.c.evaluation_id).label("evaluation"))
+        .select_from(candidates)
+        .join(theirs, theirs.c.sha256 == candidates.c.patch_sha256)
+        .join(group_members, group_members.c.pull_number == candidates.c.pull_number)
+        .join(groups, groups.c.id == group_members.c.group_id)
+        .join(attempts, attempts.c.group_id == groups.c.id)
+        .join(ours, ours.c.sha256 == attempts.c.patch_sha256)
+        .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
+        .where(
+            candidates.c.repository_id == number,
+            candidates.c.head_sha == head,
+            groups.c.repository_id == number,
+            group_members.c.forced.is_distinct_from(False),
+            attempts.c.number.is_not(None),
+            evaluation_alternatives.c.verdict.is_not(None),
+        )
+        .group_by(*keys)
+        .order_by(groups.c.issue_number, attempts.c.number)
+    )
+    return tuple(
+        Pair(
+            issue=IssueNumber(row.issue_number),
+            pull=PullNumber(row.pull_number),
+            theirs=bytes(row.theirs).decode(),
+            number=AlternativeNumber(row.number),
+            ours=bytes(row.ours).decode(),
+            evaluation=EvaluationId(row.evaluation),
+        )
+        for row in rows
+    )
+
+
+def drafted(
+    connection: Connection, number: RepositoryId, head: CommitSha
+) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
+    """The alternatives whose own draft pull request is at this head, as long as nobody has pushed to it.
+
+    Each with its issue and the newest evaluation in which it was judged.
+    """
+    moved = exists().where(
+        outcome_events.c.repository_id == number,
+        outcome_events.c.pull_number == drafts.c.pull_number,
+        outcome_events.c.kind == EventKind.HEAD_MOVED.value,
+    )
+    keys = (groups.c.issue_number, attempts.c.number)
+    rows = connection.execute(
+        select(*keys, func.max(evaluation_alternatives.c.evaluation_id))
+        .select_from(drafts)
+        .join(
+            pull_requests,
+            (pull_requests.c.repository_id == drafts.c.repository_id)
+            & (pull_requests.c.number == drafts.c.pull_number),
+        )
+        .join(attempts, attempts.c.id == drafts.c.attempt_id)
+        .join(groups, groups.c.id == attempts.c.group_id)
+        .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
+        .where(
+            drafts.c.repository_id == number,
+            pull_requests.c.head_sha == head,
+            evaluation_alternatives.c.verdict.is_not(None),
+            ~moved,
+        )
+        .group_by(*keys)
+    )
+    return tuple(
+        (IssueNumber(issue), AlternativeNumber(alternative), EvaluationId(evaluation))
+        for issue, alternative, evaluation in rows
+    )

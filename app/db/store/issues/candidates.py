@@ -1,0 +1,177 @@
+"""Candidates: a pull request at one head on one base, its patch stored by content."""
+
+import hashlib
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables.schema import candidates, evaluation_candidates, patches
+from app.values.identifiers import CommitSha, EvaluationId, PullNumber, RepositoryId
+from model.calibration.calibration import Evidence
+from model.domain import PatchVerdict
+from model.errors import BadDiff
+from model.patches.diff import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One pull request at one head on one base, with its patch if that could be read."""
+
+    pull: PullNumber
+    head_sha: CommitSha
+    base_sha: CommitSha
+    diff: str | None
+    files: int
+    unreadable: str | None = None
+    """Why there is no patch."""
+    strength: str | None = None
+    read_again: bool = False
+    """What kept its patch from being read may pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate with what was said of it; verdict None: not yet judged."""
+
+    candidate: Candidate
+    verdict: str | None
+    probability: float | None
+    correct: int
+    incorrect: int
+    none: int
+    reason: str
+
+
+def stored(
+    connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
+) -> Candidate | None:
+    """A candidate read earlier at exactly this head and base; None too when it is worth reading again."""
+    row = connection.execute(
+        select(candidates, patches.c.diff)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
+        .where(
+            candidates.c.repository_id == number,
+            candidates.c.pull_number == pull,
+            candidates.c.head_sha == head,
+            candidates.c.base_sha == base,
+            ~candidates.c.read_again,
+        )
+    ).one_or_none()
+    return None if row is None else _candidate(row, None)
+
+
+def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
+    """Store a candidate and its patch once; returns its id."""
+    digest = None if candidate.diff is None else save_patch(connection, candidate.diff)
+    key = {
+        "repository_id": number,
+        "pull_number": candidate.pull,
+        "head_sha": candidate.head_sha,
+        "base_sha": candidate.base_sha,
+    }
+    found = {
+        "patch_sha256": digest,
+        "unreadable": candidate.unreadable,
+        "files": candidate.files,
+        "read_again": candidate.read_again,
+    }
+    statement = (
+        insert(candidates)
+        .values(**key, **found)
+        .on_conflict_do_update(index_elements=list(key), set_=found)
+        .returning(candidates.c.id)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def save_patch(connection: Connection, diff: str) -> str:
+    """Store a unified diff once; returns its SHA-256."""
+    data = diff.encode("utf-8", "replace")
+    digest = hashlib.sha256(data).hexdigest()
+    row = {"sha256": digest, "diff": data, "edit": _edit(diff, digest)}
+    connection.execute(insert(patches).values(row).on_conflict_do_nothing())
+    return digest
+
+
+def _edit(diff: str, digest: str) -> str:
+    """What a diff does, wherever it stands; of a diff that can't be read its own SHA-256."""
+    try:
+        return fingerprint(diff)
+    except BadDiff:
+        return digest
+
+
+def save_verdict(
+    connection: Connection, row: tuple[EvaluationId, int], said: PatchVerdict, known: Evidence
+) -> None:
+    """Keep what was said of a candidate; `row` is the evaluation and the candidate's id."""
+    identity, candidate = row
+    connection.execute(
+        update(evaluation_candidates)
+        .where(
+            evaluation_candidates.c.evaluation_id == identity,
+            evaluation_candidates.c.candidate_id == candidate,
+        )
+        .values(**opinion(said, known))
+    )
+
+
+def opinion(said: PatchVerdict, known: Evidence) -> dict[str, object]:
+    """The columns of an opinion (pure)."""
+    return {
+        "verdict": said.verdict.value,
+        "probability": said.probability,
+        "votes_correct": said.votes.correct,
+        "votes_incorrect": said.votes.incorrect,
+        "votes_none": said.votes.none,
+        "score": known.score,
+        "forced_share": known.forced_share,
+        "consensus": known.consensus,
+        "reason": said.reason,
+    }
+
+
+def of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Judged, ...]:
+    """The candidates of an evaluation in the order they were submitted."""
+    return tuple(_judged(row) for row in connection.execute(_rows(identity)))
+
+
+def ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
+    """The stored candidate behind each pull request of an evaluation."""
+    return {PullNumber(row.pull_number): int(row.id) for row in connection.execute(_rows(identity))}
+
+
+def _rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
+    return (
+        select(candidates, patches.c.diff, evaluation_candidates)
+        .join(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
+        .where(evaluation_candidates.c.evaluation_id == identity)
+        .order_by(evaluation_candidates.c.position)
+    )
+
+
+def _candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate:
+    return Candidate(
+        pull=PullNumber(row.pull_number),
+        head_sha=CommitSha(row.head_sha),
+        base_sha=CommitSha(row.base_sha),
+        diff=None if row.diff is None else bytes(row.diff).decode(),
+        files=row.files,
+        unreadable=row.unreadable,
+        strength=strength,
+        read_again=row.read_again,
+    )
+
+
+def _judged(row: Row[*tuple[object, ...]]) -> Judged:
+    return Judged(
+        candidate=_candidate(row, row.strength),
+        verdict=row.verdict,
+        probability=row.probability,
+        correct=row.votes_correct or 0,
+        incorrect=row.votes_incorrect or 0,
+        none=row.votes_none or 0,
+        reason=row.reason or "",
+    )

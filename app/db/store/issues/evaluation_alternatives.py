@@ -1,0 +1,120 @@
+"""Alternatives: attempts whose patch is a rival, in the evaluations that they are judged in."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, Select, delete, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.store.issues.candidates import opinion
+from app.db.tables.schema import attempts, evaluation_alternatives, patches
+from app.policy.alternative_policy import alternative_id
+from app.values.identifiers import AlternativeNumber, CommitSha, EvaluationId
+from model.calibration.calibration import Evidence
+from model.domain import PatchId, PatchVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A patch by one of our agents. It belongs to no pull request."""
+
+    attempt: int
+    number: AlternativeNumber
+    """Within its group."""
+    agent: str
+    model: str
+    steps: int
+    base_sha: CommitSha
+    diff: str
+    guided_by: int | None = None
+    """The attempt that its hint was about; None: it had none."""
+
+    @property
+    def id(self) -> PatchId:
+        """How it is called among its rivals."""
+        return alternative_id(self.number)
+
+
+def there(
+    connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
+) -> tuple[Alternative, ...]:
+    """Those written earlier for this text of the issue on one of these commits, by number."""
+    query = _select().where(
+        attempts.c.group_id == group,
+        attempts.c.number.is_not(None),
+        attempts.c.base_sha.in_(bases),
+        attempts.c.issue_sha256 == issue_sha256,
+    )
+    return _all(connection, query)
+
+
+def of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Alternative, ...]:
+    """The alternatives of an evaluation, by number."""
+    query = (
+        _select()
+        .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
+        .where(evaluation_alternatives.c.evaluation_id == identity)
+    )
+    return _all(connection, query)
+
+
+def attach(
+    connection: Connection, identity: EvaluationId, alternatives: Sequence[Alternative], after: int
+) -> None:
+    """Have these judged with an evaluation's candidates, of which there are `after`."""
+    for position, alternative in enumerate(alternatives, after):
+        connection.execute(
+            insert(evaluation_alternatives)
+            .values(evaluation_id=identity, attempt_id=alternative.attempt, position=position)
+            .on_conflict_do_nothing()
+        )
+
+
+def detach(connection: Connection, identity: EvaluationId) -> None:
+    """Have no alternative judged with an evaluation's candidates."""
+    connection.execute(
+        delete(evaluation_alternatives).where(evaluation_alternatives.c.evaluation_id == identity)
+    )
+
+
+def save_verdict(
+    connection: Connection,
+    identity: EvaluationId,
+    attempt: int,
+    said: PatchVerdict,
+    known: Evidence,
+) -> None:
+    """Keep what was said of an alternative."""
+    connection.execute(
+        update(evaluation_alternatives)
+        .where(
+            evaluation_alternatives.c.evaluation_id == identity,
+            evaluation_alternatives.c.attempt_id == attempt,
+        )
+        .values(**opinion(said, known))
+    )
+
+
+def _select() -> Select[*tuple[object, ...]]:
+    return (
+        select(attempts, patches.c.diff)
+        .join(patches, patches.c.sha256 == attempts.c.patch_sha256)
+        .order_by(attempts.c.number)
+    )
+
+
+def _all(connection: Connection, query: Select[*tuple[object, ...]]) -> tuple[Alternative, ...]:
+    return tuple(_alternative(row) for row in connection.execute(query))
+
+
+def _alternative(row: Row[*tuple[object, ...]]) -> Alternative:
+    return Alternative(
+        attempt=int(row.id),
+        number=AlternativeNumber(row.number),
+        agent=row.agent,
+        model=row.model,
+        steps=row.steps,
+        base_sha=CommitSha(row.base_sha),
+        diff=bytes(row.diff).decode(),
+        guided_by=row.guided_by,
+    )

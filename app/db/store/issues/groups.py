@@ -1,0 +1,248 @@
+"""Groups: an issue, the pull requests that claim to resolve it, and how they are linked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables.schema import group_members, groups, installations, pull_requests, repositories
+from app.values.identifiers import (
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRepository:
+    """A repository as we know it."""
+
+    ref: RepositoryRef
+    config_text: str | None
+    config_error: str | None
+    suspended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PullRow:
+    """A pull request's present state, as last read from GitHub."""
+
+    number: PullNumber
+    state: str
+    """`open`, `closed` or `merged`."""
+    head_sha: CommitSha
+    base_sha: CommitSha
+    base_ref: str
+    author: str | None = None
+    """Who opened it; None: the account is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """One pull request of a group. Strength None: a member by command only."""
+
+    pull: PullNumber
+    strength: str | None
+    forced: bool | None
+    """True: added by command, False: removed by one, None: by its link."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group's own facts."""
+
+    id: int
+    issue: IssueNumber
+    title: str
+    body: str
+    state: str
+    waiting: str | None
+
+
+def repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
+    """What is stored of a repository; None when the App is not (or no longer) installed on it."""
+    row = connection.execute(
+        select(
+            repositories.c.installation_id,
+            repositories.c.id,
+            repositories.c.full_name,
+            repositories.c.config_text,
+            repositories.c.config_error,
+            installations.c.suspended_at,
+        )
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(repositories.c.id == number)
+    ).one_or_none()
+    if row is None:
+        return None
+    ref = RepositoryRef(InstallationId(row.installation_id), number, row.full_name)
+    return StoredRepository(ref, row.config_text, row.config_error, row.suspended_at is not None)
+
+
+def save_config(
+    connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
+) -> None:
+    """Keep the file in force (None: there is none), and what is wrong with the newest one."""
+    connection.execute(
+        repositories.update()
+        .where(repositories.c.id == number)
+        .values(config_text=text, config_error=error)
+    )
+
+
+def upsert_group(
+    connection: Connection,
+    number: RepositoryId,
+    issue: IssueNumber,
+    text: tuple[str, str],
+    state: str,
+) -> int:
+    """The group's id, with the issue's title, body and state brought up to date."""
+    values = {"title": text[0], "body": text[1], "state": state}
+    statement = (
+        insert(groups)
+        .values(repository_id=number, issue_number=issue, **values)
+        .on_conflict_do_update(index_elements=["repository_id", "issue_number"], set_=values)
+        .returning(groups.c.id)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def group_of(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
+    """The group of an issue, if it has been looked at."""
+    row = connection.execute(
+        select(groups).where(groups.c.repository_id == number, groups.c.issue_number == issue)
+    ).one_or_none()
+    if row is None:
+        return None
+    return GroupRow(
+        int(row.id), IssueNumber(row.issue_number), row.title, row.body, row.state, row.waiting
+    )
+
+
+def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
+    """Why no verdict is being made for this group; None: nothing is in the way."""
+    connection.execute(groups.update().where(groups.c.id == group).values(waiting=reason))
+
+
+def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[PullRow]) -> None:
+    """Bring pull requests up to date."""
+    for pull in pulls:
+        values = {
+            "state": pull.state,
+            "head_sha": pull.head_sha,
+            "base_sha": pull.base_sha,
+            "base_ref": pull.base_ref,
+            "author": pull.author,
+        }
+        connection.execute(
+            insert(pull_requests)
+            .values(repository_id=number, number=pull.number, **values)
+            .on_conflict_do_update(index_elements=["repository_id", "number"], set_=values)
+        )
+
+
+def members(connection: Connection, group: int) -> list[MemberRow]:
+    """All rows of a group, the removed ones included, by pull request number."""
+    rows = connection.execute(
+        select(group_members)
+        .where(group_members.c.group_id == group)
+        .order_by(group_members.c.pull_number)
+    )
+    return [MemberRow(PullNumber(row.pull_number), row.strength, row.forced) for row in rows]
+
+
+def save_links(
+    connection: Connection, group: int, links: Sequence[tuple[PullNumber, str | None]]
+) -> None:
+    """Set the links of a group; what a command forced stays forced."""
+    linked = [pull for pull, _ in links]
+    connection.execute(
+        delete(group_members).where(
+            group_members.c.group_id == group,
+            group_members.c.forced.is_(None),
+            group_members.c.pull_number.not_in(linked),
+        )
+    )
+    for pull, strength in links:
+        connection.execute(
+            insert(group_members)
+            .values(group_id=group, pull_number=pull, strength=strength)
+            .on_conflict_do_update(
+                index_elements=["group_id", "pull_number"], set_={"strength": strength}
+            )
+        )
+
+
+def force_members(
+    connection: Connection, group: int, pulls: Sequence[PullNumber], *, member: bool
+) -> None:
+    """Add or remove pull requests by command."""
+    for pull in pulls:
+        connection.execute(
+            insert(group_members)
+            .values(group_id=group, pull_number=pull, forced=member)
+            .on_conflict_do_update(
+                index_elements=["group_id", "pull_number"], set_={"forced": member}
+            )
+        )
+
+
+def issues_of_pull(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> list[IssueNumber]:
+    """The issues in whose group a pull request stands."""
+    rows = connection.execute(
+        select(groups.c.issue_number)
+        .join(group_members, group_members.c.group_id == groups.c.id)
+        .where(
+            groups.c.repository_id == number,
+            group_members.c.pull_number == pull,
+            group_members.c.forced.is_distinct_from(False),
+        )
+        .order_by(groups.c.issue_number)
+    )
+    return [IssueNumber(row.issue_number) for row in rows]
+
+
+def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> int:
+    """The group's id; an issue that was never looked at gets an empty group."""
+    connection.execute(
+        insert(groups)
+        .values(repository_id=number, issue_number=issue)
+        .on_conflict_do_nothing(index_elements=["repository_id", "issue_number"])
+    )
+    statement = select(groups.c.id).where(
+        groups.c.repository_id == number, groups.c.issue_number == issue
+    )
+    return int(connection.execute(statement.with_for_update()).scalar_one())
+
+
+def known_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
+    """The last head we saw of each pull request that stands in a group; of others we see no more."""
+    in_a_group = (
+        select(group_members.c.pull_number)
+        .join(groups, groups.c.id == group_members.c.group_id)
+        .where(groups.c.repository_id == number, group_members.c.forced.is_distinct_from(False))
+    )
+    rows = connection.execute(
+        select(pull_requests.c.number, pull_requests.c.head_sha).where(
+            pull_requests.c.repository_id == number, pull_requests.c.number.in_(in_a_group)
+        )
+    )
+    return {PullNumber(row.number): CommitSha(row.head_sha) for row in rows}
+
+
+def active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
+    """Every repository of every installation that is not suspended."""
+    rows = connection.execute(
+        select(repositories.c.installation_id, repositories.c.id)
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(installations.c.suspended_at.is_(None))
+        .order_by(repositories.c.id)
+    )
+    return [(InstallationId(row.installation_id), RepositoryId(row.id)) for row in rows]

@@ -1,0 +1,139 @@
+"""Forgetting an installation, or one repository of it: what is stored of it is deleted, not hidden.
+
+What was forgotten is remembered by its number alone, so that a delivery that comes late, or again,
+doesn't bring it back. A new installation has a new number; a repository comes back by being added.
+"""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, delete, exists, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.store.queue import jobs as jobs_store
+from app.db.store.queue import upkeep
+from app.db.tables.schema import (
+    attempts,
+    candidates,
+    deliveries,
+    etags,
+    forgotten,
+    installations,
+    jobs,
+    patches,
+    repositories,
+    write_limits,
+)
+from app.jobs.job import ForgetCheckout, PurgeData
+from app.values.identifiers import InstallationId, RepositoryId
+
+_ALL = RepositoryId(0)
+"""In place of a repository: everything of the installation."""
+
+
+def purge(
+    connection: Connection, installation: InstallationId, number: RepositoryId | None
+) -> list[RepositoryId]:
+    """Delete everything of a repository; of the whole installation when `number` is None.
+
+    Returns the repositories that were forgotten. What else refers to a repository goes with its row.
+    A recording under way is waited for and deleted too. Doing it twice changes nothing.
+    """
+    upkeep.forget(connection, installation, number)
+    connection.execute(select(func.pg_advisory_xact_lock(installation)))
+    tombstone = {"installation_id": installation, "repository_id": number or _ALL}
+    connection.execute(insert(forgotten).values(**tombstone).on_conflict_do_nothing())
+    # A delivery comes with its job at any moment: one that comes in between must not stay without it.
+    for table in (jobs, deliveries):
+        statement = delete(table).where(table.c.installation_id == installation)
+        if number is not None:
+            statement = statement.where(table.c.repository_id == number)
+        if table is jobs:
+            # The purge itself is still running, and git objects are still on a disk.
+            waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
+            statement = statement.where(jobs.c.state != "running", ~waits)
+        connection.execute(statement)
+    gone = _repositories(connection, installation, number)
+    if number is None:
+        _installation(connection, installation)
+    else:
+        _repository(connection, installation, number)
+    referred = [
+        exists().where(table.c.patch_sha256 == patches.c.sha256) for table in (candidates, attempts)
+    ]
+    connection.execute(delete(patches).where(~or_(*referred)))
+    return gone
+
+
+def hold_off(connection: Connection, installation: InstallationId) -> None:
+    """No purge of it begins to delete before this transaction ends; one under way is waited for."""
+    connection.execute(select(func.pg_advisory_xact_lock_shared(installation)))
+
+
+def is_forgotten(
+    connection: Connection, installation: InstallationId, number: RepositoryId | None
+) -> bool:
+    """Whether the installation was forgotten, or this repository of it."""
+    found = exists().where(
+        forgotten.c.installation_id == installation,
+        forgotten.c.repository_id.in_((_ALL, number or _ALL)),
+    )
+    return bool(connection.scalar(select(found)))
+
+
+def bring_back(
+    connection: Connection, installation: InstallationId, numbers: Collection[RepositoryId]
+) -> None:
+    """Repositories were added to it: forgotten ones may be known again, and none is to be purged."""
+    connection.execute(
+        delete(forgotten).where(
+            forgotten.c.installation_id == installation, forgotten.c.repository_id.in_(numbers)
+        )
+    )
+    jobs_store.supersede(connection, [PurgeData(installation, number).key for number in numbers])
+
+
+def unknown(connection: Connection, numbers: Sequence[RepositoryId]) -> list[RepositoryId]:
+    """Those of these repositories of which nothing is stored."""
+    stored = select(repositories.c.id).where(repositories.c.id.in_(numbers))
+    return sorted(set(numbers) - set(map(RepositoryId, connection.scalars(stored))))
+
+
+def prune(connection: Connection) -> None:
+    """Drop what a job that was still at work when its installation was forgotten left behind."""
+    for table in (etags, write_limits):
+        owned = exists().where(installations.c.id == table.c.installation_id)
+        connection.execute(delete(table).where(~owned))
+
+
+def _repositories(
+    connection: Connection, installation: InstallationId, number: RepositoryId | None
+) -> list[RepositoryId]:
+    query = select(repositories.c.id).where(repositories.c.installation_id == installation)
+    if number is not None:
+        query = query.where(repositories.c.id == number)
+    return [RepositoryId(found) for found in connection.scalars(query.order_by(repositories.c.id))]
+
+
+def _installation(connection: Connection, installation: InstallationId) -> None:
+    for table in (etags, write_limits):
+        connection.execute(delete(table).where(table.c.installation_id == installation))
+    connection.execute(delete(installations).where(installations.c.id == installation))
+
+
+def _repository(connection: Connection, installation: InstallationId, number: RepositoryId) -> None:
+    name = connection.execute(
+        select(repositories.c.full_name).where(repositories.c.id == number)
+    ).scalar_one_or_none()
+    if name is None:
+        return
+    connection.execute(
+        delete(etags).where(
+            etags.c.installation_id == installation,
+            func.starts_with(etags.c.path, f"/repos/{name}/"),
+        )
+    )
+    connection.execute(
+        delete(repositories).where(
+            repositories.c.id == number, repositories.c.installation_id == installation
+        )
+    )

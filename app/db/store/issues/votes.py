@@ -1,0 +1,65 @@
+"""Votes: every reply of the engine, kept whole, so that it can be explained and learnt from."""
+
+from sqlalchemy import Connection, Row, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables.schema import evaluations, votes
+from app.values.identifiers import EvaluationId
+from model.domain import EngineInfo, PatchId, Vote
+
+
+def earlier(
+    connection: Connection, group: int, fingerprint: str, engine: EngineInfo
+) -> tuple[Vote, ...]:
+    """Votes already cast in a group on exactly these texts by the same weights and wording.
+
+    Asking again adds votes instead of replacing them: nobody gets to roll until the verdict pleases.
+    """
+    spoke = evaluations.c.verdict["engine"]
+    rows = connection.execute(
+        select(votes)
+        .join(evaluations, evaluations.c.id == votes.c.evaluation_id)
+        .where(
+            evaluations.c.group_id == group,
+            evaluations.c.fingerprint == fingerprint,
+            spoke["name"].astext == engine.name,
+            spoke["model"].astext == engine.model,
+            spoke["prompt_fingerprint"].astext == engine.prompt_fingerprint,
+        )
+        .order_by(votes.c.id)
+    )
+    return tuple(_vote(row) for row in rows)
+
+
+def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
+    """Keep one vote, readable or not."""
+    connection.execute(
+        insert(votes).values(
+            evaluation_id=identity,
+            seed=vote.seed,
+            seats=[seat or "" for seat in vote.seats],
+            correct=None if vote.correct is None else sorted(vote.correct),
+            forced=vote.forced,
+            failure=vote.failure,
+            reply=vote.reply,
+        )
+    )
+
+
+def _vote(row: Row[*tuple[object, ...]]) -> Vote:
+    return Vote(
+        seed=row.seed,
+        seats=tuple(PatchId(seat) if seat else None for seat in row.seats),
+        correct=None if row.correct is None else frozenset(map(PatchId, row.correct)),
+        reply=row.reply,
+        forced=row.forced,
+        failure=row.failure,
+    )
+
+
+def forced(connection: Connection, identity: EvaluationId) -> int:
+    """How many votes of an evaluation only answered when asked once more."""
+    statement = select(func.count()).where(
+        votes.c.evaluation_id == identity, votes.c.forced.is_(True)
+    )
+    return int(connection.execute(statement).scalar_one())

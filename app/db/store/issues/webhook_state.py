@@ -1,0 +1,227 @@
+"""What webhooks tell of installations, repositories, issues and pull requests.
+
+A webhook can be late, so only facts that hold for good, or are newer than ours, are taken from it;
+everything else is read from GitHub when it is needed.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, case, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.store.issues import purge
+from app.db.tables.schema import (
+    deliveries,
+    group_members,
+    groups,
+    installations,
+    pull_requests,
+    repositories,
+)
+from app.events import (
+    CheckEvent,
+    Event,
+    InstallationAction,
+    InstallationEvent,
+    InstallationRepositoriesEvent,
+    IssueAction,
+    IssueEvent,
+    PullAction,
+    PullRequestEvent,
+    Repository,
+    RepositoryEvent,
+)
+from app.values.identifiers import DeliveryGuid, InstallationId, IssueNumber
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDelivery:
+    """A webhook delivery, to be read again."""
+
+    event: str
+    body: bytes
+    received_at: datetime
+
+
+def delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
+    """A stored delivery, or None when it was purged.
+
+    It can't be purged before the transaction ends, so what is written about it is purged with it.
+    """
+    owner = connection.scalar(select(deliveries.c.installation_id).where(deliveries.c.guid == guid))
+    if owner is not None:
+        purge.hold_off(connection, owner)
+    row = connection.execute(
+        select(deliveries.c.event, deliveries.c.body, deliveries.c.received_at)
+        .where(deliveries.c.guid == guid)
+        .with_for_update(read=True)
+    ).one_or_none()
+    return None if row is None else StoredDelivery(row.event, bytes(row.body), row.received_at)
+
+
+def known(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
+    """Those of these deliveries that are stored."""
+    rows = connection.scalars(select(deliveries.c.guid).where(deliveries.c.guid.in_(guids)))
+    return frozenset(map(DeliveryGuid, rows))
+
+
+def reflect(connection: Connection, event: Event, received_at: datetime) -> bool:
+    """Bring the rows that an event is about up to date.
+
+    False: it is about something that was forgotten; its delivery is deleted too, and nothing follows.
+    """
+    about = event.repository.id if isinstance(event, RepositoryEvent) else None
+    if purge.is_forgotten(connection, event.installation, about):
+        connection.execute(delete(deliveries).where(deliveries.c.guid == event.delivery))
+        return False
+    match event:
+        case InstallationEvent():
+            _installation(connection, event, received_at)
+        case InstallationRepositoriesEvent():
+            added = [repository.id for repository in event.added]
+            purge.bring_back(connection, event.installation, added)
+            _know_installation(connection, event.installation, event.account)
+            _know_repositories(connection, event.installation, event.added)
+        case RepositoryEvent():
+            reference = event.repository
+            _know_installation(
+                connection, reference.installation, reference.full_name.partition("/")[0]
+            )
+            here = Repository(reference.id, reference.full_name)
+            _know_repositories(connection, reference.installation, (here,))
+    if isinstance(event, PullRequestEvent):
+        _pull(connection, event, received_at)
+    if isinstance(event, IssueEvent):
+        _issue(connection, event, received_at)
+    return True
+
+
+def linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
+    """The issues we know in whose groups the subject of the event stands; its own if it is one."""
+    query = (
+        select(groups.c.issue_number)
+        .outerjoin(group_members, group_members.c.group_id == groups.c.id)
+        .where(groups.c.repository_id == event.repository.id)
+    )
+    member = group_members.c.forced.is_distinct_from(False)
+    match event:
+        case PullRequestEvent():
+            query = query.where(member, group_members.c.pull_number == event.number)
+        case IssueEvent():
+            query = query.where(groups.c.issue_number == event.number)
+        case CheckEvent():
+            at_head = select(pull_requests.c.number).where(
+                pull_requests.c.repository_id == event.repository.id,
+                pull_requests.c.head_sha == event.head,
+            )
+            query = query.where(member, group_members.c.pull_number.in_(at_head))
+        case _:
+            return frozenset()
+    return frozenset(IssueNumber(row[0]) for row in connection.execute(query))
+
+
+def _installation(connection: Connection, event: InstallationEvent, received_at: datetime) -> None:
+    """A removed installation stays as it is: everything of it is about to be purged."""
+    if event.action == InstallationAction.DELETED:
+        return
+    _know_installation(connection, event.installation, event.account)
+    kept = [
+        r
+        for r in event.repositories
+        if not purge.is_forgotten(connection, event.installation, r.id)
+    ]
+    _know_repositories(connection, event.installation, tuple(kept))
+    if event.action in {InstallationAction.SUSPEND, InstallationAction.UNSUSPEND}:
+        suspended = received_at if event.action == InstallationAction.SUSPEND else None
+        connection.execute(
+            update(installations)
+            .where(installations.c.id == event.installation)
+            .values(suspended_at=suspended)
+        )
+
+
+def _know_installation(connection: Connection, identity: InstallationId, account: str) -> None:
+    statement = insert(installations).values(id=identity, account=account)
+    changed = statement.excluded.account != installations.c.account
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["id"], set_={"account": account}, where=changed
+        )
+    )
+
+
+def _know_repositories(
+    connection: Connection, installation: InstallationId, found: tuple[Repository, ...]
+) -> None:
+    for repository in found:
+        values = {"installation_id": installation, "full_name": repository.full_name}
+        statement = insert(repositories).values(id=repository.id, **values)
+        # Written only when it differs: every delivery comes through here.
+        changed = (statement.excluded.full_name != repositories.c.full_name) | (
+            statement.excluded.installation_id != repositories.c.installation_id
+        )
+        connection.execute(
+            statement.on_conflict_do_update(index_elements=["id"], set_=values, where=changed)
+        )
+
+
+def _pull(connection: Connection, event: PullRequestEvent, received_at: datetime) -> None:
+    """Merged is for good; closed and reopened count when they are newer than what we know."""
+    _default_branch(connection, event)
+    if event.action not in {PullAction.CLOSED, PullAction.REOPENED}:
+        return
+    at = event.at or received_at
+    here = update(pull_requests).where(
+        pull_requests.c.repository_id == event.repository.id,
+        pull_requests.c.number == event.number,
+    )
+    latest = func.greatest(pull_requests.c.updated_at, at)
+    if event.merged:
+        connection.execute(here.values(state="merged", updated_at=latest))
+        return
+    state = "closed" if event.action == PullAction.CLOSED else "open"
+    # GitHub's times are whole seconds.
+    newer = func.date_trunc("second", pull_requests.c.updated_at) <= at
+    connection.execute(
+        here.where(pull_requests.c.state != "merged").values(
+            state=case((newer, state), else_=pull_requests.c.state), updated_at=latest
+        )
+    )
+
+
+def _default_branch(connection: Connection, event: PullRequestEvent) -> None:
+    connection.execute(
+        update(repositories)
+        .where(
+            repositories.c.id == event.repository.id,
+            repositories.c.default_branch.is_distinct_from(event.default_branch),
+        )
+        .values(default_branch=event.default_branch)
+    )
+
+
+_ISSUE_STATES = {
+    IssueAction.CLOSED: "closed",
+    IssueAction.DELETED: "closed",
+    IssueAction.TRANSFERRED: "closed",
+    IssueAction.REOPENED: "open",
+}
+
+
+def _issue(connection: Connection, event: IssueEvent, received_at: datetime) -> None:
+    """The group of an issue that is gone counts as closed: nothing more is judged for it."""
+    state = _ISSUE_STATES.get(event.action)
+    if state is None:
+        return
+    at = event.at or received_at
+    connection.execute(
+        update(groups)
+        .where(
+            groups.c.repository_id == event.repository.id,
+            groups.c.issue_number == event.number,
+            func.date_trunc("second", groups.c.updated_at) <= at,
+        )
+        .values(state=state, updated_at=func.greatest(groups.c.updated_at, at))
+    )

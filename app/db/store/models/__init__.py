@@ -1,0 +1,3 @@
+"""Trained models and their aliases, calibrators, trainings, canary statistics.
+May call: tables.
+"""

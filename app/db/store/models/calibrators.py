@@ -1,0 +1,92 @@
+"""Calibrators: every one that was fitted, and of each judge the one in use."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, insert, select, update
+
+from app.db.tables.schema import calibrators
+from app.outcomes.judgement import Judge
+from model.calibration.calibration import Calibrator, from_json, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalibrator:
+    """A calibrator, its number, and the groups it was fitted on."""
+
+    id: int
+    calibrator: Calibrator
+    seen: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NewCalibrator:
+    """A calibrator as it was fitted, and what was decided about it."""
+
+    judge: Judge
+    calibrator: Calibrator
+    brier: float
+    """On issues held out."""
+    label_rule: int
+    seen: frozenset[int]
+    """The groups it was fitted on."""
+    is_active: bool
+    why: str
+    """Why it is put into use, or is not."""
+
+
+def active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
+    """The one in use. Raises ValueError when it was fitted under other rules than today's."""
+    return _first(connection, _of(judge).where(calibrators.c.state == "active"))
+
+
+def newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
+    """The last one fitted, in use or not. Raises ValueError likewise."""
+    return _first(connection, _of(judge))
+
+
+def save(connection: Connection, new: NewCalibrator) -> int:
+    """Keep a calibrator; one that comes into use retires the one before. Returns its number."""
+    if new.is_active:
+        connection.execute(
+            update(calibrators)
+            .where(*_is(new.judge), calibrators.c.state == "active")
+            .values(state="retired")
+        )
+    history = new.calibrator.history
+    engine = new.judge.engine
+    statement = insert(calibrators).values(
+        verifier=new.judge.verifier,
+        engine=engine.name,
+        model=engine.model,
+        prompt_fingerprint=engine.prompt_fingerprint,
+        state="active" if new.is_active else "refused",
+        why=new.why,
+        document=to_json(new.calibrator),
+        label_rule=new.label_rule,
+        issues=history.issues,
+        correct=history.correct,
+        incorrect=history.incorrect,
+        seen=sorted(new.seen),
+        brier=new.brier,
+    )
+    return int(connection.execute(statement.returning(calibrators.c.id)).scalar_one())
+
+
+def _of(judge: Judge) -> Select[*tuple[object, ...]]:
+    return select(calibrators).where(*_is(judge)).order_by(calibrators.c.id.desc()).limit(1)
+
+
+def _is(judge: Judge) -> tuple[ColumnElement[bool], ...]:
+    return (
+        calibrators.c.verifier == judge.verifier,
+        calibrators.c.engine == judge.engine.name,
+        calibrators.c.model == judge.engine.model,
+        calibrators.c.prompt_fingerprint == judge.engine.prompt_fingerprint,
+    )
+
+
+def _first(connection: Connection, query: Select[*tuple[object, ...]]) -> StoredCalibrator | None:
+    row: Row[*tuple[object, ...]] | None = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return StoredCalibrator(int(row.id), from_json(row.document), frozenset(row.seen))

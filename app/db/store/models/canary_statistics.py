@@ -1,0 +1,124 @@
+"""What a model did as a judge: counts over the evaluations that it spoke in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import distinct as each
+
+from app.db.tables.schema import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    models,
+    outcomes,
+    shadow_verdicts,
+)
+from app.learning.canary import Record
+from app.outcomes import OutcomeKind
+from model.domain import Verdict
+
+_MOST = 500
+"""Of the newest evaluations; more would tell the same."""
+_CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
+_speaker = evaluations.c.verdict["engine"]["model"].astext
+_OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
+
+
+def records(connection: Connection, model: str, since: datetime) -> tuple[Record, Record]:
+    """What a model did since, and what all the others did that judged in its place."""
+    rows = connection.execute(
+        select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
+        .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))
+        .order_by(evaluations.c.id.desc())
+        .limit(_MOST)
+    ).all()
+    own = [row for row in rows if row.speaker == model]
+    others = [row for row in rows if row.speaker != model]
+    return _record(connection, own), _record(connection, others)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """A shadow's verdicts beside those that were shown."""
+
+    judged: int
+    """Evaluations."""
+    patches: int
+    """That both called correct or incorrect."""
+    alike: int
+    """Of these, called the same."""
+
+
+def agreement(connection: Connection, model: str) -> Agreement:
+    """How far a shadow says what was shown; who of them was right `r4p models outcomes` tells."""
+    rows = connection.execute(
+        select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
+        .join(shadow_verdicts, shadow_verdicts.c.evaluation_id == evaluations.c.id)
+        .join(models, models.c.id == shadow_verdicts.c.model_id)
+        .where(models.c.name == model)
+    ).all()
+    pairs = [pair for row in rows for pair in _claims(row.verdict, row.shadow)]
+    return Agreement(len(rows), len(pairs), sum(one == other for one, other in pairs))
+
+
+def has_outcomes(connection: Connection, model: str) -> bool:
+    """Whether anything became of what a model judged, shown or as a shadow."""
+    heard = evaluations.outerjoin(shadow_verdicts).outerjoin(models)
+    query = (
+        select(outcomes.c.id)
+        .select_from(heard)
+        .join(evaluation_candidates, evaluation_candidates.c.evaluation_id == evaluations.c.id)
+        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .join(
+            outcomes,
+            (outcomes.c.repository_id == candidates.c.repository_id)
+            & (outcomes.c.pull_number == candidates.c.pull_number),
+        )
+        .where((_speaker == model) | (models.c.name == model))
+        .limit(1)
+    )
+    return connection.scalar(query) is not None
+
+
+def _claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[str, str]]:
+    """What both say of each patch that both claim something of."""
+    said = {one["id"]: one["verdict"] for one in shadow["patches"]}
+    pairs = [(one["verdict"], said.get(one["id"], "")) for one in shown["patches"]]
+    return [pair for pair in pairs if _CLAIMS.issuperset(pair)]
+
+
+def _record(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> Record:
+    documents: list[dict[str, Any]] = [row.verdict for row in rows]
+    verdicts = [patch["verdict"] for one in documents for patch in one["patches"]]
+    return Record(
+        judged=len(documents),
+        asked=sum(one["votes"]["asked"] for one in documents),
+        valid=sum(one["votes"]["valid"] for one in documents),
+        patches=sum(one != Verdict.NOT_JUDGED for one in verdicts),
+        correct=sum(one == Verdict.CORRECT for one in verdicts),
+        overturned=_overturned(connection, [row.id for row in rows]),
+        seconds=sum(one["seconds"]["total"] for one in documents),
+    )
+
+
+def _overturned(connection: Connection, ids: Sequence[int]) -> int:
+    of = evaluation_candidates.c
+    query = (
+        select(func.count(each(func.concat(of.evaluation_id, "/", of.candidate_id))))
+        .join(candidates, candidates.c.id == of.candidate_id)
+        .join(
+            outcomes,
+            (outcomes.c.repository_id == candidates.c.repository_id)
+            & (outcomes.c.pull_number == candidates.c.pull_number)
+            & (outcomes.c.evaluation_id == of.evaluation_id),
+        )
+        .where(
+            of.evaluation_id.in_(ids),
+            of.verdict == Verdict.CORRECT,
+            outcomes.c.kind.in_(_OVERTURNING),
+        )
+    )
+    return int(connection.scalar(query) or 0)

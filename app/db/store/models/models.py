@@ -1,0 +1,293 @@
+"""Trained models: which there are, who holds which alias, and every move of one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy.dialects import postgresql
+
+from app.db.tables.schema import model_aliases, models, shadow_verdicts
+from app.jobs.job import Json
+from app.learning.model_serving import Adapter, Alias, LineUp, State, state_without
+from app.values.identifiers import EvaluationId
+from model.adapters import adapter_probe
+
+_MEASURED_ANEW = frozenset({State.CANDIDATE, State.SHADOW, State.CANARY, State.RETIRED})
+"""Who may be promoted, and so is held against who is champion now."""
+_LOCK = 0x5234504D
+"""One alias moves at a time."""
+
+
+class UnknownModel(Exception):
+    """No trained model has that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewModel:
+    """A trained model with what was decided about it."""
+
+    adapter: Adapter
+    run: Path
+    state: State
+    why: str
+    gate: Mapping[str, Any]
+    """r4p.gate/1"""
+    evaluation: Mapping[str, Any] | None = None
+    """r4p.evaluation/1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A trained model as stored."""
+
+    id: int
+    adapter: Adapter
+    run: Path
+    state: State
+    why: str
+    share: float | None
+    """Of the issues that it judges as a canary."""
+    gate: Mapping[str, Any]
+    evaluation: Mapping[str, Any] | None
+    created_at: datetime
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An alias was given to a model, or taken from all."""
+
+    alias: Alias
+    model: str | None
+    why: str
+    at: datetime
+
+
+def register(connection: Connection, new: NewModel) -> str:
+    """Keep a trained model under its name, whose bytes and files stay for ever; returns the name.
+
+    The same bytes on the same base are one model, wherever they lie: the name that it has is returned. Once more keeps what was measured since: a candidate becomes what the gate says now, and who failed it is rejected,
+    also a shadow and a canary. The champion, who was champion, and who was rejected, stay what they are.
+    """
+    adapter = new.adapter
+    statement = postgresql.insert(models).values(
+        name=adapter.name,
+        base=adapter.base,
+        verifier=adapter.verifier,
+        run=str(new.run),
+        directory=str(adapter.directory),
+        sha256=adapter.sha256,
+        state=new.state,
+        why=new.why,
+        gate=dict(new.gate),
+        evaluation=dict(new.evaluation) if new.evaluation else None,
+    )
+    connection.execute(statement.on_conflict_do_nothing())
+    kept = same_bytes(connection, adapter) or named(connection, adapter.name)
+    if kept.state in _MEASURED_ANEW and kept.adapter.sha256 == adapter.sha256:
+        _measured(connection, kept, new)
+    return kept.adapter.name
+
+
+def newest(connection: Connection) -> list[Model]:
+    """Every trained model, the newest first."""
+    return [_model(row) for row in connection.execute(select(models).order_by(models.c.id.desc()))]
+
+
+def named(connection: Connection, name: str) -> Model:
+    """One trained model. Raises UnknownModel, with the names that there are."""
+    row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
+    if row is None:
+        names = ", ".join(one.adapter.name for one in newest(connection)) or "none yet"
+        raise UnknownModel(f"no trained model is called {name!r}; there are {names}")
+    return _model(row)
+
+
+def same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
+    """The model that is these bytes on this base, whatever its name."""
+    same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
+    row = connection.execute(select(models).where(*same)).one_or_none()
+    return None if row is None else _model(row)
+
+
+def holder(connection: Connection, alias: Alias) -> Model | None:
+    """Who holds an alias."""
+    query = (
+        select(model_aliases.c.model_id)
+        .where(model_aliases.c.alias == alias)
+        .order_by(model_aliases.c.id.desc())
+        .limit(1)
+    )
+    identity = connection.scalar(query)
+    if identity is None:
+        return None
+    return _model(connection.execute(select(models).where(models.c.id == identity)).one())
+
+
+def line_up(connection: Connection) -> LineUp:
+    """Who judges now: holders of an alias, less those that were rejected."""
+    held = (holder(connection, alias) for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW))
+    champion, canary, shadow = (
+        one if one and one.state is not State.REJECTED else None for one in held
+    )
+    return LineUp(
+        champion.adapter if champion else None,
+        canary.adapter if canary else None,
+        (canary.share or 0.0) if canary else 0.0,
+        shadow.adapter if shadow else None,
+    )
+
+
+def moves(connection: Connection, limit: int = 20) -> list[Move]:
+    """What happened to the aliases, the newest first."""
+    query = (
+        select(model_aliases, models.c.name)
+        .join(models, models.c.id == model_aliases.c.model_id, isouter=True)
+        .order_by(model_aliases.c.id.desc())
+        .limit(limit)
+    )
+    return [
+        Move(Alias(row.alias), row.name, row.why, row.created_at)
+        for row in connection.execute(query)
+    ]
+
+
+def promote(
+    connection: Connection, name: str, to: Alias, why: str, share: float | None = None
+) -> None:
+    """Give a model an alias, and take it from who holds it. Raises UnknownModel.
+
+    `share`: of the issues, for a canary.
+    """
+    lock(connection)
+    model = named(connection, name)
+    before = holder(connection, to)
+    if before and before.id != model.id:
+        _become(connection, before, state_without(to), f"{name} came in its place")
+    _leave(connection, model, why)
+    _move(connection, to, model, why)
+    _become(connection, model, State(to.value), why, share)
+
+
+def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
+    """Take an alias from its holder, which is rejected, and give the champion's to the one before.
+
+    That is the latest champion that was not rejected since; without any, the model of the settings. Returns who
+    holds the alias now.
+    """
+    lock(connection)
+    rejected = holder(connection, alias)
+    if rejected:
+        _become(connection, rejected, State.REJECTED, why)
+    back = before(connection, rejected) if alias is Alias.CHAMPION else None
+    if back:
+        _leave(connection, back, why)
+        _become(connection, back, State.CHAMPION, why)
+    _move(connection, alias, back, why)
+    return back
+
+
+def before(connection: Connection, champion: Model | None) -> Model | None:
+    """Who comes back when a champion goes: the latest one before it that was not rejected."""
+    query = (
+        select(models)
+        .join(model_aliases, models.c.id == model_aliases.c.model_id)
+        .where(model_aliases.c.alias == Alias.CHAMPION, models.c.state != State.REJECTED)
+        .where(models.c.id != (champion.id if champion else 0))
+        .order_by(model_aliases.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _model(row)
+
+
+def lock(connection: Connection) -> None:
+    """Wait until nobody else moves an alias, until this transaction ends."""
+    connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+
+
+def reject(connection: Connection, name: str, why: str) -> None:
+    """Never serve a model, and take the alias that it holds. Raises UnknownModel."""
+    lock(connection)
+    model = named(connection, name)
+    _become(connection, model, State.REJECTED, why)
+    for alias in Alias:
+        if (held := holder(connection, alias)) and held.id == model.id:
+            withdraw(connection, alias, why)
+
+
+def reshare(connection: Connection, name: str, share: float, why: str) -> None:
+    """Have a canary judge another share of the issues; what it did since it began still counts. Raises UnknownModel."""
+    lock(connection)
+    model = named(connection, name)
+    _move(connection, Alias.CANARY, model, why)
+    connection.execute(update(models).where(models.c.id == model.id).values(share=share, why=why))
+
+
+def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
+    """Keep what a shadow says of an evaluation; once more replaces it. Raises UnknownModel."""
+    statement = postgresql.insert(shadow_verdicts).values(
+        evaluation_id=evaluation, model_id=named(connection, name).id, verdict=verdict
+    )
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["evaluation_id", "model_id"],
+            set_={"verdict": statement.excluded.verdict},
+        )
+    )
+
+
+def _measured(connection: Connection, model: Model, new: NewModel) -> None:
+    evaluation = dict(new.evaluation) if new.evaluation else None
+    connection.execute(
+        update(models)
+        .where(models.c.id == model.id)
+        .values(gate=dict(new.gate), evaluation=evaluation)
+    )
+    if new.state is State.REJECTED and model.state is not State.RETIRED:
+        reject(connection, model.adapter.name, new.why)
+    elif model.state is State.CANDIDATE and model.why != new.why:
+        _become(connection, model, new.state, new.why)
+
+
+def _leave(connection: Connection, model: Model, why: str) -> None:
+    """Take from a model the alias that it holds."""
+    for alias in Alias:
+        held = holder(connection, alias)
+        if held and held.id == model.id:
+            _move(connection, alias, None, why)
+
+
+def _move(connection: Connection, alias: Alias, to: Model | None, why: str) -> None:
+    identity = to.id if to else None
+    connection.execute(insert(model_aliases).values(alias=alias, model_id=identity, why=why))
+
+
+def _become(
+    connection: Connection, model: Model, state: State, why: str, share: float | None = None
+) -> None:
+    connection.execute(
+        update(models)
+        .where(models.c.id == model.id)
+        .values(state=state, why=why, share=share, changed_at=func.now())
+    )
+
+
+def _model(row: Row[*tuple[object, ...]]) -> Model:
+    run = Path(row.run)
+    probe = run / adapter_probe.FILE
+    return Model(
+        id=int(row.id),
+        adapter=Adapter(row.name, row.base, Path(row.directory), row.sha256, row.verifier, probe),
+        run=run,
+        state=State(row.state),
+        why=row.why,
+        share=row.share,
+        gate=row.gate,
+        evaluation=row.evaluation,
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+    )

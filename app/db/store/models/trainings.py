@@ -1,0 +1,133 @@
+"""Trainings: one runs at a time; who works on it writes under the fence of its job."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+
+from app.db.tables.schema import trainings
+from app.learning.training_plan import Labels, Launcher, Stage, State, Training
+
+_TRAINED = (State.FINISHED, State.REJECTED)
+
+
+def running(connection: Connection) -> Training | None:
+    """The one that has not ended, if any."""
+    return _one(connection.execute(select(trainings).where(trainings.c.state == State.RUNNING)))
+
+
+def last(connection: Connection) -> Training | None:
+    """The newest, whatever became of it."""
+    return _one(connection.execute(select(trainings).order_by(trainings.c.id.desc()).limit(1)))
+
+
+def newest(connection: Connection, limit: int = 20) -> list[Training]:
+    """What was begun lately, the newest first."""
+    query = select(trainings).order_by(trainings.c.id.desc()).limit(limit)
+    return [_training(row) for row in connection.execute(query)]
+
+
+def last_that_learnt(connection: Connection, digest: str) -> Training | None:
+    """The last training that made a model, or failed to, with a dataset and by the same plan and settings."""
+    failed = and_(
+        trainings.c.state == State.FAILED,
+        trainings.c.stage != Stage.DATASET,
+        trainings.c.digest == digest,
+    )
+    query = select(trainings).where(or_(trainings.c.state.in_(_TRAINED), failed))
+    return _one(connection.execute(query.order_by(trainings.c.id.desc()).limit(1)))
+
+
+def begin(
+    connection: Connection, plan: str, digest: str, parent: Path, launcher: Launcher
+) -> Training:
+    """A new training with a folder of its own below `parent`. `digest`: of the plan and the settings."""
+    statement = insert(trainings).values(
+        state=State.RUNNING,
+        stage=Stage.DATASET,
+        why="",
+        plan=plan,
+        digest=digest,
+        folder="",
+        launcher=launcher,
+        launches=0,
+        progress={},
+    )
+    number = int(connection.execute(statement.returning(trainings.c.id)).scalar_one())
+    return _change(connection, number, folder=str(parent / f"{number:06}"))
+
+
+def reach(
+    connection: Connection, training: Training, stage: Stage, labels: Labels | None
+) -> Training:
+    """The stage before this one is done. `labels`: what the dataset holds."""
+    return _change(
+        connection,
+        training.id,
+        stage=stage,
+        launches=0,
+        labels=asdict(labels) if labels else None,
+    )
+
+
+def launch(connection: Connection, training: Training) -> Training:
+    """The stage at hand is about to be started, once more."""
+    return _change(connection, training.id, launches=training.launches + 1)
+
+
+def give_back(connection: Connection, training: Training) -> None:
+    """The last start does not count: the worker ended, not the task."""
+    _change(connection, training.id, launches=training.launches - 1)
+
+
+def beat(
+    connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
+) -> None:
+    """It is being worked on. `why`: what is in the way just now."""
+    _change(connection, training.id, progress=dict(progress), why=why)
+
+
+def end(
+    connection: Connection, training: Training, state: State, why: str, model: str | None = None
+) -> None:
+    """Nothing more is done about it. Of trainings that were skipped only the newest is kept."""
+    if state is State.SKIPPED:
+        connection.execute(delete(trainings).where(trainings.c.state == State.SKIPPED))
+    _change(connection, training.id, state=state, why=why, model=model, finished_at=func.now())
+
+
+def _change(connection: Connection, number: int, **values: object) -> Training:
+    statement = (
+        update(trainings)
+        .where(trainings.c.id == number)
+        .values(beat_at=func.clock_timestamp(), **values)
+        .returning(trainings)
+    )
+    return _training(connection.execute(statement).one())
+
+
+def _one(rows: Any) -> Training | None:
+    row = rows.one_or_none()
+    return None if row is None else _training(row)
+
+
+def _training(row: Row[*tuple[object, ...]]) -> Training:
+    return Training(
+        id=int(row.id),
+        state=State(row.state),
+        stage=Stage(row.stage),
+        why=row.why,
+        plan=row.plan,
+        digest=row.digest,
+        folder=Path(row.folder),
+        launcher=Launcher(row.launcher),
+        launches=row.launches,
+        labels=Labels(**row.labels) if row.labels else None,
+        progress=row.progress,
+        model=row.model,
+        created_at=row.created_at,
+        beat_at=row.beat_at,
+        finished_at=row.finished_at,
+    )

@@ -1,0 +1,229 @@
+"""History: what was submitted and said, with what became of it, as calibration and training read it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, exists, func, select
+
+from app.db.store.issues.evaluations import patch_id
+from app.db.store.models import models
+from app.db.tables.schema import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    groups,
+    outcome_events,
+    outcomes,
+    patches,
+    repositories,
+    shadow_verdicts,
+)
+from app.outcomes import RULE_VERSION, EventKind, OutcomeKind
+from app.outcomes.judgement import Fate, Judge, Judgement, PullRecord, Shadow, Submission
+from app.values.identifiers import (
+    CommitSha,
+    EvaluationId,
+    InstallationId,
+    IssueNumber,
+    IssueRef,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+from model.calibration import evidence
+from model.domain import EngineInfo, Verdict, VoteCount
+
+_Pull = tuple[int, int]
+"""Repository and number."""
+
+
+def records(connection: Connection, group: int | None = None) -> list[PullRecord]:
+    """Every pull request that was ever submitted to a judge, once for each issue; `group`: of this issue alone."""
+    fates = _fates(connection)
+    rows = connection.execute(_submitted(group))
+    return [
+        _record(list(told), fates)
+        for _, told in groupby(rows, key=lambda row: (row.group_id, row.pull_number))
+    ]
+
+
+def find(
+    connection: Connection, number: IssueNumber, repository: str | None = None
+) -> dict[int, IssueRef]:
+    """Issues of that number, by our numbers of them; `repository`: `owner/name`, whose case GitHub ignores."""
+    query: Select[Any] = (
+        select(
+            groups.c.id,
+            groups.c.issue_number,
+            groups.c.repository_id,
+            repositories.c.installation_id,
+            repositories.c.full_name,
+        )
+        .join(repositories, repositories.c.id == groups.c.repository_id)
+        .where(groups.c.issue_number == number)
+        .order_by(groups.c.id)
+    )
+    if repository is not None:
+        query = query.where(func.lower(repositories.c.full_name) == repository.lower())
+    return {
+        row.id: IssueRef(_repository(row), IssueNumber(row.issue_number))
+        for row in connection.execute(query)
+    }
+
+
+def shadow(connection: Connection, model: str) -> Shadow:
+    """What a trained model said of pull requests while nobody was shown it. Raises UnknownModel."""
+    known = models.named(connection, model)
+    rows = connection.execute(
+        select(shadow_verdicts.c.evaluation_id, shadow_verdicts.c.verdict, candidates.c.pull_number)
+        .join(
+            evaluation_candidates,
+            evaluation_candidates.c.evaluation_id == shadow_verdicts.c.evaluation_id,
+        )
+        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .where(shadow_verdicts.c.model_id == known.id)
+    )
+    said: dict[EvaluationId, dict[PullNumber, Verdict]] = defaultdict(dict)
+    for row in rows:
+        verdicts = {one["id"]: one["verdict"] for one in row.verdict["patches"]}
+        if verdict := verdicts.get(patch_id(row.pull_number)):
+            said[EvaluationId(row.evaluation_id)][PullNumber(row.pull_number)] = Verdict(verdict)
+    return Shadow(known.created_at, said)
+
+
+def outdated(connection: Connection) -> int:
+    """How many pull requests have outcomes that an older rule derived."""
+    pulls = (
+        select(outcomes.c.repository_id, outcomes.c.pull_number)
+        .where(outcomes.c.rule_version != RULE_VERSION)
+        .distinct()
+    )
+    return connection.scalar(select(func.count()).select_from(pulls.subquery())) or 0
+
+
+def _submitted(group: int | None) -> Select[Any]:
+    """A row for each time a candidate was submitted, oldest first within a pull request."""
+    pushed_by_another = exists().where(
+        outcome_events.c.repository_id == candidates.c.repository_id,
+        outcome_events.c.pull_number == candidates.c.pull_number,
+        outcome_events.c.kind == EventKind.HEAD_MOVED.value,
+        outcome_events.c.head_sha == candidates.c.head_sha,
+        outcome_events.c.data["by_author"].astext.is_distinct_from("true"),
+    )
+    query = (
+        select(
+            evaluation_candidates,
+            candidates.c.repository_id,
+            candidates.c.pull_number,
+            candidates.c.head_sha,
+            candidates.c.patch_sha256,
+            patches.c.edit,
+            candidates.c.created_at.label("submitted_at"),
+            pushed_by_another.label("pushed_by_another"),
+            evaluations.c.group_id,
+            evaluations.c.verifier,
+            evaluations.c.verified_at,
+            evaluations.c.failure,
+            evaluations.c.verdict["engine"].label("engine"),
+            groups.c.issue_number,
+            repositories.c.full_name,
+            repositories.c.installation_id,
+        )
+        .join(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
+        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
+        .join(groups, groups.c.id == evaluations.c.group_id)
+        .join(repositories, repositories.c.id == groups.c.repository_id)
+        .order_by(
+            evaluations.c.group_id,
+            candidates.c.pull_number,
+            evaluations.c.verified_at,
+            evaluations.c.id,
+        )
+    )
+    return query if group is None else query.where(evaluations.c.group_id == group)
+
+
+def _record(rows: list[Row[Any]], fates: dict[_Pull, list[Fate]]) -> PullRecord:
+    first, texts = rows[0], _texts(rows)
+    return PullRecord(
+        group=first.group_id,
+        issue=IssueRef(_repository(first), IssueNumber(first.issue_number)),
+        pull=PullNumber(first.pull_number),
+        submissions=_submissions(rows, texts),
+        judgements=tuple(_judgements(rows, texts)),
+        fates=tuple(fates.get((first.repository_id, first.pull_number), ())),
+    )
+
+
+def _repository(row: Row[Any]) -> RepositoryRef:
+    return RepositoryRef(
+        InstallationId(row.installation_id), RepositoryId(row.repository_id), row.full_name
+    )
+
+
+def _texts(rows: list[Row[Any]]) -> dict[str | None, str]:
+    """The text in which each edit was submitted first: brought up to date, a patch is the one it was."""
+    texts: dict[str | None, str] = {}
+    for row in sorted(rows, key=lambda row: row.candidate_id):
+        if row.edit is not None:
+            texts.setdefault(row.edit, row.patch_sha256)
+    return texts
+
+
+def _submissions(rows: list[Row[Any]], texts: dict[str | None, str]) -> tuple[Submission, ...]:
+    once = {
+        row.candidate_id: Submission(
+            head=CommitSha(row.head_sha),
+            patch=texts.get(row.edit),
+            submitted_at=row.submitted_at,
+            by_author=not row.pushed_by_another,
+        )
+        for row in rows
+    }
+    return tuple(once[number] for number in sorted(once))
+
+
+def _judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Iterator[Judgement]:
+    """What could not be judged is left out."""
+    for row in rows:
+        if None in {row.verifier, row.verified_at, row.verdict} or row.failure is not None:
+            continue
+        votes = VoteCount(row.votes_correct, row.votes_incorrect, row.votes_none)
+        yield Judgement(
+            judge=Judge(row.verifier, EngineInfo(**row.engine)),
+            evaluation=EvaluationId(row.evaluation_id),
+            judged_at=row.verified_at,
+            patch=texts.get(row.edit),
+            verdict=Verdict(row.verdict),
+            evidence=evidence.of_votes(
+                votes, row.score, row.forced_share, row.consensus, row.verifier
+            ),
+        )
+
+
+def _fates(connection: Connection) -> dict[_Pull, list[Fate]]:
+    raw = outcome_events.c
+    rows = connection.execute(
+        select(outcomes, raw.occurred_at, raw.data["by_author"].astext.label("by_author"))
+        .join(outcome_events, raw.id == outcomes.c.event_id)
+        .order_by(raw.occurred_at, outcomes.c.id)
+    )
+    found: dict[_Pull, list[Fate]] = defaultdict(list)
+    for row in rows:
+        found[row.repository_id, row.pull_number].append(
+            Fate(
+                kind=OutcomeKind(row.kind),
+                reason=row.reason,
+                permission=row.permission,
+                evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+                occurred_at=row.occurred_at,
+                value=row.value,
+                head=None if row.head_sha is None else CommitSha(row.head_sha),
+                actor=row.actor,
+                by_author=row.by_author == "true",
+            )
+        )
+    return found

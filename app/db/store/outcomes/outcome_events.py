@@ -1,0 +1,289 @@
+"""Raw outcome events: appended once each; only a permission is filled in later, next door."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, false, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+
+from app.db.tables.schema import (
+    candidates,
+    evaluation_candidates,
+    evaluations,
+    group_members,
+    groups,
+    outcome_events,
+)
+from app.outcomes import Details, EventKind, OutcomeEvent
+from app.policy.event_policy import BY_COMMAND
+from app.values.identifiers import (
+    CommitSha,
+    DeliveryGuid,
+    EvaluationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """A raw event and its row."""
+
+    id: int
+    event: OutcomeEvent
+
+
+def append(
+    connection: Connection,
+    number: RepositoryId,
+    events: Sequence[OutcomeEvent],
+    delivery: DeliveryGuid | None = None,
+) -> tuple[OutcomeEvent, ...]:
+    """Store events with the verdict that was public when they happened; known sources are skipped.
+
+    Returns them as they are stored, with that verdict and with what is known of permissions.
+    """
+    for event in events:
+        values = {
+            "source": event.source,
+            "delivery_guid": delivery,
+            "repository_id": number,
+            "issue_number": event.issue,
+            "pull_number": event.pull,
+            "kind": event.kind.value,
+            "actor": event.actor,
+            "actor_id": event.actor_id,
+            "permission": event.permission,
+            "head_sha": event.head,
+            "evaluation_id": event.evaluation
+            or _public_evaluation(number, event).scalar_subquery(),
+            "data": _to_json(event.details),
+            "occurred_at": event.occurred_at,
+        }
+        statement = insert(outcome_events).values(values)
+        connection.execute(statement.on_conflict_do_nothing(index_elements=["source"]))
+    sources = [event.source for event in events]
+    found = _read(connection, number, outcome_events.c.source.in_(sources))
+    return tuple(stored.event for stored in found)
+
+
+def of_pull(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> tuple[StoredEvent, ...]:
+    """All events that bear on a pull request, those of its issues and commits included."""
+    own = _read(connection, number, outcome_events.c.pull_number == pull)
+    heads = select(candidates.c.head_sha).where(
+        candidates.c.repository_id == number, candidates.c.pull_number == pull
+    )
+    moved = {stored.event.head for stored in own if stored.event.kind in _SHOW_THE_HEAD}
+    landed = [commit for stored in own if (commit := _made(stored.event))]
+    kind = outcome_events.c.kind
+    elsewhere = or_(
+        (kind == EventKind.CI_CONCLUDED.value)
+        & (outcome_events.c.head_sha.in_(moved) | outcome_events.c.head_sha.in_(heads)),
+        (kind == EventKind.REVERTED.value) & or_(false(), *map(_names_commit, landed)),
+        kind.in_(_OF_THE_ISSUE) & outcome_events.c.issue_number.in_(_issues(number, pull)),
+        kind.in_(_OF_THE_VERDICT) & outcome_events.c.evaluation_id.in_(_judging(number, pull)),
+    )
+    return own + _read(connection, number, outcome_events.c.pull_number.is_(None) & elsewhere)
+
+
+def rival_merges(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> tuple[StoredEvent, ...]:
+    """Merges of the other pull requests that claim to resolve the same issues."""
+    merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
+    rivals = outcome_events.c.pull_number.in_(_rivals(number, pull))
+    return _read(connection, number, merged & rivals)
+
+
+def touched(
+    connection: Connection, number: RepositoryId, events: Sequence[OutcomeEvent]
+) -> list[PullNumber]:
+    """The pull requests whose outcomes may look different after these events, in ascending order."""
+    direct: set[PullNumber] = set()
+    for event in events:
+        direct |= _directly_touched(connection, number, event)
+    rivals: set[PullNumber] = set()
+    for pull in direct:
+        rivals |= _numbers(connection, _rivals(number, pull))
+    return sorted(direct | rivals)
+
+
+def public_at() -> ColumnElement[datetime | None]:
+    """Since when an evaluation's verdict can be read on GitHub, in GitHub's whole seconds.
+
+    In shadow mode only what was asked for by command is shown.
+    """
+    shown = or_(evaluations.c.mode != "shadow", evaluations.c.trigger == BY_COMMAND)
+    return case((shown, func.date_trunc("second", evaluations.c.published_at)))
+
+
+def shown_reactions(
+    connection: Connection, number: RepositoryId, issue: IssueNumber
+) -> tuple[OutcomeEvent, ...]:
+    """The thumbs that were there when the issue's verdict was last looked at."""
+    events = _read(
+        connection,
+        number,
+        (outcome_events.c.kind == EventKind.REACTION.value)
+        & (outcome_events.c.issue_number == issue),
+    )
+    ordered = sorted((stored.event for stored in events), key=lambda event: event.moment)
+    last = {event.details.about: event for event in ordered}
+    return tuple(event for event in last.values() if not event.details.gone)
+
+
+_SHOW_THE_HEAD = frozenset(
+    {
+        EventKind.PULL_CLOSED,
+        EventKind.PULL_MERGED,
+        EventKind.PULL_REOPENED,
+        EventKind.HEAD_MOVED,
+    }
+)
+_OF_THE_ISSUE = (EventKind.ISSUE_CLOSED.value, EventKind.ISSUE_REOPENED.value)
+_OF_THE_VERDICT = (
+    EventKind.AGREED.value,
+    EventKind.DISAGREED.value,
+    EventKind.REACTION.value,
+)
+
+
+def _public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]:
+    """The newest verdict on what the event names that could be read on GitHub at that time."""
+    query = select(evaluations.c.id).where(public_at() <= event.occurred_at)
+    if event.pull is not None:
+        query = query.where(evaluations.c.id.in_(_judging(number, event.pull)))
+    if event.issue is not None or event.pull is None:
+        query = query.join(groups, groups.c.id == evaluations.c.group_id).where(
+            groups.c.repository_id == number, groups.c.issue_number == event.issue
+        )
+    return query.order_by(evaluations.c.published_at.desc(), evaluations.c.id.desc()).limit(1)
+
+
+def _judging(number: RepositoryId, pull: PullNumber) -> Select[int]:
+    return (
+        select(evaluation_candidates.c.evaluation_id)
+        .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
+        .where(candidates.c.repository_id == number, candidates.c.pull_number == pull)
+    )
+
+
+def _group_ids(number: RepositoryId, pull: PullNumber) -> Select[int]:
+    return (
+        select(group_members.c.group_id)
+        .join(groups, groups.c.id == group_members.c.group_id)
+        .where(
+            groups.c.repository_id == number,
+            group_members.c.pull_number == pull,
+            group_members.c.forced.is_distinct_from(False),
+        )
+    )
+
+
+def _issues(number: RepositoryId, pull: PullNumber) -> Select[int]:
+    return select(groups.c.issue_number).where(groups.c.id.in_(_group_ids(number, pull)))
+
+
+def _rivals(number: RepositoryId, pull: PullNumber) -> Select[int]:
+    return select(group_members.c.pull_number).where(
+        group_members.c.group_id.in_(_group_ids(number, pull)),
+        group_members.c.forced.is_distinct_from(False),
+        group_members.c.pull_number != pull,
+    )
+
+
+def _directly_touched(
+    connection: Connection, number: RepositoryId, event: OutcomeEvent
+) -> set[PullNumber]:
+    if event.pull is not None:
+        return {event.pull}
+    if event.issue is not None:
+        members = (
+            select(group_members.c.pull_number)
+            .join(groups, groups.c.id == group_members.c.group_id)
+            .where(groups.c.repository_id == number, groups.c.issue_number == event.issue)
+        )
+        return _numbers(connection, members)
+    if event.details.commit is not None:
+        merged = select(outcome_events.c.pull_number).where(
+            outcome_events.c.repository_id == number,
+            (
+                (outcome_events.c.kind == EventKind.PULL_MERGED.value)
+                & func.starts_with(outcome_events.c.data["commit"].astext, event.details.commit)
+            )
+            | (
+                (outcome_events.c.kind == EventKind.LANDED.value)
+                & func.starts_with(outcome_events.c.head_sha, event.details.commit)
+            ),
+        )
+        return _numbers(connection, merged)
+    at_head = select(candidates.c.pull_number).where(
+        candidates.c.repository_id == number, candidates.c.head_sha == event.head
+    )
+    named = select(outcome_events.c.pull_number).where(
+        outcome_events.c.repository_id == number,
+        outcome_events.c.head_sha == event.head,
+        outcome_events.c.kind.in_([kind.value for kind in _SHOW_THE_HEAD]),
+    )
+    return _numbers(connection, at_head) | _numbers(connection, named)
+
+
+def _numbers(connection: Connection, query: Select[int]) -> set[PullNumber]:
+    return {PullNumber(row[0]) for row in connection.execute(query)}
+
+
+def _made(event: OutcomeEvent) -> str | None:
+    """The commit on the branch that carries the pull request, if the event tells it."""
+    if event.kind == EventKind.LANDED:
+        return event.head
+    return event.details.commit if event.kind == EventKind.PULL_MERGED else None
+
+
+def _names_commit(commit: str) -> ColumnElement[bool]:
+    """A revert names the commit that carries the pull request, perhaps abbreviated."""
+    named = outcome_events.c.data["commit"].astext
+    return func.starts_with(commit, named)
+
+
+def _read(
+    connection: Connection, number: RepositoryId, condition: ColumnElement[bool]
+) -> tuple[StoredEvent, ...]:
+    rows = connection.execute(
+        select(outcome_events)
+        .where(outcome_events.c.repository_id == number, condition)
+        .order_by(outcome_events.c.id)
+    )
+    return tuple(StoredEvent(row.id, event_of(row)) for row in rows)
+
+
+def event_of(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
+    """The event in a row of `outcome_events`."""
+    return OutcomeEvent(
+        kind=EventKind(row.kind),
+        source=row.source,
+        occurred_at=row.occurred_at,
+        pull=None if row.pull_number is None else PullNumber(row.pull_number),
+        issue=None if row.issue_number is None else IssueNumber(row.issue_number),
+        actor=row.actor,
+        actor_id=row.actor_id,
+        permission=row.permission,
+        head=None if row.head_sha is None else CommitSha(row.head_sha),
+        evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+        details=_from_json(row.data),
+    )
+
+
+def _to_json(details: Details) -> dict[str, object]:
+    # By identity: a share of 0.0 equals False and must stay.
+    values = asdict(details).items()
+    return {name: value for name, value in values if value is not None and value is not False}
+
+
+def _from_json(data: Mapping[str, object]) -> Details:
+    """Keys this version doesn't know are passed over: a newer one may have written them."""
+    known = {field.name for field in fields(Details)}
+    return Details(**{name: value for name, value in data.items() if name in known})  # type: ignore[arg-type]

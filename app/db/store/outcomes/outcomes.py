@@ -1,0 +1,300 @@
+"""Derived outcomes: replaced as a whole, for one pull request at a time."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select, union
+
+from app.db.session import transaction
+from app.db.store.outcomes import outcome_events as event_store
+from app.db.tables.schema import (
+    candidates,
+    effects,
+    evaluation_candidates,
+    evaluations,
+    group_members,
+    groups,
+    installations,
+    outcome_events,
+    outcomes,
+    patches,
+    pull_requests,
+    repositories,
+)
+from app.jobs.job import Json
+from app.outcomes import RULE_VERSION, EventKind, History, Outcome, OutcomeKind, Snapshot, derive
+from app.values.identifiers import (
+    CommitSha,
+    EvaluationId,
+    InstallationId,
+    IssueNumber,
+    IssueRef,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+
+WATCHED_AFTER_CLOSING = timedelta(days=30)
+"""How long after its issue was closed the thumbs on a verdict are still counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """One derived outcome, as people and training read it."""
+
+    pull: PullNumber
+    kind: OutcomeKind
+    reason: str | None
+    value: float | None
+    actor: str | None
+    """None: nobody acted (survival is measured), or git alone tells of it."""
+    permission: str | None
+    """The actor's when it happened; `app`: none applies; None: not known."""
+    permission_asked_at: datetime | None
+    """When GitHub told it."""
+    head_sha: CommitSha | None
+    """The pull request's own head that this is about."""
+    source: str
+    """The raw event that stands for it."""
+    evaluation: EvaluationId | None
+    """The verdict on it that could be read then: it may have led to this."""
+    occurred_at: datetime
+
+    def as_json(self) -> dict[str, Json]:
+        """The fields under their own names; times in ISO 8601, UTC."""
+        asked_at = self.permission_asked_at
+        return {
+            **asdict(self),
+            "kind": self.kind.value,
+            "permission_asked_at": asked_at and asked_at.astimezone(UTC).isoformat(),
+            "occurred_at": self.occurred_at.astimezone(UTC).isoformat(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPullRow:
+    """A merge, with the commits that git needs to find its lines again."""
+
+    head: CommitSha
+    base: CommitSha
+    merge: CommitSha
+    merged_at: datetime
+    branch: str
+    """What it was merged into."""
+    default_branch: str | None
+    """None: not told yet."""
+
+
+def history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
+    """All that is stored about one pull request's fate."""
+    return History(
+        pull=pull,
+        events=tuple(one.event for one in event_store.of_pull(connection, number, pull)),
+        snapshots=_snapshots(connection, number, pull),
+        rival_merges=tuple(one.event for one in event_store.rival_merges(connection, number, pull)),
+    )
+
+
+def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
+    """Bring the outcomes of pull requests up to date; what is right already stays untouched."""
+    for pull in sorted(pulls):
+        # Two deliveries about one pull request may be recorded at once: the second sees the first.
+        lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
+        connection.execute(select(func.pg_advisory_xact_lock(lock)))
+        replace(connection, number, pull, derive(history(connection, number, pull)))
+
+
+def rederive_all(database: Engine) -> int:
+    """Derive everything anew, after a change of the rule; returns for how many pull requests."""
+    told = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
+    collected = select(candidates.c.repository_id, candidates.c.pull_number)
+    with transaction(database) as connection:
+        query = union(told.where(outcome_events.c.pull_number.is_not(None)), collected)
+        pulls = [(RepositoryId(row[0]), PullNumber(row[1])) for row in connection.execute(query)]
+    for number, pull in pulls:
+        with transaction(database) as connection:
+            rederive(connection, number, [pull])
+    return len(pulls)
+
+
+def replace(
+    connection: Connection, number: RepositoryId, pull: PullNumber, found: Iterable[Outcome]
+) -> None:
+    """Make `found` the pull request's outcomes under the present rule."""
+    rows = list(found)
+    ids = _event_ids(connection, [outcome.event.source for outcome in rows])
+    wanted = {
+        (
+            outcome.kind.value,
+            outcome.reason,
+            outcome.value,
+            outcome.head,
+            outcome.event.actor,
+            outcome.event.permission,
+            outcome.evaluation,
+            ids[outcome.event.source],
+            RULE_VERSION,
+        )
+        for outcome in rows
+    }
+    columns = (
+        outcomes.c.kind,
+        outcomes.c.reason,
+        outcomes.c.value,
+        outcomes.c.head_sha,
+        outcomes.c.actor,
+        outcomes.c.permission,
+        outcomes.c.evaluation_id,
+        outcomes.c.event_id,
+        outcomes.c.rule_version,
+    )
+    of_pull = (outcomes.c.repository_id == number, outcomes.c.pull_number == pull)
+    present = {tuple(row) for row in connection.execute(select(*columns).where(*of_pull))}
+    if present == wanted:
+        return
+    connection.execute(delete(outcomes).where(*of_pull))
+    names = ("repository_id", "pull_number", *(column.name for column in columns))
+    for values in sorted(wanted, key=lambda row: (row[7], row[0])):
+        connection.execute(
+            insert(outcomes).values(dict(zip(names, (number, pull, *values), strict=True)))
+        )
+
+
+def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
+    """The outcomes of a group's members, oldest first."""
+    raw = outcome_events.c
+    rows = connection.execute(
+        select(outcomes, raw.occurred_at, raw.source, raw.permission_asked_at)
+        .join(outcome_events, raw.id == outcomes.c.event_id)
+        .join(groups, groups.c.repository_id == outcomes.c.repository_id)
+        .join(
+            group_members,
+            (group_members.c.group_id == groups.c.id)
+            & (group_members.c.pull_number == outcomes.c.pull_number),
+        )
+        .where(groups.c.id == group, group_members.c.forced.is_distinct_from(False))
+        .order_by(raw.occurred_at, outcomes.c.pull_number, outcomes.c.kind)
+    )
+    return tuple(
+        OutcomeRow(
+            pull=PullNumber(row.pull_number),
+            kind=OutcomeKind(row.kind),
+            reason=row.reason,
+            value=row.value,
+            actor=row.actor,
+            permission=row.permission,
+            permission_asked_at=row.permission_asked_at,
+            head_sha=None if row.head_sha is None else CommitSha(row.head_sha),
+            source=row.source,
+            evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+            occurred_at=row.occurred_at,
+        )
+        for row in rows
+    )
+
+
+def merged_pull(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> MergedPullRow | None:
+    """How a pull request of one of our groups was merged; None when that isn't known."""
+    row = connection.execute(
+        select(
+            outcome_events.c.head_sha,
+            outcome_events.c.data,
+            outcome_events.c.occurred_at,
+            pull_requests.c.base_ref,
+            repositories.c.default_branch,
+        )
+        .join(
+            pull_requests,
+            (pull_requests.c.repository_id == outcome_events.c.repository_id)
+            & (pull_requests.c.number == outcome_events.c.pull_number),
+        )
+        .join(repositories, repositories.c.id == outcome_events.c.repository_id)
+        .where(
+            outcome_events.c.repository_id == number,
+            outcome_events.c.pull_number == pull,
+            outcome_events.c.kind == EventKind.PULL_MERGED.value,
+        )
+        .order_by(outcome_events.c.occurred_at, outcome_events.c.source)
+        .limit(1)
+    ).one_or_none()
+    if row is None or not (row.head_sha and row.data.get("base") and row.data.get("commit")):
+        return None
+    return MergedPullRow(
+        head=CommitSha(row.head_sha),
+        base=CommitSha(row.data["base"]),
+        merge=CommitSha(row.data["commit"]),
+        merged_at=row.occurred_at,
+        branch=row.base_ref,
+        default_branch=row.default_branch,
+    )
+
+
+def watched_comments(connection: Connection) -> list[IssueRef]:
+    """Issues with a comment of ours on which people may still react: open ones, or closed lately."""
+    recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
+    rows = connection.execute(
+        select(
+            repositories.c.installation_id,
+            repositories.c.id,
+            repositories.c.full_name,
+            groups.c.issue_number,
+        )
+        .join(groups, groups.c.repository_id == repositories.c.id)
+        .join(effects, effects.c.key == func.concat("comment:group:", groups.c.id))
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(
+            effects.c.github_id.is_not(None),
+            installations.c.suspended_at.is_(None),
+            (groups.c.state == "open") | recent,
+        )
+        .order_by(groups.c.id)
+    )
+    return [
+        IssueRef(
+            RepositoryRef(InstallationId(row.installation_id), RepositoryId(row.id), row.full_name),
+            IssueNumber(row.issue_number),
+        )
+        for row in rows
+    ]
+
+
+def _snapshots(
+    connection: Connection, number: RepositoryId, pull: PullNumber
+) -> tuple[Snapshot, ...]:
+    """Once for each time a candidate was submitted, and once for one that never was."""
+    rows = connection.execute(
+        select(
+            candidates,
+            patches.c.edit,
+            evaluations.c.verified_at,
+            evaluations.c.id.label("evaluation_id"),
+            event_store.public_at().label("public_at"),
+        )
+        .outerjoin(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
+        .outerjoin(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
+        .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
+        .where(candidates.c.repository_id == number, candidates.c.pull_number == pull)
+    )
+    return tuple(
+        Snapshot(
+            head=CommitSha(row.head_sha),
+            base=CommitSha(row.base_sha),
+            edit=row.edit,
+            judged_at=row.verified_at,
+            evaluation=None if row.evaluation_id is None else EvaluationId(row.evaluation_id),
+            public_at=row.public_at,
+        )
+        for row in rows
+    )
+
+
+def _event_ids(connection: Connection, sources: list[str]) -> dict[str, int]:
+    rows = connection.execute(
+        select(outcome_events.c.source, outcome_events.c.id).where(
+            outcome_events.c.source.in_(sources)
+        )
+    )
+    return {row.source: row.id for row in rows}

@@ -1,0 +1,133 @@
+"""Lessons: what issues said and which patches were handed in, of repositories that let them be used."""
+
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, select
+from sqlalchemy.dialects.postgresql import distinct_on
+
+from app.db.tables.schema import attempts as attempt_table
+from app.db.tables.schema import (
+    evaluation_alternatives,
+    evaluations,
+    groups,
+    installations,
+    patches,
+    pull_requests,
+    repositories,
+)
+from app.outcomes.judgement import FrozenIssue
+from app.policy import consent
+from app.settings.repo_config import Training
+from app.values.identifiers import PullNumber, RepositoryId
+from model.domain import Issue
+
+
+def consenting(
+    connection: Connection, to: Collection[Training] = (Training.ON,)
+) -> frozenset[RepositoryId]:
+    """Repositories whose settings say one of these; where the App is suspended, none."""
+    rows = connection.execute(
+        select(repositories.c.id, repositories.c.config_text, repositories.c.config_error)
+        .join(installations, installations.c.id == repositories.c.installation_id)
+        .where(installations.c.suspended_at.is_(None))
+    )
+    return frozenset(
+        RepositoryId(row.id)
+        for row in rows
+        if consent.training(row.config_text, row.config_error) in to
+    )
+
+
+def issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenIssue]:
+    """What the issues said, by our numbers."""
+    rows = connection.execute(
+        select(
+            evaluations.c.group_id,
+            evaluations.c.issue_title,
+            evaluations.c.issue_body,
+            evaluations.c.created_at,
+        )
+        .ext(distinct_on(evaluations.c.group_id))
+        .where(evaluations.c.group_id.in_(groups))
+        .order_by(evaluations.c.group_id, evaluations.c.created_at, evaluations.c.id)
+    )
+    return {
+        int(row.group_id): FrozenIssue(Issue(row.issue_title, row.issue_body), row.created_at)
+        for row in rows
+    }
+
+
+def diffs(connection: Connection, digests: Collection[str]) -> dict[str, str]:
+    """Patches by the SHA-256 of their content."""
+    rows = connection.execute(select(patches).where(patches.c.sha256.in_(digests)))
+    return {row.sha256: bytes(row.diff).decode() for row in rows}
+
+
+def authors(
+    connection: Connection, among: Collection[RepositoryId]
+) -> dict[tuple[RepositoryId, PullNumber], str]:
+    """Who opened a pull request, where that is known."""
+    rows = connection.execute(
+        select(pull_requests.c.repository_id, pull_requests.c.number, pull_requests.c.author).where(
+            pull_requests.c.repository_id.in_(among), pull_requests.c.author.is_not(None)
+        )
+    )
+    return {(RepositoryId(row.repository_id), PullNumber(row.number)): row.author for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAttempt:
+    """An attempt of an agent, and the last word of a verdict on its patch."""
+
+    issue: str
+    """`owner/repo#number`"""
+    trajectory: bytes
+    """`r4p.trajectory/1`"""
+    belief: float | None
+    """How likely its patch was held to be correct, or the share of votes for it; None: nobody said."""
+
+
+def attempts(connection: Connection, among: Collection[RepositoryId]) -> list[ToldAttempt]:
+    """Agents' attempts that came to an end, oldest first."""
+    last = (
+        select(evaluation_alternatives)
+        .join(evaluations, evaluations.c.id == evaluation_alternatives.c.evaluation_id)
+        .where(evaluations.c.verified_at.is_not(None), evaluations.c.failure.is_(None))
+        .ext(distinct_on(evaluation_alternatives.c.attempt_id))
+        .order_by(
+            evaluation_alternatives.c.attempt_id,
+            evaluations.c.verified_at.desc(),
+            evaluations.c.id.desc(),
+        )
+        .subquery()
+    )
+    rows = connection.execute(
+        select(
+            attempt_table.c.trajectory,
+            groups.c.issue_number,
+            repositories.c.full_name,
+            last.c.probability,
+            last.c.votes_correct,
+            last.c.votes_incorrect,
+        )
+        .join(groups, groups.c.id == attempt_table.c.group_id)
+        .join(repositories, repositories.c.id == attempt_table.c.repository_id)
+        .join(last, last.c.attempt_id == attempt_table.c.id, isouter=True)
+        .where(attempt_table.c.repository_id.in_(among), attempt_table.c.trajectory.is_not(None))
+        .order_by(attempt_table.c.id)
+    )
+    return [
+        ToldAttempt(
+            f"{row.full_name}#{row.issue_number}", zlib.decompress(row.trajectory), _belief(row)
+        )
+        for row in rows
+    ]
+
+
+def _belief(row: Row[*tuple[object, ...]]) -> float | None:
+    if row.probability is not None:
+        return float(row.probability)
+    valid = (row.votes_correct or 0) + (row.votes_incorrect or 0)
+    return row.votes_correct / valid if valid else None

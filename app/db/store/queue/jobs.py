@@ -1,0 +1,296 @@
+"""The queue of record: jobs are stored, claimed under a lease and a fencing token, and finished.
+
+Claiming and finishing are one statement each, sent by the driver itself: Core's own rendering
+costs a quarter of such a round trip. What sweeps over all jobs is in `upkeep`.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Row
+from sqlalchemy.exc import IntegrityError
+
+from app.jobs.job import DEBOUNCES, Job, Json, Planned, Queue, from_payload
+from app.jobs.waits import Waits, WaitsFor
+from app.values.identifiers import DeliveryGuid, JobId
+
+_WAITS_FOR_NOBODY: Final = {"who": None, "times": 0, "since": None}
+
+ERROR_LIMIT: Final = 2_000
+"""Characters kept of why an attempt failed."""
+
+log = logging.getLogger(__name__)
+
+
+class Fenced(Exception):
+    """Somebody else holds this job by now, or nobody should: nothing may be written for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job in the queue of record."""
+
+    id: JobId
+    queue: Queue
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job that is ours until its lease ends; the token tells our claim from any later one."""
+
+    job: Job
+    id: JobId
+    token: int
+    attempt: int
+    """Counted from 1, at claim, so that a crash counts."""
+    delivery: DeliveryGuid | None
+    """The delivery it came from; None: from the bot's own clock."""
+    waited: Waits | None = None
+    """For whom the last attempts waited; None: for nobody."""
+
+
+def as_rows(planned: Sequence[Planned]) -> str:
+    """The jobs as JSON for `STORE`; of several with one key and wish the last one counts."""
+    rows: dict[tuple[str, str], dict[str, Json]] = {}
+    for item in planned:
+        payload = item.job.payload()
+        rows[item.job.key, item.wish] = {
+            "kind": item.job.kind,
+            "queue": item.job.queue.value,
+            "key": item.job.key,
+            "wish": item.wish,
+            "payload": payload,
+            "installation_id": item.job.installation,
+            "repository_id": payload.get("repository"),
+            "delay": item.delay_seconds,
+        }
+    return json.dumps(list(rows.values()))
+
+
+# A job that is already due is left alone: it will see the present state when it is claimed, and
+# pushing it back would let a busy issue, or a bystander's event, delay what somebody asked for.
+STORE: Final = f"""
+insert into jobs
+    (kind, queue, key, wish, payload, installation_id, repository_id, delivery_guid, run_after)
+select kind, queue, key, wish, payload, installation_id, repository_id, %(delivery)s,
+    now() + delay * interval '1 second'
+from planned
+on conflict (key, wish) where state = 'ready' do update set
+    run_after = case
+        when jobs.run_after <= now() then jobs.run_after
+        when excluded.run_after <= now() then excluded.run_after
+        else greatest(jobs.run_after, least(
+            excluded.run_after, jobs.created_at + {DEBOUNCES} * (excluded.run_after - now())))
+        end,
+    payload = case
+        when jobs.run_after <= now() and excluded.run_after > now() then jobs.payload
+        else excluded.payload end,
+    delivery_guid = coalesce(excluded.delivery_guid, jobs.delivery_guid)
+returning id, queue, run_after <= now() as is_due
+"""
+
+PLANNED: Final = """
+jsonb_to_recordset(%(jobs)s::jsonb) as planned(
+    kind text, queue text, key text, wish text, payload jsonb,
+    installation_id bigint, repository_id bigint, delay float8)
+"""
+
+_ENQUEUE: Final = f"with planned as (select * from {PLANNED}) {STORE}"
+
+# Not `not exists`: that may be planned as a join which reads every running job at each claim.
+_CLAIM: Final = """
+update jobs set state = 'running', attempt = attempt + 1, token = token + 1, claimed_at = now(),
+    lease_until = now() + %(lease)s * interval '1 second'
+where id = (
+    select id from jobs as wanted
+    where {wanted} and state = 'ready' and run_after <= now() and (
+        select true from jobs as other
+        where other.key = wanted.key and other.state = 'running' limit 1) is null
+    order by run_after, id limit 1
+    for update of wanted skip locked)
+returning id, kind, payload, token, attempt, delivery_guid, waits_for, waits, waits_since
+"""
+_CLAIM_ONE: Final = _CLAIM.format(wanted="id = %(job)s")
+_CLAIM_NEXT: Final = _CLAIM.format(wanted="queue = %(queue)s")
+
+# Running, said so that the planner looks the job up by its id: the partial indexes on running
+# jobs look small to it, and are full of entries of jobs that have ended since.
+OURS: Final = (
+    "id = %(id)s and token = %(token)s and state not in ('ready', 'done', 'dead', 'superseded')"
+)
+
+_HEARTBEAT: Final = f"""
+update jobs set lease_until = now() + %(lease)s * interval '1 second' where {OURS} returning id
+"""
+_CLOSE: Final = f"""
+update jobs set state = %(state)s, error = %(error)s, finished_at = now(), lease_until = null
+where {OURS} returning id
+"""
+# One ready job per key and wish: when a newer one waits already, it does this work too.
+_AGAIN: Final = f"""
+update jobs set error = %(error)s, lease_until = null, attempt = attempt - %(forgiven)s,
+    waits_for = %(who)s, waits = %(times)s,
+    waits_since = case when %(times)s > 0 then coalesce(%(since)s, now()) end,
+    run_after = now() + %(after)s * interval '1 second',
+    finished_at = case when newer.waits then now() end,
+    state = case when newer.waits then 'superseded' else 'ready' end
+from (select exists (
+    select from jobs as ready join jobs as ours using (key, wish)
+    where ours.id = %(id)s and ready.state = 'ready') as waits) as newer
+where {OURS} returning id
+"""
+
+
+def enqueue(
+    connection: Connection, planned: Sequence[Planned], *, delivery: DeliveryGuid | None = None
+) -> tuple[StoredJob, ...]:
+    """Store jobs in the caller's transaction. One that waits under the same key absorbs its like."""
+    if not planned:
+        return ()
+    rows = connection.exec_driver_sql(_ENQUEUE, {"jobs": as_rows(planned), "delivery": delivery})
+    return tuple(StoredJob(JobId(row.id), Queue(row.queue), row.is_due) for row in rows)
+
+
+def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
+    """This job for us, or None: it is not due, not there, claimed, or its key is being worked on."""
+    return _claim(database, _CLAIM_ONE, {"job": job, "lease": lease_seconds})
+
+
+def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJob | None:
+    """The longest due job of a queue for us, or None when nothing is due."""
+    return _claim(database, _CLAIM_NEXT, {"queue": queue.value, "lease": lease_seconds})
+
+
+def heartbeat(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
+    """Whether the job is still ours; if so, its lease is renewed."""
+    return _one(database, _HEARTBEAT, _ours(claimed) | {"lease": lease_seconds}) is not None
+
+
+def fence(connection: Connection, claimed: ClaimedJob) -> None:
+    """Keep others from claiming this job until the transaction ends. Raises Fenced if one did.
+
+    Every write on behalf of a job goes through this, in the same transaction: a process that was
+    paused past its lease finds out here.
+    """
+    held = connection.exec_driver_sql(f"select from jobs where {OURS} for update", _ours(claimed))
+    if held.first() is None:
+        raise Fenced(f"job {claimed.id}, token {claimed.token}: no longer ours")
+
+
+def finish(database: Engine, claimed: ClaimedJob) -> bool:
+    """Done. False: it was no longer ours, and nothing changed."""
+    return _close(database, claimed, "done", None)
+
+
+def bury(database: Engine, claimed: ClaimedJob, error: str) -> bool:
+    """Give up for good: dead until someone asks again. False: it was no longer ours."""
+    return _close(database, claimed, "dead", error)
+
+
+def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
+    """Superseded: newer work makes this pointless. False: it was no longer ours."""
+    return _close(database, claimed, "superseded", why)
+
+
+def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
+    """Run again later; superseded when the same work waits already. False: no longer ours."""
+    again = {"error": _storable(error), "after": after_seconds, "forgiven": 0}
+    return _again(database, claimed, again | _WAITS_FOR_NOBODY)
+
+
+def postpone(
+    database: Engine,
+    claimed: ClaimedJob,
+    why: str,
+    after_seconds: float,
+    who: WaitsFor | None = None,
+) -> bool:
+    """As `retry`, without counting the attempt: somebody else was not ready. None: nobody in particular."""
+    again = {"error": _storable(why), "after": after_seconds, "forgiven": 1}
+    return _again(database, claimed, again | _waits(claimed.waited, who))
+
+
+def stored_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
+    """Whether a delivery already led to a job of this kind for this wish, whatever became of it."""
+    row = connection.exec_driver_sql(
+        "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s and wish = %(wish)s limit 1",
+        {"delivery": delivery, "kind": kind, "wish": wish},
+    ).first()
+    return row is not None
+
+
+def supersede(connection: Connection, keys: Sequence[str]) -> int:
+    """Take back ready and running jobs by key; who runs one learns it at the next heartbeat."""
+    done = connection.exec_driver_sql(
+        """
+        update jobs set state = 'superseded', finished_at = now(), lease_until = null
+        where key = any(%(keys)s) and state in ('ready', 'running')
+        """,
+        {"keys": list(keys)},
+    )
+    return done.rowcount
+
+
+def _claim(database: Engine, statement: str, values: Mapping[str, Json]) -> ClaimedJob | None:
+    try:
+        row = _one(database, statement, values)
+    except IntegrityError:  # uq_jobs_running_key: another worker claimed the key's other job
+        return None
+    if row is None:
+        return None
+    try:
+        return _claimed(row, from_payload(row.kind, row.payload))
+    except ValueError as error:  # of another release; it may know this kind
+        log.warning("job %s waits for a worker of its release: %s", row.id, error)
+        unknown = _claimed(row, Job(row.payload.get("installation", 0)))
+        postpone(database, unknown, str(error), after_seconds=60)
+        return None
+
+
+def _claimed(row: Row[Any], job: Job) -> ClaimedJob:
+    return ClaimedJob(
+        job=job,
+        id=JobId(row.id),
+        token=row.token,
+        attempt=row.attempt,
+        delivery=row.delivery_guid,
+        waited=Waits(WaitsFor(row.waits_for), row.waits, row.waits_since) if row.waits else None,
+    )
+
+
+def _close(database: Engine, claimed: ClaimedJob, state: str, error: str | None) -> bool:
+    values: dict[str, Json] = {"state": state, "error": None if error is None else _storable(error)}
+    return _one(database, _CLOSE, {**_ours(claimed), **values}) is not None
+
+
+def _again(database: Engine, claimed: ClaimedJob, values: Mapping[str, Any]) -> bool:
+    try:
+        return _one(database, _AGAIN, {**_ours(claimed), **values}) is not None
+    except IntegrityError:  # uq_jobs_ready_key: the same work was stored in this very moment
+        return _close(database, claimed, "superseded", values["error"])
+
+
+def _waits(before: Waits | None, who: WaitsFor | None) -> dict[str, Any]:
+    if before is not None and who in {None, before.who}:
+        times = before.times + (who is not None)
+        return {"who": before.who, "times": times, "since": before.since}
+    return _WAITS_FOR_NOBODY if who is None else {"who": who, "times": 1, "since": None}
+
+
+def _ours(claimed: ClaimedJob) -> dict[str, Json]:
+    return {"id": claimed.id, "token": claimed.token}
+
+
+def _one(database: Engine, statement: str, values: Mapping[str, Any]) -> Row[Any] | None:
+    with database.connect() as connection:
+        autocommit = connection.execution_options(isolation_level="AUTOCOMMIT")
+        return autocommit.exec_driver_sql(statement, dict(values)).first()
+
+
+def _storable(text: str) -> str:
+    """Text as PostgreSQL takes it: no NUL, no lone surrogates, not endless."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")[:ERROR_LIMIT]

@@ -1,0 +1,218 @@
+"""The queue of record as a whole: what is due, what was left behind, what gave up, how much waits."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.exc import IntegrityError
+
+from app.db.store.queue.jobs import StoredJob
+from app.db.tables.schema import etags, ignored_deliveries, jobs
+from app.jobs.job import ForgetCheckout, PurgeData, Queue, Reconcile, Redeliver, TidyCheckouts
+from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
+from app.jobs.outcome_jobs import PollReactions
+from app.values.identifiers import InstallationId, JobId, RepositoryId
+
+OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
+"""Kinds of jobs that forgetting an installation needs itself."""
+PRUNE: Final = """
+delete from jobs where state in ('done','superseded')
+    and finished_at < now() - %(days)s * interval '1 day'
+"""
+"""Spelt as the index `ix_jobs_ended` is, or the whole table would be read."""
+COUNTS: Final = """
+select queue, state, count(*) as jobs, coalesce(extract(epoch from
+    now() - min(run_after) filter (where state = 'ready' and run_after < now())), 0) as lag
+from jobs where state = 'ready' or state = 'running' or state = 'dead'
+group by queue, state order by queue, state
+"""
+"""Each state spelt as its index is; most jobs of a month are done, and of no interest here."""
+LAST_DONE: Final = """
+select claimed_at from jobs where state in ('done','superseded')
+    and state = 'done' and kind = %(kind)s order by finished_at desc limit 1
+"""
+"""Spelt as the index `ix_jobs_ended` is, and read from its end."""
+BY_THE_CLOCK: Final = (
+    Reconcile.kind,
+    PollReactions.kind,
+    Redeliver.kind,
+    TidyCheckouts.kind,
+    RefitCalibrators.kind,
+    TrainModel.kind,
+    UnloadAdapters.kind,
+)
+"""Kinds that come again by themselves: one that is done makes up for those that gave up before it."""
+PRUNE_DEAD: Final = """
+delete from jobs where state = 'dead' and kind = any(%(kinds)s) and exists (
+    select from jobs as later where later.state in ('done','superseded') and later.state = 'done'
+        and later.key = jobs.key and later.finished_at > jobs.finished_at)
+"""
+LEFT_BEHIND: Final = "its lease ended: the worker died, hung or lost the database"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadJob:
+    """A job that gave up, and why."""
+
+    id: JobId
+    kind: str
+    key: str | None
+    error: str | None
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many jobs of a queue are in a state; the oldest due one has waited this long."""
+
+    queue: str
+    state: str
+    jobs: int
+    lag_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many jobs wait for somebody who is not ready, and for how long the first of them does."""
+
+    who: str
+    jobs: int
+    seconds: float
+
+
+def due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
+    """Jobs that could be claimed now, the longest due first; ones being claimed are left out."""
+    chosen = (
+        select(jobs.c.id)
+        .where(jobs.c.queue == queue.value, jobs.c.state == "ready", jobs.c.run_after <= func.now())
+        .order_by(jobs.c.run_after, jobs.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return tuple(StoredJob(JobId(id_), queue, is_due=True) for id_ in connection.scalars(chosen))
+
+
+def waiting(connection: Connection) -> tuple[Waiting, ...]:
+    """Ready jobs that wait for somebody else, by whom; reads the waiting ones only."""
+    rows = connection.exec_driver_sql(
+        """
+        select waits_for, count(*) as jobs, extract(epoch from now() - min(waits_since)) as seconds
+        from jobs where state = 'ready' and waits > 0 group by waits_for order by waits_for
+        """
+    )
+    return tuple(Waiting(row.waits_for, row.jobs, float(row.seconds)) for row in rows)
+
+
+def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
+    """Take jobs back from workers that stopped beating: ready again, or dead after the last attempt.
+
+    Returns those that are dead now.
+    """
+    rows = connection.exec_driver_sql(
+        """
+        update jobs set lease_until = null, run_after = now(),
+            error = %(why)s || ' (attempt ' || attempt || ')',
+            finished_at = case when judged.state <> 'ready' then now() end, state = judged.state
+        from (
+            select id, case
+                when attempt >= %(limit)s then 'dead'
+                when exists (select from jobs as ready
+                    where ready.key = expired.key and ready.wish = expired.wish
+                        and ready.state = 'ready') then 'superseded'
+                else 'ready' end as state
+            from jobs as expired where state = 'running' and lease_until < now()
+            for update of expired skip locked) as judged
+        where jobs.id = judged.id
+        returning jobs.id, jobs.state
+        """,
+        {"why": LEFT_BEHIND, "limit": max_attempts},
+    )
+    return tuple(JobId(row.id) for row in rows if row.state == "dead")
+
+
+def dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
+    """The newest jobs that gave up."""
+    rows = connection.execute(
+        select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error, jobs.c.finished_at)
+        .where(jobs.c.state == "dead")
+        .order_by(jobs.c.id.desc())
+        .limit(limit)
+    )
+    return tuple(
+        DeadJob(JobId(row.id), row.kind, row.key, row.error, row.finished_at) for row in rows
+    )
+
+
+def requeue(connection: Connection, job: JobId) -> bool:
+    """Give a dead job all its attempts again. False: it is not dead, or its work waits already."""
+    try:
+        with connection.begin_nested():
+            changed = connection.execute(
+                jobs.update()
+                .where(jobs.c.id == job, jobs.c.state == "dead")
+                .values(
+                    state="ready",
+                    attempt=0,
+                    error=None,
+                    finished_at=None,
+                    run_after=func.now(),
+                    waits_for=None,
+                    waits=0,
+                    waits_since=None,
+                )
+            )
+    except IntegrityError:  # uq_jobs_ready_key
+        return False
+    return bool(changed.rowcount)
+
+
+def counts(connection: Connection) -> tuple[Count, ...]:
+    """Jobs that have not ended well, by queue and state, in one query."""
+    rows = connection.exec_driver_sql(COUNTS)
+    return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
+
+
+def last_done(connection: Connection, kind: str) -> datetime | None:
+    """When the last job of this kind that is done was begun; None: none is, or not lately."""
+    begun: datetime | None = connection.exec_driver_sql(LAST_DONE, {"kind": kind}).scalar()
+    return begun
+
+
+def ignored(connection: Connection) -> dict[str, int]:
+    """How many deliveries were of no interest so far, by reason."""
+    rows = connection.execute(select(ignored_deliveries.c.reason, ignored_deliveries.c.count))
+    return {reason: int(count) for reason, count in rows}
+
+
+def forget(
+    connection: Connection, installation: InstallationId, repository: RepositoryId | None
+) -> int:
+    """Supersede what an installation, or one repository of it, still has waiting or running."""
+    where = [jobs.c.installation_id == installation, jobs.c.state.in_(["ready", "running"])]
+    if repository is not None:
+        where.append(jobs.c.repository_id == repository)
+    where.append(jobs.c.kind.not_in(OUTLIVE))
+    changed = connection.execute(
+        jobs.update()
+        .where(*where)
+        .values(state="superseded", finished_at=func.now(), lease_until=None)
+    )
+    return changed.rowcount
+
+
+def prune_etags(connection: Connection, days: int) -> int:
+    """Drop revalidation answers nobody has used for so long."""
+    age = func.make_interval(0, 0, 0, days)
+    return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
+
+
+def prune_jobs(connection: Connection, days: int) -> int:
+    """Drop jobs that ended well, or were replaced, so long ago. Those that gave up are kept."""
+    done = connection.exec_driver_sql(PRUNE, {"days": days})
+    return done.rowcount
+
+
+def prune_dead(connection: Connection) -> int:
+    """Drop jobs of the clock's that gave up, once a later one of the same key is done."""
+    return connection.exec_driver_sql(PRUNE_DEAD, {"kinds": list(BY_THE_CLOCK)}).rowcount

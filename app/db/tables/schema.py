@@ -1,0 +1,54 @@
+"""The tables. Called tables because "model" is the language model here."""
+
+from app.db.tables.attempts import agent_runs, attempts, evaluation_alternatives
+from app.db.tables.calibrators import calibrators
+from app.db.tables.columns import metadata
+from app.db.tables.drafts import drafts
+from app.db.tables.groups import (
+    forgotten,
+    group_members,
+    groups,
+    installations,
+    pull_requests,
+    repositories,
+)
+from app.db.tables.hints import hints
+from app.db.tables.models import model_aliases, models, shadow_verdicts
+from app.db.tables.outcomes import label_checks, outcome_events, outcomes
+from app.db.tables.queue import deliveries, effects, etags, ignored_deliveries, jobs, write_limits
+from app.db.tables.trainings import trainings
+from app.db.tables.verdicts import candidates, evaluation_candidates, evaluations, patches, votes
+
+__all__ = [
+    "agent_runs",
+    "attempts",
+    "calibrators",
+    "candidates",
+    "deliveries",
+    "drafts",
+    "effects",
+    "etags",
+    "evaluation_alternatives",
+    "evaluation_candidates",
+    "evaluations",
+    "forgotten",
+    "group_members",
+    "groups",
+    "hints",
+    "ignored_deliveries",
+    "installations",
+    "jobs",
+    "label_checks",
+    "metadata",
+    "model_aliases",
+    "models",
+    "outcome_events",
+    "outcomes",
+    "patches",
+    "pull_requests",
+    "repositories",
+    "shadow_verdicts",
+    "trainings",
+    "votes",
+    "write_limits",
+]

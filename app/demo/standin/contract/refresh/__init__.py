@@ -1,1 +1,0 @@
-"""A maintainer's tool: regenerates the stored schemas from GitHub's published packages."""

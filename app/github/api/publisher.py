@@ -1,0 +1,223 @@
+"""The only hand that writes on GitHub. It can keep our comment up to date, keep our check run up to
+date, and add a reaction; nothing else.
+
+planned → sent once → confirmed; or, when the answer is lost, ambiguous → the next attempt looks →
+ours is adopted, else sent again. In the normal path nothing is read before a write.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from app.github.api import rest_reader
+from app.github.api.effect_store import EffectKey, EffectStore
+from app.github.api_call import Call, Json, Method
+from app.github.errors import Ambiguous, NotFound
+from app.github.http.auth import Purpose, Scope
+from app.github.http.connection import Connection
+from app.github.wire import rest
+from app.values.identifiers import CommentId, CommitSha, IssueNumber, RepositoryRef
+
+LONGEST_COMMENT: Final = 65_536
+"""Characters GitHub takes in one comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentDraft:
+    """Our comment on an issue, as it shall stand."""
+
+    issue: IssueNumber
+    body: str
+    marker: str
+    """The hidden words inside `body` by which we find it again if its id is lost."""
+
+    def __post_init__(self) -> None:
+        if not self.marker or self.marker not in self.body:
+            raise ValueError(f"comment on #{self.issue}: the body lacks its marker {self.marker!r}")
+        if len(self.body) > LONGEST_COMMENT:
+            raise ValueError(
+                f"comment on #{self.issue}: {len(self.body)} characters, GitHub takes"
+                f" {LONGEST_COMMENT}: shorten the reasons"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAction:
+    """A button on the check run; GitHub shows at most three."""
+
+    label: str
+    description: str
+    identifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDraft:
+    """Our check run on one head, as it shall stand."""
+
+    name: str
+    head_sha: CommitSha
+    conclusion: str
+    """`success`, `neutral`, `failure` or `skipped`; which one is not decided here."""
+    title: str
+    summary: str
+    details_url: str | None = None
+    actions: tuple[CheckAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Writes for our App. Every method raises a GitHubError when GitHub doesn't let it.
+
+    After Ambiguous, call the same method again later: it looks before it sends.
+    """
+
+    github: Connection
+    effects: EffectStore
+
+    def comment(self, key: EffectKey, draft: CommentDraft) -> CommentId:
+        """Bring our comment up to date; nothing is sent when it already stands so.
+
+        A comment that somebody deleted is made anew, one that somebody edited is written over,
+        both on the next change.
+        """
+        base = f"/repos/{key.repository.full_name}/issues"
+        thing = _Thing(
+            key,
+            body={"body": draft.body},
+            create_path=f"{base}/{draft.issue}/comments",
+            edit_path=f"{base}/comments",
+            create_only={},
+            find=lambda: self._find_comment(key, draft),
+        )
+        return CommentId(self._bring_up_to_date(thing))
+
+    def check_run(self, key: EffectKey, draft: CheckDraft) -> int:
+        """Bring our check run on this head up to date; nothing is sent when it stands so."""
+        path = f"/repos/{key.repository.full_name}/check-runs"
+        thing = _Thing(
+            key,
+            body=_check_body(draft),
+            create_path=path,
+            edit_path=path,
+            create_only={"head_sha": draft.head_sha, "external_id": key.name},
+            find=lambda: self._find_check_run(key, draft),
+        )
+        return self._bring_up_to_date(thing)
+
+    def react(self, repository: RepositoryRef, comment: CommentId, content: str) -> None:
+        """Add our reaction to a comment.
+
+        Sent without a plan: GitHub keeps one reaction of a kind per author, so twice is once.
+        """
+        path = f"/repos/{repository.full_name}/issues/comments/{comment}/reactions"
+        call = Call(Method.POST, path, body={"content": content})
+        self.github.write(repository, call, self.github.permit_write(repository))
+
+    def _bring_up_to_date(self, thing: "_Thing") -> int:
+        effect = self.effects.load(thing.key)
+        if effect is not None and effect.github_id is not None:
+            if effect.shows(thing.digest):
+                return effect.github_id
+            return self._edit(thing, effect.github_id)
+        found = thing.find() if effect is not None else None
+        if found is None:
+            return self._create(thing)
+        if found.is_current:
+            self.effects.confirm(thing.key, found.id, thing.digest)
+            return found.id
+        return self._edit(thing, found.id)
+
+    def _edit(self, thing: "_Thing", github_id: int) -> int:
+        call = Call(Method.PATCH, f"{thing.edit_path}/{github_id}", body=thing.body)
+        try:
+            self._send(thing, call, github_id)
+        except NotFound:
+            return self._create(thing)
+        self.effects.confirm(thing.key, github_id, thing.digest)
+        return github_id
+
+    def _create(self, thing: "_Thing") -> int:
+        call = Call(Method.POST, thing.create_path, body={**thing.body, **thing.create_only})
+        github_id = self._send(thing, call, None)
+        self.effects.confirm(thing.key, github_id, thing.digest)
+        return github_id
+
+    def _send(self, thing: "_Thing", call: Call, github_id: int | None) -> int:
+        # The turn comes first: a plan without a send would make the next attempt look in vain.
+        permit = self.github.permit_write(thing.key.repository)
+        self.effects.plan(thing.key, github_id)
+        try:
+            answer = self.github.write(thing.key.repository, call, permit)
+            return rest.read(rest.Created, call, answer).id
+        except Ambiguous:
+            self.effects.mark_ambiguous(thing.key)
+            raise
+
+    def _find_comment(self, key: EffectKey, draft: CommentDraft) -> "_Found | None":
+        """Ours is by our App and bears the marker: anyone can paste the marker."""
+        for comment in rest_reader.comments(self.github, key.repository, draft.issue):
+            if comment.is_ours and draft.marker in comment.body:
+                return _Found(comment.id, is_current=comment.body == draft.body)
+        return None
+
+    def _find_check_run(self, key: EffectKey, draft: CheckDraft) -> "_Found | None":
+        """Ours is by our App and bears the key as its external id."""
+        path = f"/repos/{key.repository.full_name}/commits/{draft.head_sha}/check-runs"
+        query: dict[str, str | int] = {
+            "app_id": self.github.app.id,
+            "check_name": draft.name,
+            "filter": "all",
+        }
+        scope = Scope.of(key.repository, Purpose.PUBLISH)
+        for answer in self.github.pages(scope, path, query):
+            runs = rest.read(rest.CheckRuns, Call(Method.GET, path), answer).check_runs
+            for run in runs:
+                ours = run.app is not None and run.app.id == self.github.app.id
+                if ours and run.external_id == key.name:
+                    return _Found(run.id, is_current=False)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Something of ours whose id was lost."""
+
+    id: int
+    is_current: bool
+    """It is known to show what it shall."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """What differs between a comment and a check run."""
+
+    key: EffectKey
+    body: dict[str, Json]
+    create_path: str
+    edit_path: str
+    create_only: dict[str, Json]
+    find: Callable[[], _Found | None]
+
+    @property
+    def digest(self) -> str:
+        """Of all that GitHub will show."""
+        return hashlib.sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
+
+
+def _check_body(draft: CheckDraft) -> dict[str, Json]:
+    body: dict[str, Json] = {
+        "name": draft.name,
+        "status": "completed",
+        "conclusion": draft.conclusion,
+        "output": {"title": draft.title, "summary": draft.summary},
+    }
+    if draft.details_url is not None:
+        body["details_url"] = draft.details_url
+    if draft.actions:
+        body["actions"] = [
+            {"label": a.label, "description": a.description, "identifier": a.identifier}
+            for a in draft.actions
+        ]
+    return body

@@ -1,0 +1,167 @@
+"""What we read over REST, one typed function per question; writing is `publisher`'s."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+from app.github.api_call import Call, Method
+from app.github.errors import NotFound, Unprocessable
+from app.github.http.auth import Purpose, Scope
+from app.github.http.connection import Connection
+from app.github.wire import rest
+from app.values.identifiers import (
+    CommentId,
+    CommitSha,
+    InstallationId,
+    IssueNumber,
+    PullNumber,
+    RepositoryId,
+    RepositoryRef,
+)
+from app.values.permission import Permission
+
+
+@dataclass(frozen=True, slots=True)
+class CommentFacts:
+    """A comment as it stands."""
+
+    id: CommentId
+    author: str | None
+    body: str
+    is_ours: bool
+    """Written by our App itself."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionFacts:
+    """One reaction of one person."""
+
+    id: int
+    content: str
+    """GitHub's word: `+1`, `-1`, `eyes`, …"""
+    user: str | None
+    user_id: int | None
+    is_bot: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewComment:
+    """What a review says of a line. Untrusted text."""
+
+    path: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullSummary:
+    """Enough of an open pull request to see whether we missed something of it."""
+
+    number: PullNumber
+    head_sha: CommitSha
+    updated_at: datetime
+
+
+def permission_of(github: Connection, repository: RepositoryRef, login: str) -> Permission:
+    """What this person may do, asked now. Somebody GitHub doesn't know may nothing.
+
+    `author_association` in payloads is no substitute: private members show as contributors.
+    Raises NotFound when it is the repository, or our installation, that GitHub doesn't find.
+    """
+    path = f"/repos/{repository.full_name}/collaborators/{quote(login, safe='')}/permission"
+    try:
+        answer = github.get(repository, path)
+    except NotFound:
+        github.get(repository, f"/repos/{repository.full_name}")
+        return Permission.NONE
+    said = rest.read(rest.Permission, _call(path), answer)
+    both = (Permission.named(said.permission), Permission.named(said.role_name))
+    return max(both, key=lambda permission: permission.rank)
+
+
+def covers(github: Connection, installation: InstallationId, number: RepositoryId) -> bool:
+    """Whether the installation has this repository, asked now. Raises Forbidden while it is suspended."""
+    scope = Scope(installation, number, Purpose.SEE)
+    github.tokens.forget(scope)
+    try:
+        github.tokens.token(scope)
+    except (NotFound, Unprocessable):
+        return False
+    return True
+
+
+def comments(
+    github: Connection, repository: RepositoryRef, number: IssueNumber
+) -> tuple[CommentFacts, ...]:
+    """All comments of an issue or pull request, oldest first, read to the end."""
+    path = f"/repos/{repository.full_name}/issues/{number}/comments"
+    scope = Scope.of(repository, Purpose.PUBLISH)
+    found: dict[int, CommentFacts] = {}
+    for answer in github.pages(scope, path):
+        for item in rest.read(tuple[rest.Comment, ...], _call(path), answer):
+            found[item.id] = _comment(github, item)
+    return tuple(found.values())
+
+
+def reactions(
+    github: Connection, repository: RepositoryRef, comment_id: CommentId
+) -> tuple[ReactionFacts, ...]:
+    """The first hundred reactions to a comment; asking again is free while nothing changes."""
+    path = f"/repos/{repository.full_name}/issues/comments/{comment_id}/reactions"
+    answer = github.get_conditional(repository, path, {"per_page": 100})
+    return tuple(
+        ReactionFacts(
+            id=item.id,
+            content=item.content,
+            user=item.user.login if item.user else None,
+            user_id=item.user.id if item.user else None,
+            is_bot=item.user is not None and item.user.type == "Bot",
+            created_at=item.created_at,
+        )
+        for item in rest.read(tuple[rest.Reaction, ...], _call(path), answer)
+    )
+
+
+def review_comments(
+    github: Connection, repository: RepositoryRef, pull: PullNumber, review: int
+) -> tuple[ReviewComment, ...]:
+    """The first hundred remarks on single lines that a review makes. Raises NotFound when it is gone."""
+    path = f"/repos/{repository.full_name}/pulls/{pull}/reviews/{review}/comments"
+    answer = github.get(repository, path, {"per_page": 100})
+    return tuple(
+        ReviewComment(item.path, item.body)
+        for item in rest.read(tuple[rest.ReviewComment, ...], _call(path), answer)
+    )
+
+
+def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSummary, ...]:
+    """The hundred open pull requests that moved last; asking again is free while none moves."""
+    path = f"/repos/{repository.full_name}/pulls"
+    query: dict[str, str | int] = {
+        "state": "open",
+        "sort": "updated",
+        "direction": "desc",
+        "per_page": 100,
+    }
+    answer = github.get_conditional(repository, path, query)
+    return tuple(
+        PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
+        for item in rest.read(tuple[rest.OpenPull, ...], _call(path), answer)
+    )
+
+
+def _comment(github: Connection, item: rest.Comment) -> CommentFacts:
+    return CommentFacts(
+        id=CommentId(item.id),
+        author=item.user.login if item.user else None,
+        body=item.body,
+        is_ours=item.is_by(github.app.id),
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )
+
+
+def _call(path: str) -> Call:
+    return Call(Method.GET, path)

@@ -1,0 +1,162 @@
+"""Who we are: the App's own web token, and short-lived tokens for one repository and one purpose.
+
+Nothing is written to disk; a token lives in this process and is masked in its logs.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from github.Auth import AppAuth
+from pydantic import SecretStr
+
+from app.github.api_call import Call, Json, Method
+from app.github.http.transport import Transport
+from app.github.redaction import remember
+from app.github.wire import rest
+from app.values.identifiers import InstallationId, RepositoryId, RepositoryRef
+
+LONGEST_MARGIN_SECONDS: Final = 300.0
+
+
+class Purpose(StrEnum):
+    """What a token is for; each stage holds only what it needs."""
+
+    READ = "read"
+    """Reading the API and fetching git objects."""
+    PUBLISH = "publish"
+    """Our comment, our check runs, our reactions; it can read what it writes."""
+    OPEN_DRAFT = "open_draft"
+    """A branch and a draft pull request: of the second App's tokens only."""
+    SEE = "see"
+    """Nothing but that the repository is there. Every App may, so only a missing repository is refused."""
+
+
+PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
+    Purpose.READ: {
+        "contents": "read",
+        "issues": "read",
+        "pull_requests": "read",
+        "checks": "read",
+        "metadata": "read",
+    },
+    Purpose.PUBLISH: {
+        "issues": "write",
+        "pull_requests": "write",
+        "checks": "write",
+        "metadata": "read",
+    },
+    Purpose.OPEN_DRAFT: {"contents": "write", "pull_requests": "write", "metadata": "read"},
+    Purpose.SEE: {"metadata": "read"},
+}
+"""contents:write is asked for by the second App alone, whose key no other process has; workflows by nobody."""
+
+
+class App:
+    """Our App's identity. Raises ValueError at once when the key can't sign."""
+
+    def __init__(self, app_id: int, private_key: SecretStr) -> None:
+        self.id = app_id
+        remember(private_key.get_secret_value())
+        try:
+            self._auth = AppAuth(app_id, sign_func=_signer(private_key))
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            raise ValueError(
+                "the private key is not an RSA key in PEM form: set R4P_PRIVATE_KEY or"
+                " R4P_PRIVATE_KEY_PATH (of a second App R4P_WRITER_PRIVATE_KEY) to the file GitHub gave for it"
+            ) from None
+
+    def authorization(self) -> str:
+        """The header for calls made as the App itself; made anew each time, good for minutes."""
+        return f"Bearer {self._auth.create_jwt()}"
+
+
+def _signer(private_key: SecretStr) -> Callable[[dict[str, Any]], str]:
+    """Signs claims. Reading and proving the key costs fifty signatures, so that is done once."""
+    key = load_pem_private_key(private_key.get_secret_value().encode(), password=None)
+    if not isinstance(key, RSAPrivateKey):
+        raise TypeError(f"GitHub's keys are RSA, not {type(key).__name__}")
+    return lambda claims: jwt.encode(claims, key, algorithm="RS256")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    value: str
+    renew_at: float
+    """On the monotonic clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one token may do, and where."""
+
+    installation: InstallationId
+    repository: RepositoryId
+    purpose: Purpose
+
+    @classmethod
+    def of(cls, repository: RepositoryRef, purpose: Purpose) -> "Scope":
+        """One repository, one purpose."""
+        return cls(repository.installation, repository.id, purpose)
+
+
+class Tokens:
+    """Installation tokens, each for one repository and one purpose, renewed before they expire.
+
+    Safe to share between threads: while one thread fetches a token, others that need the same one
+    wait for it instead of fetching their own.
+    """
+
+    def __init__(
+        self, app: App, transport: Transport, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._app = app
+        self._transport = transport
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._locks: dict[Scope, threading.Lock] = {}
+        self._tokens: dict[Scope, _Token] = {}
+
+    def token(self, scope: Scope) -> str:
+        """A token with at least the margin left to live: five minutes, or a tenth of its life.
+
+        Raises Unauthorized (App unknown or key wrong), NotFound (not installed there any more),
+        Unprocessable (the App was not given a permission, or not this repository).
+        """
+        with self._lock:
+            lock = self._locks.setdefault(scope, threading.Lock())
+        with lock:
+            token = self._tokens.get(scope)
+            if token is None or self._monotonic() >= token.renew_at:
+                token = self._fetch(scope)
+                self._tokens[scope] = token
+            return token.value
+
+    def forget(self, scope: Scope) -> None:
+        """Drop a token that GitHub refused, so that the next one is fetched."""
+        self._tokens.pop(scope, None)
+
+    def _fetch(self, scope: Scope) -> _Token:
+        path = f"/app/installations/{scope.installation}/access_tokens"
+        permissions: dict[str, Json] = dict(PERMISSIONS[scope.purpose])
+        body: dict[str, Json] = {
+            "permissions": permissions,
+            "repository_ids": [scope.repository],
+        }
+        call = Call(Method.POST, path, body=body, changes=False)
+        asked = self._monotonic()
+        answer = self._transport.send(call, self._app.authorization())
+        grant = rest.read(rest.TokenGrant, call, answer)
+        remember(grant.token)
+        # Measured on GitHub's own clock, so that ours may be wrong.
+        made_at = answer.sent_at or self._transport.clock()
+        life = max(0.0, (grant.expires_at - made_at).total_seconds())
+        margin = min(LONGEST_MARGIN_SECONDS, life / 10)
+        return _Token(grant.token, asked + life - margin)

@@ -1,0 +1,156 @@
+"""Calls as one installation: its token, its pace, its cache. What the calls mean is elsewhere.
+
+A limit that GitHub announces freezes the installation for every process; a refused token is
+replaced once, since a 401 proves that nothing happened.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+from urllib.parse import urlencode
+
+from app.github import errors
+from app.github.api_call import Answer, Call, Json, Method
+from app.github.endpoints import Endpoints
+from app.github.errors import RateLimited, Unauthorized
+from app.github.http.auth import App, Purpose, Scope, Tokens
+from app.github.http.etag_store import Cached, EtagStore
+from app.github.http.rate_limiter import Limiter, LimiterStore, WritePermit
+from app.github.http.transport import PER_PAGE, Transport
+from app.github.wire import rest
+from app.values.identifiers import InstallationId, RepositoryRef
+
+Query = Mapping[str, str | int]
+_MOST_PAGES = 50
+Shape = TypeVar("Shape")
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Shape]):
+    """A GraphQL query, its variables, and the shape of its answer's `data`."""
+
+    query: str
+    variables: Mapping[str, Json]
+    shape: type[Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """GitHub, as our App. Every method raises a GitHubError when it can't do what it says."""
+
+    app: App
+    transport: Transport
+    tokens: Tokens
+    limiter: Limiter
+    etags: EtagStore
+
+    @classmethod
+    def open(
+        cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore
+    ) -> "Connection":
+        """A connection as a process needs it; `close` it when the process ends."""
+        transport = Transport(github)
+        return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self.transport.close()
+
+    def ask(self, scope: Scope, call: Call) -> Answer:
+        """Send a call that changes nothing."""
+        if call.writes:
+            raise ValueError(f"{call} changes something: ask for a permit and use `write`")
+        self.limiter.check_open(scope.installation)
+        return self._send(scope, call)
+
+    def permit_write(self, repository: RepositoryRef) -> WritePermit:
+        """Wait for a turn to write, a few seconds at most."""
+        return self.limiter.permit_write(repository.installation)
+
+    def write(
+        self,
+        repository: RepositoryRef,
+        call: Call,
+        permit: WritePermit,
+        purpose: Purpose = Purpose.PUBLISH,
+    ) -> Answer:
+        """Send a call that changes something, exactly once."""
+        if permit.installation != repository.installation:
+            raise ValueError(f"{call}: the permit is installation {permit.installation}'s")
+        return self._send(Scope.of(repository, purpose), call)
+
+    def as_app(self, call: Call) -> Answer:
+        """Send a call as the App itself rather than as an installation."""
+        return self.transport.send(call, self.app.authorization())
+
+    def get(self, repository: RepositoryRef, path: str, query: Query | None = None) -> Answer:
+        """Read one thing of a repository."""
+        return self.ask(Scope.of(repository, Purpose.READ), Call(Method.GET, path, query or {}))
+
+    def get_conditional(
+        self, repository: RepositoryRef, path: str, query: Query | None = None
+    ) -> Answer:
+        """Read one thing, for free when it is still as it was; `status` is 304 then.
+
+        The body is there either way.
+        """
+        call = Call(Method.GET, path, query or {})
+        key = f"{path}?{urlencode(sorted(call.query.items()))}" if call.query else path
+        cached = self.etags.get(repository.installation, key)
+        scope = Scope.of(repository, Purpose.READ)
+        answer = self.ask(scope, replace(call, etag=cached.etag if cached else None))
+        if answer.status == 304 and cached is not None:
+            return replace(answer, body=cached.body)
+        if "etag" in answer.headers:
+            kept = Cached(answer.headers["etag"], answer.body)
+            self.etags.put(repository.installation, key, kept)
+        return answer
+
+    def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Answer]:
+        """Read a list to its end, a hundred at a time."""
+        for page in range(1, _MOST_PAGES + 1):
+            sized: dict[str, str | int] = {**(query or {}), "per_page": PER_PAGE}
+            if page > 1:
+                sized["page"] = page
+            answer = self.ask(scope, Call(Method.GET, path, sized))
+            yield answer
+            if 'rel="next"' not in answer.headers.get("link", ""):
+                return
+
+    def graphql(self, scope: Scope, question: Question[Shape], *, may_miss: bool = False) -> Shape:
+        """The answer to a GraphQL query.
+
+        With `may_miss`, what GitHub doesn't find is null in it instead of a NotFound.
+        """
+        body: dict[str, Json] = {"query": question.query, "variables": dict(question.variables)}
+        call = Call(Method.POST, self.transport.endpoints.graphql, body=body, changes=False)
+        answer = self.ask(scope, call)
+        said = rest.read(rest.GraphQLAnswer, call, answer)
+        missed = may_miss and bool(said.data)
+        for problem in said.errors:
+            if not (missed and problem.type == "NOT_FOUND"):
+                now = self.transport.clock()
+                error = errors.from_graphql(call, problem.type, problem.message, answer, now)
+                raise self._frozen(scope.installation, error)
+        if not said.data:
+            raise errors.unanswered(call, f"{call}: GraphQL answered without data")
+        return rest.parse(question.shape, call, said.data)
+
+    def _send(self, scope: Scope, call: Call) -> Answer:
+        try:
+            return self._send_once(scope, call)
+        except Unauthorized:
+            self.tokens.forget(scope)
+        return self._send_once(scope, call)
+
+    def _send_once(self, scope: Scope, call: Call) -> Answer:
+        try:
+            return self.transport.send(call, f"Bearer {self.tokens.token(scope)}")
+        except RateLimited as error:
+            raise self._frozen(scope.installation, error) from error.__cause__
+
+    def _frozen(self, installation: InstallationId, error: errors.GitHubError) -> Exception:
+        """The error, after telling every process if it is a limit."""
+        if isinstance(error, RateLimited):
+            self.limiter.freeze(installation, error.retry_at)
+        return error

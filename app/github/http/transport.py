@@ -1,0 +1,99 @@
+"""Sends one call to GitHub's API, over PyGithub's connection, and says what came of it.
+
+Questions are asked again a few times when the way breaks; a write leaves exactly once. Limits are
+reported at once: no call ever waits for a quota here.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+import requests
+from github.Requester import Requester
+from urllib3 import Retry
+
+from app.github import errors
+from app.github.api_call import Answer, Call
+from app.github.endpoints import API_VERSION, Endpoints
+
+USER_AGENT: Final = "r4p-bot"
+PER_PAGE: Final = 100
+TIMEOUT_SECONDS: Final = 15
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The present moment, aware of its zone."""
+    return datetime.now(UTC)
+
+
+def careful_retry() -> Retry:
+    """When a call may be sent again by the connection itself: reads after a fault of the way.
+
+    PyGithub's own default repeats POST, and sleeps inside the worker for as long as GitHub says;
+    `other=0` because a TLS fault while an answer is read would otherwise repeat even a POST.
+    """
+    return Retry(
+        total=3,
+        connect=2,
+        read=1,
+        other=0,
+        backoff_factor=0.3,
+        allowed_methods={"GET", "HEAD"},
+        status_forcelist={500, 502, 503, 504},
+        respect_retry_after_header=False,
+        raise_on_status=False,
+    )
+
+
+class Transport:
+    """One connection pool to one GitHub. Holds no credentials: each call brings its own."""
+
+    def __init__(
+        self, endpoints: Endpoints, *, timeout: int = TIMEOUT_SECONDS, clock: Clock = utc_now
+    ) -> None:
+        self.endpoints = endpoints
+        self.clock = clock
+        self._requester = Requester(
+            auth=None,
+            base_url=endpoints.rest,
+            timeout=timeout,
+            user_agent=USER_AGENT,
+            per_page=PER_PAGE,
+            verify=True,
+            retry=careful_retry(),
+            pool_size=8,
+            # Pace is kept by the limiter that all processes share, not per connection.
+            seconds_between_requests=0,
+            seconds_between_writes=0,
+            api_version=API_VERSION,
+        )
+
+    def send(self, call: Call, authorization: str | None) -> Answer:
+        """The answer, if it is 2xx or 304; every other end raises a GitHubError.
+
+        `authorization` is the header's whole value, None for the few calls that need none.
+        """
+        headers = {"Accept": "application/vnd.github+json"}
+        if authorization is not None:
+            headers["Authorization"] = authorization
+        if call.etag is not None:
+            headers["If-None-Match"] = call.etag
+        try:
+            answer = Answer(
+                *self._requester.requestJson(
+                    call.method, call.path, dict(call.query), headers, call.body
+                )
+            )
+        except requests.RequestException as error:
+            raise errors.from_transport(call, error) from error
+        except RuntimeError as error:  # PyGithub's word for a redirect to another host or scheme
+            raise errors.NotFound(f"{call}: {error}; correct R4P_GITHUB_URL") from error
+        if 200 <= answer.status < 300 or answer.status == 304:
+            return answer
+        raise errors.from_answer(call, answer, self.clock())
+
+    def close(self) -> None:
+        """Close the pool's sockets."""
+        self._requester.close()

@@ -1,0 +1,228 @@
+"""GraphQL answers about pull requests, read into facts; issues are in `wire_issues`.
+
+Nodes that we may not see arrive as null and are left out.
+"""
+
+from datetime import datetime
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from app.github.facts import Author, ConfigBlob, HeadFacts, Heads, IssueMention, PullFacts, State
+from app.github.wire.rest import Body, Text
+from app.values.identifiers import CommitSha, IssueNumber, PullNumber
+
+Node = TypeVar("Node")
+
+
+def lower(value: object) -> object:
+    """GraphQL shouts its enums; we don't."""
+    return value.lower() if isinstance(value, str) else value
+
+
+def _not_null(values: object) -> object:
+    return [v for v in values if v is not None] if isinstance(values, list) else []
+
+
+def _pull_or_none(value: object) -> object:
+    """An event can point at an issue; only pull requests are of interest."""
+    if isinstance(value, dict) and value.get("__typename") == "PullRequest":
+        return value
+    return None
+
+
+AnyState = Annotated[State, BeforeValidator(lower)]
+
+
+class Slice(BaseModel):
+    """The fields we ask for, in our spelling."""
+
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, alias_generator=to_camel, validate_by_name=True
+    )
+
+
+class Actor(Slice):
+    kind: str = Field(alias="__typename")
+    login: Text
+
+    def author(self) -> Author:
+        is_bot = self.kind == "Bot"
+        suffix = "[bot]" if is_bot and not self.login.endswith("[bot]") else ""
+        return Author(self.login + suffix, is_bot)
+
+
+class Named(Slice):
+    name_with_owner: Text
+
+
+class Target(Slice):
+    oid: str
+
+
+class Branch(Slice):
+    name: Text
+    target: Target | None = None
+
+
+class PageInfo(Slice):
+    has_next_page: bool
+    end_cursor: str | None = None
+
+
+class Page(Slice, Generic[Node]):
+    nodes: Annotated[tuple[Node, ...], BeforeValidator(_not_null)] = ()
+    page_info: PageInfo = PageInfo(has_next_page=False)
+
+
+class Pull(Slice):
+    database_id: int
+    number: int
+    title: Text
+    body: Body
+    state: AnyState
+    is_draft: bool
+    merged_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    base_ref_name: Text
+    base_ref_oid: str
+    head_ref_name: Text
+    head_ref_oid: str
+    is_cross_repository: bool
+    additions: int
+    deletions: int
+    changed_files: int
+    author: Actor | None
+    repository: Named
+    merge_commit: Target | None = None
+
+    def facts(self) -> PullFacts:
+        merge = self.merge_commit if self.state is State.MERGED else None
+        return PullFacts(
+            id=self.database_id,
+            number=PullNumber(self.number),
+            repository=self.repository.name_with_owner,
+            title=self.title,
+            body=self.body,
+            state=self.state,
+            is_draft=self.is_draft,
+            author=self.author.author() if self.author else None,
+            base_ref=self.base_ref_name,
+            base_sha=CommitSha(self.base_ref_oid),
+            head_ref=self.head_ref_name,
+            head_sha=CommitSha(self.head_ref_oid),
+            is_from_fork=self.is_cross_repository,
+            additions=self.additions,
+            deletions=self.deletions,
+            changed_files=self.changed_files,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            merged_at=self.merged_at,
+            merge_sha=CommitSha(merge.oid) if merge else None,
+        )
+
+
+MaybePull = Annotated[Pull | None, BeforeValidator(_pull_or_none)]
+
+
+class Head(Slice):
+    number: int
+    state: AnyState
+    is_draft: bool
+    base_ref_oid: str
+    head_ref_oid: str
+
+    def facts(self) -> HeadFacts:
+        return HeadFacts(
+            number=PullNumber(self.number),
+            state=self.state,
+            is_draft=self.is_draft,
+            base_sha=CommitSha(self.base_ref_oid),
+            head_sha=CommitSha(self.head_ref_oid),
+        )
+
+
+class IssueState(Slice):
+    state: AnyState
+    locked: bool = False
+
+
+class HeadsOfRepository(Slice):
+    """The issue, and under its own alias each pull request asked for, in that order."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Head | None] = Field(init=False)
+
+    issue: IssueState | None = None
+
+    def facts(self) -> Heads:
+        heads = self.__pydantic_extra__.values()
+        pulls = tuple(head.facts() for head in heads if head is not None)
+        if self.issue is None:
+            return Heads(None, pulls)
+        return Heads(self.issue.state, pulls, is_locked=self.issue.locked)
+
+
+class HeadsAnswer(Slice):
+    repository: HeadsOfRepository | None
+
+
+class ClosedIssue(Slice):
+    number: int
+    repository: Named
+
+    def mention(self) -> IssueMention:
+        return IssueMention(self.repository.name_with_owner, IssueNumber(self.number))
+
+
+class Blob(Slice):
+    oid: str | None = None
+    """None: the path is a directory, for which the query names no fields."""
+    text: Text | None = None
+    byte_size: int = 0
+    is_truncated: bool = False
+
+    def facts(self) -> ConfigBlob | None:
+        if self.oid is None:
+            return None
+        return ConfigBlob(self.oid, self.byte_size, None if self.is_truncated else self.text)
+
+
+class Entry(Slice):
+    object: Blob | None
+
+
+class Commit(Slice):
+    file: Entry | None
+
+
+class PullCommit(Slice):
+    commit: Commit
+
+
+class ChangedFile(Slice):
+    path: Text
+
+
+class PullAndIssues(Pull):
+    closing_issues_references: Page[ClosedIssue] | None = None
+    files: Page[ChangedFile] | None = None
+    commits: Page[PullCommit] | None = None
+
+    def new_config(self, path: str) -> ConfigBlob | None:
+        """The file at the head, if it is among the first hundred that the pull request changes."""
+        changed = {file.path for file in self.files.nodes} if self.files else set()
+        last = self.commits.nodes[-1:] if self.commits and path in changed else ()
+        entries = [node.commit.file.object for node in last if node.commit.file]
+        return next((blob.facts() for blob in entries if blob), None)
+
+
+class PullOfRepository(Slice):
+    default_branch_ref: Branch | None
+    pull_request: PullAndIssues | None
+
+
+class PullAnswer(Slice):
+    repository: PullOfRepository | None

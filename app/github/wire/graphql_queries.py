@@ -1,0 +1,96 @@
+"""The GraphQL that we send; its answers are read in `wire_pulls` and `wire_issues`."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.settings.repo_config import FILE
+
+_PULL: Final = """
+fragment PULL on PullRequest {
+  databaseId number title body state isDraft mergedAt createdAt updatedAt
+  baseRefName baseRefOid headRefName headRefOid isCrossRepository
+  additions deletions changedFiles
+  author { __typename login }
+  repository { nameWithOwner }
+  mergeCommit { oid }
+}
+"""
+
+_REPOSITORY: Final = f"""
+fragment REPOSITORY on Repository {{
+  databaseId nameWithOwner isPrivate
+  defaultBranchRef {{ name target {{ oid }} }}
+  config: object(expression: "HEAD:{FILE}") {{ ...BLOB }}
+}}
+"""
+
+_BLOB: Final = """
+fragment BLOB on Blob { oid text byteSize isTruncated }
+"""
+
+ISSUE: Final = f"""
+query Issue($owner: String!, $name: String!, $number: Int!, $closing: String, $events: String) {{
+  repository(owner: $owner, name: $name) {{
+    ...REPOSITORY
+    issue(number: $number) {{
+      databaseId number title body state stateReason createdAt updatedAt
+      author {{ __typename login }}
+      closedByPullRequestsReferences(first: 50, after: $closing, includeClosedPrs: true) {{
+        pageInfo {{ hasNextPage endCursor }}
+        nodes {{ ...PULL }}
+      }}
+      timelineItems(
+        first: 100
+        after: $events
+        itemTypes: [CROSS_REFERENCED_EVENT, CONNECTED_EVENT, DISCONNECTED_EVENT]
+      ) {{
+        pageInfo {{ hasNextPage endCursor }}
+        nodes {{
+          __typename
+          ... on CrossReferencedEvent {{ willCloseTarget source {{ __typename ...PULL }} }}
+          ... on ConnectedEvent {{ subject {{ __typename ...PULL }} }}
+          ... on DisconnectedEvent {{ subject {{ __typename ...PULL }} }}
+        }}
+      }}
+    }}
+  }}
+}}
+{_REPOSITORY}{_BLOB}{_PULL}"""
+
+PULL_ISSUES: Final = f"""
+query PullIssues($owner: String!, $name: String!, $number: Int!) {{
+  repository(owner: $owner, name: $name) {{
+    defaultBranchRef {{ name }}
+    pullRequest(number: $number) {{
+      ...PULL
+      files(first: 100) {{ nodes {{ path }} }}
+      commits(last: 1) {{
+        nodes {{ commit {{ file(path: "{FILE}") {{ object {{ ...BLOB }} }} }} }}
+      }}
+      closingIssuesReferences(first: 50) {{
+        nodes {{ number repository {{ nameWithOwner }} }}
+      }}
+    }}
+  }}
+}}
+{_PULL}{_BLOB}"""
+
+REPOSITORY: Final = f"""
+query Repository($owner: String!, $name: String!) {{
+  repository(owner: $owner, name: $name) {{ ...REPOSITORY }}
+}}
+{_REPOSITORY}{_BLOB}"""
+
+
+def heads(numbers: Sequence[int]) -> str:
+    """One query for an issue and these pull requests; each answer stands under `p` + number."""
+    pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
+    fragment = "fragment HEAD on PullRequest { number state isDraft baseRefOid headRefOid }"
+    return f"""
+query Heads($owner: String!, $name: String!, $issue: Int!) {{
+  repository(owner: $owner, name: $name) {{
+    issue(number: $issue) {{ state locked }}
+{pulls}
+  }}
+}}
+{fragment if pulls else ""}"""

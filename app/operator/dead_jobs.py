@@ -1,0 +1,66 @@
+"""`r4p jobs`: what gave up, and a way back for it."""
+
+import json
+import sys
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Engine
+
+from app.db.session import opened, transaction
+from app.db.store.queue import upkeep
+from app.db.store.queue.upkeep import DeadJob
+from app.settings import DatabaseSettings, load
+from app.values.identifiers import JobId
+
+_ALL = 1_000_000
+
+
+def show(*, as_json: bool) -> int:
+    """Print the dead jobs, newest first. 0: printed."""
+    with _database() as database, transaction(database) as connection:
+        dead = upkeep.dead(connection, _ALL)
+    if as_json:
+        sys.stdout.write(json.dumps([_document(job) for job in dead], indent=2) + "\n")
+    else:
+        Console().print(_table(dead) if dead else "No job has given up.")
+    return 0
+
+
+def requeue(which: str) -> int:
+    """Have one dead job by its id, or `all`, tried again by the next sweep. 1: some could not be, 2: no id."""
+    if which != "all" and not which.isdecimal():
+        sys.stderr.write(f"r4p: --requeue {which}: write a job's id, or all\n")
+        return 2
+    with _database() as database, transaction(database) as connection:
+        ids = [job.id for job in upkeep.dead(connection, _ALL)] if which == "all" else [int(which)]
+        refused = [id_ for id_ in ids if not upkeep.requeue(connection, JobId(id_))]
+    sys.stdout.write(f"{len(ids) - len(refused)} of {len(ids)} jobs are tried again\n")
+    for id_ in refused:
+        sys.stderr.write(f"r4p: job {id_} is not dead, or its work waits already: see r4p jobs\n")
+    return 1 if refused else 0
+
+
+def _database() -> AbstractContextManager[Engine]:
+    return opened(load(DatabaseSettings).database_url)
+
+
+def _document(job: DeadJob) -> dict[str, object]:
+    since = _since(job.since)
+    return {"id": job.id, "kind": job.kind, "key": job.key, "error": job.error, "since": since}
+
+
+def _table(dead: tuple[DeadJob, ...]) -> Table:
+    table = Table(title="Jobs that gave up", title_justify="left", show_edge=False)
+    for heading in ("Id", "Kind", "Key", "Since", "Error"):
+        table.add_column(heading, overflow="fold")
+    for job in dead:
+        error = (job.error or "").replace("[", "\\[")
+        table.add_row(str(job.id), job.kind, job.key or "", _since(job.since), error)
+    return table
+
+
+def _since(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

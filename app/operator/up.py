@@ -1,0 +1,206 @@
+"""`r4p up`: the whole bot under one parent, on embedded PostgreSQL and Valkey, for a small installation."""
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from app.db import migrate
+from app.operator.embedded import Embedded, EmbeddedError
+from app.operator.log_tail import last_lines, length
+from app.operator.processes import TRAINER, WRITER, Process, all_processes, check_queues
+from app.settings import USAGE, GitHubSettings, WebhookSettings, child_environment
+
+START_SECONDS = 60
+STOP_SECONDS = 30
+RESTARTS = 5
+"""A child that dies more often than this within an hour is not restarted again."""
+
+
+class BotDown(Exception):
+    """A process of the bot died or never answered; the message ends with the last lines of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where the web process listens; port 0 picks a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    def resolved(self) -> "Listen":
+        """The same with a port that was free a moment ago."""
+        if self.port:
+            return self
+        with socket.socket() as probe:
+            probe.bind((self.host, 0))
+            return Listen(self.host, int(probe.getsockname()[1]))
+
+
+@dataclass(slots=True)
+class _Child:
+    process: Process
+    log: Path
+    since: int
+    """How long the log was before this run, in bytes."""
+    popen: subprocess.Popen[bytes]
+    restarts: list[float] = field(default_factory=list)
+    """When it was restarted, on the monotonic clock, within the last hour."""
+
+    def tail(self) -> str:
+        return last_lines(self.log, self.since, 15)
+
+
+@dataclass(slots=True)
+class Bot:
+    """The running bot. Use as a context manager; `check()` restarts what died."""
+
+    data: Path
+    listen: Listen
+    environment: Mapping[str, str]
+    """Settings by name (`R4P_…`), beside what this process was started with."""
+    services: Embedded = field(init=False)
+    children: list[_Child] = field(init=False, default_factory=list)
+    _running: ExitStack = field(init=False)
+    """What ends with the bot, the last started first."""
+
+    @property
+    def url(self) -> str:
+        """Base URL of the web process."""
+        return f"http://{self.listen.host}:{self.listen.port}"
+
+    def __enter__(self) -> Self:
+        self.listen = self.listen.resolved()
+        logs = self.data / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as started:
+            self.services = started.enter_context(Embedded(self.data / "services"))
+            started.callback(self._stop_children)
+            migrate.upgrade(self.services.database_url)
+            for process in started_processes(self.listen, self.environment):
+                log = logs / f"{process.name}.log"
+                self.children.append(_Child(process, log, length(log), self._spawn(process, log)))
+            self._await_ready()
+            self._running = started.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._running.__exit__(kind, error, trace)
+
+    def check(self) -> None:
+        """Restart children that died. Raises BotDown when one keeps dying."""
+        for child in self.children:
+            if child.popen.poll() is None:
+                continue
+            now = time.monotonic()
+            child.restarts = [at for at in child.restarts if now - at < 3_600.0]
+            if len(child.restarts) >= RESTARTS:
+                raise BotDown(f"{child.process.name} keeps dying:\n{child.tail()}")
+            child.restarts.append(now)
+            child.popen = self._spawn(child.process, child.log)
+
+    def _stop_children(self) -> None:
+        """Web first, so that nothing new comes in."""
+        for child in self.children:
+            if child.popen.poll() is None:
+                child.popen.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in self.children:
+            try:
+                child.popen.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.popen.kill()
+                child.popen.wait()
+        self.children.clear()
+
+    def _spawn(self, process: Process, log: Path) -> subprocess.Popen[bytes]:
+        settings = {
+            "R4P_CHECKOUT_DIR": str(self.data.resolve() / "checkouts"),
+            "R4P_TREES": str(self.data.resolve() / "trees"),
+            "R4P_TRAIN_DIR": str(self.data.resolve() / "trainings"),
+            **self.environment,
+            "R4P_DATABASE_URL": self.services.database_url,
+            "R4P_REDIS_URL": self.services.redis_url,
+            "R4P_END_WITH_PARENT": "true",
+        }
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                process.command(),
+                env=process.environment(settings),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._ready():
+            dead = next((c for c in self.children if c.popen.poll() is not None), None)
+            if dead or time.monotonic() > deadline:
+                child = dead or self.children[0]
+                raise BotDown(f"{child.process.name} did not start:\n{child.tail()}")
+            time.sleep(0.1)
+
+    def _ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+
+def started_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
+    """The processes that these settings call for: the writer needs a second App, the trainer a plan."""
+    environment = child_environment(changes)
+    wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
+    more = [process for process, setting in wanted.items() if environment.get(setting)]
+    return (*all_processes(listen.host, listen.port), *more)
+
+
+def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
+    """Keep the bot up until interrupted. Returns the exit code."""
+    queues = [name for process in started_processes(listen, {}) for name in process.queues]
+    check_queues(queues, (GitHubSettings, WebhookSettings))
+    try:
+        _make_folders(data)
+    except OSError as error:
+        sys.stderr.write(_unusable(data, error))
+        return USAGE
+    given = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    try:
+        with Bot(data, listen, {name: value for name, value in given.items() if value}) as bot:
+            sys.stderr.write(f"r4p: up at {bot.url}, logs in {data / 'logs'}; Ctrl-C stops it\n")
+            while not stopped.wait(1.0):
+                bot.check()
+    except (BotDown, EmbeddedError) as error:
+        sys.stderr.write(f"r4p: {error}\n")
+        return 1
+    return 0
+
+
+def _make_folders(data: Path) -> None:
+    for folder in (data, data / "logs", data / "services"):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _unusable(data: Path, error: OSError) -> str:
+    why = "is a file" if isinstance(error, FileExistsError) else f"can't be made: {error.strerror}"
+    return f"r4p up: {error.filename or data} {why}; give --data a folder that you may write to\n"

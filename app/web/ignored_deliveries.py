@@ -1,0 +1,44 @@
+"""Counts of deliveries that were not kept, gathered here and written every few seconds."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from psycopg import OperationalError
+
+from app.db.store.queue.deliveries import Pool, count_ignored
+
+FLUSH_SECONDS: Final = 5.0
+_REASON_LIMIT: Final = 200
+_REASONS_LIMIT: Final = 500
+
+
+@dataclass(slots=True)
+class IgnoredCounts:
+    """What the next flush will write. Belongs to one event loop."""
+
+    pool: Pool
+    _counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, reason: str) -> None:
+        """Count one; cheap, and never touches the database."""
+        kept = reason[:_REASON_LIMIT]
+        if kept not in self._counts and len(self._counts) >= _REASONS_LIMIT:
+            kept = "other"
+        self._counts[kept] += 1
+
+    async def flush(self) -> None:
+        """Write what was counted; it is kept for the next time when the database is away."""
+        taken, self._counts = self._counts, Counter()
+        try:
+            if taken:
+                await count_ignored(self.pool, taken)
+        except OperationalError:
+            self._counts.update(taken)
+
+    async def keep_flushing(self) -> None:
+        """Flush every few seconds, until cancelled."""
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            await self.flush()

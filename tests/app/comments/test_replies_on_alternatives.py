@@ -1,0 +1,87 @@
+"""Answers about alternatives: what begins, what is refused and why, what they cost."""
+
+from app.comments import (
+    AlternativesStatus,
+    Stage,
+    StatusView,
+    no_alternative_reply,
+    not_proposing_reply,
+    not_trying_again_reply,
+    proposing_reply,
+    status_reply,
+    trying_again_reply,
+)
+from app.policy.alternative_policy import Spent, WhyNot
+from app.policy.commands import parse
+from app.settings.repo_config import AlternativesBudget
+
+BUDGET = AlternativesBudget(tokens=200_000, seconds=3_600)
+
+
+def status(**changes):
+    given = {"there": (), "running": 0, "spent": Spent(), "budget": BUDGET, **changes}
+    return status_reply(
+        "900", 7, StatusView((), Stage.JUDGED, alternatives=AlternativesStatus(**given))
+    )
+
+
+def test_status_tells_what_is_written_what_it_cost_and_what_failed():
+    assert status(
+        there=(1, 2), running=1, spent=Spent(12_345, 95.4), last_failure=WhyNot.TIMEOUT
+    ).endswith(
+        """
+- Alternatives by the bot: A1 and A2, 1 being written or about to be.
+- Spent on them today: 12,345 of 200,000 tokens, 95 of 3,600 s.
+- The last attempt came to nothing: the agent took longer than it may.
+"""
+    )
+
+
+def test_status_says_that_there_is_none():
+    assert "- Alternatives by the bot: none.\n- Spent on them today: 0 of" in status()
+    assert "Alternatives" not in status_reply("900", 7, StatusView((), Stage.JUDGED))
+
+
+def test_whoever_proposes_is_told_what_begins():
+    assert (
+        proposing_reply("900", "mini-se", "Coder`-7B")
+        == """\
+<!-- r4p:reply=900 -->
+
+`mini-se` with `Coder'-7B` will write an alternative: it reads the code and edits a copy, and runs nothing of it. \
+What it hands in is judged beside the pull requests, and the verdict shows it.
+
+`/r4p status` tells how far it is.
+"""
+    )
+
+
+def test_a_server_with_one_model_needs_no_name_for_it():
+    assert "\n\n`mini-se` will write an alternative: " in proposing_reply("900", "mini-se", None)
+
+
+def test_a_refusal_says_why_at_once_or_later():
+    assert not_proposing_reply("900", WhyNot.NO_AGENT) == (
+        "<!-- r4p:reply=900 -->\n\nNo alternative: there is no agent, because the bot has no language model.\n"
+    )
+    assert no_alternative_reply("900", WhyNot.NO_BASE) == (
+        "<!-- r4p:not-judged=900 -->\n\nNo alternative: the code that it would change could not be read.\n"
+    )
+
+
+def test_whoever_says_what_is_wrong_is_told_that_it_helps():
+    assert trying_again_reply("900", [1, 2]) == (
+        "<!-- r4p:reply=900 -->\n\nAn agent will try A1 and A2 once more, with what you said as a hint.\n"
+    )
+
+
+def test_words_that_lead_to_nothing_are_recorded_all_the_same():
+    assert not_trying_again_reply("900", WhyNot.BUDGET) == (
+        "<!-- r4p:reply=900 -->\n\nRecorded, and no second attempt: "
+        "what this repository may spend on alternatives today is spent.\n"
+    )
+
+
+def test_no_answer_commands():
+    answers = [proposing_reply("1", "/r4p verify", "x"), status()]
+    assert [parse(answer) for answer in answers] == [()] * 2

@@ -1,0 +1,98 @@
+"""Evaluations that nobody works on any more, whatever became of their jobs."""
+
+import pytest
+
+from app.db.store.issues import evaluations, stuck_evaluations
+from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluations import NewEvaluation
+from app.db.store.queue import jobs
+from app.jobs.job import Planned, ProposePatches, VerifyGroup
+from tests.builders import stored_verdict
+from tests.builders.queue_rows import LEASE, execute
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def verify(database):
+    """The job that was to judge an evaluation, stored with it."""
+    with database.begin() as connection:
+        group = stored_verdict.settle(connection)
+        candidate = Candidate(
+            stored_verdict.LATE,
+            stored_verdict.head_of(stored_verdict.LATE),
+            stored_verdict.BASE,
+            "diff",
+            1,
+        )
+        new = NewEvaluation(group, "issue", "advisory", 4, "Crash", "", (candidate,))
+        created = evaluations.create(connection, stored_verdict.REPOSITORY, new)
+        job = VerifyGroup(
+            stored_verdict.INSTALLATION, stored_verdict.REPOSITORY, stored_verdict.ISSUE, created.id
+        )
+        jobs.enqueue(connection, [Planned(job)])
+    return job
+
+
+def abandoned(database):
+    with database.connect() as connection:
+        return stuck_evaluations.abandoned(connection)
+
+
+def test_what_waits_or_is_being_judged_is_not_abandoned(database, verify):
+    assert abandoned(database) == []
+    jobs.claim_next(database, verify.queue, LEASE)
+    assert abandoned(database) == []
+
+
+def test_an_evaluation_whose_job_gave_up_is_abandoned_for_its_reason(database, verify):
+    jobs.bury(database, jobs.claim_next(database, verify.queue, LEASE), "no engine")
+    assert abandoned(database) == [(verify.evaluation, "no engine")]
+
+
+@pytest.mark.parametrize("end", [jobs.finish, lambda *ours: jobs.step_aside(*ours, "stopped")])
+def test_an_evaluation_whose_job_ended_without_a_verdict_is_abandoned(database, verify, end):
+    end(database, jobs.claim_next(database, verify.queue, LEASE))
+    assert abandoned(database) == [(verify.evaluation, "its job ended without a verdict")]
+
+
+def test_an_evaluation_whose_job_was_tidied_away_is_abandoned(database, verify):
+    execute(database, "delete from jobs")
+    assert [identity for identity, _ in abandoned(database)] == [verify.evaluation]
+
+
+def test_what_was_judged_or_taken_back_is_not_abandoned(database, verify):
+    jobs.finish(database, jobs.claim_next(database, verify.queue, LEASE))
+    with database.begin() as connection:
+        evaluations.mark_superseded(connection, verify.evaluation)
+    assert abandoned(database) == []
+
+
+def unattended(database):
+    with database.connect() as connection:
+        return stuck_evaluations.without_agents(connection)
+
+
+def test_an_evaluation_that_waits_for_agents_is_nobodys_only_when_none_will_come(database, verify):
+    agents = ProposePatches(**verify.payload())
+    execute(database, "update evaluations set alternatives_wanted = 1")
+    with database.begin() as connection:
+        jobs.supersede(connection, [verify.key])
+        jobs.enqueue(connection, [Planned(agents)])
+    assert (abandoned(database), unattended(database)) == ([], [])
+    jobs.bury(database, jobs.claim_next(database, agents.queue, LEASE), "out of memory")
+    assert (abandoned(database), unattended(database)) == ([], [verify.evaluation])
+
+
+def test_agents_that_nobody_begins_with_are_not_waited_for_for_ever(database, verify):
+    agents = ProposePatches(**verify.payload())
+    execute(database, "update evaluations set alternatives_wanted = 1")
+    with database.begin() as connection:
+        jobs.supersede(connection, [verify.key])
+        jobs.enqueue(connection, [Planned(agents)])
+    execute(database, "update jobs set run_after = now() - interval '59 minutes'")
+    assert unattended(database) == []
+    execute(database, "update jobs set run_after = now() - interval '61 minutes'")
+    assert unattended(database) == [verify.evaluation]
+    jobs.claim_next(database, agents.queue, LEASE)
+    assert unattended(database) == []

@@ -1,0 +1,83 @@
+"""History tells what was submitted, said and done, once for each pull request of an issue."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from app.db.session import transaction
+from app.db.store.outcomes import history
+from app.db.tables.schema import evaluations
+from app.outcomes import OutcomeKind
+from app.values.identifiers import IssueNumber
+from model.domain import Verdict
+from tests.builders import issue_history
+from tests.builders.issue_history import MERGED, OPEN, REJECTED, START, SUPERSEDED, head
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def connection(database):
+    with transaction(database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def group(connection):
+    return issue_history.live(connection)
+
+
+def found(connection, group=None):
+    return {record.pull: record for record in history.records(connection, group)}
+
+
+def test_each_pull_request_has_its_submissions_verdicts_and_fates(connection, group):
+    records = found(connection)
+    assert list(records) == [MERGED, SUPERSEDED, REJECTED, OPEN]
+    merged = records[MERGED]
+    assert (merged.group, merged.issue.number) == (group, issue_history.ISSUE)
+    assert merged.issue.repository.full_name == "octo/cat"
+    assert [one.head for one in merged.submissions] == [head(MERGED), head(MERGED, 2)]
+    assert merged.submissions[0].submitted_at == START
+    assert merged.submissions[0].patch != merged.submissions[1].patch
+    assert [one.judged_at - START for one in merged.judgements] == [
+        timedelta(0),
+        timedelta(days=2.5),
+    ]
+    assert [one.kind for one in merged.fates][-1] is OutcomeKind.SURVIVAL
+    assert (merged.fates[-1].value, merged.fates[-1].head) == (0.8, head(MERGED, 2))
+
+
+def test_a_fate_says_who_and_whether_it_was_the_author(connection, group):
+    fates = {one.kind: one for one in found(connection)[MERGED].fates}
+    pushed, merge = fates[OutcomeKind.NEW_COMMITS], fates[OutcomeKind.MERGED]
+    assert (pushed.actor, pushed.by_author) == ("cleo", True)
+    assert (merge.actor, merge.permission, merge.by_author) == ("mia", "maintain", False)
+
+
+def test_a_head_that_somebody_else_pushed_is_marked(connection):
+    life = issue_history.Life(connection)
+    group = life.settle()
+    life.judge(group, {(MERGED, 1): Verdict.CORRECT}, day=0)
+    life.happen(issue_history.EventKind.HEAD_MOVED, MERGED, 1, nth=2, **issue_history.MAINTAINER)
+    life.judge(group, {(MERGED, 2): Verdict.CORRECT}, day=2)
+    assert [one.by_author for one in found(connection)[MERGED].submissions] == [True, False]
+
+
+def test_what_was_submitted_and_not_judged_is_a_submission(connection, group):
+    connection.execute(update(evaluations).values(verifier=None, verified_at=None))
+    records = found(connection)
+    assert records[MERGED].judgements == ()
+    assert len(records[MERGED].submissions) == 2
+
+
+def test_one_issue_alone_and_by_its_name(connection, group):
+    assert found(connection, group).keys() == found(connection).keys()
+    assert found(connection, group + 1) == {}
+    (named,) = history.find(connection, issue_history.ISSUE, "Octo/CAT").items()
+    assert named[0] == group
+    assert named[1].repository.id == issue_history.REPOSITORY
+    assert history.find(connection, issue_history.ISSUE).keys() == {group}
+    assert history.find(connection, issue_history.ISSUE, "octo/dog") == {}
+    assert history.find(connection, IssueNumber(4)) == {}

@@ -1,0 +1,78 @@
+from dataclasses import asdict
+
+import pytest
+
+from app.learning.gate_rules import Rules, decisions, laxer, with_earlier
+
+IN_FORCE = Rules()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"margin": 0.0},
+        {"least_issues": 152},
+        {"least_format_valid": 1},
+        {"most_unanswered": 0},
+        {"least_entropy": 0.01},
+        {"most_clipped": 0.2},
+        {"must_be_better": True},
+        {"alpha": 0.5},
+    ],
+)
+def test_rules_that_ask_as_much_or_more_are_not_laxer(changes):
+    assert laxer(asdict(IN_FORCE) | changes, IN_FORCE) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"margin": 1}, "margin 1 instead of 0.02"),
+        ({"least_issues": 2}, "least_issues 2 instead of 30"),
+        ({"least_format_valid": 0.1}, "least_format_valid 0.1 instead of 0.9"),
+        ({"most_unanswered": 0.9}, "most_unanswered 0.9 instead of 0.1"),
+        ({"least_entropy": 0.0}, "least_entropy 0.0 instead of 0.001"),
+        ({"most_clipped": 1.0}, "most_clipped 1.0 instead of 0.5"),
+        ({"must_improve": False}, "must_improve False instead of True"),
+        ({"alpha": 0.01}, "alpha 0.01 instead of 0.05"),
+        ({"alpha": "0.05"}, "alpha 0.05 instead of 0.05"),
+        ({"margin": None}, "margin None instead of 0.02"),
+    ],
+)
+def test_a_rule_that_asks_less_or_is_no_number_is_named(changes, said):
+    assert laxer(asdict(IN_FORCE) | changes, IN_FORCE) == (said,)
+
+
+def test_who_wants_more_than_the_defaults_is_not_served_by_them():
+    assert laxer(asdict(Rules()), Rules(must_be_better=True, least_issues=60)) == (
+        "least_issues 30 instead of 60",
+        "must_be_better False instead of True",
+    )
+
+
+@pytest.mark.parametrize("said", [None, [], "margin", {}])
+def test_a_decision_without_rules_asked_nothing(said):
+    assert len(laxer(said, IN_FORCE)) == len(asdict(IN_FORCE))
+
+
+def decided(outcome, earlier=(), **more):
+    return {"outcome": outcome, "why": "", "by_outcomes": False, "rules": {}, "measured": {}} | (
+        {"earlier": [*earlier], "findings": []} | more if earlier is not None else more
+    )
+
+
+def test_a_gate_tells_of_every_decision_its_own_last():
+    first, second = (decided(outcome, None) for outcome in ("failed", "too few"))
+    assert decisions(decided("passed", [first, second])) == [first, second, decided("passed", None)]
+    assert [one["outcome"] for one in decisions({"outcome": "passed"})] == ["passed"]
+
+
+def test_decisions_that_a_file_forgot_are_kept_before_its_own():
+    failed, again = (decided(one, None) for one in ("failed", "too few"))
+    kept = decided("too few", [failed])
+    for told in ([], [again], [failed, again]):
+        found = with_earlier(decided("passed", told), kept)
+        assert found["earlier"] == [failed, again]
+        assert (found["outcome"], found["findings"]) == ("passed", [])
+    assert with_earlier(kept, kept)["earlier"] == [failed]

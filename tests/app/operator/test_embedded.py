@@ -1,0 +1,104 @@
+"""Embedded servers come up wherever they are put, keep what was committed, and leave nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+from kombu import Connection
+from sqlalchemy import text
+
+from app.db.session import engine
+from app.operator.embedded import Embedded, EmbeddedError
+from tests.services import ROOT, wait_for
+
+pytestmark = pytest.mark.services
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+import psycopg
+from app.operator.embedded import Embedded
+with Embedded(Path(sys.argv[1])) as servers:
+    with psycopg.connect(servers.database_url, autocommit=True) as connection:
+        connection.execute("create table kept (n int); insert into kept values (7)")
+    print(servers.postgres_pid, servers.valkey_pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+SERVES = """
+import sys
+from pathlib import Path
+from app.operator.embedded import Embedded
+with Embedded(Path(sys.argv[1])) as servers:
+    print(servers.url("other"), servers.create_database("other"))
+"""
+
+
+# May read what root may: the interpreter itself can lie in root's home.
+AS_NOBODY = (
+    *("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"),
+    *("--inh-caps=+dac_override", "--ambient-caps=+dac_override"),
+)
+
+
+def run(program: str, data: Path, *prefix: str) -> subprocess.CompletedProcess[str]:
+    command = [*prefix, sys.executable, "-c", program, str(data)]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_both_servers_take_every_client_we_use(tmp_path):
+    with Embedded(tmp_path) as servers:
+        url = servers.create_database("other")
+        assert url == servers.url("other")
+        with psycopg.connect(url) as connection:
+            assert connection.execute("show fsync").fetchone() == ("on",)
+        pooled = engine(url)
+        with pooled.connect() as connection:
+            assert connection.scalar(text("select current_database()")) == "other"
+        pooled.dispose()
+        with Connection(servers.redis_url) as broker:
+            assert broker.connect()
+        servers.drop_database("other")
+        servers.drop_database("other")
+    servers.stop()
+    assert not psutil.pid_exists(servers.postgres_pid)
+    assert not psutil.pid_exists(servers.valkey_pid)
+
+
+def test_killed_in_the_middle_the_servers_end_and_the_data_stays(tmp_path):
+    died = run(DIES, tmp_path)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    with Embedded(tmp_path) as servers, psycopg.connect(servers.database_url) as connection:
+        assert connection.execute("select n from kept").fetchone() == (7,)
+        for pid in map(int, died.stdout.split()):
+            wait_for(lambda pid=pid: not psutil.pid_exists(pid))
+
+
+def test_a_directory_whose_name_is_too_long_for_sockets_will_do(tmp_path):
+    data = tmp_path / ("d" * 120)
+    with Embedded(data) as servers, psycopg.connect(servers.database_url):
+        sockets = Path(servers.redis_url.removeprefix("redis+socket://")).parents[1]
+        assert not sockets.is_relative_to(data)
+    assert not sockets.exists()
+
+
+def test_a_directory_in_use_is_refused_by_name(tmp_path):
+    with Embedded(tmp_path), pytest.raises(EmbeddedError, match=f"{tmp_path} is in use"):
+        Embedded(tmp_path).__enter__()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_an_ordinary_user_can_run_them_too(tmp_path):
+    os.chown(tmp_path, 65534, 65534)
+    done = run(SERVES, tmp_path, *AS_NOBODY)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split()
+    assert first == second
+    assert (tmp_path / "valkey").stat().st_uid == 65534

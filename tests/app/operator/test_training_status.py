@@ -1,0 +1,137 @@
+"""What `r4p train status` and /metrics say of trainings, and how one is begun by hand."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from app.db.session import transaction
+from app.db.store.models import trainings
+from app.jobs.job import OF_THE_APP
+from app.jobs.learning_jobs import TrainModel
+from app.learning.training_plan import Labels, Launcher, Stage, State, Training
+from app.operator import training_status
+from app.web.stored_metrics import training_metrics
+from tests.builders.job_attempts import waiting
+
+NOW = datetime(2026, 11, 22, 5, tzinfo=UTC)
+STEP = {"step": 3, "of": 20, "reward": 0.53125, "entropy": None, "loss": "NaN"}
+
+
+@pytest.fixture
+def asked(database_url, monkeypatch):
+    monkeypatch.setenv("R4P_DATABASE_URL", database_url)
+    monkeypatch.setenv("R4P_TRAIN_PLAN", "cpu-smoke")
+
+
+@pytest.fixture
+def begun(asked, database):
+    """One that was skipped and one that runs."""
+    with transaction(database) as connection:
+        first = trainings.begin(
+            connection, "cpu-smoke", "digest", Path("/trainings"), Launcher.SUBPROCESS
+        )
+        trainings.end(connection, first, State.SKIPPED, "12 issues are new [of 50]")
+        second = trainings.begin(
+            connection, "cpu-smoke", "digest", Path("/trainings"), Launcher.SLURM
+        )
+        second = trainings.reach(connection, second, Stage.RUN, Labels(60, 80, 160))
+        trainings.beat(connection, second, STEP)
+
+
+@pytest.mark.services
+def test_trainings_are_shown_with_how_far_they_are(begun, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert training_status.show(as_json=False) == 0
+    shown = capsys.readouterr().out
+    assert "running: run" in shown
+    assert "step 3 of 20, reward 0.531" in shown
+    assert "12 issues are new [of 50]" in shown
+
+
+@pytest.mark.services
+def test_trainings_are_printed_as_json_for_machines(begun, capsys):
+    assert training_status.show(as_json=True) == 0
+    second, first = json.loads(capsys.readouterr().out)
+    assert (second["state"], second["stage"], second["launcher"]) == ("running", "run", "slurm")
+    assert second["labels"] == {"issues": 60, "correct": 80, "incorrect": 160}
+    assert second["progress"] == STEP
+    assert second["folder"] == f"/trainings/{second['id']:06}"
+    assert (first["state"], first["labels"]) == ("skipped", None)
+
+
+@pytest.mark.services
+def test_who_trains_nothing_is_told_what_to_set(asked, capsys, monkeypatch):
+    training_status.show(as_json=False)
+    assert "at once: r4p train start" in capsys.readouterr().out
+    monkeypatch.delenv("R4P_TRAIN_PLAN")
+    training_status.show(as_json=False)
+    assert "R4P_TRAIN_PLAN is not set" in capsys.readouterr().out
+    assert training_status.start() == 2
+
+
+@pytest.mark.services
+def test_a_training_is_begun_by_hand(asked, database):
+    assert training_status.start() == 0
+    assert training_status.start() == 0
+    assert waiting(database) == [TrainModel(OF_THE_APP, asked=True)]
+
+
+@pytest.mark.services
+def test_one_runs_at_a_time_and_one_that_was_skipped_is_kept(begun, database):
+    with transaction(database) as connection:
+        running = trainings.running(connection)
+        trainings.end(connection, running, State.SKIPPED, "later")
+        assert [one.why for one in trainings.newest(connection)] == ["later"]
+        assert trainings.last_that_learnt(connection, "digest") is None
+
+
+def one(state, beat_at=NOW, **more):
+    folder = Path("/trainings/000007")
+    stage, launcher = Stage.RUN, Launcher.SLURM
+    return Training(7, state, stage, "", "plan", folder, launcher, beat_at=beat_at, **more)
+
+
+def test_metrics_tell_the_state_the_silence_and_the_newest_step():
+    running = one(State.RUNNING, progress=STEP)
+    assert samples(training_metrics(running, NOW + timedelta(seconds=90))) == [
+        ("r4p_training", 1, {"stage": "run", "state": "running"}),
+        ("r4p_training_beat_seconds", 90.0, {}),
+        ("r4p_training_metric", 3, {"name": "step"}),
+        ("r4p_training_metric", 20, {"name": "of"}),
+        ("r4p_training_metric", 0.53125, {"name": "reward"}),
+    ]
+    assert samples(training_metrics(one(State.FAILED), NOW)) == [
+        ("r4p_training", 1, {"stage": "run", "state": "failed"})
+    ]
+    assert samples(training_metrics(None, NOW)) == []
+
+
+def samples(metrics):
+    return [
+        (sample.name, sample.value, sample.labels)
+        for metric in metrics
+        for sample in metric.samples
+    ]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "state", "said"),
+    [
+        (4, State.RUNNING, ""),
+        (
+            61,
+            State.RUNNING,
+            "nobody has worked on it for 61 minutes; is a worker on the queue train?",
+        ),
+        (61, State.FAILED, ""),
+    ],
+)
+def test_a_training_that_was_left_is_told(minutes, state, said):
+    now = NOW + timedelta(minutes=minutes)
+    assert training_status._left(one(state), now) == said
+
+
+def test_no_progress_is_no_words():
+    assert training_status.progress_of(one(State.RUNNING)) == ""

@@ -1,0 +1,54 @@
+"""The bot under one parent: when it can't start, nothing of it is left running."""
+
+import psutil
+import pytest
+
+from app.operator.log_tail import last_lines, length
+from app.operator.up import Bot, BotDown, Listen, run, started_processes
+from app.settings import USAGE
+from tests.services import wait_for
+
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
+
+
+@pytest.mark.services
+def test_a_bot_that_can_not_start_says_why_and_leaves_nothing_running(tmp_path):
+    before = {child.pid for child in psutil.Process().children()}
+    (tmp_path / "logs").mkdir()
+    for process in started_processes(Listen(), {}):
+        log = tmp_path / "logs" / f"{process.name}.log"
+        log.write_text("the port was taken, in an earlier run\n")
+    bot = Bot(tmp_path, Listen(), {})
+    with pytest.raises(BotDown, match="did not start") as down, bot:
+        raise AssertionError("it is up")
+    assert "r4p: cannot start:" in str(down.value)
+    assert "earlier run" not in str(down.value)
+    assert bot.children == []
+    pid = bot.services.postgres_pid
+    wait_for(lambda: not psutil.pid_exists(pid))
+    assert {child.pid for child in psutil.Process().children()} <= before
+
+
+def test_the_last_lines_of_a_log_are_those_of_this_run(tmp_path):
+    log = tmp_path / "web.log"
+    assert length(log) == 0
+    log.write_text("an earlier run\n")
+    since = length(log)
+    assert last_lines(log, since, 3) == "(it wrote nothing to its log)"
+    with log.open("a") as written:
+        written.write("a\nb\nc\nd\n")
+    assert last_lines(log, since, 3) == "b\nc\nd"
+    assert last_lines(log, since, 9) == "a\nb\nc\nd"
+
+
+@pytest.mark.parametrize("place", ["data", "data/logs", "data/services"])
+def test_a_file_where_a_folder_is_needed_is_told_in_one_line(tmp_path, monkeypatch, capsys, place):
+    for name, value in (("APP_ID", "7"), ("PRIVATE_KEY", PEM), ("WEBHOOK_SECRET", "secret")):
+        monkeypatch.setenv(f"R4P_{name}", value)
+    file = tmp_path / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    assert run(tmp_path / "data", Listen(), engine_url=None, model=None) == USAGE
+    assert capsys.readouterr().err == (
+        f"r4p up: {file} is a file; give --data a folder that you may write to\n"
+    )

@@ -1,0 +1,132 @@
+from dataclasses import replace
+
+import pytest
+
+from app.policy.group_policy import (
+    CandidateFacts,
+    Go,
+    LeftOut,
+    Publication,
+    Wait,
+    judgeable,
+    publication,
+    should_evaluate,
+)
+from app.settings.repo_config import Comments, Mode, RepoConfig, TriggerKind
+from model.domain import Verdict
+
+CONFIG = RepoConfig(version=1)
+TWELVE = CandidateFacts(12, "mona", is_open=True, is_draft=False, paths=("src/a.py",))
+THIRTEEN = replace(TWELVE, number=13, author="hubot")
+
+
+def decide(
+    candidates=(TWELVE, THIRTEEN), trigger="pull_request", *, issue_is_open=True, ours=0, **config
+):
+    chosen = CONFIG.model_copy(update=config)
+    return should_evaluate(
+        chosen, candidates, trigger, issue_is_open=issue_is_open, alternatives=ours
+    )
+
+
+def test_two_open_pull_requests_are_judged():
+    assert decide() == Go((12, 13), ())
+
+
+@pytest.mark.parametrize("trigger", ["pull_request", "issue", "moved_head", "reconcile"])
+def test_without_the_trigger_only_a_command_starts_anything(trigger):
+    only_commands = {"triggers": (TriggerKind.COMMAND,)}
+    assert decide(trigger=trigger, **only_commands) == Wait(
+        "`triggers` in this repository's settings does not list `pull_request`"
+    )
+    assert decide(trigger="command", **only_commands) == Go((12, 13), ())
+
+
+def test_commands_can_be_switched_off_too():
+    assert decide(trigger="command", triggers=(TriggerKind.PULL_REQUEST,)) == Wait(
+        "`triggers` in this repository's settings does not list `command`"
+    )
+
+
+def test_a_closed_issue_waits_even_for_a_command():
+    assert decide(trigger="command", issue_is_open=False) == Wait("the issue is closed")
+
+
+@pytest.mark.parametrize(
+    ("candidates", "least", "reason"),
+    [
+        ((), 2, "no pull request can be judged; 2 needed"),
+        ((TWELVE,), 2, "one pull request can be judged; 2 needed"),
+        ((TWELVE, THIRTEEN), 3, "2 pull requests can be judged; 3 needed"),
+    ],
+)
+def test_too_few_candidates_wait(candidates, least, reason):
+    assert decide(candidates, min_candidates=least) == Wait(reason)
+
+
+def test_a_command_needs_one_candidate_only():
+    assert decide((TWELVE,), trigger="command") == Go((12,), ())
+    assert decide((), trigger="command") == Wait("no pull request can be judged; 1 needed")
+
+
+def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none():
+    assert decide((TWELVE,), ours=1, min_candidates=3) == Go((12,), ())
+    assert decide((), ours=3) == Wait("no pull request can be judged; 1 needed")
+    assert decide((), trigger="command", ours=1) == Go((), ())
+
+
+def test_who_takes_part_is_known_before_it_is_decided():
+    draft = replace(TWELVE, number=14, is_draft=True)
+    assert judgeable(CONFIG, (TWELVE, draft, THIRTEEN)) == (12, 13)
+
+
+@pytest.mark.parametrize(
+    ("change", "config", "reason"),
+    [
+        ({"is_open": False}, {}, "it is not open"),
+        ({"is_draft": True}, {}, "it is a draft"),
+        (
+            {"author": "Renovate[bot]"},
+            {"ignore_authors": ("renovate[bot]",)},
+            "its author is listed in `ignore_authors`",
+        ),
+        (
+            {"paths": ("docs/a.md",)},
+            {"paths": ("src/**", "*.toml")},
+            "it touches none of the configured `paths`",
+        ),
+    ],
+)
+def test_a_pull_request_that_is_left_out_says_why(change, config, reason):
+    outsider = replace(TWELVE, number=14, **change)
+    assert decide((TWELVE, THIRTEEN, outsider), **config) == Go((12, 13), (LeftOut(14, reason),))
+    waiting = decide((TWELVE, outsider), **config)
+    assert waiting.left_out == (LeftOut(14, reason),)
+
+
+CLAIM = (Verdict.CORRECT, Verdict.UNSURE)
+NO_CLAIM = (Verdict.UNSURE, Verdict.NOT_JUDGED)
+
+
+@pytest.mark.parametrize(
+    ("mode", "comments", "verdicts", "comment"),
+    [
+        (Mode.ADVISORY, Comments.ALL, NO_CLAIM, True),
+        (Mode.ADVISORY, Comments.OUTCOMES, NO_CLAIM, False),
+        (Mode.ADVISORY, Comments.OUTCOMES, CLAIM, True),
+        (Mode.ENFORCE, Comments.OUTCOMES, (Verdict.INCORRECT,), True),
+        (Mode.ENFORCE, Comments.NONE, CLAIM, False),
+    ],
+)
+def test_the_comment_follows_the_setting_and_the_checks_always_come(
+    mode, comments, verdicts, comment
+):
+    config = CONFIG.model_copy(update={"mode": mode, "comments": comments})
+    assert publication(config, "pull_request", verdicts) == Publication(comment, checks=True)
+    assert publication(config, "command", verdicts) == Publication(comment=True, checks=True)
+
+
+def test_in_shadow_only_a_question_is_answered():
+    config = CONFIG.model_copy(update={"mode": Mode.SHADOW, "comments": Comments.ALL})
+    assert publication(config, "pull_request", CLAIM) == Publication(comment=False, checks=False)
+    assert publication(config, "command", CLAIM) == Publication(comment=True, checks=False)

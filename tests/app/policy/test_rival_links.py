@@ -1,0 +1,155 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from app.github.facts import IssueFacts, LinkedPull, LinkFacts, PullFacts, RepositoryFacts, State
+from app.policy.rival_links import LinkStrength, Member, closing_numbers, members
+
+REPOSITORY = "octo/cat"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "keyword",
+    ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"],
+)
+@pytest.mark.parametrize("form", ["{} #3", "{}: #3", "{}:#3", "{}  #3"])
+def test_each_of_githubs_keywords_closes(keyword, form):
+    assert closing_numbers(form.format(keyword), REPOSITORY) == (3,)
+    assert closing_numbers(form.format(keyword.upper()), REPOSITORY) == (3,)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Fixes octo/cat#3", (3,)),
+        ("Fixes Octo/Cat#3", (3,)),
+        ("Fixes other/cat#3", ()),
+        ("Fixes GH-3", (3,)),
+        ("Fixes https://github.com/octo/cat/issues/3", (3,)),
+        ("Fixes https://github.com/octo/cat/issues/3#issuecomment-9", (3,)),
+        ("Fixes https://github.example/octo/cat/issues/3", ()),
+        ("Fixes https://github.com/other/cat/issues/3", ()),
+        ("Fixes #3, fixes #4 and fixes #3", (3, 4)),
+        ("Fixes #3, #4", (3,)),
+        ("- Fixes #3", (3,)),
+        ("# Fixes #3", (3,)),
+        ("prefixes #3", ()),
+        ("Fixes#3", ()),
+        ("Fixes the crash of #3", ()),
+        ("Fixes #0", ()),
+        ("Fixes #3x", ()),
+        ("Fixes #12345678901", ()),
+        ("Fixes #٣", ()),
+        ("`Fixes #3`", ()),
+        ("```\nFixes #3\n```", ()),
+        ("> Fixes #3", ()),
+        ("<!-- Fixes #3 -->", ()),
+        (r"Fixes \#3", ()),
+        ("Fixes `code` #3", ()),
+        ("", ()),
+    ],
+)
+def test_a_promise_to_close_is_read_as_github_reads_it(text, numbers):
+    assert closing_numbers(text, REPOSITORY) == numbers
+
+
+def test_links_of_an_enterprise_server_count_on_that_server():
+    text = "Fixes https://git.example.org/octo/cat/issues/3"
+    assert closing_numbers(text, REPOSITORY, "git.example.org") == (3,)
+
+
+PULL = PullFacts(
+    id=1,
+    number=12,
+    repository=REPOSITORY,
+    title="Handle empty input",
+    body="",
+    state=State.OPEN,
+    is_draft=False,
+    author=None,
+    base_ref="main",
+    base_sha="b" * 40,
+    head_ref="fix",
+    head_sha="a" * 40,
+    is_from_fork=True,
+    additions=1,
+    deletions=0,
+    changed_files=1,
+    created_at=NOON,
+    updated_at=NOON,
+    merged_at=None,
+    merge_sha=None,
+)
+
+
+def facts(*pulls):
+    return IssueFacts(
+        repository=RepositoryFacts(70, REPOSITORY, False, "main", "c" * 40, None),
+        id=2,
+        number=3,
+        title="Crash",
+        body="",
+        state=State.OPEN,
+        state_reason=None,
+        author=None,
+        created_at=NOON,
+        updated_at=NOON,
+        pulls=pulls,
+        is_complete=True,
+    )
+
+
+def linked(link, **changes):
+    return LinkedPull(replace(PULL, **changes), link)
+
+
+@pytest.mark.parametrize(
+    ("pull", "strength"),
+    [
+        (linked(LinkFacts(closes=True, connected=True)), LinkStrength.CLOSING),
+        (
+            linked(LinkFacts(mentions=True), base_ref="dev", body="Fixes #3"),
+            LinkStrength.KEYWORD,
+        ),
+        (linked(LinkFacts(connected=True), base_ref="dev"), LinkStrength.CONNECTED),
+        (linked(LinkFacts(will_close=True)), LinkStrength.CROSS_REFERENCE),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_strongest_link_is_the_one_that_is_shown(pull, strength):
+    assert members(facts(pull)) == (Member(12, strength),)
+
+
+@pytest.mark.parametrize(
+    "pull",
+    [
+        linked(LinkFacts(mentions=True), body="see #3"),
+        linked(LinkFacts(mentions=True), body="Fixes #3"),
+        linked(LinkFacts(closes=True), repository="other/cat"),
+    ],
+    ids=["mention", "keyword-github-did-not-count", "other-repository"],
+)
+def test_a_weaker_link_makes_no_rival(pull):
+    assert members(facts(pull)) == ()
+
+
+def test_what_a_maintainer_said_by_command_wins():
+    pulls = facts(
+        linked(LinkFacts(closes=True)),
+        linked(LinkFacts(mentions=True), number=13),
+        linked(LinkFacts(closes=True), number=14),
+    )
+    assert members(pulls, added={13, 14}, removed={12}) == (
+        Member(13, LinkStrength.ADDED),
+        Member(14, LinkStrength.ADDED),
+    )
+
+
+def test_what_is_both_added_and_removed_stays_out():
+    assert members(facts(), added={12}, removed={12}) == ()
+
+
+def test_strengths_are_ordered_from_strongest_to_weakest():
+    assert [strength.rank for strength in LinkStrength] == [0, 1, 2, 3, 4]

@@ -1,0 +1,312 @@
+"""The door: what is let in is committed once, what is not leaves no trace, nothing crashes it."""
+
+import json
+import lzma
+import random
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import text
+
+from app.db.store.queue import jobs
+from app.web.signature import sign
+from app.web.webhook import PATH, Limits
+from tests.app.web.web_process import OTHER, SECRET, headers, issue_opened, opened, settings
+from tests.builders.queue_rows import LEASE, execute, rows
+from tests.services import ROOT, wait_for
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def door(database_url, services, broker):
+    with opened(settings(database_url, services.redis_url)) as running:
+        yield running
+
+
+def deliveries(database, columns="guid"):
+    with database.connect() as connection:
+        return list(connection.scalars(text(f"select {columns} from deliveries order by id")))
+
+
+def test_a_delivery_is_stored_with_its_job_and_the_bell_is_rung(door, database, broker):
+    body = issue_opened()
+    reply = door.knock(body, headers(body, guid="guid-1"))
+    assert (reply.status_code, reply.json()) == (202, {"status": "new", "delivery": "guid-1"})
+    assert deliveries(database, "body") == [body]
+    assert rows(database, "kind, delivery_guid, state") == [("record_event", "guid-1", "ready")]
+    message = json.loads(broker.blpop("events", timeout=5)[1])
+    assert message["headers"]["task"] == "r4p.run"
+
+
+def test_both_secrets_are_good_while_one_replaces_the_other(door, database):
+    body = issue_opened()
+    for secret in (SECRET, OTHER):
+        reply = door.knock(body, headers(body) | {"X-Hub-Signature-256": sign(body, secret)})
+        assert reply.status_code == 202
+    assert len(deliveries(database)) == 2
+
+
+FORGERIES = {
+    "missing": [],
+    "sha1 only": [("X-Hub-Signature", "sha1=7d38cdd689735b008b3c702edd92eea23791c5f6")],
+    "another secret": [("X-Hub-Signature-256", sign(issue_opened(), b"guess"))],
+    "of another body": [("X-Hub-Signature-256", sign(b"{}", SECRET))],
+    "not ASCII": [("X-Hub-Signature-256", "sha256=\xe9" + "0" * 63)],
+    "too short": [("X-Hub-Signature-256", sign(issue_opened(), SECRET)[:-1])],
+    "twice, good first": [
+        ("X-Hub-Signature-256", sign(issue_opened(), SECRET)),
+        ("X-Hub-Signature-256", "sha256=" + "0" * 64),
+    ],
+    "twice the same": [("X-Hub-Signature-256", sign(issue_opened(), SECRET))] * 2,
+    "empty": [("X-Hub-Signature-256", "")],
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
+def test_a_forged_delivery_leaves_nothing_behind(door, database, forgery):
+    plain = [("X-GitHub-Event", "issues"), ("X-GitHub-Delivery", "guid-1")]
+    reply = door.client.post(
+        door.url + PATH,
+        content=issue_opened(),
+        headers=[(k, v.encode("latin-1")) for k, v in plain + forgery],
+    )
+    assert reply.status_code == 401
+    assert deliveries(database) == rows(database) == []
+
+
+@pytest.mark.parametrize("name", ["X-GitHub-Event", "X-GitHub-Delivery"])
+@pytest.mark.parametrize("value", [None, "", "a b", "x" * 65, "\xe9"])
+def test_a_delivery_without_its_headers_is_refused(door, database, name, value):
+    body = issue_opened()
+    head = {k: v.encode("latin-1") for k, v in headers(body).items() if k != name}
+    reply = door.knock(body, head if value is None else head | {name: value.encode("latin-1")})
+    assert reply.status_code == 400
+    assert name in reply.json()["error"]
+    assert deliveries(database) == []
+
+
+def test_an_event_of_no_interest_is_counted_and_not_stored(database, services, broker):
+    with opened(settings(services.clean_database(), services.redis_url)) as door:
+        for _ in range(3):
+            reply = door.knock(b"{}", headers(b"{}", event="star"))
+            assert (reply.status_code, reply.json()["status"]) == (202, "ignored")
+    with database.connect() as connection:
+        found = connection.execute(text("select reason, count from ignored_deliveries")).all()
+    assert [tuple(row) for row in found] == [("not handled: star", 3)]
+    assert deliveries(database) == []
+
+
+def test_one_delivery_sent_by_thirty_two_threads_five_times_is_one_job(door, database):
+    body = issue_opened()
+    head = headers(body)
+    with ThreadPoolExecutor(32) as threads:
+        replies = list(threads.map(lambda _: door.knock(body, head), range(160)))
+    assert {reply.status_code for reply in replies} == {202}
+    said = [reply.json()["status"] for reply in replies]
+    assert (said.count("new"), said.count("duplicate")) == (1, 159)
+    assert rows(database) == ["ready"]
+
+
+def test_a_redelivery_gives_work_that_gave_up_another_chance(door, database):
+    body = issue_opened()
+    head = headers(body)
+    door.knock(body, head)
+    (id_,) = rows(database, "id")
+    jobs.bury(database, jobs.claim(database, id_, LEASE), "no use")
+    assert door.knock(body, head).json()["status"] == "rearmed"
+    assert rows(database, "state, attempt, error") == [("ready", 0, None)]
+    assert door.knock(body, head).json()["status"] == "duplicate"
+
+
+@pytest.mark.parametrize("state", ["running", "done", "superseded"])
+def test_a_redelivery_of_work_that_is_alive_or_done_changes_nothing(door, database, state):
+    body = issue_opened()
+    head = headers(body)
+    door.knock(body, head)
+    execute(database, f"update jobs set state = '{state}'")
+    assert door.knock(body, head).json()["status"] == "duplicate"
+    assert rows(database) == [state]
+
+
+def test_a_redelivery_does_not_revive_work_that_waits_again_already(door, database):
+    body = issue_opened()
+    head = headers(body, guid="guid-1")
+    door.knock(body, head)
+    execute(database, "update jobs set state = 'dead', key = 'evaluate_issue:7:1'")
+    execute(
+        database,
+        "insert into jobs (kind, queue, key, payload, installation_id)"
+        " values ('evaluate_issue', 'github', 'evaluate_issue:7:1', '{}', 5)",
+    )
+    assert door.knock(body, head).json()["status"] == "duplicate"
+    assert rows(database) == ["dead", "ready"]
+
+
+def test_a_body_that_says_it_is_too_large_is_refused_unread(door):
+    with socket.create_connection(("127.0.0.1", int(door.url.rsplit(":", 1)[1]))) as raw:
+        raw.settimeout(5)
+        raw.sendall(
+            f"POST {PATH} HTTP/1.1\r\nHost: r4p\r\nContent-Length: {26 * 2**20}\r\n\r\n".encode()
+        )
+        assert b" 413 " in raw.recv(4096)
+
+
+UNSIGNED = {
+    "no signature": (401, {"X-Hub-Signature-256": None}),
+    "malformed signature": (401, {"X-Hub-Signature-256": "sha256=0"}),
+    "no event": (400, {"X-GitHub-Event": None}),
+    "no GUID": (400, {"X-GitHub-Delivery": None}),
+    "too large": (413, {"Content-Length": str(26 * 2**20)}),
+    "no number": (400, {"Content-Length": "1e3"}),
+}
+
+
+def connection(door):
+    raw = socket.create_connection(("127.0.0.1", int(door.url.rsplit(":", 1)[1])))
+    raw.settimeout(20)
+    return raw
+
+
+def request_head(**changes):
+    """The head of a request that announces a body of 20 MB."""
+    merged = {"Host": "r4p", "Content-Length": str(20 * 2**20), **headers(b"")} | changes
+    lines = [f"{name}: {value}" for name, value in merged.items() if value is not None]
+    return "\r\n".join([f"POST {PATH} HTTP/1.1", *lines, "", ""]).encode()
+
+
+def reply_to(raw):
+    """All that the server answers before it ends the connection."""
+    return b"".join(iter(lambda: raw.recv(65_536), b""))
+
+
+@pytest.mark.parametrize(("status", "changes"), UNSIGNED.values(), ids=UNSIGNED)
+def test_bad_headers_are_refused_before_the_body_is_sent(door, status, changes):
+    with connection(door) as raw:
+        raw.sendall(request_head(**changes))
+        assert f" {status} ".encode() in reply_to(raw).partition(b"\r\n")[0]
+
+
+def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, services, broker):
+    limits = Limits((SECRET,), 2**20, body_seconds=0.3)
+    with opened(settings(database_url, services.redis_url), limits) as door:
+        connections = [connection(door) for _ in range(5)]
+        for raw in connections:
+            raw.sendall(request_head(**{"Content-Length": "1000000"}) + b"x" * 500_000)
+        answers = [reply_to(raw) for raw in connections]
+        for raw in connections:
+            raw.close()
+        assert all(b" 408 " in answer.partition(b"\r\n")[0] for answer in answers)
+        assert door.knock(issue_opened()).status_code == 202
+
+
+def test_all_bodies_together_hold_no_more_than_the_limit(database_url, services, broker):
+    limits = Limits((SECRET,), 2**20, body_seconds=20, in_flight_bytes=900_000)
+    large = b"x" * 800_000
+    with opened(settings(database_url, services.redis_url), limits) as door:
+        with connection(door) as waiting:
+            waiting.sendall(request_head(**{"Content-Length": "1000000"}) + b"x" * 500_000)
+            wait_for(lambda: door.knock(large).status_code == 503)
+            refused = door.knock(large)
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
+            assert door.knock(issue_opened()).status_code == 202
+        wait_for(lambda: door.knock(large).status_code == 202)
+
+
+def test_a_body_that_only_turns_out_too_large_is_refused(door, database):
+    def chunks():
+        for _ in range(26 * 16):
+            yield b"x" * 2**16
+
+    reply = door.client.post(door.url + PATH, content=chunks(), headers=headers(b""))
+    assert reply.status_code == 413
+    assert door.knock(issue_opened()).status_code == 202
+
+
+POISON = {
+    "NUL": "a\0b",
+    "lone surrogate": "\ud800",
+    "astral": "\U0001f9ea" * 500,
+    "right-to-left override": "\u202eevil\u2066",
+    "SQL": "'); drop table jobs; --",
+    "percent": "%s %(delivery)s %",
+    "template": "{{7*7}} ${x} <script>",
+}
+
+
+@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
+def test_text_written_by_a_stranger_neither_crashes_the_door_nor_is_lost(door, database, poison):
+    issue = json.loads(issue_opened())["issue"] | {"title": poison, "body": poison * 3}
+    body = issue_opened(issue=issue)
+    assert door.knock(body).status_code == 202
+    assert deliveries(database, "body") == [body]
+    assert rows(database) == ["ready"]
+
+
+MALFORMED = {
+    "not JSON": b"<xml/>",
+    "empty": b"",
+    "a number": b"7",
+    "cut off": issue_opened()[:-9],
+    "not UTF-8": b'{"action": "\xff\xfe"}',
+    "endless integer": b'{"installation": {"id": ' + b"9" * 5_000 + b"}}",
+    "deep": b"[" * 100_000,
+    "huge id": issue_opened(installation={"id": 2**70}),
+    "id as text": issue_opened(installation={"id": "5"}),
+    "no installation": issue_opened(installation=None),
+    "repository of another type": issue_opened(repository=[]),
+}
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
+def test_a_signed_body_that_makes_no_sense_is_ignored_with_a_reason(door, database, body):
+    reply = door.knock(body)
+    assert (reply.status_code, reply.json()["status"]) == (202, "ignored")
+    assert reply.json()["reason"]
+    assert deliveries(database) == []
+
+
+def examples():
+    """GitHub's own example of every event and action the App may be sent."""
+    packed = (ROOT / "tests/github/schemas/examples.json.xz").read_bytes()
+    webhooks = json.loads(lzma.decompress(packed))["webhooks"]
+    return [(event, body) for event, actions in webhooks.items() for body in actions.values()]
+
+
+def poisoned(value, rng):
+    """The same JSON with strings, numbers and whole branches replaced by what breaks programs."""
+    if rng.random() < 0.03:
+        return rng.choice([*POISON.values(), None, [], {}, -1, 2**70, "x" * 10_000])
+    if isinstance(value, dict):
+        return {key: poisoned(inner, rng) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [poisoned(inner, rng) for inner in value]
+    return value
+
+
+def test_whatever_becomes_of_githubs_examples_none_crashes_the_door_or_is_lost(door, database):
+    rng = random.Random(7)
+    kept = []
+    for event, example in examples() * 6:
+        body = json.dumps(poisoned({**example, "installation": {"id": 5}}, rng)).encode()
+        reply = door.knock(body, headers(body, event=event))
+        assert reply.status_code == 202
+        if reply.json()["status"] == "new":
+            kept.append(body)
+    assert deliveries(database, "body") == kept
+    assert len(kept) > 20
+
+
+def test_what_may_be_scraped_and_asked(door):
+    door.knock(issue_opened())
+    assert door.get("/healthz").text == "ok\n"
+    ready = door.get("/readyz")
+    assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+    lines = door.get("/metrics").text.splitlines()
+    assert 'r4p_deliveries_total{event="issues",outcome="new"} 1.0' in lines
+    assert 'r4p_jobs{queue="events",state="ready"} 1.0' in lines
+    assert 'r4p_jobs{queue="github",state="dead"} 0.0' in lines
+    assert 'r4p_jobs_lag_seconds{queue="github"} 0.0' in lines
+    assert 'r4p_jobs_waiting{for="github"} 0.0' in lines
+    assert "# TYPE r4p_ignored_deliveries_total counter" in lines

@@ -1,0 +1,83 @@
+"""Looks into the bot's database while the demo waits: how far the votes are, which outcomes are there."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import Engine
+
+from app.db.session import engine, transaction
+from app.db.store.issues import evaluations, groups
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.outcomes import outcomes
+from app.db.store.outcomes.outcomes import OutcomeRow
+from app.db.store.queue import progress, upkeep
+from app.jobs.job import VerifyGroup
+from app.operator.up import Bot, BotDown
+from app.values.identifiers import IssueNumber, RepositoryId
+
+Found = TypeVar("Found")
+
+POLL_SECONDS = 0.2
+
+
+class TookTooLong(Exception):
+    """What was waited for did not come; the message says what, and what the queue holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One issue of the demo, seen from the database."""
+
+    bot: Bot
+    database: Engine
+    repository: RepositoryId
+    issue: IssueNumber
+
+    @classmethod
+    def over(cls, bot: Bot, repository: int, issue: int) -> "Watch":
+        """Watch an issue of a running bot."""
+        database = engine(bot.services.database_url, pool_size=1)
+        return cls(bot, database, RepositoryId(repository), IssueNumber(issue))
+
+    def published(self) -> Evaluation | None:
+        """The published verdict, when there is one."""
+        with transaction(self.database) as connection:
+            group = groups.group_of(connection, self.repository, self.issue)
+            return evaluations.newest(connection, group.id, "published") if group else None
+
+    def outcome_rows(self) -> tuple[OutcomeRow, ...]:
+        """What became of the pull requests so far."""
+        with transaction(self.database) as connection:
+            group = groups.group_of(connection, self.repository, self.issue)
+            return outcomes.rows_for_group(connection, group.id) if group else ()
+
+    def progress(self) -> str:
+        """What the verifying job says of itself; empty when none is running."""
+        with transaction(self.database) as connection:
+            group = groups.group_of(connection, self.repository, self.issue)
+            newest = evaluations.newest(connection, group.id, "collected") if group else None
+            if newest is None:
+                return ""
+            return progress.progress_of(connection, VerifyGroup.key_of(newest.id)) or ""
+
+    def wait(
+        self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]
+    ) -> Found:
+        """What `look` finds, asked a few times a second. Raises TookTooLong, or BotDown."""
+        deadline = time.monotonic() + seconds
+        while (found := look()) is None:
+            if time.monotonic() > deadline:
+                raise TookTooLong(f"no {what} after {seconds:.0f} s; jobs: {self._queue()}")
+            self.bot.check()
+            tick()
+            time.sleep(POLL_SECONDS)
+        return found
+
+    def _queue(self) -> str:
+        with transaction(self.database) as connection:
+            return ", ".join(str(count) for count in upkeep.counts(connection))
+
+
+__all__ = ["BotDown", "TookTooLong", "Watch"]

@@ -1,0 +1,84 @@
+"""The little world of the demo: a stand-in for GitHub, the whole bot, one repository, and its people."""
+
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.db.session import engine, transaction
+from app.db.store.issues import groups
+from app.operator.up import Bot, BotDown, Listen
+from app.values.identifiers import RepositoryId
+from tests.demo.example import example
+from tests.github.control.client import App, Repo, StandIn
+
+CONFIG_SECONDS = 30.0
+MAINTAINER = "maintainer"
+SLUG = "r4p-bot"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything that runs."""
+
+    standin: StandIn
+    bot: Bot
+    repo: Repo
+    installation: int
+    slug: str
+    """The App's name; it comments as `slug[bot]`."""
+
+
+@contextmanager
+def running(data: Path, settings: dict[str, str]) -> Iterator[World]:
+    """The stand-in and the bot, each in processes of their own, introduced to each other.
+
+    The bot is told who it is through its ordinary settings; nothing in it knows that this is a demo.
+    """
+    secret = secrets.token_hex(20)
+    example_tree = example.load().tree
+    with StandIn.start(data / "github") as standin:
+        app = standin.register_app(webhook_secret=secret, slug=SLUG)
+        key = _private_file(data / "app.pem", app.private_key)
+        identity = {
+            "R4P_APP_ID": str(app.app_id),
+            "R4P_PRIVATE_KEY_PATH": str(key),
+            "R4P_WEBHOOK_SECRET": secret,
+            "R4P_GITHUB_URL": standin.url,
+            "R4P_BOT_NAME": SLUG,
+            "R4P_CHECKOUT_DIR": str(data / "checkouts"),
+        }
+        with Bot(data, Listen(), identity | settings) as bot:
+            repo, installation = _install(standin, app, bot, example_tree)
+            yield World(standin, bot, repo, installation, app.slug)
+
+
+def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tuple[Repo, int]:
+    """What an administrator does on the App's page, and a repository's owner on its settings page."""
+    standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
+    repo = standin.create_repository(example.REPOSITORY, tree)
+    standin.grant(repo, MAINTAINER, "maintain")
+    installation = standin.install(app, [repo])
+    _await_config(bot, repo)
+    return repo, installation
+
+
+def _await_config(bot: Bot, repo: Repo) -> None:
+    """People open pull requests minutes after the App was installed; the demo should not be faster."""
+    database = engine(bot.services.database_url, pool_size=1)
+    deadline = time.monotonic() + CONFIG_SECONDS
+    while time.monotonic() < deadline:
+        with transaction(database) as connection:
+            stored = groups.repository(connection, RepositoryId(repo.id))
+        if stored is not None and stored.config_text is not None:
+            return
+        time.sleep(0.1)
+    raise BotDown(f"the bot has not read .github/r4p.yml of {repo.full_name}")
+
+
+def _private_file(path: Path, text: str) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(text)
+    return path

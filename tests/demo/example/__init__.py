@@ -1,0 +1,1 @@
+"""The example issue of the demo, with its base file and four rival patches."""

@@ -1,0 +1,241 @@
+"""`r4p demo`: the bot's main job on a real issue with four real rival patches, from webhook to outcome."""
+
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from app.db.store.issues.evaluations import Evaluation
+from app.db.store.outcomes.outcomes import OutcomeRow
+from app.jobs.job import Json
+from app.operator.embedded import EmbeddedError
+from app.operator.up import BotDown
+from app.settings import EngineSettings, load
+from model import catalog
+from model.catalog import EngineChoice
+from model.errors import ModelError
+from tests.demo import terminal
+from tests.demo.bot_progress import TookTooLong, Watch
+from tests.demo.demo_stage import MAINTAINER, World, running
+from tests.demo.example import example
+from tests.demo.terminal import Steps
+from tests.github.control.client import CheckFacts, CommentFacts, StandInError
+
+VERDICT_SECONDS = 600.0
+OUTCOME_SECONDS = 60.0
+SETTLED = frozenset({"merged", "merged_after_changes", "closed"})
+"""Every pull request of the demo ends as one of these."""
+
+
+class DemoFailed(Exception):
+    """The bot did not do its job; the message says what is missing."""
+
+
+FAILURES = (DemoFailed, TookTooLong, BotDown, EmbeddedError, StandInError, ModelError)
+"""What ends the demo with one line instead of a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What stands on the stand-in when the verdict is out."""
+
+    comment: CommentFacts
+    checks: dict[int, CheckFacts]
+    """By pull request."""
+    evaluation: Evaluation
+    calls: int
+    """Calls to the API from the first webhook to the verdict, without those for tokens."""
+
+
+@dataclass(slots=True)
+class Story:
+    """The play, step by step; each leaves its seconds in `timings`."""
+
+    steps: Steps
+    out: Console
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """The model's files, checked by hash; nothing to do the second time, with an engine's URL, or where none is asked."""
+        settings = load(EngineSettings)
+        if settings.chosen != "local_transformers" or not _asks_a_model():
+            return
+        with self._timed("model"), self.steps.download("the 0.5B model") as update:
+            choice = EngineChoice(
+                "local_transformers",
+                model=settings.model,
+                cache=settings.model_dir,
+                on_step=update,
+            )
+            catalog.prepare(choice)
+
+    @contextmanager
+    def world(self, data: Path) -> Iterator[World]:
+        """Everything that runs, from here to the end of the story."""
+        started = time.monotonic()
+        with self.steps.step("starting the stand-in for GitHub and the bot"):
+            entering = running(data, {"R4P_DEBOUNCE_SECONDS": "2", "R4P_CONCURRENCY": "1"})
+            world = entering.__enter__()
+            self.timings["start"] = time.monotonic() - started
+        try:
+            yield world
+        finally:
+            with self.steps.step("stopping everything"):
+                entering.__exit__(None, None, None)
+
+    def verdict(self, world: World) -> tuple[Watch, Published]:
+        """Open the issue and its rivals, wait for the verdict, show it."""
+        story = example.load()
+        with self._timed("verdict"), self.steps.step("one issue, four rival patches") as update:
+            since = world.standin.mark()
+            number = world.repo.open_issue(story.title, story.body, author="reporter")
+            for rival in story.rivals:
+                body = f"Fixes #{number}."
+                world.repo.open_pr(rival.title, body, rival.login, diff=rival.diff)
+            watch = Watch.over(world.bot, world.repo.id, number)
+            found = watch.wait(
+                "verdict",
+                watch.published,
+                VERDICT_SECONDS,
+                lambda: update(watch.progress() or "collecting", 0, 0),
+            )
+            published = _published(world, number, found, since)
+        where = f"{world.repo.full_name}#{number}"
+        terminal.show_comment(self.out, where, published.comment.author, published.comment.body)
+        terminal.show_checks(self.out, published.checks)
+        return watch, published
+
+    def outcomes(self, world: World, watch: Watch, published: Published) -> tuple[OutcomeRow, ...]:
+        """The maintainer merges one and closes the others; wait until that is recorded, show it."""
+        *others, chosen = sorted(published.checks)
+        with self._timed("outcomes"), self.steps.step("a maintainer merges one, closes the rest"):
+            world.repo.merge(chosen, by=MAINTAINER, method="squash")
+            for number in others:
+                world.repo.close(number, by=MAINTAINER)
+            wanted = {chosen, *others}
+            rows = watch.wait(
+                "outcome of every pull request",
+                lambda: _settled(watch.outcome_rows(), wanted),
+                OUTCOME_SECONDS,
+                lambda: None,
+            )
+        terminal.show_outcomes(self.out, rows)
+        return rows
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self.timings[name] = time.monotonic() - started
+
+
+def play(*, json_file: Path | None, keep: bool) -> int:
+    """The whole story. 0 only if a verdict from the model was published and outcomes were recorded."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # whoever started us may have SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
+    story = Story(Steps(Console(stderr=True)), Console())
+    data = Path(tempfile.mkdtemp(prefix="r4p-demo-"))
+    try:
+        story.prepare()
+        with story.world(data) as world:
+            watch, published = story.verdict(world)
+            rows = story.outcomes(world, watch, published)
+            result = _result(story, world, published, rows)
+            _summary(story, result)
+            if json_file is not None:
+                json_file.write_text(json.dumps(result, indent=2) + "\n")
+            if keep:
+                _linger(story, world)
+    except FAILURES as error:
+        story.steps.console.print(f"r4p: the demo failed: {error}", markup=False)
+        story.steps.console.print(f"r4p: logs are kept in {data}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        shutil.rmtree(data, ignore_errors=True)
+        return 130
+    shutil.rmtree(data, ignore_errors=True)
+    return 0
+
+
+def _published(world: World, issue: int, evaluation: Evaluation, since: int) -> Published:
+    """What GitHub shows, read as a person would. Raises DemoFailed when something is missing."""
+    calls = api_calls(world, since)
+    ours = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
+    if len(ours) != 1:
+        raise DemoFailed(f"{len(ours)} comments on the issue, expected exactly one")
+    if _asks_a_model() and not any(one.correct or one.incorrect for one in evaluation.judged):
+        raise DemoFailed("no vote of the model could be read")
+    checks = {}
+    for judged in evaluation.judged:
+        number = judged.candidate.pull
+        runs = [r for r in world.repo.check_runs(number) if r.name == "r4p/verdict"]
+        if len(runs) != 1:
+            raise DemoFailed(f"{len(runs)} check runs on #{number}, expected exactly one")
+        checks[int(number)] = runs[0]
+    return Published(ours[0], checks, evaluation, calls)
+
+
+def _asks_a_model() -> bool:
+    return load(EngineSettings).verifier not in catalog.WITHOUT_ENGINE
+
+
+def api_calls(world: World, since: int = 0) -> int:
+    """Calls to GitHub's API; fetching git objects and asking for tokens are none."""
+    operations = world.standin.calls(since).operations
+    return sum(count for name, count in operations.items() if ".git" not in name)
+
+
+def _settled(rows: tuple[OutcomeRow, ...], wanted: set[int]) -> tuple[OutcomeRow, ...] | None:
+    ends = {row.pull for row in rows if row.kind in SETTLED and row.permission is not None}
+    return rows if wanted <= ends else None
+
+
+def _result(
+    story: Story, world: World, published: Published, rows: tuple[OutcomeRow, ...]
+) -> dict[str, Json]:
+    violations = world.standin.violations()
+    if violations:
+        raise DemoFailed(f"GitHub's schemas were violated {len(violations)} times: {violations[0]}")
+    outcomes: list[Json] = [row.as_json() for row in rows]
+    return {
+        "issue_comment": published.comment.body,
+        "check_runs": {str(number): asdict(run) for number, run in published.checks.items()},
+        "verdict": published.evaluation.verdict,
+        "outcomes": outcomes,
+        "timings": {name: round(seconds, 3) for name, seconds in story.timings.items()},
+        "api_calls": {"verdict": published.calls, "total": api_calls(world)},
+    }
+
+
+def _summary(story: Story, result: dict[str, Json]) -> None:
+    story.out.print(
+        f"\nOne verdict, {len(str(result['issue_comment']))} characters, "
+        f"API calls {result['api_calls']}, seconds {result['timings']}",
+        markup=False,
+        highlight=False,
+    )
+
+
+def _linger(story: Story, world: World) -> None:
+    story.out.print(f"bot       {world.bot.url}/readyz", markup=False)
+    story.out.print(f"metrics   {world.bot.url}/metrics", markup=False)
+    story.out.print(
+        f"stand-in  {world.standin.url}/api/v3/repos/{world.repo.full_name}", markup=False
+    )
+    story.out.print(f"database  {world.bot.services.database_url}", markup=False)
+    story.out.print("Ctrl-C stops it.")
+    sys.stdout.flush()
+    try:
+        while True:
+            world.bot.check()
+            time.sleep(1.0)
+    except KeyboardInterrupt:
+        return

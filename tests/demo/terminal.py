@@ -1,0 +1,113 @@
+"""What the demo shows a person: progress while it works, then the verdict as a maintainer sees it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console, Group
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from app.db.store.outcomes.outcomes import OutcomeRow
+from tests.github.control.client import CheckFacts
+
+_HIDDEN = re.compile(r"<!--.*?-->", re.DOTALL)
+_FOLD = re.compile(r"</?details>|</summary>")
+_CHECK_SIGNS = {"success": "✔", "failure": "✘", "neutral": "■", "skipped": "⃠"}
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Progress bars on standard error, one per long step."""
+
+    console: Console
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
+        """A bar for one step. Its updater takes a text, how much is done and of how much (0: unknown)."""
+        with Progress(
+            SpinnerColumn(finished_text="✔"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[detail]}"),
+            TimeElapsedColumn(),
+            console=self.console,
+        ) as progress:
+            task = progress.add_task(what, total=None, detail="")
+
+            def update(detail: str, done: int = 0, total: int = 0) -> None:
+                progress.update(task, detail=detail, completed=done, total=total or None)
+
+            yield update
+            progress.update(task, detail="", completed=1, total=1)
+
+    @contextmanager
+    def download(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
+        """A bar that counts bytes where the total is known."""
+        with Progress(
+            SpinnerColumn(finished_text="✔"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            DownloadColumn(),
+            TimeElapsedColumn(),
+            console=self.console,
+        ) as progress:
+            task = progress.add_task(what, total=None)
+
+            def update(detail: str, done: int = 0, total: int = 0) -> None:
+                progress.update(
+                    task, description=f"{what}: {detail}", completed=done, total=total or None
+                )
+
+            yield update
+            ended = progress.tasks[task].total or 1
+            progress.update(task, description=what, completed=ended, total=ended)
+
+
+def show_comment(console: Console, where: str, author: str, body: str) -> None:
+    """The comment as GitHub would render it, folds opened, hidden parts left out."""
+    title = f"{author} commented on {where}"
+    console.print(Panel(Markdown(as_read(body)), title=title, title_align="left"))
+
+
+def as_read(body: str) -> str:
+    """A comment's Markdown without what a reader never sees (pure)."""
+    seen = (
+        _HIDDEN.sub("", body)
+        .replace("> [!WARNING]", "> **Warning**  ")
+        .replace("<summary>", "**▸ ")
+        .replace("</summary>", "**\n")
+    )
+    return _FOLD.sub("", seen).strip()
+
+
+def show_checks(console: Console, checks: Mapping[int, CheckFacts]) -> None:
+    """The check runs as they stand under each pull request."""
+    table = Table(title="Check runs", title_justify="left", show_edge=False)
+    for heading in ("PR", "", "Check", "Title", "Commit"):
+        table.add_column(heading)
+    for number, check in sorted(checks.items()):
+        sign = _CHECK_SIGNS.get(check.conclusion or "", "?")
+        table.add_row(f"#{number}", sign, check.name, check.title or "", check.head_sha[:7])
+    console.print(table)
+
+
+def show_outcomes(console: Console, rows: Sequence[OutcomeRow]) -> None:
+    """What the maintainer did, as recorded."""
+    table = Table(title="Recorded outcomes", title_justify="left", show_edge=False)
+    for heading in ("PR", "Outcome", "What is known of why", "Actor", "Right then", "Commit"):
+        table.add_column(heading)
+    for row in rows:
+        cells = (row.kind.value, row.reason or "", row.actor or "", row.permission or "?")
+        table.add_row(f"#{row.pull}", *cells, (row.head_sha or "")[:7])
+    console.print(Group("", table))

@@ -1,0 +1,1 @@
+"""What people, Apps and CI do: threads, pull requests, checks, installations."""

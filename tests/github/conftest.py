@@ -1,0 +1,154 @@
+"""One stand-in process for all of these tests; each test gets its own App and repository on it."""
+
+from dataclasses import dataclass
+from itertools import count
+
+import httpx
+import pytest
+from github import Auth, Github, GithubIntegration
+
+from tests.github.control.client import App, Repo, StandIn
+from tests.github.receiver import Receiver
+
+FILES = {
+    "tool/core.py": "def size(items):\n    return len(items) + 1\n",
+    "README.md": "# Tool\n",
+    ".github/r4p.yml": "mode: advisory\n",
+}
+VERSION = "2022-11-28"
+SECRET = "It's a Secret to Everybody"
+_numbers = count(1)
+_opened = []
+_shared = []
+_expected = []
+
+
+@dataclass
+class Scene:
+    """An App installed on one repository, and the bot's ways to reach it."""
+
+    github: StandIn
+    app: App
+    repo: Repo
+    installation: int
+
+    def _options(self):
+        quick = {"seconds_between_requests": 0, "seconds_between_writes": 0, "retry": None}
+        return {"base_url": f"{self.github.url}/api/v3", "api_version": VERSION} | quick
+
+    def integration(self):
+        auth = Auth.AppAuth(self.app.app_id, self.app.private_key)
+        return _kept(GithubIntegration(auth=auth, **self._options()))
+
+    def bot(self, **token):
+        """PyGithub acting as the installation."""
+        return _kept(Github(auth=Auth.Token(self.token(**token)), **self._options()))
+
+    def bot_repo(self):
+        return self.bot().get_repo(self.repo.full_name)
+
+    def jwt(self, **claims):
+        return Auth.AppAuth(self.app.app_id, self.app.private_key).create_jwt(**claims)
+
+    def token(self, **narrowed):
+        path = f"/app/installations/{self.installation}/access_tokens"
+        answer = self.http(self.jwt()).post(path, json=narrowed or None)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["token"]
+
+    def http(self, token=None):
+        """A bare client of the REST API."""
+        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        url = f"{self.github.url}/api/v3"
+        return _kept(httpx.Client(base_url=url, headers=headers, timeout=10, trust_env=False))
+
+    def graphql(self, query, **variables):
+        client = self.http(self.token())
+        body = {"query": query, "variables": variables}
+        return client.post(f"{self.github.url}/api/graphql", json=body).json()
+
+    def path(self, tail):
+        return f"/repos/{self.repo.full_name}{tail}"
+
+    def fix(self, text, body="", **options):
+        """A pull request that sets `tool/core.py`."""
+        return self.repo.open_pr("Fix", body, files={"tool/core.py": text}, **options)
+
+
+def expect_violation(text):
+    """The test breaks a rule on purpose: its end asks for a violation that contains `text`."""
+    _expected.append(text)
+
+
+def _kept(client):
+    """The client, to be closed when the test is over."""
+    _opened.append(client)
+    return client
+
+
+@pytest.fixture(scope="session")
+def process(tmp_path_factory):
+    with StandIn.start(tmp_path_factory.mktemp("standin")) as running:
+        yield running
+
+
+@pytest.fixture
+def github(process):
+    """The stand-in; whatever a test does, it and its client keep to GitHub's contract."""
+    before = len(process.violations())
+    yield process
+    while _opened:
+        _opened.pop().close()
+    process.clear_faults()
+    process.release()
+    process.drain()
+    found = [f"{v.where}: {v.what}" for v in process.violations()[before:]]
+    expected, _expected[:] = list(_expected), []
+    assert [text for text in expected if not any(text in broken for broken in found)] == []
+    assert [broken for broken in found if not any(text in broken for text in expected)] == []
+
+
+def _make_app(github, number, **app):
+    """Registering takes a fifth of a second for the key, so tests share an App where they can."""
+    if app:
+        return github.register_app(slug=f"r4p-bot-{number}", **app)
+    if not _shared:
+        _shared.append(github.register_app())
+    return _shared[0]
+
+
+@pytest.fixture
+def scene(github):
+    return make_scene(github)
+
+
+@pytest.fixture
+def private(github):
+    """A scene whose repository is private."""
+    return make_scene(github, private=True)
+
+
+def make_scene(github, *, private=False, **app):
+    """A fresh repository with the shared App on it, or with an App of its own if one is described."""
+    number = next(_numbers)
+    registered = _make_app(github, number, **app)
+    repo = github.create_repository(f"acme-{number}/tool", FILES, private=private)
+    return Scene(github, registered, repo, github.install(registered, [repo]))
+
+
+@pytest.fixture
+def receiver():
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def hooked(github, receiver):
+    """A scene whose App delivers to the receiver; the deliveries of its making are forgotten."""
+    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    github.drain()
+    receiver.received.clear()
+    return made

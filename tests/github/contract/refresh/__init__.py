@@ -1,0 +1,1 @@
+"""A maintainer's tool that regenerates the stored schemas from GitHub's packages."""

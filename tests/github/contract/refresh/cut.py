@@ -1,0 +1,124 @@
+"""Cuts GitHub's API descriptions down to the scope, without changing what a schema accepts (pure)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.github.contract.dialect import Schema, references, rewrite
+from tests.github.contract.refresh.scope import EVENTS, Operations
+
+_ANNOTATIONS = ("title", "description", "example", "examples", "externalDocs", "readOnly")
+
+
+def pruned_rest(document: dict[str, Any], operations: Operations) -> dict[str, Any]:
+    """The operations with parameters, responses and headers inlined, and the schemas they need."""
+    paths = {
+        path: {method: _operation(document, path, method) for method in methods}
+        for path, methods in operations.items()
+    }
+    roots = [
+        schema for path in paths.values() for op in path.values() for schema in _schemas_of(op)
+    ]
+    return {
+        "openapi": document["openapi"],
+        "info": {"title": "GitHub v3 REST API, pruned", "version": "2022-11-28"},
+        "paths": paths,
+        "components": {"schemas": _needed(document["components"]["schemas"], roots)},
+    }
+
+
+def _operation(document: dict[str, Any], path: str, method: str) -> dict[str, Any]:
+    full = document["paths"][path][method]
+    parameters = [inlined(document, parameter) for parameter in full.get("parameters", ())]
+    kept: dict[str, Any] = {
+        "operationId": full["operationId"],
+        "parameters": [
+            {key: item[key] for key in ("name", "in", "required", "x-multi-segment") if key in item}
+            | {"schema": stripped(item["schema"])}
+            for item in parameters
+        ],
+        "responses": {
+            status: _response(inlined(document, response))
+            for status, response in full["responses"].items()
+        },
+    }
+    if "requestBody" in full:
+        body = full["requestBody"]
+        kept["requestBody"] = {
+            "required": body.get("required", False),
+            "content": _content(body["content"]),
+        }
+    return kept
+
+
+def _response(response: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {"headers": sorted(response.get("headers", ()))}
+    return kept | {"content": _content(response.get("content", {}))}
+
+
+def _content(content: dict[str, Any]) -> dict[str, Any]:
+    return {media: {"schema": stripped(body.get("schema", {}))} for media, body in content.items()}
+
+
+def inlined(document: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """The component a `$ref` names, or the value itself."""
+    if "$ref" not in value:
+        return value
+    _, section, name = value["$ref"].removeprefix("#/").split("/")
+    found: dict[str, Any] = document["components"][section][name]
+    return found
+
+
+def _schemas_of(operation: dict[str, Any]) -> Iterator[Schema]:
+    yield from (parameter["schema"] for parameter in operation.get("parameters", ()))
+    bodies = [operation.get("requestBody", {}), *operation.get("responses", {}).values()]
+    for body in bodies:
+        yield from (media["schema"] for media in body.get("content", {}).values())
+
+
+def stripped(schema: Schema) -> Schema:
+    """The schema without what no validator reads."""
+    return rewrite(schema, _without_annotations)
+
+
+def _without_annotations(node: Schema) -> Schema:
+    return {
+        key: value
+        for key, value in node.items()
+        if key not in _ANNOTATIONS and not key.startswith("x-")
+    }
+
+
+def _needed(schemas: dict[str, Schema], roots: list[Schema]) -> dict[str, Schema]:
+    """Every schema reachable from the roots, stripped, in the order of the names."""
+    found: dict[str, Schema] = {}
+    todo = list(roots)
+    while todo:
+        for reference in references(todo.pop()):
+            name = reference.rsplit("/", 1)[1]
+            if name not in found:
+                found[name] = stripped(schemas[name])
+                todo.append(found[name])
+    return dict(sorted(found.items()))
+
+
+def pruned_webhooks(document: dict[str, Any]) -> dict[str, Any]:
+    """`webhooks[event][action]` with the delivery headers and the body's schema; no action is ""."""
+    kept: dict[str, dict[str, Any]] = {}
+    for event, action, post in webhooks_in_scope(document):
+        kept.setdefault(event, {})[action] = {
+            "headers": [item["name"] for item in post["parameters"] if item.get("required")],
+            "schema": stripped(post["requestBody"]["content"]["application/json"]["schema"]),
+        }
+    roots = [body["schema"] for actions in kept.values() for body in actions.values()]
+    needed = _needed(document["components"]["schemas"], roots)
+    return {"webhooks": kept, "components": {"schemas": needed}}
+
+
+def webhooks_in_scope(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Event, action and OpenAPI operation of each; an event without actions has the action ""."""
+    for entry in document["webhooks"].values():
+        post = entry["post"]
+        event = post["x-github"]["subcategory"]
+        if event in EVENTS:
+            _, _, action = post["operationId"].partition("/")
+            yield event, action.replace("-", "_"), post

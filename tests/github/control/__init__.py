@@ -1,0 +1,1 @@
+"""The control port, by which tests act as people, and its client."""

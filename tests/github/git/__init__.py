@@ -1,0 +1,1 @@
+"""Real bare repositories, and what git says changed between two commits."""

@@ -1,0 +1,185 @@
+"""What git says changed between two commits, parsed and cached by SHA. Commits do not change."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tests.github.git.repository import Blob, GitRepository
+
+_STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied"}
+_RETYPED = "changed"
+"""A file that became a link, or the other way round: git prints its removal and its addition."""
+_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x01"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One changed file; `patch` is None for binary files."""
+
+    path: str
+    previous_path: str | None
+    status: str
+    oid: str
+    additions: int
+    deletions: int
+    patch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a commit names as author or committer, and when (ISO 8601)."""
+
+    name: str
+    email: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitInfo:
+    """One commit's metadata."""
+
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    author: Identity
+    committer: Identity
+    message: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything between a base and a head, three-dot as GitHub counts it."""
+
+    merge_base: str
+    files: tuple[FileChange, ...]
+    ahead: tuple[CommitInfo, ...]
+    """The head's own commits, oldest first."""
+    behind: int
+
+    @cached_property
+    def additions(self) -> int:
+        """Added lines over all files."""
+        return sum(f.additions for f in self.files)
+
+    @cached_property
+    def deletions(self) -> int:
+        """Deleted lines over all files."""
+        return sum(f.deletions for f in self.files)
+
+
+class Changes:
+    """Cached readings of all repositories."""
+
+    def __init__(self) -> None:
+        self._comparisons: dict[tuple[str, str, str], Comparison] = {}
+        self._commits: dict[tuple[str, str], CommitInfo] = {}
+        self._blobs: dict[tuple[str, str, str], Blob | None] = {}
+        self._mergeable: dict[tuple[str, str, str], bool] = {}
+
+    def compare(self, repository: GitRepository, base: str, head: str) -> Comparison:
+        """The three-dot comparison of two commits."""
+        key = (repository.path.as_posix(), base, head)
+        if key not in self._comparisons:
+            self._comparisons[key] = _comparison(repository, base, head)
+        return self._comparisons[key]
+
+    def commit(self, repository: GitRepository, sha: str) -> CommitInfo:
+        """One commit by full SHA."""
+        key = (repository.path.as_posix(), sha)
+        if key not in self._commits:
+            self._commits[key] = log(repository, "--max-count=1", sha)[0]
+        return self._commits[key]
+
+    def blob(self, repository: GitRepository, sha: str, path: str) -> Blob | None:
+        """A file at a commit given by full SHA, or None."""
+        key = (repository.path.as_posix(), sha, path)
+        if key not in self._blobs:
+            self._blobs[key] = repository.blob(sha, path)
+        return self._blobs[key]
+
+    def mergeable(self, repository: GitRepository, base: str, head: str) -> bool:
+        """Whether merging head into base has no conflict."""
+        key = (repository.path.as_posix(), base, head)
+        if key not in self._mergeable:
+            self._mergeable[key] = repository.merged_tree(base, head) is not None
+        return self._mergeable[key]
+
+
+def log(repository: GitRepository, *arguments: str) -> tuple[CommitInfo, ...]:
+    """`git log` with the given arguments, in git's order."""
+    text = repository.run("log", f"--format={_FORMAT}", *arguments)
+    return tuple(_commit(entry.lstrip("\n")) for entry in text.split("\x01") if entry.strip())
+
+
+def changed_files(repository: GitRepository, old: str, new: str) -> tuple[FileChange, ...]:
+    """The files that differ between two trees, with renames found."""
+    raw = repository.run("diff", "--raw", "--numstat", "-z", "-M", "--no-abbrev", old, new)
+    statuses, counts = _raw_and_numstat(raw)
+    patches = iter(_split_patch(repository.run("diff", "-M", old, new)))
+    found = []
+    for path, previous, status, oid in statuses:
+        patch = next(patches)
+        if status == _RETYPED:
+            next(patches)
+        found.append(FileChange(path, previous, status, oid, *counts[path], patch))
+    return tuple(found)
+
+
+def _comparison(repository: GitRepository, base: str, head: str) -> Comparison:
+    merge_base = repository.merge_base(base, head)
+    return Comparison(
+        merge_base=merge_base,
+        files=changed_files(repository, merge_base, head),
+        ahead=log(repository, "--reverse", f"{base}..{head}"),
+        behind=int(repository.run("rev-list", "--count", f"{head}..{base}")),
+    )
+
+
+def _commit(entry: str) -> CommitInfo:
+    sha, tree, parents, an, ae, ad, cn, ce, cd, message = entry.split("\0", 9)
+    return CommitInfo(
+        sha,
+        tree,
+        tuple(parents.split()),
+        Identity(an, ae, ad),
+        Identity(cn, ce, cd),
+        message.rstrip("\n"),
+    )
+
+
+_Status = tuple[str, str | None, str, str]
+
+
+def _raw_and_numstat(raw: str) -> tuple[list[_Status], dict[str, tuple[int, int]]]:
+    """Read `--raw --numstat -z`: first all raw records, then all counts, NUL-separated."""
+    fields = iter(raw.split("\0"))
+    statuses: list[_Status] = []
+    counts: dict[str, tuple[int, int]] = {}
+    for field in fields:
+        if field.startswith(":"):
+            _, _, old, new, letter = field.split()
+            first = next(fields)
+            previous = first if letter[0] in "RC" else None
+            path = next(fields) if previous else first
+            oid = old if letter == "D" else new
+            statuses.append((path, previous, _STATUS.get(letter[0], _RETYPED), oid))
+        elif field:
+            added, deleted, path = field.split("\t", 2)
+            if not path:  # a rename: the two paths follow
+                next(fields)
+                path = next(fields)
+            counts[path] = (_count(added), _count(deleted))
+    return statuses, counts
+
+
+def _count(text: str) -> int:
+    return 0 if text == "-" else int(text)
+
+
+def _split_patch(text: str) -> list[str | None]:
+    """The hunks of each file of a diff, in order; None where there are none."""
+    files = ("\n" + text).split("\ndiff --git ")[1:]
+    patches: list[str | None] = []
+    for part in files:
+        start = part.find("\n@@ ")
+        patches.append(part[start + 1 :].removesuffix("\n") if start >= 0 else None)
+    return patches

@@ -1,0 +1,1 @@
+"""GitHub's GraphQL API on its real schema."""

@@ -1,0 +1,74 @@
+"""GraphQL fields of what git stores: branches, commits with their checks, files."""
+
+from tests.github.graphql.fields import Arguments, Resolver, plain
+from tests.github.graphql.nodes import (
+    BlobNode,
+    CommitNode,
+    EntryNode,
+    GraphContext,
+    RefNode,
+    RollupNode,
+)
+
+_MAX_BLOB_TEXT = 512_000
+
+
+def _blob_text(_: GraphContext, node: BlobNode, __: Arguments) -> str | None:
+    """A file's text, cut at 512,000 bytes; null for a binary file."""
+    if b"\0" in node.data:
+        return None
+    return node.data[:_MAX_BLOB_TEXT].decode(errors="replace")
+
+
+def _head_commit(context: GraphContext, node: RefNode, _: Arguments) -> CommitNode:
+    """The commit a branch points at."""
+    git = context.world.git(node.repository)
+    sha = node.repository.branches[node.name]
+    return CommitNode(node.repository, context.world.changes.commit(git, sha))
+
+
+def _rollup(_: GraphContext, node: CommitNode, __: Arguments) -> RollupNode | None:
+    """The worst of the commit's suites; null without any, and for commits nobody checks."""
+    repo = node.repository
+    reported = {run.suite_id for run in repo.checks.values()}
+    suites = [
+        s
+        for s in repo.suites.values()
+        # A suite that GitHub made for a push, and nobody reported on, does not count.
+        if s.head_sha == node.info.sha and (s.conclusion is not None or s.id in reported)
+    ]
+    if not suites:
+        return None
+    if any(s.conclusion in {"failure", "timed_out", "cancelled"} for s in suites):
+        return RollupNode("FAILURE")
+    if any(s.status != "completed" for s in suites):
+        return RollupNode("PENDING")
+    return RollupNode("SUCCESS")
+
+
+def _file(context: GraphContext, node: CommitNode, arguments: Arguments) -> EntryNode | None:
+    """What stands at a path in the commit's tree; only files are modelled."""
+    context.demand(node.repository, "contents=read")
+    git = context.world.git(node.repository)
+    blob = context.world.changes.blob(git, node.info.sha, arguments["path"])
+    return EntryNode(BlobNode(blob.oid, blob.data)) if blob else None
+
+
+COMMIT: dict[str, Resolver] = {
+    "oid": plain(lambda n: n.info.sha),
+    "message": plain(lambda n: n.info.message),
+    "messageHeadline": plain(lambda n: n.info.message.partition("\n")[0]),
+    "committedDate": plain(lambda n: n.info.committer.at),
+    "authoredDate": plain(lambda n: n.info.author.at),
+    "statusCheckRollup": _rollup,
+    "file": _file,
+}
+ENTRY: dict[str, Resolver] = {"object": plain(lambda n: n.blob)}
+BLOB: dict[str, Resolver] = {
+    "oid": plain(lambda n: n.oid),
+    "text": _blob_text,
+    "byteSize": plain(lambda n: len(n.data)),
+    "isBinary": plain(lambda n: b"\0" in n.data),
+    "isTruncated": plain(lambda n: len(n.data) > _MAX_BLOB_TEXT),
+}
+REF: dict[str, Resolver] = {"name": plain(lambda n: n.name), "target": _head_commit}

@@ -1,0 +1,231 @@
+"""What GraphQL resolvers hand to each other: state with its surroundings, and pages of it."""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import GraphQLError
+
+from tests.github.git.changes import CommitInfo, FileChange
+from tests.github.world import auth
+from tests.github.world.http_values import ApiError, Caller
+from tests.github.world.state import Issue, Pull, Repository, TimelineEvent, User
+from tests.github.world.world import World
+
+_MAX_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class GraphContext:
+    """Who asks, and of which world."""
+
+    world: World
+    caller: Caller
+
+    def sees(self, repository: Repository) -> bool:
+        """Whether the caller may know of a repository."""
+        return auth.visible(self.caller, repository)
+
+    def demand(self, repository: Repository, wanted: str) -> None:
+        """FORBIDDEN unless the token has one of the permissions (or the repository is public)."""
+        try:
+            auth.authorize(self.caller, repository, auth.needs(wanted), reading=True)
+        except ApiError as error:
+            raise failure("FORBIDDEN", str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryNode:
+    """A repository."""
+
+    repository: Repository
+
+
+@dataclass(frozen=True, slots=True)
+class IssueNode:
+    """An issue."""
+
+    repository: Repository
+    issue: Issue
+
+
+@dataclass(frozen=True, slots=True)
+class PullNode:
+    """A pull request; `issue` is the same thing seen as an issue."""
+
+    repository: Repository
+    issue: Issue
+    pull: Pull
+
+
+@dataclass(frozen=True, slots=True)
+class EventNode:
+    """A timeline event of an issue."""
+
+    repository: Repository
+    issue: Issue
+    event: TimelineEvent
+
+
+@dataclass(frozen=True, slots=True)
+class RefNode:
+    """A branch."""
+
+    repository: Repository
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitNode:
+    """A commit."""
+
+    repository: Repository
+    info: CommitInfo
+
+
+@dataclass(frozen=True, slots=True)
+class PullCommitNode:
+    """A commit as part of a pull request."""
+
+    commit: CommitNode
+
+
+@dataclass(frozen=True, slots=True)
+class BlobNode:
+    """A file's content."""
+
+    oid: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EntryNode:
+    """A file's place in a tree."""
+
+    blob: BlobNode
+
+
+@dataclass(frozen=True, slots=True)
+class FileNode:
+    """A changed file of a pull request."""
+
+    change: FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class RollupNode:
+    """The state of all checks on a commit."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNode:
+    """A label."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageInfo:
+    """Where a page stands."""
+
+    has_next: bool
+    has_previous: bool
+    start: str | None
+    end: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One page of nodes."""
+
+    nodes: Sequence[object]
+    total: int
+    page: PageInfo
+
+
+_EVENTS = {
+    "cross-referenced": "CrossReferencedEvent",
+    "connected": "ConnectedEvent",
+    "disconnected": "DisconnectedEvent",
+    "closed": "ClosedEvent",
+    "reopened": "ReopenedEvent",
+    "merged": "MergedEvent",
+}
+_TYPES: Mapping[type, str] = {
+    RepositoryNode: "Repository",
+    IssueNode: "Issue",
+    PullNode: "PullRequest",
+    CommitNode: "Commit",
+    BlobNode: "Blob",
+}
+
+
+def type_name(value: object) -> str:
+    """The GraphQL type of a node that stands for an interface or a union."""
+    if isinstance(value, EventNode):
+        return _EVENTS[value.event.kind]
+    if isinstance(value, User):
+        return value.type
+    return _TYPES[type(value)]
+
+
+def failure(kind: str, message: str) -> GraphQLError:
+    """An error with GitHub's `type`."""
+    return GraphQLError(message, extensions={"type": kind})
+
+
+def thread(repository: Repository, issue: Issue) -> IssueNode | PullNode:
+    """An issue or pull request as its node."""
+    if issue.pull is None:
+        return IssueNode(repository, issue)
+    return PullNode(repository, issue, issue.pull)
+
+
+def connection(nodes: Sequence[object], arguments: Mapping[str, Any]) -> Connection:
+    """The page of `nodes` that first/after or last/before ask for; one of them is required."""
+    first, last = arguments.get("first"), arguments.get("last")
+    size = first if first is not None else last
+    if size is None:
+        raise failure(
+            "MISSING_PAGINATION_BOUNDARIES",
+            "You must provide a `first` or `last` value to properly paginate the connection.",
+        )
+    if not 0 <= size <= _MAX_PAGE:
+        raise failure(
+            "EXCESSIVE_PAGINATION",
+            f"Requesting {size} records on the connection exceeds the `first` limit of "
+            f"{_MAX_PAGE} records.",
+        )
+    low = _offset(arguments.get("after"), 0)
+    high = _offset(arguments.get("before"), len(nodes) + 1) - (1 if arguments.get("before") else 0)
+    high = min(high, len(nodes))
+    if first is not None:
+        high = min(high, low + first)
+    else:
+        low = max(low, high - size)
+    page = PageInfo(
+        has_next=high < len(nodes),
+        has_previous=low > 0,
+        start=_cursor(low + 1) if high > low else None,
+        end=_cursor(high) if high > low else None,
+    )
+    return Connection(nodes[low:high], len(nodes), page)
+
+
+def _cursor(position: int) -> str:
+    return base64.b64encode(f"cursor:v2:{position}".encode()).decode()
+
+
+def _offset(cursor: str | None, default: int) -> int:
+    if cursor is None:
+        return default
+    try:
+        return int(base64.b64decode(cursor).decode().rpartition(":")[2])
+    except (binascii.Error, ValueError) as error:
+        raise failure(
+            "INVALID_CURSOR_ARGUMENTS", f"`{cursor}` does not appear to be a valid cursor."
+        ) from error

@@ -1,0 +1,1 @@
+"""The records as GitHub's REST objects."""

@@ -1,0 +1,174 @@
+"""The stand-in's HTTP server: REST, GraphQL, git, the App manifest page and the control port."""
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tests.github.actions.installs import AppForm, register_app
+from tests.github.control import commands
+from tests.github.graphql import api
+from tests.github.rest import exchange as rest
+from tests.github.rest import git_http
+from tests.github.rest.exchange import Exchange, Reply
+from tests.github.world.auth import identify
+from tests.github.world.faults import Fault, Kind
+from tests.github.world.http_values import REST_PREFIX, ApiError, Caller
+from tests.github.world.world import World
+
+_PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
+
+
+def create_app(world: World) -> Starlette:
+    """The ASGI application over one world."""
+
+    async def api(request: Request) -> Response:
+        return await _api(world, request)
+
+    async def git(request: Request) -> Response:
+        return await _git(world, request)
+
+    async def command(request: Request) -> Response:
+        return await commands.serve(world, request)
+
+    async def manifest(request: Request) -> Response:
+        return await _manifest(world, request)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await world.deliveries.close()
+
+    methods = ["GET", "POST", "PATCH", "PUT", "DELETE"]
+    routes = [
+        Route("/_control/{command}", command, methods=["POST"]),
+        Route("/api/{path:path}", api, methods=methods),
+        Route("/settings/apps/new", manifest, methods=["POST"]),
+        Route("/organizations/{organization}/settings/apps/new", manifest, methods=["POST"]),
+        Route("/{owner}/{name}.git/{tail:path}", git, methods=["GET", "POST"]),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+async def _api(world: World, request: Request) -> Response:
+    path = request.scope["raw_path"].decode("ascii")
+    graph = path == "/api/graphql"
+    exchange = Exchange(
+        method=request.method,
+        path="/graphql" if graph else path.removeprefix(REST_PREFIX),
+        query=dict(request.query_params),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=await request.body(),
+    )
+    fault = world.faults.take(exchange.operation)
+    if fault is not None and not fault.kind.after_effect:
+        rest.note(world, exchange, exchange.path, Reply(0, {}), Caller())
+        return await _spoilt(world, request, exchange, fault)
+    reply = api.serve(world, exchange) if graph else rest.serve(world, exchange)
+    if fault is not None:
+        return await _spoilt(world, request, exchange, fault, reply)
+    return Response(reply.body, reply.status, reply.headers)
+
+
+async def _git(world: World, request: Request) -> Response:
+    headers = dict(request.headers)
+    exchange = Exchange(request.method, request.url.path, {}, headers, b"")
+    fault = world.faults.take(exchange.operation)
+    if fault is not None:
+        rest.note(world, exchange, exchange.path, Reply(0, {}), Caller())
+        return await _spoilt(world, request, exchange, fault)
+    return await git_http.serve(world, request)
+
+
+async def _spoilt(
+    world: World, request: Request, exchange: Exchange, fault: Fault, reply: Reply | None = None
+) -> Response:
+    """The broken answer a fault asks for."""
+    kind = fault.kind
+    if kind in {Kind.TIMEOUT, Kind.TIMEOUT_AFTER_EFFECT}:
+        await _outlast(request, fault.seconds)
+        return _reset(request)
+    if kind in {Kind.RESET, Kind.RESET_AFTER_EFFECT}:
+        return _reset(request)
+    if kind is Kind.HTML:
+        return Response(_PAGE, 502, {"Content-Type": "text/html; charset=utf-8"})
+    if kind is Kind.GARBLED and reply is not None:
+        half = reply.body[: len(reply.body) // 2]
+        return Response(half, reply.status, reply.headers)
+    error = _error(world, exchange, fault)
+    headers = rest.common_headers(world, _caller(world, exchange), _resource(exchange))
+    body = json.dumps(error.body).encode()
+    return Response(body, error.status, headers | error.headers, "application/json; charset=utf-8")
+
+
+def _error(world: World, exchange: Exchange, fault: Fault) -> ApiError:
+    key, resource = _caller(world, exchange).key, _resource(exchange)
+    match fault.kind:
+        case Kind.SECONDARY_LIMIT:
+            world.limits.block(key, fault.seconds)
+            return world.limits.blocked(key, resource)
+        case Kind.PRIMARY_LIMIT:
+            world.limits.exhaust(key, resource)
+            return ApiError(403, f"API rate limit exceeded for {key}.")
+        case Kind.TOO_MANY:
+            return ApiError(429, "You have exceeded a secondary rate limit.")
+        case Kind.UNAUTHORIZED:
+            return ApiError(401, "Bad credentials")
+        case kind:
+            return ApiError(int(kind.value[:3]), "Server Error")
+
+
+def _caller(world: World, exchange: Exchange) -> Caller:
+    try:
+        return identify(world, exchange.headers.get("authorization"))
+    except ApiError:
+        return Caller()
+
+
+def _resource(exchange: Exchange) -> str:
+    return "graphql" if exchange.path == "/graphql" else "core"
+
+
+async def _outlast(request: Request, seconds: float) -> None:
+    """Wait until the client gives up, or for `seconds`."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while loop.time() < deadline and not await request.is_disconnected():  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+
+
+def _reset(request: Request) -> Response:
+    """Cut the connection with a TCP reset."""
+    transport: asyncio.Transport = request.scope["standin.transport"]
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+    return Response(status_code=502)
+
+
+async def _manifest(world: World, request: Request) -> Response:
+    """The page a manifest is posted to: it makes the App and sends the browser back with a code."""
+    form = parse_qs((await request.body()).decode())
+    wanted = json.loads(form["manifest"][0])
+    code = f"{world.ids.random.getrandbits(160):040x}"
+    world.manifests[code] = register_app(
+        world,
+        AppForm(
+            slug=wanted.get("name", "app").lower().replace(" ", "-"),
+            webhook_url=wanted.get("hook_attributes", {}).get("url", ""),
+            webhook_secret=f"{world.ids.random.getrandbits(160):040x}",
+            permissions={"metadata": "read", **wanted.get("default_permissions", {})},
+            events=tuple(wanted.get("default_events", ())),
+        ),
+    )
+    state = request.query_params.get("state", "")
+    return RedirectResponse(f"{wanted['redirect_url']}?code={code}&state={state}", 302)

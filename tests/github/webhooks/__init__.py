@@ -1,0 +1,1 @@
+"""Webhook payloads, checked against GitHub's schemas and queued for every App."""

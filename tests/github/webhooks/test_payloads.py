@@ -1,0 +1,192 @@
+"""Webhooks as a receiver sees them: signed, in order, and only those it should see."""
+
+import hashlib
+import hmac
+
+import pytest
+
+from tests.github.actions.installs import DEFAULT_EVENTS
+from tests.github.conftest import SECRET, make_scene
+from tests.github.control.client import StandInError
+from tests.github.receiver import bodies
+
+
+def test_a_delivery_is_signed_over_its_raw_bytes(hooked, receiver, github):
+    hooked.repo.open_issue("Bug", "Grüße ☃")
+    github.drain()
+    (got,) = receiver.received
+    digest = hmac.new(SECRET.encode(), got.body, hashlib.sha256).hexdigest()
+    assert got.headers["X-Hub-Signature-256"] == f"sha256={digest}"
+    assert got.headers["X-GitHub-Event"] == "issues"
+    assert got.headers["X-GitHub-Hook-Installation-Target-ID"] == str(hooked.app.app_id)
+
+
+def test_registering_and_installing_are_announced(github, receiver):
+    made = make_scene(github, webhook_url=receiver.url, webhook_secret=SECRET)
+    github.drain()
+    assert receiver.events() == ["ping", "installation"]
+    assert bodies(receiver)[1]["repositories"][0]["full_name"] == made.repo.full_name
+
+
+def test_the_life_of_an_installation_is_announced(hooked, receiver, github):
+    owner = hooked.repo.full_name.split("/")[0]
+    more = github.create_repository(f"{owner}/more", {"a": "a\n"})
+    github.add_repositories(hooked.installation, [more])
+    github.remove_repositories(hooked.installation, [more])
+    github.accept_permissions(hooked.installation, {"metadata": "read", "issues": "write"})
+    github.suspend(hooked.installation)
+    github.unsuspend(hooked.installation)
+    github.uninstall(hooked.installation)
+    github.drain()
+    actions = [body["action"] for body in bodies(receiver)]
+    assert actions == [
+        "added",
+        "removed",
+        "new_permissions_accepted",
+        "suspend",
+        "unsuspend",
+        "deleted",
+    ]
+
+
+def test_a_whole_story_arrives_in_order(hooked, receiver, github):
+    issue = hooked.repo.open_issue("Bug")
+    pull = hooked.fix("x = 1\n", body=f"Fixes #{issue}", draft=True).number
+    hooked.repo.ready(pull)
+    hooked.repo.push(pull, files={"tool/core.py": "x = 2\n"})
+    hooked.repo.edit_pr(pull, title="Better")
+    hooked.repo.review(pull)
+    hooked.repo.comment(pull, "nice")
+    hooked.repo.check_suite(hooked.repo.head(pull), "success")
+    hooked.repo.merge(pull)
+    github.drain()
+    told = [(r, b.get("action")) for r, b in zip(receiver.events(), bodies(receiver), strict=True)]
+    assert told == [
+        ("issues", "opened"),
+        ("pull_request", "opened"),
+        ("pull_request", "ready_for_review"),
+        ("pull_request", "synchronize"),
+        ("pull_request", "edited"),
+        ("pull_request_review", "submitted"),
+        ("issue_comment", "created"),
+        ("check_suite", "completed"),
+        ("pull_request", "closed"),
+        ("push", None),
+        ("check_suite", "requested"),
+        ("issues", "closed"),
+    ]
+
+
+def test_the_other_actions_arrive_too(hooked, receiver, github):
+    issue = hooked.repo.open_issue("Bug")
+    comment = hooked.repo.comment(issue, "one")
+    hooked.repo.edit_comment(comment, "two")
+    hooked.repo.delete_comment(comment)
+    hooked.repo.edit_issue(issue, body="more")
+    hooked.repo.lock(issue)
+    hooked.repo.close(issue)
+    hooked.repo.reopen(issue)
+    hooked.repo.delete_issue(issue)
+    pull = hooked.fix("x = 1\n", fork=False).number
+    hooked.repo.draft(pull)
+    hooked.repo.close(pull)
+    github.drain()
+    told = [
+        f"{e} {b.get('action')}" for e, b in zip(receiver.events(), bodies(receiver), strict=True)
+    ]
+    assert told == [
+        "issues opened",
+        "issue_comment created",
+        "issue_comment edited",
+        "issue_comment deleted",
+        "issues edited",
+        "issues locked",
+        "issues closed",
+        "issues reopened",
+        "issues deleted",
+        "push None",
+        "check_suite requested",
+        "pull_request opened",
+        "pull_request converted_to_draft",
+        "pull_request closed",
+    ]
+    assert bodies(receiver)[4]["changes"] == {"body": {"from": ""}}
+    assert bodies(receiver)[-1]["pull_request"]["merged"] is False
+
+
+def test_a_push_says_from_where_to_where(hooked, receiver, github):
+    before = hooked.repo.first_sha
+    after = hooked.repo.commit({"a.txt": "a\n"}, message="Add a")
+    pull = hooked.fix("x = 1\n")
+    head = hooked.repo.push(pull.number, files={"tool/core.py": "x = 2\n"})
+    hooked.repo.edit_pr(pull.number, base="main")
+    github.drain()
+    push = next(b for e, b in zip(receiver.events(), bodies(receiver), strict=True) if e == "push")
+    assert (push["ref"], push["before"], push["after"]) == ("refs/heads/main", before, after)
+    assert [c["added"] for c in push["commits"]] == [["a.txt"]]
+    synchronize = next(b for b in bodies(receiver) if b.get("action") == "synchronize")
+    assert (synchronize["before"], synchronize["after"]) == (pull.head_sha, head)
+    edited = bodies(receiver)[-1]
+    assert edited["changes"]["base"]["ref"] == {"from": "main"}
+
+
+def test_the_bot_hears_its_own_comments_and_checks(hooked, receiver, github):
+    pull = hooked.fix("x = 1\n")
+    hooked.bot_repo().get_issue(pull.number).create_comment("verdict")
+    hooked.bot_repo().create_check_run("r4p", pull.head_sha, conclusion="neutral")
+    github.drain()
+    _, comment, created, completed = bodies(receiver)
+    assert comment["sender"] == comment["comment"]["user"]
+    assert (comment["sender"]["login"], comment["sender"]["type"]) == (hooked.app.bot_login, "Bot")
+    assert comment["comment"]["performed_via_github_app"]["id"] == hooked.app.app_id
+    assert [created["action"], completed["action"]] == ["created", "completed"]
+
+
+def test_buttons_and_reruns_of_a_check_reach_the_app_that_made_it(hooked, receiver, github):
+    pull = hooked.fix("x = 1\n")
+    button = {"label": "Agree", "description": "The verdict is right", "identifier": "agree"}
+    run = hooked.bot_repo().create_check_run(
+        "r4p", pull.head_sha, conclusion="neutral", actions=[button]
+    )
+    assert hooked.repo.check_runs(pull.number)[0].buttons == {"agree": "Agree"}
+    github.drain()
+    receiver.received.clear()
+    hooked.repo.press(run.id, "agree", by="ann")
+    hooked.repo.rerequest(run.id)
+    hooked.repo.rerequest(run.id, suite=True)
+    with pytest.raises(StandInError, match="no button"):
+        hooked.repo.press(run.id, "buy")
+    github.drain()
+    pressed, again, suite = bodies(receiver)
+    assert pressed["requested_action"] == {"identifier": "agree"}
+    assert (pressed["sender"]["login"], pressed["check_run"]["id"]) == ("ann", run.id)
+    assert [again["action"], suite["action"]] == ["rerequested", "rerequested"]
+    assert receiver.events() == ["check_run", "check_run", "check_suite"]
+
+
+def test_reactions_are_not_announced(hooked, receiver, github):
+    number = hooked.repo.open_issue("Bug")
+    comment = hooked.repo.comment(number, "x")
+    hooked.repo.react(comment, "+1")
+    github.drain()
+    assert receiver.events() == ["issues", "issue_comment"]
+
+
+def test_only_subscribed_events_of_installed_repositories_arrive(github, receiver):
+    made = make_scene(
+        github, webhook_url=receiver.url, webhook_secret=SECRET, events=["pull_request"]
+    )
+    elsewhere = github.create_repository(f"{made.repo.full_name}-2", {"a": "a\n"})
+    made.repo.open_issue("Bug")
+    made.fix("x = 1\n")
+    elsewhere.open_pr("Fix", files={"a": "b\n"})
+    github.drain()
+    assert receiver.events() == ["ping", "installation", "pull_request"]
+    assert "pull_request" in DEFAULT_EVENTS
+
+
+def test_a_suspended_installation_hears_nothing_of_its_repositories(hooked, receiver, github):
+    github.suspend(hooked.installation)
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    assert receiver.events() == ["installation"]

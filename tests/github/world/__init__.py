@@ -1,0 +1,1 @@
+"""The simulated GitHub: its records, accounts' rights, limits, faults, journal and delivery log."""

@@ -1,0 +1,92 @@
+"""Webhooks are logged, never retried, and redelivered on request; tests may hold them back."""
+
+import json
+
+from tests.github.receiver import bodies
+
+
+def test_a_failed_delivery_is_not_retried_but_can_be_redelivered(hooked, receiver, github):
+    receiver.status = 500
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    assert len(receiver.received) == 1
+    receiver.status = 202
+    client = hooked.http(hooked.jwt())
+    failed = client.get("/app/hook/deliveries").json()[0]
+    assert (failed["status_code"], failed["event"], failed["redelivery"]) == (500, "issues", False)
+    again = client.post(f"/app/hook/deliveries/{failed['id']}/attempts")
+    assert again.status_code == 202
+    github.drain()
+    first, second = receiver.received
+    assert first.body == second.body
+    assert first.headers["X-GitHub-Delivery"] == second.headers["X-GitHub-Delivery"]
+    log = [d for d in client.get("/app/hook/deliveries").json() if d["guid"] == failed["guid"]]
+    assert [(d["status_code"], d["redelivery"]) for d in log] == [(202, True), (500, False)]
+    detail = client.get(f"/app/hook/deliveries/{log[0]['id']}").json()
+    assert detail["request"]["payload"] == json.loads(first.body)
+    assert detail["response"]["payload"] == "noted"
+
+
+def test_an_answer_that_comes_too_late_is_a_failure(hooked, receiver, github):
+    github.answer_within(0.05)
+    receiver.pause.clear()
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    github.answer_within(10)
+    assert github.deliveries()[-1].status == "timed out"
+
+
+def test_a_receiver_that_is_down_misses_the_delivery(hooked, github):
+    github.set_webhook_url(hooked.app.app_id, "http://127.0.0.1:9/")
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    last = github.deliveries()[-1]
+    assert (last.status, last.status_code) == ("failed to connect to host", 0)
+
+
+def test_deliveries_are_forgotten_after_three_days(hooked, github):
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    assert hooked.http(hooked.jwt()).get("/app/hook/deliveries").json()
+    github.advance(3 * 24 * 3600 + 1)
+    assert hooked.http(hooked.jwt()).get("/app/hook/deliveries").json() == []
+
+
+def test_the_delivery_log_is_walked_by_cursor(hooked, github):
+    for n in range(4):
+        hooked.repo.open_issue(f"Bug {n}")
+    github.drain()
+    client = hooked.http(hooked.jwt())
+    first = client.get("/app/hook/deliveries", params={"per_page": 3})
+    second = client.get(first.links["next"]["url"])
+    ids = [d["id"] for d in first.json() + second.json()]
+    assert len(ids) == 6
+    assert ids == sorted(ids, reverse=True)
+
+
+def test_another_app_cannot_read_the_log(hooked, github, scene):
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    newest = hooked.http(hooked.jwt()).get("/app/hook/deliveries").json()[0]["id"]
+    assert scene.http(scene.jwt()).get(f"/app/hook/deliveries/{newest}").status_code == 404
+
+
+def test_held_deliveries_can_be_reordered_duplicated_and_dropped(hooked, receiver, github):
+    github.hold_webhooks()
+    for title in ("zero", "one", "two"):
+        hooked.repo.open_issue(title)
+    github.drain()
+    assert receiver.received == []
+    assert github.release(order=[2, 0, 2]) == 3
+    github.drain()
+    assert [b["issue"]["title"] for b in bodies(receiver)] == ["two", "zero", "two"]
+    guids = [r.headers["X-GitHub-Delivery"] for r in receiver.received]
+    assert guids[0] == guids[2] != guids[1]
+
+
+def test_a_delivery_can_be_repeated_by_guid(hooked, receiver, github):
+    hooked.repo.open_issue("Bug")
+    github.drain()
+    github.redeliver(github.deliveries()[-1].guid)
+    github.drain()
+    assert receiver.received[0].body == receiver.received[1].body
