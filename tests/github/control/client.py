@@ -97,7 +97,7 @@ class StandIn:
         self,
         *,
         webhook_url: str = "",
-        webhook_secret: str = "secret",  # noqa: S107 - nothing real is signed with it
+        webhook_secret: str = "secret",
         slug: str = "r4p-bot",
         permissions: Mapping[str, str] | None = None,
         events: Sequence[str] | None = None,

@@ -90,7 +90,7 @@ class Repo:
 
     # ---- pull requests
 
-    def open_pr(  # noqa: PLR0913 - reads best in stories; all but three have defaults
+    def open_pr(
         self,
         title: str,
         body: str = "",
