@@ -1,0 +1,64 @@
+"""The folders of the shipped packages: small, shallow, described, and one name for one thing."""
+
+import ast
+from collections import defaultdict
+
+import pytest
+
+from tests.architecture.source import (
+    FOLDERS,
+    MODULES,
+    PACKAGES,
+    ROOT,
+    count_importers,
+    list_entries,
+    list_modules,
+    parse,
+    relative,
+)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=relative)
+def test_a_folder_holds_at_most_fifteen_modules(folder):
+    assert len(list_modules(folder)) <= 15, "which two rooms are these?"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=relative)
+def test_a_folder_lies_at_most_three_levels_below_its_package(folder):
+    assert len(folder.relative_to(ROOT).parts) <= 4
+
+
+def test_few_folders_hold_two_entries_or_fewer():
+    small = [relative(folder) for folder in FOLDERS if len(list_entries(folder)) <= 2]
+    assert len(small) <= len(FOLDERS) * 0.1, small
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=relative)
+def test_a_folder_says_what_it_is_for_in_five_lines(folder):
+    docstring = ast.get_docstring(parse(folder / "__init__.py"))
+    assert docstring, "what goes in, what comes out, which rooms may it call?"
+    assert len(docstring.splitlines()) <= 5
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_public_class_name_stands_twice_in_a_package(package):
+    places = defaultdict(list)
+    for path in MODULES:
+        if path.relative_to(ROOT).parts[0] == package:
+            for node in parse(path).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(relative(path))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_a_small_module_has_three_importers():
+    """A module under 40 lines is worth a file only when several others need it."""
+    importers = count_importers()
+    small = [
+        f"{relative(path)}: {len(path.read_text().splitlines())} lines, {importers[path]} importers"
+        for path in MODULES
+        if not path.stem.startswith("__")
+        and len(path.read_text().splitlines()) < 40
+        and importers[path] < 3
+    ]
+    assert small == []

@@ -1,0 +1,46 @@
+"""How names are written: a function is a verb, a parameter a noun."""
+
+import re
+
+import pytest
+
+from tests.architecture.source import MODULES, list_functions, relative
+
+BANNED = frozenset(
+    {
+        "one", "other", "told", "said", "found", "made", "known", "of", "by", "at", "ours", "theirs"
+    }
+)  # fmt: skip
+"""Parameter names that say nothing about the value."""
+
+IRREGULAR = frozenset(
+    {
+        "built", "drawn", "heard", "told", "kept", "laid", "known", "shown", "taken", "given",
+        "written", "seen", "said", "found", "made", "held", "sent", "left", "lost", "learnt",
+        "chosen", "grown", "thrown", "gone", "done", "begun", "broken", "spoken", "asked",
+    }
+)  # fmt: skip
+VERBS = frozenset({"need", "feed", "embed", "seed", "exceed", "proceed", "speed", "shed"})
+"""Words that end like a participle and are verbs or nouns."""
+
+
+def _is_participle(name: str) -> bool:
+    head = name.lstrip("_").split("_")[0]
+    ends = re.fullmatch(r"[a-z]{3,}ed", head) is not None and head not in VERBS
+    return ends or head in IRREGULAR
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_no_parameter_has_a_name_that_says_nothing(path):
+    bad = [
+        f"{function.name}({argument.arg})"
+        for function in list_functions(path)
+        for argument in (*function.args.args, *function.args.kwonlyargs)
+        if argument.arg in BANNED
+    ]
+    assert bad == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_no_function_is_named_by_a_participle(path):
+    assert [f.name for f in list_functions(path) if _is_participle(f.name)] == []
