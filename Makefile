@@ -34,7 +34,7 @@ $(DEV_INSTALLED): $(INSTALLED)
 	@touch $(DEV_INSTALLED)
 
 demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
-	@cd $(HERE) && $(BIN)/r4p demo $(DEMO)
+	@cd $(HERE) && $(BIN)/python -m tests.demo $(DEMO)
 
 # A worker for each core. Each starts its own PostgreSQL and Valkey, and takes tests from a slower worker.
 WORKERS ?= logical

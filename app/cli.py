@@ -37,20 +37,6 @@ def _root(
 
 
 @main.command()
-def demo(
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the result as JSON.")
-    ] = None,
-    keep: Annotated[bool, typer.Option(help="Leave everything running, print the URLs.")] = False,
-) -> None:
-    """The whole bot on embedded services against a stand-in for GitHub, on a real issue."""
-    require("demo", "demo", "embedded")
-    from tests.demo import scenario
-
-    raise typer.Exit(scenario.play(json_file=json, keep=keep))
-
-
-@main.command()
 def up(
     data: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")],
     port: Annotated[int, typer.Option(help="Port of the web process; 0 picks a free one.")] = 8000,
@@ -107,7 +93,7 @@ def calibrate(
     seed: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="FILE", help="Start from what training.calibrators.fitting wrote."
+            "--from", metavar="FILE", help="Start from a calibrator that training.calibrate wrote."
         ),
     ] = None,
 ) -> None:

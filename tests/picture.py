@@ -1,4 +1,4 @@
-"""Draws the verdict of `r4p demo --json FILE` as GitHub would show it: `python -m tests.picture FILE docs/verdict.png`.
+"""Draws the verdict of `make demo DEMO="--json FILE"` as GitHub would show it: `python -m tests.picture FILE docs/verdict.png`.
 
 Needs Chromium. Not a test; the picture in the README is made with it.
 """

@@ -18,7 +18,7 @@ class ChildSettings(Settings):
     """Whose child this process is."""
 
     end_with_parent: bool = False
-    """Set by `r4p up` and the demo for their children, so that none outlives a parent that was killed."""
+    """`r4p up` sets this for its children, so that no child outlives a parent that was killed."""
 
 
 class DatabaseSettings(Settings):

@@ -37,16 +37,16 @@ PACKAGES = {
             f"r4p up: this needs {EMBEDDED}: pip install 'r4p-bot[embedded]'",
         ),
         (
-            (CLI, "demo"),
-            f"r4p demo: this needs graphql, jsonschema_rs, {EMBEDDED}: pip install 'r4p-bot[demo,embedded]'",
+            ("tests.demo",),
+            f"r4p tests.demo: this needs graphql, jsonschema_rs, {EMBEDDED}: pip install 'r4p-bot[demo,embedded]'",
         ),
         (
-            ("training.calibrators.fitting", "run.jsonl", "--out", "c.json"),
-            "r4p training.calibrators.fitting: this needs sklearn: pip install 'r4p-bot[calibrate]'",
+            ("training.calibrate", "run.jsonl", "--out", "c.json"),
+            "r4p training.calibrate: this needs sklearn: pip install 'r4p-bot[calibrate]'",
         ),
         (
-            ("training.consensus.fitting", "--data", "d", "--out", "c.json.xz"),
-            "r4p training.consensus.fitting: this needs sklearn: pip install 'r4p-bot[calibrate]'",
+            ("training.consensus", "--data", "d", "--out", "c.json.xz"),
+            "r4p training.consensus: this needs sklearn: pip install 'r4p-bot[calibrate]'",
         ),
         (
             (CLI, "report", "."),
@@ -81,15 +81,15 @@ def test_the_core_alone_judges_offline(tmp_path, command):
 
 
 def test_help_of_a_fit_needs_no_extra(tmp_path):
-    done = run(tmp_path, OPTIONAL, "training.calibrators.fitting", "--help")
+    done = run(tmp_path, OPTIONAL, "training.calibrate", "--help")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), *[(name,) for name in ("up", "demo", "train", "models")]]
+    "command", [("tests.demo",), (CLI,), *[(CLI, name) for name in ("up", "train", "models")]]
 )
-def test_help_needs_no_extra(tmp_path, arguments):
-    done = run(tmp_path, OPTIONAL, CLI, *arguments, "--help")
+def test_help_needs_no_extra(tmp_path, command):
+    done = run(tmp_path, OPTIONAL, *command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -112,6 +112,14 @@ def test_only_the_database_package_writes_sql(path):
     assert imported_from(ast.parse(path.read_text()), "sqlalchemy") <= {"Connection", "Engine"}
 
 
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_no_shipped_module_imports_tests(path):
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert [name for name in names if name.split(".")[0] == "tests"] == []
+
+
 def test_every_tests_directory_is_a_package():
     folders = {path.parent for path in (ROOT / "tests").rglob("*.py")}
     assert [named(folder) for folder in folders if not (folder / "__init__.py").exists()] == []

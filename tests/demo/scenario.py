@@ -1,4 +1,4 @@
-"""`r4p demo`: the bot's main job on a real issue with four real rival patches, from webhook to outcome."""
+"""The demo: the bot's main job on a real issue with four real rival patches, from webhook to outcome."""
 
 import json
 import shutil
