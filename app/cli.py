@@ -1,4 +1,4 @@
-"""The `r4p` command: thin, and each sub-command loads its module only when it is called."""
+"""The `r4p` command. Each sub-command loads its modules only when somebody calls it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -33,12 +33,14 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """Judges rival pull requests for one issue against each other."""
+    """Judge rival pull requests of one issue against each other."""
 
 
 @main.command()
 def up(
-    data: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")],
+    data: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder that holds all data of the bot.")
+    ],
     port: Annotated[int, typer.Option(help="Port of the web process; 0 picks a free one.")] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     engine_url: Annotated[
@@ -46,7 +48,7 @@ def up(
     ] = None,
     model: Annotated[str | None, typer.Option(help="Name of the model it serves.")] = None,
 ) -> None:
-    """The whole bot in one command, with embedded PostgreSQL and Valkey: a small installation."""
+    """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
     require("up", "embedded")
     from app.operator import up as supervisor
 
@@ -59,7 +61,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
 ) -> None:
-    """The web process: webhooks in, jobs recorded."""
+    """Run the web process, which receives webhooks and stores jobs."""
     from app.operator import processes
     from app.web import main as web
 
@@ -70,11 +72,11 @@ def serve(
 @main.command()
 def worker(
     queues: Annotated[
-        str, typer.Option(help="Comma-separated queues; each asks only for the secrets it needs.")
+        str, typer.Option(help="Comma-separated queues. Each queue needs only its own secrets.")
     ] = "events,github",
     concurrency: Annotated[int | None, typer.Option(help="Child processes.")] = None,
 ) -> None:
-    """A worker process: claims jobs from PostgreSQL and carries them out."""
+    """Run a worker process, which claims jobs from PostgreSQL and carries them out."""
     from app.operator import processes
 
     processes.become_worker(queues, concurrency)
@@ -82,7 +84,7 @@ def worker(
 
 @main.command()
 def beat() -> None:
-    """The clock: sweeps due jobs, expires leases. Run exactly one."""
+    """Run the clock, which rings for due jobs and ends old leases. Run exactly one."""
     from app.operator import processes
 
     processes.become_beat()
@@ -97,7 +99,7 @@ def calibrate(
         ),
     ] = None,
 ) -> None:
-    """Fit calibrators on what became of judged patches, and put those into use that are not worse."""
+    """Fit a calibrator for each judge on recorded outcomes, and use it unless it is worse."""
     if seed:
         from app.registry import calibrator_import as seeds
 
@@ -109,7 +111,7 @@ def calibrate(
 
 @main.command()
 def migrate() -> None:
-    """Bring the database of R4P_DATABASE_URL to the newest revision."""
+    """Migrate the database of R4P_DATABASE_URL to the newest revision."""
     from app.db import migrate as migrations
     from app.settings import DatabaseSettings, load
 
@@ -118,7 +120,7 @@ def migrate() -> None:
 
 @main.command()
 def doctor() -> None:
-    """Whether verdicts can be had under these settings; what is missing, and the fix. Exit code 5: they can't."""
+    """Check whether the bot can give verdicts with these settings, and name each fix. Exit code 5: it can't."""
     from app.operator import doctor as examination
 
     raise typer.Exit(examination.run())
@@ -127,11 +129,11 @@ def doctor() -> None:
 @main.command()
 def jobs(
     requeue: Annotated[
-        str | None, typer.Option(metavar="ID|all", help="Have a dead job, or all, tried again.")
+        str | None, typer.Option(metavar="ID|all", help="Try a dead job, or all of them, again.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Jobs that gave up, and why; the newest first."""
+    """List the jobs that gave up and their errors, newest first."""
     from app.operator import dead_jobs
 
     raise typer.Exit(dead_jobs.requeue(requeue) if requeue else dead_jobs.show(as_json=json))
@@ -143,25 +145,25 @@ _PASSED_ON = {
     "help_option_names": [],
 }
 
-outcomes = typer.Typer(help="What became of judged patches.", no_args_is_help=True)
+outcomes = typer.Typer(help="Outcomes of judged patches.", no_args_is_help=True)
 main.add_typer(outcomes, name="outcomes")
 
 
 @outcomes.command()
 def rederive() -> None:
-    """Derive every outcome anew from raw events, after a change of the rule."""
+    """Derive every outcome again from the raw events, after a change of the rule."""
     from app.db.session import opened
     from app.db.store.outcomes.outcomes import rederive_all
     from app.settings import DatabaseSettings, load
 
     with opened(load(DatabaseSettings).database_url) as database:
         pulls = rederive_all(database)
-    typer.echo(f"derived anew: the outcomes of {pulls} pull requests")
+    typer.echo(f"derived the outcomes of {pulls} pull requests again")
 
 
 @outcomes.command(context_settings=_PASSED_ON)
 def export(context: typer.Context) -> None:
-    """Write judged patches with what they turned out to be as labelled groups: what `r4p evaluate` reads."""
+    """Write judged patches and their labels as groups that `r4p evaluate` reads."""
     from app.operator import processes
 
     processes.become_training(["labels", "export", *context.args], called="r4p outcomes")
@@ -169,7 +171,7 @@ def export(context: typer.Context) -> None:
 
 @main.command(context_settings=_PASSED_ON)
 def labels(context: typer.Context) -> None:
-    """Why patches have their labels, and how many there are. `r4p labels --help` lists what there is."""
+    """Show labels and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
 
     processes.become_training(["labels", *context.args], called="r4p labels")
@@ -177,7 +179,7 @@ def labels(context: typer.Context) -> None:
 
 @main.command(context_settings=_PASSED_ON)
 def train(context: typer.Context) -> None:
-    """Learn from labelled patches: datasets, plans, runs. `r4p train --help` lists what there is."""
+    """Build datasets and train models on labelled patches. `r4p train --help` lists the sub-commands."""
     from app.operator import processes
 
     processes.become_training(context.args)
@@ -185,7 +187,7 @@ def train(context: typer.Context) -> None:
 
 @main.command(context_settings=_PASSED_ON)
 def models(context: typer.Context) -> None:
-    """Trained models, and who of them judges. `r4p models --help` lists what there is."""
+    """Manage trained models. `r4p models --help` lists the sub-commands."""
     from app.operator.models_cli import main as commands
 
     commands(context.args, prog_name="r4p models")

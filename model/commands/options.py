@@ -9,7 +9,7 @@ import typer
 from model import catalog
 from model.catalog import EngineChoice
 from model.commands import key_file
-from model.errors import BadChoice, BadEngine
+from model.errors import IncompatibleOptions, BadEngine
 
 Votes = Annotated[
     int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
@@ -67,7 +67,7 @@ Calibrated = Annotated[
     typer.Option(
         "--calibrator",
         metavar="FILE",
-        help="Tell probabilities, and claim by them: what training.calibrators.fitting wrote for this judge.",
+        help="A calibrator that training.calibrate wrote for this judge: report probabilities, and claim by them.",
     ),
 ]
 
@@ -81,7 +81,7 @@ _READ_BY = {
 _OF_ENGINES = ("--engine", *dict.fromkeys(one for read in _READ_BY.values() for one in read))
 
 
-def chosen(
+def choose_engine(
     engine: str | None,
     url: str | None,
     model: str | None,
@@ -114,7 +114,7 @@ def chosen(
     )
 
 
-def given_in(context: typer.Context) -> list[str]:
+def list_given_options(context: typer.Context) -> list[str]:
     """The options that stand on the command line, as they are written: `--votes`."""
     sources = {one: context.get_parameter_source(one.name or "") for one in context.command.params}
     return [
@@ -122,11 +122,11 @@ def given_in(context: typer.Context) -> list[str]:
     ]
 
 
-def refuse_idle(options: Collection[str], verifier: str, engine: str) -> None:
+def refuse_unused_options(options: Collection[str], verifier: str, engine: str) -> None:
     """Refuse what would be given in vain. Raises BadChoice naming an option that changes nothing, UnknownVerifier."""
     idle = _idle_for_engine(engine) | _idle_for_verifier(verifier)
     if vain := [one for one in options if one in idle]:
-        raise BadChoice(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")
+        raise IncompatibleOptions(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")
 
 
 def _idle_for_engine(name: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from model.domain import Issue
 from model.errors import BadArtefact
-from model.patches.edits import Edit
+from model.patches.edits import PatchEdit
 from model.rivals.features import Facts, facts
 from model.voting.thresholds import Thresholds
 
@@ -37,7 +37,7 @@ CLIP = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trees:
+class BoostedTrees:
     """Boosted trees, node after node: a leaf is its own left and right."""
 
     roots: NDArray[np.int64]
@@ -63,14 +63,14 @@ class Trees:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expert:
+class GroupClassifier:
     """Facts to probability, for one sort of group."""
 
     mean: Floats
     scale: Floats
     weights: Floats
     bias: float
-    trees: Trees
+    trees: BoostedTrees
 
     def probability(self, rows: Floats) -> Floats:
         """The probability that each patch is correct, one row of facts per patch."""
@@ -83,25 +83,25 @@ CLAIM_NOTHING = Thresholds(None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class FittedModel:
     """What was learnt from one set of issues."""
 
     name: str
-    copies: Expert
+    copies: GroupClassifier
     """Judges groups in which two rivals make the very same edit."""
-    few: Expert
+    few: GroupClassifier
     """Judges other groups of fewer than FEW rivals."""
-    distinct: Expert
+    distinct: GroupClassifier
     """Judges all others."""
     thresholds: Thresholds
     """On the probability; chosen on issues of other blocks than the one held out."""
 
-    def probabilities(self, issue: Issue, edits: Sequence[Edit]) -> list[float]:
+    def probabilities(self, issue: Issue, edits: Sequence[PatchEdit]) -> list[float]:
         """The probability of each patch to be correct, in order; equal edits get equal ones."""
         if not edits:
             return []
         known = facts(issue, edits)
-        expert: Expert = getattr(self, expert_of(known))
+        expert: GroupClassifier = getattr(self, expert_of(known))
         return [float(one) for one in expert.probability(matrix(known))]
 
 
@@ -109,7 +109,7 @@ EXPERTS = ("copies", "few", "distinct")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class HoldoutBlock:
     """Issues that are held out together: some repositories, or issue numbers of one."""
 
     name: str
@@ -127,17 +127,17 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Artefact:
+class ConsensusModel:
     """Every fit, the blocks they never saw, and how they came about."""
 
-    fits: Mapping[str, Fit]
+    fits: Mapping[str, FittedModel]
     """By the name of the block that was held out, or EVERYTHING."""
-    blocks: tuple[Block, ...]
+    blocks: tuple[HoldoutBlock, ...]
     manifest: Mapping[str, Any]
     fingerprint: str
     """12 hex digits of the file's hash."""
 
-    def fit_for(self, repository: str, instance_id: str, *, strict: bool = False) -> Fit:
+    def fit_for(self, repository: str, instance_id: str, *, strict: bool = False) -> FittedModel:
         """The fit that never saw this issue; EVERYTHING for an issue that nobody trained on.
 
         With `strict`, one that never saw the repository.
@@ -172,12 +172,12 @@ def standardised(rows: Floats, mean: Floats, scale: Floats) -> Floats:
 
 
 @cache
-def shipped() -> Artefact:
+def shipped() -> ConsensusModel:
     """The artefact that comes with the package."""
     return from_bytes((files("model.rivals") / "consensus.json.xz").read_bytes())
 
 
-def to_bytes(artefact: Artefact) -> bytes:
+def to_bytes(artefact: ConsensusModel) -> bytes:
     """JSON, packed; the same artefact gives the same bytes."""
     document = {
         "format": FORMAT,
@@ -196,17 +196,17 @@ def to_bytes(artefact: Artefact) -> bytes:
     return lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
 
 
-def from_bytes(packed: bytes) -> Artefact:
+def from_bytes(packed: bytes) -> ConsensusModel:
     """What `to_bytes` wrote. Raises BadArtefact for another format."""
     document = json.loads(lzma.decompress(packed))
     if document.get("format") != FORMAT:
         raise BadArtefact(
             f"the consensus artefact has format {document.get('format')!r}, and {FORMAT!r} is read; "
-            "write it again with `python -m training.consensus.fitting`"
+            "write it again with `python -m training.consensus`"
         )
-    return Artefact(
+    return ConsensusModel(
         fits={
-            name: Fit(
+            name: FittedModel(
                 name,
                 thresholds=Thresholds(**fit["thresholds"]),
                 **{expert: _expert_in(fit[expert]) for expert in EXPERTS},
@@ -214,7 +214,7 @@ def from_bytes(packed: bytes) -> Artefact:
             for name, fit in document["fits"].items()
         },
         blocks=tuple(
-            Block(name, tuple(repositories), first, below)
+            HoldoutBlock(name, tuple(repositories), first, below)
             for name, repositories, first, below in document["blocks"]
         ),
         manifest=document["manifest"],
@@ -222,17 +222,17 @@ def from_bytes(packed: bytes) -> Artefact:
     )
 
 
-def _expert_out(expert: Expert) -> dict[str, Any]:
+def _expert_out(expert: GroupClassifier) -> dict[str, Any]:
     arrays = ("mean", "scale", "weights")
     return {
         "bias": expert.bias,
         **{name: getattr(expert, name).tolist() for name in arrays},
-        "trees": {one.name: getattr(expert.trees, one.name).tolist() for one in fields(Trees)}
+        "trees": {one.name: getattr(expert.trees, one.name).tolist() for one in fields(BoostedTrees)}
         | _steps(expert.trees),
     }
 
 
-def _steps(trees: Trees) -> dict[str, list[int]]:
+def _steps(trees: BoostedTrees) -> dict[str, list[int]]:
     """How far it is to the next root and to each child: small numbers that recur, and so pack well."""
     here = np.arange(len(trees.left))
     return {
@@ -242,7 +242,7 @@ def _steps(trees: Trees) -> dict[str, list[int]]:
     }
 
 
-def _expert_in(document: Mapping[str, Any]) -> Expert:
+def _expert_in(document: Mapping[str, Any]) -> GroupClassifier:
     real = {"threshold", "log_odds"}
     trees: dict[str, Any] = {
         name: np.array(values, np.float64 if name in real else np.int64)
@@ -252,10 +252,10 @@ def _expert_in(document: Mapping[str, Any]) -> Expert:
     trees["roots"] = trees["roots"].cumsum()
     trees["left"] += here
     trees["right"] += here
-    return Expert(
+    return GroupClassifier(
         mean=np.array(document["mean"], np.float64),
         scale=np.array(document["scale"], np.float64),
         weights=np.array(document["weights"], np.float64),
         bias=document["bias"],
-        trees=Trees(**trees),
+        trees=BoostedTrees(**trees),
     )

@@ -7,7 +7,7 @@ from model.calibration.calibration import Evidence
 from model.calibration.evidence import of_votes
 from model.domain import PatchId, Verdict
 from model.evaluation.judge_catalog import CONSENSUS, STRICT, is_calibrated, plain
-from model.evaluation.judged_group import JudgedGroup, JudgedPatch, Key
+from model.evaluation.judged_group import JudgedGroup, JudgedPatch, JudgementKey
 from model.voting.thresholds import Thresholds
 
 
@@ -23,14 +23,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class GroupEvidence:
     """One judged group with the evidence on each of its patches."""
 
     group: JudgedGroup
     evidence: tuple[Evidence, ...]
 
 
-def cases(runs: Sequence[JudgedGroup]) -> list[Case]:
+def cases(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
     """The groups that every verifier of the run files has judged; consensus's strict twin is passed over.
 
     Raises ValueError for more than one verifier beside consensus, for a run that was weighed by a calibrator, and when
@@ -61,7 +61,7 @@ def cases(runs: Sequence[JudgedGroup]) -> list[Case]:
     return [_case([of[group] for of in by_judge.values()]) for group in shared]
 
 
-def rows(of: Sequence[Case]) -> list[Row]:
+def rows(of: Sequence[GroupEvidence]) -> list[Row]:
     """One row for each patch, in order."""
     return [
         Row(evidence, patch.resolved, case.group.instance_id)
@@ -70,7 +70,7 @@ def rows(of: Sequence[Case]) -> list[Row]:
     ]
 
 
-def without_votes(of: Sequence[Case]) -> list[Case]:
+def without_votes(of: Sequence[GroupEvidence]) -> list[GroupEvidence]:
     """The same with what consensus believes alone."""
     return [
         replace(case, evidence=tuple(Evidence(consensus=one.consensus) for one in case.evidence))
@@ -78,7 +78,7 @@ def without_votes(of: Sequence[Case]) -> list[Case]:
     ]
 
 
-def without_consensus(of: Sequence[Case]) -> list[Case]:
+def without_consensus(of: Sequence[GroupEvidence]) -> list[GroupEvidence]:
     """The same with the votes alone."""
     return [
         replace(case, evidence=tuple(replace(one, consensus=None) for one in case.evidence))
@@ -87,7 +87,7 @@ def without_consensus(of: Sequence[Case]) -> list[Case]:
 
 
 def with_probabilities(
-    of: Sequence[Case],
+    of: Sequence[GroupEvidence],
     probabilities: Sequence[float | None],
     thresholds: Sequence[Thresholds],
 ) -> list[JudgedGroup]:
@@ -102,16 +102,16 @@ def with_probabilities(
     ]
 
 
-def _judge(key: Key) -> tuple[str, str, str, int]:
+def _judge(key: JudgementKey) -> tuple[str, str, str, int]:
     return key.verifier, key.engine.model, key.engine.prompt_fingerprint, key.votes
 
 
-def _case(judged: Sequence[JudgedGroup]) -> Case:
+def _case(judged: Sequence[JudgedGroup]) -> GroupEvidence:
     voted = next((one for one in judged if plain(one.key.verifier) != CONSENSUS), None)
     consensus = next((one for one in judged if plain(one.key.verifier) == CONSENSUS), None)
     beliefs = {one.id: one.belief for one in consensus.patches} if consensus else {}
     base = voted or judged[0]
-    return Case(base, tuple(_evidence(one, voted, beliefs) for one in base.patches))
+    return GroupEvidence(base, tuple(_evidence(one, voted, beliefs) for one in base.patches))
 
 
 def _evidence(

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.calibration.calibration import FEATURES, MONOTONE, Calibrator, History, Kind, features
+from model.calibration.calibration import (
+    FEATURES,
+    MONOTONE,
+    CalibrationMethod,
+    Calibrator,
+    History,
+    features,
+)
 from model.evaluation.judgement_columns import Floats
 from training.calibrators.evidence import Row
 
@@ -20,30 +27,30 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CalibratorRecipe:
     """One way to make a probability of evidence."""
 
     name: str
     features: tuple[str, ...]
-    kind: Kind = Kind.PLATT
+    kind: CalibrationMethod = CalibrationMethod.PLATT
     is_fitted: bool = True
     """False: the one feature is taken at its word."""
 
 
-AS_IT_IS = Recipe("consensus as it is", ("consensus",), is_fitted=False)
+AS_IT_IS = CalibratorRecipe("consensus as it is", ("consensus",), is_fitted=False)
 """Consensus was calibrated on thousands of patches: a few dozen issues have to contradict it clearly."""
 RECIPES = (
     AS_IT_IS,
-    Recipe("consensus", ("consensus",)),
-    Recipe("votes", ("votes",)),
-    Recipe("votes and consensus", ("votes", "consensus")),
-    Recipe("everything", FEATURES),
-    Recipe("everything, isotonic", FEATURES, Kind.ISOTONIC),
+    CalibratorRecipe("consensus", ("consensus",)),
+    CalibratorRecipe("votes", ("votes",)),
+    CalibratorRecipe("votes and consensus", ("votes", "consensus")),
+    CalibratorRecipe("everything", FEATURES),
+    CalibratorRecipe("everything, isotonic", FEATURES, CalibrationMethod.ISOTONIC),
 )
 """From the simplest to the one that can learn the most."""
 
 
-def offered(rows: Sequence[Row]) -> tuple[Recipe, ...]:
+def offered(rows: Sequence[Row]) -> tuple[CalibratorRecipe, ...]:
     """The recipes that rows with these kinds of evidence can follow, simplest first."""
     missing = set()
     if all(row.evidence.score is None for row in rows):
@@ -59,12 +66,12 @@ def offered(rows: Sequence[Row]) -> tuple[Recipe, ...]:
     )
 
 
-def tried(rows: Sequence[Row]) -> dict[Recipe, Floats]:
+def tried(rows: Sequence[Row]) -> dict[CalibratorRecipe, Floats]:
     """For each recipe on offer, each row's probability by a fit that never saw its issue."""
     return {one: _held_out(rows, one) for one in offered(rows)}
 
 
-def simplest(held_out: Mapping[Recipe, Floats], rows: Sequence[Row]) -> Recipe:
+def simplest(held_out: Mapping[CalibratorRecipe, Floats], rows: Sequence[Row]) -> CalibratorRecipe:
     """The first recipe within one standard error, by issue, of the one with the lowest Brier score."""
     losses = {one: _losses(probabilities, rows) for one, probabilities in held_out.items()}
     best = min(losses.values(), key=lambda loss: float(loss.sum()))
@@ -89,7 +96,9 @@ def weights(rows: Sequence[Row]) -> Floats:
     return np.asarray([row.weight for row in rows], dtype=np.float64)
 
 
-def fitted(rows: Sequence[Row], recipe: Recipe, history: History, fitted_at: str) -> Calibrator:
+def fitted(
+    rows: Sequence[Row], recipe: CalibratorRecipe, history: History, fitted_at: str
+) -> Calibrator:
     """A calibrator by this recipe, on these rows."""
     if not recipe.is_fitted:
         return Calibrator(fitted_at, history, weights=dict.fromkeys(recipe.features, 1.0))
@@ -97,14 +106,14 @@ def fitted(rows: Sequence[Row], recipe: Recipe, history: History, fitted_at: str
     known = [features(row.evidence) for row in rows]
     learnt, intercept = _logistic(known, labels, counts, list(recipe.features))
     platt = Calibrator(fitted_at, history, weights=learnt, intercept=intercept)
-    if recipe.kind is Kind.PLATT:
+    if recipe.kind is CalibrationMethod.PLATT:
         return platt
     logits = [intercept + sum(w * one[name] for name, w in learnt.items()) for one in known]
     curve = _isotonic(np.asarray(logits), labels, counts)
-    return replace(platt, kind=Kind.ISOTONIC, curve=curve)
+    return replace(platt, kind=CalibrationMethod.ISOTONIC, curve=curve)
 
 
-def _held_out(rows: Sequence[Row], recipe: Recipe) -> Floats:
+def _held_out(rows: Sequence[Row], recipe: CalibratorRecipe) -> Floats:
     fold_of = folds({row.issue for row in rows})
     found = np.full(len(rows), np.nan)
     for fold in range(FOLDS):

@@ -21,7 +21,7 @@ from training.calibrators import recipes
 from training.calibrators.evidence import Row
 from training.calibrators.fitting import Fit, fit
 from training.corpus import Corpus, NewCalibrator, StoredCalibrator
-from training.labels.labels import RULE_VERSION, LabelledPatch, all_of
+from training.labels.labels import RULE_VERSION, LabelledPatch, label_patches
 from training.labels.rules import WEAK
 
 LEAST_NEW = 10
@@ -29,7 +29,7 @@ LEAST_NEW = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class CalibratorDecision:
     """Whether a new calibrator comes into use, and why."""
 
     is_active: bool
@@ -39,7 +39,7 @@ class Decision:
 def refit(known: Corpus, now: datetime) -> list[dict[str, Any]]:
     """Fit, decide and keep, one judge after the other; what was done, as plain JSON values."""
     records = [one.by(now) for one in known.records()]
-    labels = {one.key: one for one in all_of(records, now, known.checks())}
+    labels = {one.key: one for one in label_patches(records, now, known.checks())}
     return [_refit(known, judge, rows(records, judge, labels), now) for judge in judges(records)]
 
 
@@ -70,24 +70,26 @@ def rows(
     return kept, counts
 
 
-def decide(fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None) -> Decision:
+def decide(
+    fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None
+) -> CalibratorDecision:
     """Into use with enough history, if it is not worse than the one in use on issues that neither was fitted on.
 
     The new one is measured as it was held out. Without any new issue the old labels were corrected: the one in use
     learnt what was not so.
     """
     if not fitted.briers:
-        return Decision(is_active=False, why=NO_HISTORY)
+        return CalibratorDecision(is_active=False, why=NO_HISTORY)
     if in_use is None:
-        return Decision(is_active=True, why="the first")
+        return CalibratorDecision(is_active=True, why="the first")
     new = [at for at, row in enumerate(known) if int(row.issue) not in in_use.seen]
     if not new:
-        return Decision(is_active=True, why="the same issues, of which more is known")
+        return CalibratorDecision(is_active=True, why="the same issues, of which more is known")
     if len(new) < LEAST_NEW:
-        return Decision(is_active=False, why=f"only {len(new)} new patches to compare by")
+        return CalibratorDecision(is_active=False, why=f"only {len(new)} new patches to compare by")
     found, before = _briers(fitted, known, new, in_use.calibrator)
     compared = f"Brier {found:.4f}, before {before:.4f}, on {len(new)} patches new to both"
-    return Decision(is_active=found <= before, why=compared)
+    return CalibratorDecision(is_active=found <= before, why=compared)
 
 
 def _refit(
@@ -145,7 +147,7 @@ def _same(one: Calibrator, other: Calibrator) -> bool:
 
 def main() -> None:
     """Fit on the database of R4P_DATABASE_URL."""
-    with corpus.opened() as known:
+    with corpus.open_corpus() as known:
         found = refit(known, datetime.now(UTC))
     sys.stdout.write(json.dumps({"schema": "r4p.refit/1", "judges": found}, indent=2) + "\n")
 

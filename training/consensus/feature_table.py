@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from model.domain import Issue
 from model.patches import edits
-from model.patches.edits import Edit
+from model.patches.edits import PatchEdit
 from model.rivals.consensus_model import Floats, has_copies, matrix
 from model.rivals.features import Facts, facts
 from model.rivals.rival_agreement import panels
@@ -69,7 +69,7 @@ def table(drawn: Iterable[Drawn]) -> Table:
     )
 
 
-def _as_opinions(issue: Issue, read: Sequence[Edit]) -> list[Facts]:
+def _as_opinions(issue: Issue, read: Sequence[PatchEdit]) -> list[Facts]:
     """What is known of each where copies are one opinion; nothing where there is but one."""
     among = panels(read)
     known = {

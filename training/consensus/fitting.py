@@ -4,35 +4,30 @@ DIR holds labelled groups and pools of patches, see FILES. One fit sees every is
 one is made that never sees it. Sums depend on how many threads add them up, so set OMP_NUM_THREADS=1 for the same bytes.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.progress import track
 
 from model.calibration.calibration import Evidence
-from model.commands.extras import require
 from model.evaluation import labelled_group
 from model.rivals import consensus_model
 from model.rivals.consensus_model import (
     CLAIM_NOTHING,
     EVERYTHING,
     EXPERTS,
-    Artefact,
-    Block,
-    Expert,
-    Fit,
+    BoostedTrees,
+    ConsensusModel,
+    FittedModel,
     Floats,
-    Trees,
+    GroupClassifier,
+    HoldoutBlock,
 )
-from model.rivals.features import columns
 from model.verifiers.consensus import ConsensusVerifier
 from training.calibrators.fitting import Targets, thresholds
 from training.consensus import group_sampling
@@ -42,7 +37,7 @@ if TYPE_CHECKING:  # scikit-learn loads when an expert is fitted
     from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
 from training.calibrators.evidence import Row
-from training.consensus.feature_table import Mask, Table, table, weights
+from training.consensus.feature_table import Mask, Table, weights
 
 FILES = {
     "distinct": "distinct_eval_groups.jsonl.gz",
@@ -99,23 +94,23 @@ def load(data: Path) -> list[Drawn]:
     return [*whole, *group_sampling.parts(whole)]
 
 
-def blocks_of(drawn: Sequence[Drawn]) -> tuple[Block, ...]:
+def blocks_of(drawn: Sequence[Drawn]) -> tuple[HoldoutBlock, ...]:
     """Django in parts with equally many given issues, other repositories one block each or together."""
     given = [one.group for one in drawn if one.kind in GIVEN]
     numbers = sorted({_number(one.instance_id) for one in given if one.repo == DJANGO})
     cuts = [0, *(numbers[len(numbers) * part // PARTS] for part in range(1, PARTS)), None]
     parts = [
-        Block(f"django {part}", (DJANGO,), first or 0, below)
+        HoldoutBlock(f"django {part}", (DJANGO,), first or 0, below)
         for part, (first, below) in enumerate(pairwise(cuts), 1)
     ]
-    return (*parts, *(Block(name, repositories) for name, repositories in OTHERS.items()))
+    return (*parts, *(HoldoutBlock(name, repositories) for name, repositories in OTHERS.items()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learnt:
     """An expert, and the models of scikit-learn that it was copied from."""
 
-    expert: Expert
+    expert: GroupClassifier
     linear: "LogisticRegression"
     boosted: "Sequence[GradientBoostingClassifier]"
 
@@ -154,7 +149,7 @@ def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
         for seed in range(BAGS)
     ]
     prior = float(np.average(label, weights=weight))
-    expert = Expert(
+    expert = GroupClassifier(
         mean=mean,
         scale=scale,
         weights=linear.coef_[0] * (1 - BOOSTED),
@@ -164,8 +159,8 @@ def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
     return Learnt(expert, linear, boosted)
 
 
-def _copied(boosted: "Sequence[GradientBoostingClassifier]") -> Trees:
-    parts: dict[str, list[Any]] = {one.name: [] for one in fields(Trees)}
+def _copied(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees:
+    parts: dict[str, list[Any]] = {one.name: [] for one in fields(BoostedTrees)}
     start = 0
     for tree in (grown.tree_ for one in boosted for grown in one.estimators_[:, 0]):
         own = np.arange(tree.node_count)
@@ -178,39 +173,39 @@ def _copied(boosted: "Sequence[GradientBoostingClassifier]") -> Trees:
         parts["right"].append(np.where(leaf, own, tree.children_right) + start)
         parts["log_odds"].append(np.where(leaf, np.round(added, ADDED_DIGITS), 0.0))
         start += tree.node_count
-    return Trees(**{name: np.concatenate(values) for name, values in parts.items()})
+    return BoostedTrees(**{name: np.concatenate(values) for name, values in parts.items()})
 
 
-def block_of_rows(of: Table, blocks: Sequence[Block]) -> NDArray[np.int64]:
+def block_of_rows(of: Table, blocks: Sequence[HoldoutBlock]) -> NDArray[np.int64]:
     """Which block each row belongs to; -1 for none."""
     issues = zip(of.repository.tolist(), of.issue.tolist(), strict=True)
     return np.array([_place(blocks, *issue) for issue in issues], np.int64)
 
 
-def _place(blocks: Sequence[Block], repository: str, issue: str) -> int:
+def _place(blocks: Sequence[HoldoutBlock], repository: str, issue: str) -> int:
     holders = (at for at, one in enumerate(blocks) if one.holds(repository, _number(issue)))
     return next(holders, -1)
 
 
-def held_out(blocks: Sequence[Block]) -> Iterator[tuple[str, frozenset[int]]]:
+def held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, frozenset[int]]]:
     """Name and blocks of each fit: every block once, Django as a whole, and nothing."""
     yield from ((block.name, frozenset({at})) for at, block in enumerate(blocks))
     yield DJANGO, frozenset(at for at, one in enumerate(blocks) if DJANGO in one.repositories)
     yield EVERYTHING, frozenset()
 
 
-def learn(of: Table, blocks: Sequence[Block], manifest: Mapping[str, Any]) -> Artefact:
+def learn(of: Table, blocks: Sequence[HoldoutBlock], manifest: Mapping[str, Any]) -> ConsensusModel:
     """All fits, which claim nothing yet. Takes minutes."""
     place = block_of_rows(of, blocks)
     fits = {}
     for name, held in track(list(held_out(blocks)), "fitting", transient=True):
         seen = ~np.isin(place, list(held))
         experts = {one: learn_expert(of, one, seen).expert for one in EXPERTS}
-        fits[name] = Fit(name, thresholds=CLAIM_NOTHING, **experts)
-    return Artefact(fits, tuple(blocks), manifest, fingerprint="")
+        fits[name] = FittedModel(name, thresholds=CLAIM_NOTHING, **experts)
+    return ConsensusModel(fits, tuple(blocks), manifest, fingerprint="")
 
 
-def with_thresholds(artefact: Artefact, drawn: Sequence[Drawn]) -> Artefact:
+def with_thresholds(artefact: ConsensusModel, drawn: Sequence[Drawn]) -> ConsensusModel:
     """The same fits, each with the thresholds that a calibrator would choose on issues outside the blocks it held out.
 
     Every belief is by the fit that never saw the issue, with copies as one opinion, as where anybody may hand in another.
@@ -225,7 +220,7 @@ def with_thresholds(artefact: Artefact, drawn: Sequence[Drawn]) -> Artefact:
     return replace(artefact, fits=fits, manifest={**artefact.manifest, "claims": asdict(targets)})
 
 
-def held_out_beliefs(artefact: Artefact, drawn: Iterable[Drawn]) -> Iterator[tuple[int, Row]]:
+def held_out_beliefs(artefact: ConsensusModel, drawn: Iterable[Drawn]) -> Iterator[tuple[int, Row]]:
     """The block and what was believed of each patch of given groups, and of parts of them."""
     for group in (one.group for one in drawn if one.kind in GIVEN):
         place = _place(artefact.blocks, group.repo, group.instance_id)
@@ -239,51 +234,6 @@ def held_out_beliefs(artefact: Artefact, drawn: Iterable[Drawn]) -> Iterator[tup
                 yield place, Row(evidence, patch.resolved, group.instance_id)
 
 
-def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
-    """What the artefact was made of and with."""
-    return {
-        "data": {
-            name: hashlib.sha256((data / name).read_bytes()).hexdigest() for name in FILES.values()
-        },
-        "groups": {
-            kind.value: sum(one.kind is kind and not one.part for one in drawn) for kind in Kind
-        },
-        "parts": sum(one.part for one in drawn),
-        "seeds": {"draws": group_sampling.SEED, "trees": list(range(BAGS))},
-        "facts": list(columns()),
-        "versions": {"numpy": np.__version__, "scikit-learn": version("scikit-learn")},
-    }
-
-
-def main(
-    data: Annotated[Path, typer.Option(help="Folder of the labelled groups.")],
-    out: Annotated[Path, typer.Option(help="The artefact.")] = Path(
-        "model/rivals/consensus.json.xz"
-    ),
-    only_thresholds: Annotated[
-        bool,
-        typer.Option(
-            "--only-thresholds",
-            help="Keep the fits that are there, choose from where on they claim.",
-        ),
-    ] = False,
-) -> None:
-    """Fit the consensus model and write its artefact."""
-    require("training.consensus.fitting", "calibrate")
-    drawn = load(data)
-    if only_thresholds:
-        artefact = consensus_model.from_bytes(out.read_bytes())
-    else:
-        artefact = learn(table(drawn), blocks_of(drawn), manifest_of(data, drawn))
-    artefact = with_thresholds(artefact, drawn)
-    out.write_bytes(consensus_model.to_bytes(artefact))
-    typer.echo(f"{out}: {len(artefact.fits)} fits, {out.stat().st_size:,} bytes")
-
-
 def _number(instance_id: str) -> int:
     tail = instance_id.rpartition("-")[2]
     return int(tail) if tail.isdigit() else 0
-
-
-if __name__ == "__main__":
-    typer.run(main)

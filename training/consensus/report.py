@@ -18,15 +18,15 @@ import typer
 
 from model.evaluation import judge_catalog, labelled_group
 from model.evaluation.attacks.attack_document import is_believed
-from model.evaluation.attacks.attack_plays import Kind as AttackKind
+from model.evaluation.attacks.attack_plays import AttackKind as AttackKind
 from model.evaluation.attacks.attack_run import attacked
-from model.evaluation.judged_group import JudgedGroup, Key, judged
+from model.evaluation.judged_group import JudgedGroup, JudgementKey, judged
 from model.evaluation.judgement_columns import columns
 from model.evaluation.labelled_group import LabelledGroup
 from model.evaluation.metrics import METRICS
 from model.patches import edits
 from model.rivals import consensus_model
-from model.rivals.consensus_model import Artefact
+from model.rivals.consensus_model import ConsensusModel
 from model.rivals.features import likeness
 from model.verifiers.consensus import ConsensusVerifier, unseeing
 from training.consensus import group_sampling
@@ -52,7 +52,9 @@ def judge(
             group.repo, group.instance_id, strict=strict, independent=independent
         )
         verdict = verifier.verify(group.issue, [one.patch for one in group.patches])
-        found.append(judged(group, verdict, Key(group.id, "consensus", verifier.engine, 0)))
+        found.append(
+            judged(group, verdict, JudgementKey(group.id, "consensus", verifier.engine, 0))
+        )
     return found
 
 
@@ -90,7 +92,7 @@ def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]
         yield name, int(its.sum()), float(of.label[its].mean()), usual, blind
 
 
-def _accuracy(of: Table, artefact: Artefact, rows: Mask, seen: Mask | None) -> float:
+def _accuracy(of: Table, artefact: ConsensusModel, rows: Mask, seen: Mask | None) -> float:
     """Accuracy on `rows`; with `seen`, of experts fitted anew on those rows outside the held-out block."""
     place, right = block_of_rows(of, artefact.blocks), 0
     for at, block in enumerate(artefact.blocks):

@@ -9,13 +9,13 @@ import pytest
 
 from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
-from model.calibration.calibrator_file import KeptCalibrator
+from model.calibration.calibrator_file import CalibratorFile
 from model.domain import EngineInfo
-from model.errors import BadChoice
+from model.errors import IncompatibleOptions
 from model.voting.thresholds import Thresholds
 from tests.model.builders import candidates, diff_of
 
-KEPT = KeptCalibrator(
+KEPT = CalibratorFile(
     "r4p",
     EngineInfo("scripted", "script", "0" * 12),
     Calibrator(
@@ -69,7 +69,7 @@ def test_the_same_numbers_are_the_same_calibrator_whenever_they_were_fitted():
         (None, "can't be read: No such file"),
         (
             "no",
-            "is no calibrator .*; write one with: python -m training.calibrators.fitting RUN_FILE",
+            "is no calibrator .*; write one with: python -m training.calibrate RUN_FILE",
         ),
         ("[]", "is no calibrator"),
         ('{"schema": "r4p.evaluate/1"}', "schema is 'r4p.evaluate/1', not 'r4p.calibrator/1'"),
@@ -90,17 +90,17 @@ def test_a_file_that_can_not_be_used_is_refused_with_why(tmp_path, content, said
     else:
         whole = json.loads(path.read_text())
         path.write_text(content if isinstance(content, str) else json.dumps(whole | content))
-    with pytest.raises(BadChoice, match=said):
+    with pytest.raises(IncompatibleOptions, match=said):
         calibrator_file.read(path)
 
 
 def test_another_judge_is_refused_by_what_differs(tmp_path):
     calibrator_file.write(tmp_path / "c.json", KEPT)
-    with pytest.raises(BadChoice, match="was fitted for verifier r4p, not pointwise"):
+    with pytest.raises(IncompatibleOptions, match="was fitted for verifier r4p, not pointwise"):
         calibrator_file.read(tmp_path / "c.json", "pointwise")
-    with pytest.raises(BadChoice, match="fitted for model 'script', and 'R4P-32B' would judge"):
+    with pytest.raises(IncompatibleOptions, match="fitted for model 'script', and 'R4P-32B' would judge"):
         KEPT.check(replace(KEPT.engine, model="R4P-32B"))
-    with pytest.raises(BadChoice, match=r"fitted for prompt fingerprint '0{12}', and"):
+    with pytest.raises(IncompatibleOptions, match=r"fitted for prompt fingerprint '0{12}', and"):
         KEPT.check(replace(KEPT.engine, prompt_fingerprint="1" * 12))
 
 
@@ -142,7 +142,7 @@ def test_verify_hears_consensus_where_it_is_weighed(run, judge, tmp_path):
 def test_consensus_itself_can_be_weighed(run, judge, tmp_path):
     engine = judge("--verifier", "consensus")
     alone = replace(KEPT.calibrator, weights={"consensus": 1.0})
-    kept = KeptCalibrator("consensus", engine, alone, 0.2)
+    kept = CalibratorFile("consensus", engine, alone, 0.2)
     calibrator_file.write(tmp_path / "c.json", kept)
     ask = (*four(tmp_path), "--verifier", "consensus", "--calibrator", "c.json")
     patches = json.loads(run(*ask, "--json", script=None).stdout)["patches"]

@@ -14,8 +14,9 @@ from model.evaluation.judgement_columns import columns
 from model.evaluation.labelled_group import read
 from model.evaluation.metrics import METRICS
 from tests.model.evaluation.builders import judged_group
+from training.calibrate import main
 from training.calibrators.evidence import cases, rows
-from training.calibrators.fitting import Targets, fit, gains, judged_with, main
+from training.calibrators.fitting import Targets, fit, gains, judged_with
 
 app = Typer()
 app.command()(main)

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from model.calibration.calibration import Evidence, History, Kind, sigmoid
+from model.calibration.calibration import CalibrationMethod, Evidence, History, sigmoid
 from tests.training.calibrators.test_fitting import drawn, overconfident, stepped
 from training.calibrators.evidence import Row
 from training.calibrators.recipes import AS_IT_IS, RECIPES, brier, fitted, offered, simplest, tried
@@ -51,7 +51,7 @@ def test_a_belief_that_is_too_high_everywhere_is_corrected():
 
 @pytest.mark.parametrize(
     ("count", "come_true", "kind"),
-    [(40, overconfident, Kind.PLATT), (400, stepped, Kind.ISOTONIC)],
+    [(40, overconfident, CalibrationMethod.PLATT), (400, stepped, CalibrationMethod.ISOTONIC)],
     ids=["little and smooth", "much and stepped"],
 )
 def test_a_curve_is_taken_only_where_it_is_clearly_better(count, come_true, kind):

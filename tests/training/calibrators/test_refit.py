@@ -11,7 +11,13 @@ from app.db.session import transaction
 from app.db.store.models import calibrators
 from app.db.tables.schema import calibrators as table
 from app.outcomes.judgement import Judge
-from model.calibration.calibration import NO_HISTORY, Calibrator, Evidence, History, Kind
+from model.calibration.calibration import (
+    NO_HISTORY,
+    CalibrationMethod,
+    Calibrator,
+    Evidence,
+    History,
+)
 from model.domain import EngineInfo
 from model.voting.thresholds import Thresholds
 from tests.builders import judged_history
@@ -144,7 +150,7 @@ KNOWN = [Row(YES if at % 2 else NO, bool(at % 2), str(at)) for at in range(30)]
 def fitted(right):
     """As if it had given the truth this much probability on issues held out."""
     told = [right if row.correct else 1 - right for row in KNOWN]
-    return Fit(CALIBRATOR, np.asarray(told), (), {Kind.PLATT: (1 - right) ** 2})
+    return Fit(CALIBRATOR, np.asarray(told), (), {CalibrationMethod.PLATT: (1 - right) ** 2})
 
 
 @pytest.mark.parametrize(("right", "is_active"), [(0.99, True), (0.6, False)])

@@ -9,7 +9,7 @@ from app.db.session import transaction
 from app.db.tables.schema import calibrators as table
 from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
-from model.calibration.calibrator_file import KeptCalibrator
+from model.calibration.calibrator_file import CalibratorFile
 from tests.builders import judged_history
 from tests.training.calibrators.test_refit import JUDGE, NO, NOW, REPOSITORY, YES
 from training.calibrators.refit import refit
@@ -33,7 +33,7 @@ def plant(database_url, monkeypatch, tmp_path):
 
     def planted(calibrator, judge=JUDGE):
         path = tmp_path / "learnt.json"
-        calibrator_file.write(path, KeptCalibrator(judge.verifier, judge.engine, calibrator, 0.21))
+        calibrator_file.write(path, CalibratorFile(judge.verifier, judge.engine, calibrator, 0.21))
         return CliRunner().invoke(main, ["calibrate", "--from", str(path)])
 
     return planted

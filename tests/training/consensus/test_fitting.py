@@ -14,6 +14,7 @@ from model.rivals import consensus_model
 from tests.model.builders import diff_of
 from training.consensus import fitting as training
 from training.consensus import group_sampling, report
+from training.consensus.__main__ import manifest_of
 from training.consensus.feature_table import table, weights
 from training.consensus.group_sampling import Kind
 
@@ -151,7 +152,7 @@ def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch
     monkeypatch.setattr(training, "ROUNDS", 5)
     of, blocks = table(drawn), training.blocks_of(drawn)[2:5]
     one, other = (
-        consensus_model.to_bytes(training.learn(of, blocks, training.manifest_of(data, drawn)))
+        consensus_model.to_bytes(training.learn(of, blocks, manifest_of(data, drawn)))
         for _ in range(2)
     )
     assert one == other

@@ -12,8 +12,8 @@ from model.evaluation.labelled_group import read
 from model.evaluation.report.input_folder import read as read_folder
 from tests.model.commands.evaluate.test_evaluate import document
 from tests.model.evaluation.builders import lines, row
+from training.calibrate import main
 from training.calibrators.evidence import cases, rows
-from training.calibrators.fitting import main
 
 train = Typer()
 train.command()(main)
@@ -83,7 +83,7 @@ def test_consensus_beside_votes_never_saw_the_issue(run, real_group, tmp_path):
     (group,) = read(tmp_path / real_group)
     for strict in (False, True):
         judge = judge_catalog.consensus(strict=strict)
-        by = calibrator_file.KeptCalibrator(
+        by = calibrator_file.CalibratorFile(
             "consensus", judge_catalog.everyday(judge.engine), _weighing("consensus"), 0.2
         )
         weighed = judge_catalog.weighed(judge, by, "consensus-calibrated-0")
@@ -99,7 +99,7 @@ def _weighing(*names):
 
 def test_another_judges_calibrator_is_a_usage_error(run, tmp_path):
     engine = EngineInfo("scripted", "another", "f" * 12)
-    kept = calibrator_file.KeptCalibrator("r4p", engine, _weighing("votes"), 0.2)
+    kept = calibrator_file.CalibratorFile("r4p", engine, _weighing("votes"), 0.2)
     calibrator_file.write(tmp_path / "c.json", kept)
     for verifier, said in (
         ("r4p", "fitted for model 'another'"),
