@@ -53,6 +53,9 @@ check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 fix: $(DEV_INSTALLED) ## what a machine can mend: lint fixes and formatting
 	@cd $(HERE) && $(BIN)/ruff check --fix . ; $(BIN)/ruff format $(HERE)
 
+docs: $(DEV_INSTALLED) ## docs/reference.md, written from the code
+	@cd $(HERE) && $(BIN)/python -m deploy.write_reference
+
 bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
 	@cd $(HERE) && $(BIN)/python -m tests.bench
 
@@ -75,4 +78,4 @@ $(VERL_INSTALLED): $(HERE)/constraints-verl.txt
 	@cd $(HERE) && $(VERL)/bin/python -m pip install --disable-pip-version-check -q --progress-bar on -c constraints-verl.txt verl cachetools TransferQueue
 	@touch $(VERL_INSTALLED)
 
-.PHONY: help install demo test proofs check fix bench vllm-cpu verl
+.PHONY: help install demo test proofs check fix docs bench vllm-cpu verl

@@ -4,21 +4,24 @@ import ast
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
-from app import settings
 from app.cli import main
 from app.policy.commands import REGISTRY
-from app.settings import repo_config
+from app.settings import known_names, repo_config
 from app.settings.repo_config import RepoConfig
+from deploy.write_reference import PAGE, build_page
 
 ROOT = Path(__file__).parents[2]
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [
-    ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *GUIDES,
 ]
 COMMENTS = sorted((ROOT / "app/comments").glob("*.py"))
 BECOMES_ANOTHER = {
@@ -28,12 +31,34 @@ BECOMES_ANOTHER = {
 }
 """They replace their process: asked within this one, they would end the tests."""
 README = (ROOT / "README.md").read_text()
+TEXT = "\n".join(page.read_text() for page in PAGES)
+
+
+def anchors(page):
+    """The anchors that GitHub gives the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_to_a_file_leads_somewhere(page):
-    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text())
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_every_link_leads_to_a_file_and_to_a_heading_of_it(page):
+    broken = []
+    for link, anchor in re.findall(r"\]\((?!https?://)([^)#]*)(?:#([^)]+))?\)", page.read_text()):
+        target = page.parent / link if link else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(f"{link}#{anchor}")
+    assert broken == []
+
+
+def test_the_index_links_every_page():
+    index = (ROOT / "docs/index.md").read_text()
+    missing = [page.name for page in GUIDES if f"({page.name})" not in index]
+    assert [name for name in missing if name != "index.md"] == []
+
+
+def test_the_reference_is_what_the_code_says():
+    assert PAGE.read_text() == build_page(), "run make docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -44,10 +69,10 @@ def test_every_file_that_is_named_exists(page):
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
-def test_every_command_of_the_readme_is_one():
+def test_every_command_of_the_pages_is_one():
     known = {command.name or command.callback.__name__ for command in main.registered_commands}
     known |= {group.name for group in main.registered_groups}
-    named = set(re.findall(r"(?:\bbin/|`)r4p ([a-z]+)", README))
+    named = set(re.findall(r"(?:\bbin/|`|^)r4p ([a-z]+)", TEXT, re.MULTILINE))
     assert named - known == set()
     for command in sorted(known - BECOMES_ANOTHER):
         assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
@@ -78,22 +103,20 @@ def test_every_verb_of_the_makefile_that_is_named_exists():
             assert re.search(rf"^{verb}:", makefile, re.MULTILINE), verb
 
 
-def test_every_setting_of_the_readme_is_read():
-    kinds = [
-        k
-        for k in vars(settings).values()
-        if isinstance(k, type) and k.__name__.endswith("Settings")
-    ]
-    known = {
-        f"R4P_{field.upper()}" for kind in kinds for field in getattr(kind, "model_fields", {})
-    }
-    assert set(re.findall(r"\bR4P_[A-Z_]+", README)) - known == set()
+def test_every_setting_of_the_pages_is_read():
+    named = set(re.findall(r"\bR4P_[A-Z_]*[A-Z]\b(?!_|…)", TEXT))
+    assert named - known_names() == set()
 
 
-def test_the_configuration_shown_is_valid_and_names_no_dead_key():
-    (block,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
-    assert isinstance(repo_config.parse(block), RepoConfig)
-    assert set(yaml.safe_load(block)) <= set(RepoConfig.model_fields)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_configuration_shown_is_valid(page):
+    for block in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL):
+        assert isinstance(repo_config.parse(textwrap.dedent(block)), RepoConfig)
+
+
+def test_the_tutorial_shows_every_key_of_the_configuration():
+    (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/tutorial.md").read_text(), re.DOTALL)
+    assert set(yaml.safe_load(block)) == set(RepoConfig.model_fields)
 
 
 def test_every_command_people_may_write_is_listed():
@@ -103,5 +126,9 @@ def test_every_command_people_may_write_is_listed():
 
 def test_the_tree_names_every_package():
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    tree = README.split("## The tree")[1]
+    tree = (ROOT / "CONTRIBUTING.md").read_text().split("## Where things are")[1]
     assert {name for name in packages if f"{name}/ " not in tree} == set()
+
+
+def test_the_readme_fits_on_a_few_screens():
+    assert len(README.splitlines()) <= 140

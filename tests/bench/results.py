@@ -99,23 +99,23 @@ def cells(figure: Figure) -> list[str]:
 
 
 _INTRODUCTION = (
-    "Made by `make bench`; the same figures, with every run, are in `benchmarks.json`.",
-    "`.venv/bin/python -m tests.bench --only webhook,queue` takes only these subjects anew, `--quick`",
-    "shows a rough table and writes nothing. Floors are bare programs in `tests/bench/programs/floor_*.py`; peers",
-    "are installed by name into virtual environments under `~/.cache/r4p/peers` (`R4P_BENCH_PEERS`).",
+    "`make bench` writes this page and `benchmarks.json`, which holds every run.",
+    "`.venv/bin/python -m tests.bench --only webhook,queue` renews these subjects only. `--quick` shows",
+    "a rough table and writes nothing. *Floors* are minimal programs in `tests/bench/programs/floor_*.py`. *Peers*",
+    "are other projects, installed into `~/.cache/r4p/peers` (`R4P_BENCH_PEERS`).",
     "",
-    "Ours and what stands beside it ran in turn on this machine, with the load generator, the server and",
-    "the database on the same cores. Values are medians, with the range of the runs behind them; ratios",
-    "are medians of ratios pair by pair. **Absolute values belong to the machine and the hour, ratios",
-    "last**; a difference under a tenth is noise.",
+    "The bot and the program beside it ran in turn on this machine. The load generator, the server and",
+    "the database shared its cores. Values are medians, and brackets hold the range of the runs. Ratios",
+    "are medians of the ratios of pairs. **Absolute values depend on the machine and the hour; ratios",
+    "last.** A difference under a tenth is noise.",
 )
 
 
 def _told(section: Section, apart: bool) -> list[str]:
     before, after = section.load
-    lines = [f"**{section.subject}** ({section.date}, load average {before:g} → {after:g})."]
-    lines += [section.about]
-    lines += [f"Machine: {section.machine}."] if apart else []
+    lines = [f"## {section.subject}", "", section.about, ""]
+    lines += [f"Measured on {section.date}, load average {before:g} → {after:g}.", ""]
+    lines += [f"Machine: {section.machine}.", ""] if apart else []
     lines += [f"- {figure.id}: {figure.note}" for figure in section.figures if figure.note]
     return [*lines, ""]
 
