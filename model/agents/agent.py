@@ -1,33 +1,34 @@
-"""The seam of this package: what an agent must offer."""
+"""The interface that every agent implements."""
 
 from collections.abc import Callable
 from typing import Protocol
 
-from model.agents.tools.toolbox import Desk
+from model.agents.tools.toolbox import ToolContext
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Attempt, Step
 from model.domain import Issue
 
 
 class Agent(Protocol):
-    """Writes a patch for an issue, execution-free: it reads and edits a tree, and runs nothing of it."""
+    """An agent writes a patch for an issue. It reads and edits a tree and runs no code of it."""
 
     @property
     def name(self) -> str:
-        """The catalogue's word for this agent."""
+        """The agent's name in the catalogue."""
         ...
 
     def propose(
         self,
         issue: Issue,
-        desk: Desk,
+        context: ToolContext,
         *,
         seed: int,
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = ...,
     ) -> Attempt:
-        """One attempt on the desk's own copy of the tree. A failing engine is a stop, never an exception.
+        """Make one attempt on a private view of the tree.
 
-        `on_step` is told of each step when it is over; what it raises ends the attempt.
+        A failing engine ends the attempt with a stop reason; it raises nothing. `on_step` receives each finished
+        step. An exception from `on_step` ends the attempt.
         """
         ...

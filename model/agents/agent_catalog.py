@@ -1,4 +1,4 @@
-"""Names to agents: the one place that knows every agent, and loads them late."""
+"""The catalogue maps names to agents and imports each agent on first use."""
 
 from typing import TYPE_CHECKING
 
@@ -7,24 +7,24 @@ from model.protocols import Engine
 
 if TYPE_CHECKING:  # the tools come along, with every parser
     from model.agents.agent import Agent
-    from model.agents.trajectories.trajectory import Limits
+    from model.agents.trajectories.trajectory import AttemptLimits
 
 AGENTS = {
     "mini-se": "searches, edits and submits in a loop (the R4P paper's)",
     "agentless-mini": "locates, edits whole files many times, and votes (SWE-RL's)",
 }
-"""Every agent by name, and what it does."""
+"""Every agent's name with a short description."""
 
 
-def require(name: str) -> None:
-    """Raises UnknownAgent for what is not in AGENTS: before a model is loaded for it."""
+def require_agent(name: str) -> None:
+    """Raise UnknownAgent when no agent has this name. Call it before a model is loaded."""
     if name not in AGENTS:
         raise UnknownAgent(f"no agent is called {name!r}; there are {', '.join(AGENTS)}")
 
 
-def agent(name: str, engine: Engine, limits: "Limits | None" = None) -> "Agent":
-    """An agent by its name in AGENTS that speaks through `engine`. Raises UnknownAgent."""
-    require(name)
+def build_agent(name: str, engine: Engine, limits: "AttemptLimits | None" = None) -> "Agent":
+    """Build the agent of that name on top of an engine. Raises UnknownAgent."""
+    require_agent(name)
     if name == "agentless-mini":
         from model.agents.agentless.agentless_mini import AgentlessMini
 

@@ -1,62 +1,73 @@
-"""Desks for attempts on one directory: the code graph is made once, edits are each attempt's own."""
+"""Prepare the tool contexts of several attempts on one directory.
+
+The attempts share one code graph. Each attempt has a private workspace for its edits.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from model.agents.tools.toolbox import Desk
+from model.agents.tools.toolbox import ToolContext
 from model.codegraph.index import open_index
-from model.codegraph.reader_pool import Refused
-from model.codegraph.source_tree import blob_hash, survey
+from model.codegraph.reader_pool import UnreadableFile
+from model.codegraph.source_tree import hash_blob, survey
 from model.errors import WorkspaceError
 from model.workspace import Workspace
-from model.workspace.paths import refusal
+from model.workspace.paths import explain_refusal
 
 
 @contextmanager
-def opened(root: Path, database: Path) -> Iterator[Callable[[], AbstractContextManager[Desk]]]:
-    """How to get a desk on the files of a directory as they are now; nothing is ever written into it.
+def open_tool_contexts(
+    root: Path, database: Path
+) -> Iterator[Callable[[], AbstractContextManager[ToolContext]]]:
+    """Index a directory and yield a function that opens one tool context per attempt.
 
-    Of a git repository the code graph has what was committed, so that no virtual environment is in it, as it reads
-    now. Raises WorkspaceError, NoTree or NoIndex.
+    The directory is never written. In a git repository the code graph covers the committed paths with their content
+    on disk, so a virtual environment is left out. Raises WorkspaceError, NoTree or NoIndex.
     """
     with Workspace.open(root) as tree, open_index(database) as index:
 
         def read(path: str) -> bytes:
             try:
-                return tree.original(path)
+                return tree.read_original(path)
             except WorkspaceError as error:
-                raise Refused(str(error)) from error
+                raise UnreadableFile(str(error)) from error
 
         blobs = _blobs(root, read)
-        snapshot, _ = index.snapshot(blobs, read)
-        known = digest(blobs)
+        snapshot, _ = index.build_snapshot(blobs, read)
+        known = compute_tree_digest(blobs)
 
         @contextmanager
-        def desk() -> Iterator[Desk]:
+        def context() -> Iterator[ToolContext]:
             with Workspace.open(root) as own:
-                yield Desk(own, snapshot, known)
+                yield ToolContext(own, snapshot, known)
 
-        yield desk
+        yield context
 
 
-def digest(blobs: Mapping[str, str]) -> str:
-    """64 hex digits for the paths of a tree and git's hashes of what is there; of files that no parser reads, the paths."""
+def compute_tree_digest(blobs: Mapping[str, str]) -> str:
+    """Compute the digest of a tree: SHA-256 over its paths and git blob hashes, as 64 hex digits.
+
+    A file that no parser reads has an empty hash, so only its path counts.
+    """
     lines = "".join(f"{path}\0{blob}\0" for path, blob in sorted(blobs.items()))
     return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
 
 def _blobs(root: Path, read: Callable[[str], bytes]) -> dict[str, str]:
-    """Paths that a tool can show, with the hashes of what is on disk: newer than the last commit, perhaps, or gone."""
+    """Return the paths that tools can show with the git hashes of their content on disk.
+
+    The content may differ from the last commit. A file that is gone is left out.
+    """
     surveyed = survey(root, may_be_bare=False).blobs
-    named = {path: blob for path, blob in surveyed.items() if refusal(path) is None}
+    named = {path: blob for path, blob in surveyed.items() if explain_refusal(path) is None}
     if not (root / ".git").exists():  # then the survey read the disk itself, just now
         return named
     found = {}
     for path, known in named.items():
         try:
-            found[path] = known and blob_hash(read(path))
-        except (OSError, Refused):
+            found[path] = known and hash_blob(read(path))
+        except (OSError, UnreadableFile):
             continue
     return found

@@ -1,23 +1,24 @@
-"""An engine is waited for as long as an attempt may take, even one that hangs."""
+"""Limit how long an attempt waits for its engine, even when the engine hangs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from model.errors import EngineError, TimedOut
+from model.errors import EngineError, EngineTimeout
 from model.protocols import Completion, Engine, Request
 
 GRACE_SECONDS = 5.0
-"""For an engine that stops by itself to say so."""
+"""Extra time for an engine that stops by itself and reports TimedOut."""
 
 _Answers = list[Completion | EngineError]
 
 
-def answers(engine: Engine, requests: Sequence[Request], seconds: float) -> _Answers:
-    """As `engine.complete`, which is told how long it has; TimedOut for each request where it doesn't come back.
+def complete_within(engine: Engine, requests: Sequence[Request], seconds: float) -> _Answers:
+    """Call `engine.complete` and wait at most `seconds` for the answers.
 
-    Such an engine keeps a thread of its own busy until it does, which no process waits for. Raises EngineDown.
+    An engine that is late answers TimedOut for every request. It keeps a daemon thread busy until it returns.
+    Raises EngineDown.
     """
     timed = [replace(request, seconds=seconds) for request in requests]
     answered: SimpleQueue[_Answers | BaseException] = SimpleQueue()
@@ -25,8 +26,8 @@ def answers(engine: Engine, requests: Sequence[Request], seconds: float) -> _Ans
     try:
         found = answered.get(timeout=seconds + GRACE_SECONDS)
     except Empty:
-        found = TimedOut(f"the engine gave no answer within {seconds:,.1f} s")
-    if isinstance(found, TimedOut):
+        found = EngineTimeout(f"the engine gave no answer within {seconds:,.1f} s")
+    if isinstance(found, EngineTimeout):
         return [found] * len(requests)
     if isinstance(found, BaseException):
         raise found

@@ -1,4 +1,4 @@
-"""Several attempts at one issue, side by side."""
+"""Run several attempts at one issue in parallel threads."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,56 +7,60 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from model.agents.agent import Agent
-from model.agents.tools.toolbox import Desk
+from model.agents.tools.toolbox import ToolContext
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Attempt, Step
 from model.domain import Issue
-from model.errors import Superseded
+from model.errors import Cancelled
 
-MOST_TOGETHER = 8
+MAX_PARALLEL = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """Who is told how it goes, by several threads; what these raise ends all attempts."""
+class AttemptCallbacks:
+    """Functions that several threads call with progress. An exception from them ends all attempts."""
 
     on_step: Callable[[int, Step], None] = lambda _at, _step: None
-    """Of which attempt, counted from 0, and the step."""
+    """Receives the attempt's index, counted from 0, and the finished step."""
     on_end: Callable[[int, Attempt], None] = lambda _at, _attempt: None
 
 
-_NOBODY = Watch()
+_NOBODY = AttemptCallbacks()
 
 
-def attempted(
+def run_attempts(
     agent: Agent,
     issue: Issue,
-    desk: Callable[[], AbstractContextManager[Desk]],
+    open_context: Callable[[], AbstractContextManager[ToolContext]],
     *,
     seeds: Sequence[int],
     guidance: Guidance | None = None,
-    watch: Watch = _NOBODY,
+    callbacks: AttemptCallbacks = _NOBODY,
 ) -> tuple[Attempt, ...]:
-    """One attempt for each seed, and there is one; each on a desk of its own, in the order of the seeds.
+    """Run one attempt per seed, each in a tool context of its own, and return them in the order of the seeds.
 
-    Whoever interrupts isn't made to wait for replies that are under way.
+    There is at least one seed. KeyboardInterrupt does not wait for replies that are still being sampled.
     """
     over = threading.Event()
 
     def told(at: int, step: Step) -> None:
         if over.is_set():
-            raise Superseded("another attempt was ended from outside")
-        watch.on_step(at, step)
+            raise Cancelled("another attempt was ended from outside")
+        callbacks.on_step(at, step)
 
     def one(at: int) -> Attempt:
-        with desk() as own:
+        with open_context() as context:
             attempt = agent.propose(
-                issue, own, seed=seeds[at], guidance=guidance, on_step=lambda step: told(at, step)
+                issue,
+                context,
+                seed=seeds[at],
+                guidance=guidance,
+                on_step=lambda step: told(at, step),
             )
-        watch.on_end(at, attempt)
+        callbacks.on_end(at, attempt)
         return attempt
 
-    pool = ThreadPoolExecutor(min(len(seeds), MOST_TOGETHER))
+    pool = ThreadPoolExecutor(min(len(seeds), MAX_PARALLEL))
     futures = [pool.submit(one, at) for at in range(len(seeds))]
     waits = True
     try:

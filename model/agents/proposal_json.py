@@ -1,12 +1,12 @@
-"""The published form of what agents proposed, `r4p.proposal/1` (pure).
+"""Write the result of several attempts as an `r4p.proposal/1` document (pure).
 
-Its JSON Schema is `proposal.schema.json` beside this file. Trajectories are not part of it.
+Its JSON Schema is `proposal.schema.json` beside this file. The document holds no trajectories.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from model.agents.attempt_selection import choice, same_edits
+from model.agents.attempt_selection import choose_attempt, find_equal_edits
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Attempt
 from model.domain import EngineInfo, Issue
@@ -16,9 +16,9 @@ SCHEMA = "r4p.proposal/1"
 
 
 def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dict[str, Json]:
-    """The document as plain JSON values. There is at least one attempt, and all are by one agent and engine."""
+    """Convert attempts to the document's JSON values. All attempts (at least one) share an agent and an engine."""
     patches = [one.patch for one in attempts]
-    chosen = choice(patches)
+    selection = choose_attempt(patches)
     first = attempts[0].trajectory
     return {
         "schema": SCHEMA,
@@ -28,11 +28,11 @@ def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dic
         "guidance": _guidance(first.guidance),
         "attempts": [
             _attempt(at, one, same)
-            for at, (one, same) in enumerate(zip(attempts, same_edits(patches), strict=True))
+            for at, (one, same) in enumerate(zip(attempts, find_equal_edits(patches), strict=True))
         ],
-        "chosen": _number(chosen.chosen),
-        "why": chosen.why,
-        "patch": None if chosen.chosen is None else patches[chosen.chosen],
+        "chosen": _number(selection.index),
+        "why": selection.why,
+        "patch": None if selection.index is None else patches[selection.index],
         "seconds": round(seconds, 3),
     }
 
@@ -73,5 +73,5 @@ def _attempt(at: int, attempt: Attempt, same: int | None) -> Json:
 
 
 def _number(at: int | None) -> int | None:
-    """Attempts count from 1 for a person."""
+    """Convert an index into an attempt number. People count attempts from 1."""
     return None if at is None else at + 1

@@ -1,40 +1,42 @@
-"""A recorded attempt carried out once more, without its model: the same tree gives the same bytes."""
+"""Replay a recorded attempt without its model. The same tree gives the same bytes."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
 
 from model.agents.agent import Agent
-from model.agents.agentless.agentless_mini import AgentlessMini, Keep, Plan
+from model.agents.agentless.agentless_mini import AgentlessMini, CandidateFilter, SamplingPlan
 from model.agents.mini_se.mini_se import SPARE_TOKENS, MiniSE
-from model.agents.tools.toolbox import Desk
-from model.agents.trajectories.trajectory import Step, Stop, Trajectory
-from model.errors import EngineDown, EngineError, OtherTree, TimedOut, UnknownAgent
+from model.agents.tools.toolbox import ToolContext
+from model.agents.trajectories.trajectory import Step, StopReason, Trajectory
+from model.errors import EngineDown, EngineError, EngineTimeout, TreeMismatch, UnknownAgent
 from model.protocols import Completion, Request
 
 
-class Recorded:
-    """An engine that says, counts and fails as it did when the trajectory was recorded."""
+class ReplayEngine:
+    """Engine that repeats the replies, token counts and failure of a recorded conversation."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         steps = trajectory.steps
         self.name, self.model = trajectory.engine.name, trajectory.engine.model
         self.context_tokens = trajectory.limits.tokens + SPARE_TOKENS
         self._failure = trajectory.failure
-        self._was_late = trajectory.stop is Stop.TIMEOUT
+        self._was_late = trajectory.stop is StopReason.TIMEOUT
         self._counts = iter([trajectory.opening_tokens, *(one.answer_tokens for one in steps)])
         self._said = iter([_said(step) for step in steps])
 
     def count_tokens(self, _text: str) -> int:
-        """What the engine counted then, in the order in which the loop asks."""
+        """Return the recorded counts in the order in which the loop asks for them."""
         return next(self._counts)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """The recorded replies in their order, then the recorded failure. Raises EngineDown where there is none."""
+        """Return the recorded replies in order, then the recorded failure. Raises EngineDown when there was no
+        failure.
+        """
         return [self._next() for _ in requests]
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
     def _next(self) -> Completion | EngineError:
         said = next(self._said, None)
@@ -42,11 +44,11 @@ class Recorded:
             return said
         if self._failure is None:
             raise EngineDown("the loop asks for more than was recorded; was it recorded here?")
-        return (TimedOut if self._was_late else EngineError)(self._failure)
+        return (EngineTimeout if self._was_late else EngineError)(self._failure)
 
 
-class RecordedSamples:
-    """An engine that says, counts and fails as it did for a pipeline."""
+class SampleReplayEngine:
+    """Engine that repeats the replies, token counts and failures of a recorded pipeline."""
 
     def __init__(self, trajectory: Trajectory, counts: Iterable[int]) -> None:
         self.name, self.model = trajectory.engine.name, trajectory.engine.model
@@ -56,49 +58,50 @@ class RecordedSamples:
         self._answers = iter([_answer(step) for step in trajectory.steps])
 
     def count_tokens(self, _text: str) -> int:
-        """What the engine counted then; of what it was not asked for, nothing."""
+        """Return the recorded counts in order, and 0 after the last one."""
         return next(self._counts, 0)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """The recorded replies and failures in their order. Raises EngineDown after the last."""
+        """Return the recorded replies and failures in order. Raises EngineDown after the last one."""
         answers = list(islice(self._answers, len(requests)))
         if len(answers) < len(requests):
             raise EngineDown(self._failure)
         return answers
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
 
-def replayed(trajectory: Trajectory, desk: Desk) -> Trajectory:
-    """The attempt anew on a desk with the tree it was made on; equal to the recorded one as long as the code is.
+def replay_attempt(trajectory: Trajectory, context: ToolContext) -> Trajectory:
+    """Repeat a recorded attempt on the tree where it was made.
 
-    Raises OtherTree, and UnknownAgent for what was recorded by none of ours.
+    The result equals the record as long as the agent's code is unchanged. Raises TreeMismatch for another tree and
+    UnknownAgent for a record of an agent that this package does not have.
     """
-    if desk.tree != trajectory.tree:
-        raise OtherTree(
-            f"the attempt was made on a tree with digest {trajectory.tree!r}, this one has {desk.tree!r}; "
+    if context.tree != trajectory.tree:
+        raise TreeMismatch(
+            f"the attempt was made on a tree with digest {trajectory.tree!r}, this one has {context.tree!r}; "
             "replay it on the commit it was made on"
         )
     agent = _agent(trajectory)
     again = agent.propose(
-        trajectory.issue, desk, seed=trajectory.seed, guidance=trajectory.guidance
+        trajectory.issue, context, seed=trajectory.seed, guidance=trajectory.guidance
     )
     return again.trajectory
 
 
 def _agent(trajectory: Trajectory) -> Agent:
-    """Who recorded it, set up as it was. Raises UnknownAgent."""
+    """Build the recorded agent with its recorded settings. Raises UnknownAgent."""
     limits, clock = trajectory.limits, _clock(trajectory)
     if trajectory.agent == MiniSE.name:
-        return MiniSE(Recorded(trajectory), limits=limits, clock=clock)
+        return MiniSE(ReplayEngine(trajectory), limits=limits, clock=clock)
     if trajectory.agent == AgentlessMini.name:
         setting = json.loads(trajectory.setting)
-        engine = RecordedSamples(trajectory, setting["counts"])
+        engine = SampleReplayEngine(trajectory, setting["counts"])
         return AgentlessMini(
             engine,
             limits=limits,
-            plan=Plan(**setting["plan"]),
+            plan=SamplingPlan(**setting["plan"]),
             keep=_keep(setting["kept"]),
             clock=clock,
         )
@@ -107,17 +110,17 @@ def _agent(trajectory: Trajectory) -> Agent:
     )
 
 
-def _keep(kept: list[str] | None) -> Keep | None:
-    """The filter that stood before the vote, as what it let pass then."""
+def _keep(kept: list[str] | None) -> CandidateFilter | None:
+    """Return a filter that keeps the candidates that the recorded filter kept."""
     if kept is None:
         return None
     return lambda candidates: [one for one in candidates if one.id in kept]
 
 
 def _answer(step: Step) -> Completion | EngineError:
-    """What the engine answered, when a pipeline recorded it."""
+    """Return the recorded answer of one pipeline step."""
     outcome = json.loads(step.outcome)
-    failed = {"engine": EngineError, "late": TimedOut}.get(outcome.get("dropped"))
+    failed = {"engine": EngineError, "late": EngineTimeout}.get(outcome.get("dropped"))
     return failed(outcome["why"]) if failed else _said(step)
 
 

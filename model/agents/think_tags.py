@@ -1,7 +1,7 @@
-"""What a reasoning model thinks aloud before it answers, between `<think>` and `</think>` (pure).
+"""Separate a reasoning model's thought, between `<think>` and `</think>`, from its answer (pure).
 
-Some chat templates open the thought in the prompt, so that a reply only ends it. Code about language models holds these
-marks as well: where nothing opened a thought, only a mark alone on its line ends one.
+Some chat templates open the thought in the prompt, so the reply only closes it. Code about language models also
+contains these tags. So without an opening tag, a closing tag counts only when it stands alone on its line.
 """
 
 import re
@@ -10,8 +10,8 @@ _OPENS, _ENDS = "<think>", "</think>"
 _ENDS_ALONE = re.compile(rf"^[ \t]*{_ENDS}[ \t]*\r?$", re.MULTILINE)
 
 
-def answer(reply: str) -> str | None:
-    """What follows the thought, or the whole reply where there is none; None when the thought never ends."""
+def strip_thought(reply: str) -> str | None:
+    """Return the text after the thought, or the whole reply without one; None when the thought never ends."""
     if reply.lstrip().startswith(_OPENS):
         _, ended, rest = reply.partition(_ENDS)
         return rest if ended else None

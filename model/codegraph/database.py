@@ -1,6 +1,6 @@
-"""The index on disk: definitions by the hash of the blob they stand in, in SQLite.
+"""The index on disk: an SQLite file that stores definitions by the git hash of their blob.
 
-Rows of blobs that no snapshot asked for in a while are pruned: else look-ups would grow with history.
+Blobs that no snapshot used for 14 days are pruned. Otherwise look-ups would slow down with history.
 """
 
 import json
@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from model.codegraph.definition_reader import Reading
+from model.codegraph.definition_reader import FileDefinitions
 from model.errors import NoIndex
 
 KEPT_DAYS: Final = 14
-"""For so long a snapshot can be asked, and a tree comes back without being read again."""
+"""Days for which a snapshot stays valid, and for which a returning tree needs no new reading."""
 _BUSY_SECONDS: Final = 60
 _OURS: Final = 0x52345002
-"""SQLite's application id of our files; another one for other tables."""
+"""SQLite application id of this schema. A new schema gets a new id."""
 _SCHEMA: Final = (
     """create table blobs (
         id integer primary key autoincrement, hash text not null, edition text not null, size integer not null,
@@ -34,7 +34,7 @@ _SCHEMA: Final = (
     f"pragma application_id = {_OURS}",
 )
 _INDEX: Final = "create index if not exists entities_by_name on entities (name, construct, blob)"
-"""Made once the first tree is in: so it takes less time."""
+"""The index is created after the first tree is stored, which is faster."""
 _FIXES: Final = {
     "SQLITE_BUSY": "another process writes to it; try again",
     "SQLITE_FULL": "make room on the disk",
@@ -42,12 +42,12 @@ _FIXES: Final = {
     "SQLITE_READONLY": "make it writable, or name another file",
 }
 
-Key = tuple[str, str]
-"""A blob's hash and the edition of the language it is read in."""
+BlobKey = tuple[str, str]
+"""A blob's hash with the edition of its language."""
 
 
-class Blob(NamedTuple):
-    """What the index has of a content."""
+class IndexedBlob(NamedTuple):
+    """What the index stores about one blob."""
 
     id: int
     size: int
@@ -55,7 +55,7 @@ class Blob(NamedTuple):
     broken: int
     reason: str | None
     used: int
-    """The day a snapshot last asked for it, since 1970."""
+    """The day (since 1970) on which a snapshot last used the blob."""
 
 
 class Database:
@@ -67,11 +67,11 @@ class Database:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """It can't be asked afterwards."""
+        """Close the file. Its snapshots stop working."""
         self._connection.close()
 
-    def known(self, keys: Iterable[Key]) -> dict[Key, Blob]:
-        """What is known of these; from today on they are kept anew."""
+    def find_blobs(self, keys: Iterable[BlobKey]) -> dict[BlobKey, IndexedBlob]:
+        """Return the stored blobs among these keys, and mark them as used today."""
         hashes = json.dumps(list({blob for blob, _ in keys}))
         today = _today()
         with self._asked() as connection:
@@ -85,8 +85,10 @@ class Database:
                 )
                 return _blobs(connection, hashes)
 
-    def store(self, readings: Iterable[tuple[Key, Reading]]) -> None:
-        """A blob and its entities are there together, or not at all; another process may be first."""
+    def store(self, readings: Iterable[tuple[BlobKey, FileDefinitions]]) -> None:
+        """Store blobs with their definitions in one transaction. Blobs that another process stored first are
+        skipped.
+        """
         today = _today()
         with self._asked() as connection, _transaction(connection):
             for key, reading in readings:
@@ -101,8 +103,8 @@ class Database:
                         reading.rows,
                     )
 
-    def tidy(self) -> None:
-        """Once a day forget what was not asked for in a while; and see that names can be looked up."""
+    def prune(self) -> None:
+        """Delete blobs that are out of use, once a day, and make sure that the name index exists."""
         today = _today()
         with self._asked() as connection:
             connection.execute(_INDEX)
@@ -117,8 +119,10 @@ class Database:
                 connection.execute("delete from blobs where used < ?", old)
                 connection.execute(f"pragma user_version = {today:d}")
 
-    def named(self, construct: str, name: str, blobs: Container[int]) -> list[tuple[Any, ...]]:
-        """Blob, scope, name, place and signature of each entity of that name that stands in one of these blobs."""
+    def find_entities(
+        self, construct: str, name: str, blobs: Container[int]
+    ) -> list[tuple[Any, ...]]:
+        """Return blob, scope, name, place and signature of each entity of that name in these blobs."""
         with self._asked() as connection:
             places = connection.execute(
                 "select blob, rowid from entities where name = ? and construct = ?",
@@ -131,8 +135,8 @@ class Database:
                 (wanted,),
             ).fetchall()
 
-    def names(self, blobs: Iterable[int]) -> list[tuple[str, str]]:
-        """Every construct with each name that it has in these blobs, sorted."""
+    def list_names(self, blobs: Iterable[int]) -> list[tuple[str, str]]:
+        """Return every pair of construct and name in these blobs, sorted."""
         with self._asked() as connection:
             # most of an index of many trees is not asked for: one pass over the table, and nothing of it is handed up
             found: list[tuple[str, str]] = connection.execute(
@@ -152,7 +156,7 @@ class Database:
 
 
 def open_database(file: Path) -> Database:
-    """The index in a file, made where there is none. Raises NoIndex."""
+    """Open the index in a file, and create it when it is missing. Raises NoIndex."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(
@@ -172,7 +176,7 @@ def open_database(file: Path) -> Database:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Somebody else's file is left as it is."""
+    """Create the tables in an empty file. A file of another program is left unchanged."""
     connection.execute("pragma synchronous = normal")
     if _is_ours(connection):
         return
@@ -192,13 +196,13 @@ def _is_ours(connection: sqlite3.Connection) -> bool:
     return bool(found == _OURS)
 
 
-def _blobs(connection: sqlite3.Connection, hashes: str) -> dict[Key, Blob]:
+def _blobs(connection: sqlite3.Connection, hashes: str) -> dict[BlobKey, IndexedBlob]:
     rows = connection.execute(
         "select hash, edition, id, size, entities, broken, reason, used from blobs"
         " where hash in (select value from json_each(?))",
         (hashes,),
     )
-    return {(row[0], row[1]): Blob(*row[2:]) for row in rows}
+    return {(row[0], row[1]): IndexedBlob(*row[2:]) for row in rows}
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Reads one file: which definitions stand in it, and where.
+"""Read the definitions of one source file and their places.
 
-Parsing takes time and memory in proportion to the file, whatever is in it. To find
-definitions can take the square of it on a file made for that, and can't be interrupted: `readers` ends the process.
+Parsing is linear in the file's size. Finding definitions can be quadratic in a hostile file and cannot be
+interrupted, so `reader_pool` runs it in a process with a CPU limit.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,18 +10,18 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node
 
-from model.codegraph.definition_spans import Mark, marks
-from model.codegraph.entities import Construct
-from model.codegraph.languages import parser
-from model.codegraph.python_syntax import is_valid
+from model.codegraph.definition_spans import DefinitionSpan, find_spans
+from model.codegraph.entities import EntityKind
+from model.codegraph.languages import create_parser
+from model.codegraph.python_syntax import is_valid_python
 
 FILE_BYTES: Final = 512 * 1024
-"""Larger files are left out: a parser needs up to 300 times a file's size for what only a machine writes."""
+"""Larger files are left out. For generated code a parser needs up to 300 times the file's size."""
 _SIGNATURE: Final = 400
 
 
-class Row(NamedTuple):
-    """A definition, as the index keeps it."""
+class DefinitionRow(NamedTuple):
+    """A definition as the index stores it."""
 
     construct: str
     scope: str
@@ -33,21 +33,21 @@ class Row(NamedTuple):
     signature: str
 
 
-class Reading(NamedTuple):
-    """What was found in a file, whether its syntax is broken, and why it was left out if it was."""
+class FileDefinitions(NamedTuple):
+    """The definitions of a file, whether its syntax is broken, and why it was left out."""
 
-    rows: list[Row]
+    rows: list[DefinitionRow]
     broken: bool = False
     reason: str | None = None
     size: int = 0
-    """Of the content, in bytes."""
-    lasting: bool = True
-    """Whether reading the same content again would say the same."""
+    """Size of the content in bytes."""
+    is_repeatable: bool = True
+    """Whether the same content would give the same result again. Only such results are stored."""
 
 
 @dataclass(slots=True)
 class _Around:
-    """A definition or namespace that is open while those in it are read."""
+    """A definition or namespace that encloses the current position."""
 
     end: int
     scope: str
@@ -55,7 +55,7 @@ class _Around:
 
 
 class _Outer(NamedTuple):
-    """What a definition's range begins with."""
+    """The start of a definition's range, such as its decorators."""
 
     start: int
     end: int
@@ -65,53 +65,53 @@ class _Outer(NamedTuple):
 _NOWHERE: Final = _Around(0, "", "")
 _NO_OUTER: Final = _Outer(0, 0, 0)
 _CLASS, _METHOD, _FUNCTION = (
-    one.value for one in (Construct.CLASS, Construct.CLASS_METHOD, Construct.FUNCTION)
+    one.value for one in (EntityKind.CLASS, EntityKind.CLASS_METHOD, EntityKind.FUNCTION)
 )
 
 
-def refusal(content: bytes) -> str | None:
-    """Why a file is not read; None: it is."""
+def explain_unreadable(content: bytes) -> str | None:
+    """Return why a file is not read; None when it can be read."""
     if len(content) > FILE_BYTES:
-        return too_large(len(content))
+        return describe_size(len(content))
     if b"\0" in content:
         return "holds NUL bytes: binary or UTF-16, not source in UTF-8"
     return None
 
 
-def too_large(size: int) -> str:
-    """What to say of a file above the limit."""
+def describe_size(size: int) -> str:
+    """Describe a file that is too large."""
     return f"{size:,} bytes, more than {FILE_BYTES:,}"
 
 
-def read(language: str, content: bytes) -> Reading:
-    """The definitions of a file in a language whose grammar is installed."""
-    if reason := refusal(content):
-        return Reading([], reason=reason, size=len(content))
-    root = parser(language).parse(content).root_node
-    rows = list(_nested(_distinct(marks(language, root, content)), content))
-    return Reading(rows, is_broken(language, root, content), size=len(content))
+def read_definitions(language: str, content: bytes) -> FileDefinitions:
+    """Read the definitions of a file whose grammar is installed."""
+    if reason := explain_unreadable(content):
+        return FileDefinitions([], reason=reason, size=len(content))
+    root = create_parser(language).parse(content).root_node
+    rows = list(_nested(_distinct(find_spans(language, root, content)), content))
+    return FileDefinitions(rows, is_broken(language, root, content), size=len(content))
 
 
 def is_broken(language: str, root: Node, content: bytes) -> bool:
-    """Whether the file's syntax is broken. Python's own parser decides where tree-sitter sees an error."""
-    return root.has_error and not (language == "python" and is_valid(content))
+    """Return whether the syntax is broken. For Python, its own parser confirms an error of tree-sitter."""
+    return root.has_error and not (language == "python" and is_valid_python(content))
 
 
-def _distinct(found: Iterable[Mark]) -> Iterator[Mark]:
+def _distinct(found: Iterable[DefinitionSpan]) -> Iterator[DefinitionSpan]:
     before = None
     for mark in found:
-        place = mark.start, mark.before_end, mark.name
+        place = mark.start, mark.negated_end, mark.name
         if place != before:
             yield mark
         before = place
 
 
-def _nested(found: Iterable[Mark], content: bytes) -> Iterator[Row]:
-    """Rows of marks in the order of the file: each within those that are still open."""
+def _nested(found: Iterable[DefinitionSpan], content: bytes) -> Iterator[DefinitionRow]:
+    """Convert spans in file order to rows, each within the definitions that enclose it."""
     around: list[_Around] = []
     outer = _NO_OUTER
     for mark in found:
-        start, end = mark.start, -mark.before_end
+        start, end = mark.start, -mark.negated_end
         if mark.kind == "outer":
             if outer.end < end:
                 outer = _Outer(start, end, mark.node.start_point[0])
@@ -128,7 +128,7 @@ def _nested(found: Iterable[Mark], content: bytes) -> Iterator[Row]:
             continue
         first = outer if outer.end >= end else _Outer(start, end, mark.node.start_point[0])
         outer = _NO_OUTER
-        yield Row(
+        yield DefinitionRow(
             _construct(mark.kind, inside.kind),
             scope,
             mark.name,
@@ -147,7 +147,7 @@ def _construct(kind: str, inside: str) -> str:
 
 
 def _last_line(node: Node) -> int:
-    """Some end after their line, at the beginning of the next one."""
+    """Return the last line. Some nodes end at the start of the next line."""
     row, column = node.end_point
     return row + 1 if column else row
 
@@ -157,7 +157,7 @@ def _joined(scope: str, name: str) -> str:
 
 
 def _signature(node: Node, content: bytes) -> str:
-    """What stands before the body, on one line; without a body, the first line."""
+    """Return the text before the body on one line, or the first line of a definition without a body."""
     body = node.child_by_field_name("body")
     if body is None:
         head = content[node.start_byte : node.end_byte].partition(b"\n")[0]
@@ -170,7 +170,7 @@ def _signature(node: Node, content: bytes) -> str:
 
 
 def _end_of_head(body: Node) -> int:
-    """Where a head ends that may be followed by a comment before the body begins."""
+    """Return where the head ends before a comment that precedes the body."""
     before = body.prev_sibling
     while before is not None and before.type == "comment":
         before = before.prev_sibling

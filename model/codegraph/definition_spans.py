@@ -1,4 +1,4 @@
-"""Where the definitions of a file stand, before it is known what they are in."""
+"""Find the spans of a file's definitions, before their nesting is known."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from tree_sitter import Node, QueryCursor
 
-from model.codegraph.languages import definitions
+from model.codegraph.languages import load_query
 
 _PYTHON: Final = re.compile(rb"\b(?:class|def)\b")
 _PYTHON_KINDS: Final = {"class_definition": "class", "function_definition": "function"}
@@ -18,33 +18,33 @@ _KINDS: Final = {
 }
 
 
-class Mark(NamedTuple):
-    """One match of the query. They sort by place: the outer first; of two of one place, the one that says more."""
+class DefinitionSpan(NamedTuple):
+    """One match of the query. The tuple sorts by place, then outer before inner, then the more specific match."""
 
     start: int
-    before_end: int
-    """Its end, negated."""
+    negated_end: int
+    """The end offset, negated, so that a longer span sorts first."""
     is_definition: bool
     is_bare: bool
-    """Without a scope of its own."""
+    """Whether the name has no scope of its own."""
     number: int
     kind: str
-    """A capture's name, as `tags` explains them."""
+    """A capture's name; `tag_queries` lists them."""
     node: Node
     name: str
     scope: str
 
 
-def marks(language: str, root: Node, content: bytes) -> list[Mark]:
-    """All of a parsed file, in their order."""
+def find_spans(language: str, root: Node, content: bytes) -> list[DefinitionSpan]:
+    """Find all definition spans of a parsed file, in order."""
     if language == "python":
         return sorted(_of_python(root, content))
-    matches = QueryCursor(definitions(language)).matches(root)
+    matches = QueryCursor(load_query(language)).matches(root)
     return sorted(_mark(number, found, content) for number, (_, found) in enumerate(matches))
 
 
-def _of_python(root: Node, content: bytes) -> Iterator[Mark]:
-    """Each begins with one of two words: to ask what stands there takes a quarter of the time of a query."""
+def _of_python(root: Node, content: bytes) -> Iterator[DefinitionSpan]:
+    """Find Python definitions by the words `class` and `def`, which takes a quarter of a query's time."""
     for number, word in enumerate(_PYTHON.finditer(content)):
         token = root.descendant_for_byte_range(*word.span())
         node = token.parent if token and token.type in {"class", "def"} else None
@@ -56,7 +56,7 @@ def _of_python(root: Node, content: bytes) -> Iterator[Mark]:
         yield _placed(node, number, _PYTHON_KINDS[node.type], _text(name, content), "")
 
 
-def _mark(number: int, captures: dict[str, list[Node]], content: bytes) -> Mark:
+def _mark(number: int, captures: dict[str, list[Node]], content: bytes) -> DefinitionSpan:
     kind = next(filter(_KINDS.__contains__, captures))
     node = captures[kind][0]
     own = _text(captures["name"][0], content) if "name" in captures else ""
@@ -67,7 +67,7 @@ def _mark(number: int, captures: dict[str, list[Node]], content: bytes) -> Mark:
 
 
 def _split(qualified: str) -> tuple[str, str]:
-    """The dotted scope and the name of a C++ name, without the arguments of templates or of a conversion."""
+    """Split a C++ name into dotted scope and name, without template or conversion arguments."""
     if found := _OPERATOR.match(qualified):
         scope, name = found[1] or "", found[2]
         if _CONVERSION.match(name):
@@ -79,7 +79,7 @@ def _split(qualified: str) -> tuple[str, str]:
 
 
 def _plain(qualified: str) -> str:
-    """Without what stands in angle brackets, however deep."""
+    """Remove everything in angle brackets, nested ones too."""
     kept, depth = [], 0
     for letter in qualified:
         if letter == "<":
@@ -91,9 +91,9 @@ def _plain(qualified: str) -> str:
     return "".join(kept)
 
 
-def _placed(node: Node, number: int, kind: str, name: str, scope: str) -> Mark:
+def _placed(node: Node, number: int, kind: str, name: str, scope: str) -> DefinitionSpan:
     start, end = node.start_byte, node.end_byte
-    return Mark(start, -end, kind != "outer", not scope, number, kind, node, name, scope)
+    return DefinitionSpan(start, -end, kind != "outer", not scope, number, kind, node, name, scope)
 
 
 def _text(node: Node, content: bytes) -> str:

@@ -1,11 +1,11 @@
-"""What a code graph holds, and what is said of how it was made (pure)."""
+"""The values of a code graph: entities and the report of an indexing (pure)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Construct(StrEnum):
-    """What can be looked up. A method is a function whose innermost enclosing definition is a class."""
+class EntityKind(StrEnum):
+    """The kinds of definitions. A method is a function whose innermost enclosing definition is a class."""
 
     FUNCTION = "function"
     CLASS = "class"
@@ -14,25 +14,25 @@ class Construct(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One definition. Its range begins with its decorators; lines count from 1 and are inclusive."""
+    """One definition. Its range starts at its decorators; lines count from 1 and both ends are included."""
 
-    construct: Construct
+    construct: EntityKind
     name: str
     qualified_name: str
-    """The names around it and its own, joined by dots."""
+    """The enclosing names and its own, joined by dots."""
     path: str
-    """Relative to the root of the tree, with forward slashes."""
+    """Path from the root of the tree, with forward slashes."""
     start_line: int
     end_line: int
     start_byte: int
     end_byte: int
     signature: str
-    """What stands before the body, without decorators, on one line."""
+    """The text before the body, without decorators, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that was left out."""
+    """A file that was left out, and the reason."""
 
     path: str
     reason: str
@@ -40,17 +40,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What making a snapshot took."""
+    """Statistics of one indexing."""
 
     files: int
-    """In a language that is known, left out or not."""
+    """Files in a supported language, including those left out."""
     parsed: int
     reused: int
-    """Known from an earlier snapshot, or by another path of the same content."""
+    """Files known from an earlier snapshot or from another path with the same content."""
     entities: int
     seconds: float
     bytes: int
-    """Of the files' content, of those that were not left out."""
+    """Total content size of the files that were not left out."""
     skipped: tuple[Skipped, ...] = ()
     broken: tuple[str, ...] = ()
-    """Paths whose syntax is broken: what can be made out is in the index, more may be missing."""
+    """Paths with broken syntax. The index holds the definitions that could be recognised."""

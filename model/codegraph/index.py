@@ -1,4 +1,4 @@
-"""One index for all commits of a repository: a tree is a set of blobs, and only new ones are read."""
+"""One index serves all commits of a repository. A tree is a set of blobs, and only new blobs are read."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -7,21 +7,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from model.codegraph.database import Blob, Database, Key, open_database
+from model.codegraph.database import BlobKey, Database, IndexedBlob, open_database
 from model.codegraph.entities import IndexReport, Skipped
-from model.codegraph.languages import edition, language_of, missing
-from model.codegraph.reader_pool import Wanted, read_all
+from model.codegraph.languages import describe_missing_grammar, detect_language, get_edition
+from model.codegraph.reader_pool import ReadRequest, read_all
 from model.codegraph.snapshot import Snapshot
 
-SECONDS: Final = 600.0
-"""For one tree. What was read by then is kept; the next call goes on from there."""
+MAX_SECONDS: Final = 600.0
+"""Time limit for one tree. Finished files are kept, and the next call continues."""
 _TOGETHER: Final = 512
-"""Files in one transaction."""
+"""Files per transaction."""
 
 
 @dataclass(slots=True)
 class _Account:
-    """What becomes an IndexReport."""
+    """Collects the numbers of an IndexReport."""
 
     files: int = 0
     skipped: list[Skipped] = field(default_factory=list)
@@ -29,8 +29,8 @@ class _Account:
     entities: int = 0
     size: int = 0
 
-    def add(self, path: str, blob: Blob) -> None:
-        """Count a file that is known now."""
+    def add(self, path: str, blob: IndexedBlob) -> None:
+        """Count a file that the index knows."""
         if blob.reason is not None:
             self.skipped.append(Skipped(path, blob.reason))
             return
@@ -41,32 +41,32 @@ class _Account:
 
 
 class Index:
-    """An open index. Threads may share it; processes open it once each."""
+    """An open index. Threads may share it; each process opens its own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def snapshot(
+    def build_snapshot(
         self,
         blobs: Mapping[str, str],
         read: Callable[[str], bytes],
         *,
-        seconds: float = SECONDS,
+        seconds: float = MAX_SECONDS,
     ) -> tuple[Snapshot, IndexReport]:
-        """The entities of a tree: its paths with git's hash of each content; only what is new is read.
+        """Index a tree, given as paths with git blob hashes, and return its snapshot and a report.
 
-        `read` may raise OSError or `readers.Refused`: the file is left out, with the reason.
-        Raises NoReader and NoIndex.
+        Only new blobs are read. `read` may raise OSError or `reader_pool.UnreadableFile`; the file is then left out
+        with the reason. Raises NoReader and NoIndex.
         """
         started = time.perf_counter()
         account = _Account()
         keys = dict(_keys(blobs, account))
-        known = self._database.known(keys.values())
+        known = self._database.find_blobs(keys.values())
         fresh = {key: path for path, key in keys.items() if key not in known}
-        refused: dict[Key, str] = {}
+        refused: dict[BlobKey, str] = {}
         if fresh:
             refused = self._read(fresh, read, seconds)
-            known = self._database.known(keys.values())
+            known = self._database.find_blobs(keys.values())
         paths: dict[int, list[str]] = {}
         for path, key in keys.items():
             if blob := known.get(key):
@@ -88,7 +88,7 @@ class Index:
         return Snapshot(self._database, paths, tuple(sorted(blobs))), report
 
     def close(self) -> None:
-        """Its snapshots can't be asked afterwards."""
+        """Close the index. Its snapshots stop working."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -103,16 +103,18 @@ class Index:
         self.close()
 
     def _read(
-        self, fresh: Mapping[Key, str], read: Callable[[str], bytes], seconds: float
-    ) -> dict[Key, str]:
-        """Read what is new; why some of it could not be read, this time."""
+        self, fresh: Mapping[BlobKey, str], read: Callable[[str], bytes], seconds: float
+    ) -> dict[BlobKey, str]:
+        """Read new blobs and store them. Return why some could not be read this time."""
         refused = {}
         by_path = {path: key for key, path in fresh.items()}
-        wanted = [Wanted(edition.partition(" ")[0], path) for (_, edition), path in fresh.items()]
+        wanted = [
+            ReadRequest(language.partition(" ")[0], path) for (_, language), path in fresh.items()
+        ]
         together = []
         for one, reading in read_all(wanted, read, seconds):
             key = by_path[one.path]
-            if reading.lasting:
+            if reading.is_repeatable:
                 together.append((key, reading))
             else:
                 refused[key] = reading.reason or ""
@@ -120,22 +122,22 @@ class Index:
                 self._database.store(together)
                 together = []
         self._database.store(together)
-        self._database.tidy()
+        self._database.prune()
         return refused
 
 
 def open_index(database: Path) -> Index:
-    """The index in a file, made where there is none. Raises NoIndex."""
+    """Open the index in a file, and create it when it is missing. Raises NoIndex."""
     return Index(open_database(database))
 
 
-def _keys(blobs: Mapping[str, str], account: _Account) -> Iterator[tuple[str, Key]]:
-    """Files in languages that can be read; the account is told of the others."""
+def _keys(blobs: Mapping[str, str], account: _Account) -> Iterator[tuple[str, BlobKey]]:
+    """Yield the files in languages whose grammar is installed, and report the others to the account."""
     for path, blob in blobs.items():
-        if (language := language_of(path)) is None:
+        if (language := detect_language(path)) is None:
             continue
         account.files += 1
-        if made := edition(language):
+        if made := get_edition(language):
             yield path, (blob, made)
         else:
-            account.skipped.append(Skipped(path, missing(language)))
+            account.skipped.append(Skipped(path, describe_missing_grammar(language)))

@@ -1,4 +1,4 @@
-"""Which files are read in which language, and what counts as a definition there."""
+"""Map file names to languages, grammars and the queries that find definitions."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,12 +11,12 @@ from tree_sitter import Language, Parser, Query
 from model.codegraph import tag_queries
 
 _RULES: Final = 3
-"""Raise it when tags, ranges, signatures or what counts as broken change: what was read by older rules is read again."""
+"""Raise it when queries, ranges, signatures or the meaning of "broken" change. Then all files are read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A language: the package of its grammar, and the query that finds definitions."""
+    """A language with its grammar package and its query for definitions."""
 
     language: str
     package: str
@@ -25,7 +25,7 @@ class Grammar:
 
     @property
     def module(self) -> str:
-        """As it is imported."""
+        """The package's import name."""
         return self.package.replace("-", "_")
 
 
@@ -33,7 +33,7 @@ _PYTHON = Grammar("python", "tree-sitter-python", tags="")
 _JAVASCRIPT = Grammar("javascript", "tree-sitter-javascript", tag_queries.JAVASCRIPT)
 _TYPESCRIPT = "tree-sitter-typescript"
 _CPP = Grammar("cpp", "tree-sitter-cpp", tag_queries.CPP)
-"""Reads C as well, but for C that takes a word of C++ for a name: so it reads headers, which don't say what they are."""
+"""C++ parses C too, except for C that uses a C++ keyword as a name. So it also reads headers."""
 
 _BY_SUFFIX: Final = (
     {
@@ -54,15 +54,15 @@ _BY_SUFFIX: Final = (
 _BY_NAME: Final = {grammar.language: grammar for grammar in _BY_SUFFIX.values()}
 
 
-def language_of(path: str) -> str | None:
-    """The language of a file, by its name; None: none that is known."""
+def detect_language(path: str) -> str | None:
+    """Return the language of a file by its name; None when it is not supported."""
     grammar = _BY_SUFFIX.get(splitext(path)[1].lower())
     return grammar.language if grammar else None
 
 
 @cache
-def edition(language: str) -> str | None:
-    """What an answer depends on beside the file's content; None: the grammar is not installed."""
+def get_edition(language: str) -> str | None:
+    """Return what a result depends on beside the content; None when the grammar is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     grammar = _BY_NAME[language]
@@ -73,24 +73,24 @@ def edition(language: str) -> str | None:
         return None
 
 
-def known() -> list[str]:
-    """The languages that can be read."""
+def list_languages() -> list[str]:
+    """Return all supported languages."""
     return sorted(_BY_NAME)
 
 
-def missing(language: str) -> str:
-    """What to say where the grammar is not installed."""
+def describe_missing_grammar(language: str) -> str:
+    """Describe which package to install for a missing grammar."""
     return f"no grammar for {language}: pip install {_BY_NAME[language].package}"
 
 
-def parser(language: str) -> Parser:
-    """A parser of the language, for one thread. Raises ImportError where the grammar is not installed."""
+def create_parser(language: str) -> Parser:
+    """Create a parser for one thread. Raises ImportError when the grammar is not installed."""
     return Parser(_loaded(language))
 
 
 @cache
-def definitions(language: str) -> Query:
-    """The language's query of definitions. Raises ImportError."""
+def load_query(language: str) -> Query:
+    """Load the language's query for definitions. Raises ImportError."""
     return Query(_loaded(language), _BY_NAME[language].tags)
 
 

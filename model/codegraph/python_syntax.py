@@ -1,13 +1,13 @@
-"""Whether Python's own parser takes a file: the grammar of tree-sitter refuses some valid Python."""
+"""Check a file with Python's own parser: the tree-sitter grammar rejects some valid Python."""
 
 import ast
 import warnings
 
 
-def is_valid(content: bytes) -> bool:
-    """Whether the file is Python. Give it no more than `reading.FILE_BYTES`: a tree takes many times a file's size.
+def is_valid_python(content: bytes) -> bool:
+    """Return whether Python parses the file. A file that is nested too deeply counts as invalid.
 
-    A file too deeply nested for the parser counts as not valid.
+    Limit the size by `FILE_BYTES`: a syntax tree takes many times the file's size.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)

@@ -1,4 +1,4 @@
-"""Reads many files at once in processes of their own, which a file may hang or bring down without harm."""
+"""Read many files in child processes. A hostile file may hang or crash a process without harm."""
 
 import json
 import signal
@@ -12,69 +12,72 @@ from multiprocessing import Pipe
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
 
-from model.codegraph.definition_reader import Reading, Row, read
+from model.codegraph.definition_reader import DefinitionRow, FileDefinitions, read_definitions
 from model.codegraph.reader_process import READY
 from model.errors import NoReader
 
 _MODULE: Final = "model.codegraph.reader_process"
 _ISOLATED: Final = ("-I",)
-"""Nothing is imported from where we happen to stand, which may be a stranger's tree."""
+"""Python's isolated mode: nothing is imported from the current directory, which may be a stranger's tree."""
 _PROCESSES: Final = 2
 _BATCH: Final = 16
-"""Files that are sent at once."""
+"""Files per message."""
 _START_SECONDS: Final = 30.0
 _STARTS: Final = 3
 _ANSWER_BYTES: Final = 64 * 1024**2
 _ROW: Final = (str, str, str, int, int, int, int, str)
+"""Field types of a DefinitionRow, checked because a child process may be compromised."""
 _READING: Final = {(bool, reason, int, bool) for reason in (str, type(None))}
-"""What the fields of a Row, and those of a Reading behind its rows, hold."""
+"""Field types of a FileDefinitions after its rows."""
 _BATCH_SECONDS: Final = 20.0
 _FILE_SECONDS: Final = 10.0
-"""Of computing: so long a file takes on an idle machine and on a busy one."""
+"""CPU seconds per file. CPU time is the same on an idle and on a busy machine."""
 _PATIENCE: Final = 6.0
-"""So many times as long an answer may be waited for. What is late then is the machine's fault, not the file's."""
+"""Factor from CPU seconds to waiting time. A later answer is the machine's fault, not the file's."""
 _OWN_FAULT: Final = {
     -signal.SIGXCPU: "reading it takes more than {:g} s of computing",
     -signal.SIGSEGV: "the parser crashes on it",
 }
-"""Ends of a process that the file causes, by exit code. Who kills one, or takes its memory, may be gone the next time."""
+"""Exit codes that the file itself causes. Other losses, such as a kill, may not happen again."""
 _FEW: Final = 32
 _SMALL: Final = 64 * 1024
-"""So few files, and so small ones, are read without a process, which would cost more than they do. A
-file made to be slow can take some seconds at this size, and of all together no more is read so than"""
+"""Up to _FEW files of at most this size are read in this process, which is faster than a child process."""
 _SMALL_TOGETHER: Final = 4 * _SMALL
+"""Limit for all files read in this process: a hostile file of this size takes a few seconds at most."""
 
 
-class Wanted(NamedTuple):
+class ReadRequest(NamedTuple):
     """A file to read."""
 
     language: str
     path: str
 
 
-class Refused(Exception):
-    """A file's content can't be had; the message says why."""
+class UnreadableFile(Exception):
+    """The content of a file is not available; the message says why."""
 
 
-Load = Callable[[str], bytes]
-"""The content of a path. Raises OSError or Refused."""
+LoadContent = Callable[[str], bytes]
+"""Returns the content of a path. Raises OSError or UnreadableFile."""
 
 
 def read_all(
-    wanted: Sequence[Wanted], load: Load, seconds: float
-) -> Iterator[tuple[Wanted, Reading]]:
-    """Every file with its reading; what is not begun in time is left out, with the reason. Raises NoReader."""
+    wanted: Sequence[ReadRequest], load: LoadContent, seconds: float
+) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
+    """Yield every file with its definitions. Files that are not started in time are left out with a reason. Raises
+    NoReader.
+    """
     left = list(wanted)
     if len(wanted) <= _FEW:
         left = []
         spent = 0
         for one in wanted:
             content = _loaded(one.path, load)
-            if isinstance(content, Reading):
+            if isinstance(content, FileDefinitions):
                 yield one, content
             elif len(content) <= _SMALL and spent + len(content) <= _SMALL_TOGETHER:
                 spent += len(content)
-                yield one, read(one.language, content)
+                yield one, read_definitions(one.language, content)
             else:
                 left.append(one)
     if left:
@@ -82,26 +85,26 @@ def read_all(
             yield from pool.read(left)
 
 
-def _loaded(path: str, load: Load) -> bytes | Reading:
-    """A content, or why there is none; another time there may be."""
+def _loaded(path: str, load: LoadContent) -> bytes | FileDefinitions:
+    """Load a content, or explain why there is none this time."""
     try:
         return load(path)
     except OSError as error:
-        return Reading([], reason=error.strerror or str(error), lasting=False)
-    except Refused as refused:
-        return Reading([], reason=str(refused), lasting=False)
+        return FileDefinitions([], reason=error.strerror or str(error), is_repeatable=False)
+    except UnreadableFile as refused:
+        return FileDefinitions([], reason=str(refused), is_repeatable=False)
 
 
 class _Lost(Exception):
-    """The process ended or did not answer in time; the message says which. `lasting`: it would again."""
+    """The process ended or was late. `is_repeatable`: the same files would cause it again."""
 
-    def __init__(self, why: str, *, lasting: bool = False) -> None:
+    def __init__(self, why: str, *, is_repeatable: bool = False) -> None:
         super().__init__(why)
-        self.lasting = lasting
+        self.is_repeatable = is_repeatable
 
 
 class _Process:
-    """One process that reads. It has nothing but its socket."""
+    """A child process that reads files. It holds nothing but its socket."""
 
     def __init__(self) -> None:
         self._ours, theirs = Pipe()
@@ -116,13 +119,13 @@ class _Process:
         theirs.close()
 
     def is_ready(self) -> bool:
-        """Whether it has started."""
+        """Return whether the process has started."""
         with suppress(EOFError, OSError):
             return self._ours.poll(_START_SECONDS) and self._ours.recv_bytes(len(READY)) == READY
         return False
 
-    def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[Reading]:
-        """Readings within so many seconds of computing. Raises _Lost; then it is of no use any more."""
+    def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[FileDefinitions]:
+        """Read files within that many CPU seconds. Raises _Lost; afterwards the process is useless."""
         try:
             self._ours.send((seconds, jobs))
             if not self._ours.poll(_PATIENCE * seconds):
@@ -143,11 +146,11 @@ class _Process:
             self._process.wait(1)
         code = self._process.returncode
         if own := _OWN_FAULT.get(code):
-            return _Lost(own.format(seconds), lasting=True)
+            return _Lost(own.format(seconds), is_repeatable=True)
         return _Lost(f"the parser's process was lost ({_ending(code)})")
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process, whatever it does."""
         self._ours.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
@@ -155,25 +158,25 @@ class _Process:
         self._process.wait()
 
 
-def _reading(told: list[Any]) -> Reading:
-    """Raises ValueError or TypeError for anything else: who answers has read what strangers wrote."""
+def _reading(told: list[Any]) -> FileDefinitions:
+    """Decode one result. Raises ValueError or TypeError for anything else: the sender has parsed hostile files."""
     rows, *more = told
     if tuple(map(type, more)) not in _READING:
         raise TypeError("a field of a reading holds what it can't")
     if not {tuple(map(type, row)) for row in rows} <= {_ROW}:
         raise TypeError("a field of a row holds what it can't")
-    return Reading([Row(*row) for row in rows], *more)
+    return FileDefinitions([DefinitionRow(*row) for row in rows], *more)
 
 
 def _ending(code: int | None) -> str:
-    """As people call it."""
+    """Describe an exit code."""
     if code is None:
         return "no answer"
     return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 
 def _started() -> _Process:
-    """A process that is ready; who kills one at its start shall not be taken for a wrong installation."""
+    """Start a process, with retries: an out-of-memory kill is no proof of a broken installation."""
     for _ in range(_STARTS):
         process = _Process()
         if process.is_ready():
@@ -184,13 +187,15 @@ def _started() -> _Process:
     )
 
 
-_LATE: Final = Reading([], reason="the time for the whole tree was over", lasting=False)
+_LATE: Final = FileDefinitions(
+    [], reason="the time for the whole tree was over", is_repeatable=False
+)
 
 
 class _Pool:
-    """Some processes, each started when it is first needed and again after it was lost."""
+    """A fixed number of processes. Each starts on first use and is replaced after a loss."""
 
-    def __init__(self, load: Load, deadline: float) -> None:
+    def __init__(self, load: LoadContent, deadline: float) -> None:
         self._load = load
         self._deadline = deadline
         self._threads = ThreadPoolExecutor(_PROCESSES, thread_name_prefix="reader")
@@ -199,19 +204,19 @@ class _Pool:
             self._idle.put(None)
 
     def close(self) -> None:
-        """End all processes. What was not begun is not done."""
+        """End all processes. Batches that have not started are dropped."""
         self._threads.shutdown(cancel_futures=True)
         for _ in range(_PROCESSES):
             if process := self._idle.get():
                 process.close()
 
-    def read(self, wanted: Sequence[Wanted]) -> Iterator[tuple[Wanted, Reading]]:
-        """In their order."""
+    def read(self, wanted: Sequence[ReadRequest]) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
+        """Yield the results in the order of the requests."""
         batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
         for batch, readings in zip(batches, self._threads.map(self._batch, batches), strict=True):
             yield from zip(batch, readings, strict=True)
 
-    def _batch(self, batch: Sequence[Wanted]) -> list[Reading]:
+    def _batch(self, batch: Sequence[ReadRequest]) -> list[FileDefinitions]:
         if time.monotonic() > self._deadline:
             return [_LATE] * len(batch)
         contents = [_loaded(one.path, self._load) for one in batch]
@@ -221,16 +226,19 @@ class _Pool:
             if isinstance(content, bytes)
         ]
         readings = iter(self._ask(jobs))
-        return [content if isinstance(content, Reading) else next(readings) for content in contents]
+        return [
+            content if isinstance(content, FileDefinitions) else next(readings)
+            for content in contents
+        ]
 
-    def _ask(self, jobs: Sequence[tuple[str, bytes]]) -> list[Reading]:
-        """All at once; one by one where that loses the process, so that the culprit shows."""
+    def _ask(self, jobs: Sequence[tuple[str, bytes]]) -> list[FileDefinitions]:
+        """Send a whole batch. When that loses the process, send its files singly to find the culprit."""
         try:
             return self._ask_one(jobs, _BATCH_SECONDS)
         except _Lost:
             return list(self._one_by_one(jobs))
 
-    def _one_by_one(self, jobs: Iterable[tuple[str, bytes]]) -> Iterator[Reading]:
+    def _one_by_one(self, jobs: Iterable[tuple[str, bytes]]) -> Iterator[FileDefinitions]:
         for job in jobs:
             if time.monotonic() > self._deadline:
                 yield _LATE
@@ -238,10 +246,12 @@ class _Pool:
             try:
                 yield from self._ask_one([job], _FILE_SECONDS)
             except _Lost as lost:
-                yield Reading([], reason=str(lost), size=len(job[1]), lasting=lost.lasting)
+                yield FileDefinitions(
+                    [], reason=str(lost), size=len(job[1]), is_repeatable=lost.is_repeatable
+                )
 
-    def _ask_one(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[Reading]:
-        """Ask a process that is idle. Raises _Lost, after which there is room for a new one."""
+    def _ask_one(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[FileDefinitions]:
+        """Ask an idle process. Raises _Lost after it freed the slot for a new process."""
         process = self._idle.get()
         try:
             process = process or _started()

@@ -1,8 +1,8 @@
-"""A process that reads files for the index and knows nothing else: no secret, no file, no database.
+"""A child process that parses files for the index. It holds no secret and opens no file or database.
 
-`python -I -m model.codegraph.reader_process FD`: batches of (language, content) come in over a socket, with the seconds of
-computing they may take; the reading of each goes back, as JSON: a file that takes this process over shall find nothing that its
-asker would run. It ends when the other side does, and by SIGXCPU where the files take longer.
+Start it by `python -I -m model.codegraph.reader_process FD`. Batches of (language, content) arrive over a socket
+with a limit of CPU seconds. Results return as JSON, never as pickle: a hostile file may take over this process, and
+its parent must not run what it sends. The process exits with its parent, or by SIGXCPU over the limit.
 """
 
 import gc
@@ -14,16 +14,16 @@ from contextlib import suppress
 from math import ceil
 from multiprocessing.connection import Connection
 
-from model.codegraph.definition_reader import read
+from model.codegraph.definition_reader import read_definitions
 
 READY = b"ready"
-"""The first thing that is said."""
+"""The first message to the parent."""
 _MEMORY = 1024**3
-"""Of addresses. What needs more ends this process, not the one that asked."""
+"""Limit of the address space. A file that needs more ends this process, not its parent."""
 
 
 def main(descriptor: int) -> None:
-    """Read batches until the other side closes the socket."""
+    """Read batches until the parent closes the socket."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.disable()  # nothing that is made here refers to itself
@@ -32,12 +32,12 @@ def main(descriptor: int) -> None:
         while True:
             seconds, batch = asker.recv()
             _allow(seconds)
-            readings = [read(language, content) for language, content in batch]
+            readings = [read_definitions(language, content) for language, content in batch]
             asker.send_bytes(json.dumps(readings).encode())
 
 
 def _allow(seconds: float) -> None:
-    """So much more computing, rounded up: the kernel counts whole seconds."""
+    """Allow that many more CPU seconds, rounded up: the kernel counts whole seconds."""
     most = ceil(time.process_time() + seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
 

@@ -1,4 +1,4 @@
-"""The entities of one tree, by name."""
+"""A snapshot finds the entities of one tree by name."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -7,14 +7,14 @@ from typing import Final
 from rapidfuzz import fuzz, process
 
 from model.codegraph.database import Database
-from model.codegraph.entities import Construct, Entity
+from model.codegraph.entities import Entity, EntityKind
 
 _LIKENESS: Final = 60
-"""Of 100; below it two names have little more in common than their length."""
+"""Least similarity of two names, out of 100. Below it, names have little in common."""
 
 
 class Snapshot:
-    """One tree of an open index, for `database.KEPT_DAYS`. Threads may share it."""
+    """One tree of an open index, valid for `database.KEPT_DAYS` days. Threads may share it."""
 
     def __init__(
         self, database: Database, blobs: Mapping[int, Sequence[str]], paths: tuple[str, ...]
@@ -23,9 +23,9 @@ class Snapshot:
         self._blobs = blobs
         self._paths = paths
 
-    def find(self, construct: Construct, name: str) -> tuple[Entity, ...]:
-        """All entities of that simple name, by path and line. Raises NoIndex."""
-        rows = self._database.named(construct.value, name, self._blobs)
+    def find(self, construct: EntityKind, name: str) -> tuple[Entity, ...]:
+        """Return all entities of that simple name, by path and line. Raises NoIndex."""
+        rows = self._database.find_entities(construct.value, name, self._blobs)
         found = [
             Entity(construct, own, f"{scope}.{own}" if scope else own, path, *place)
             for blob, scope, own, *place in rows
@@ -33,8 +33,10 @@ class Snapshot:
         ]
         return tuple(sorted(found, key=lambda entity: (entity.path, entity.start_byte)))
 
-    def near(self, construct: Construct, name: str, limit: int = 5) -> tuple[str, ...]:
-        """Names that look like it, the likest first; itself is not among them. Raises NoIndex."""
+    def find_similar_names(
+        self, construct: EntityKind, name: str, limit: int = 5
+    ) -> tuple[str, ...]:
+        """Return names similar to `name`, the most similar first and without itself. Raises NoIndex."""
         names = self._names.get(construct.value, ())
         found = process.extract(
             name.lower(),
@@ -45,14 +47,14 @@ class Snapshot:
         )
         return tuple(own for _, _, own in found)
 
-    def paths(self) -> tuple[str, ...]:
-        """All paths of the tree, sorted, in whatever language."""
+    def list_paths(self) -> tuple[str, ...]:
+        """Return all paths of the tree in any language, sorted."""
         return self._paths
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
-        """The names in this tree of each construct; asked only when something was not found."""
+        """The names of each construct in this tree. They load when a name is not found."""
         names: dict[str, list[str]] = {}
-        for construct, name in self._database.names(self._blobs):
+        for construct, name in self._database.list_names(self._blobs):
             names.setdefault(construct, []).append(name)
         return names

@@ -1,4 +1,4 @@
-"""Trees to index: a directory's files, or a commit of a git repository."""
+"""Read the source files of a directory or of a git commit, for the index."""
 
 import hashlib
 import os
@@ -11,18 +11,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from model.codegraph.definition_reader import FILE_BYTES, too_large
+from model.codegraph.definition_reader import FILE_BYTES, describe_size
 from model.codegraph.entities import Skipped
-from model.codegraph.languages import language_of
-from model.codegraph.reader_pool import Load, Refused
+from model.codegraph.languages import detect_language
+from model.codegraph.reader_pool import LoadContent, UnreadableFile
 from model.errors import GitFailed, NoTree
 from model.patches import git
 
 _ENTRIES: Final = 500_000
-"""Files, directories and all else of one tree."""
+"""Most entries of one tree: files, directories and everything else."""
 _LISTING_BYTES: Final = 64 * 1024**2
 _GIT_SECONDS: Final = 60.0
-"""In which git has to say something."""
+"""Time in which git must produce output."""
 _SUBMODULE: Final = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 _ELSEWHERE: Final = "a submodule: its files are in another repository, left out"
 _LINK: Final = "a symbolic link, not followed"
@@ -30,21 +30,21 @@ _UNREADABLE_NAME: Final = "its name is not UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class SourceTree:
     """The regular files of a tree."""
 
     blobs: dict[str, str]
-    """Paths with git's hash of the content; empty for files that nobody reads."""
-    read: Load
-    """The content of a path. Raises OSError or Refused."""
+    """Path to git blob hash; the hash is empty for files that no parser reads."""
+    read: LoadContent
+    """Returns the content of a path. Raises OSError or UnreadableFile."""
     skipped: tuple[Skipped, ...] = ()
-    """What is no regular file, or can't be looked at."""
+    """Entries that are not regular files or cannot be read."""
 
 
-def survey(directory: Path, *, may_be_bare: bool = True) -> Tree:
-    """Of a git repository the tree of HEAD, of any other directory its files. Raises NoTree.
+def survey(directory: Path, *, may_be_bare: bool = True) -> SourceTree:
+    """List the committed files of a git repository, or all files of another directory. Raises NoTree.
 
-    Anybody can commit files that look like a bare repository: whoever surveys a stranger's tree says that it is none.
+    Set `may_be_bare` to False for a stranger's tree: anybody can commit files that look like a bare repository.
     """
     try:
         if not directory.is_dir():
@@ -53,11 +53,11 @@ def survey(directory: Path, *, may_be_bare: bool = True) -> Tree:
         is_repository = (is_bare and may_be_bare) or (directory / ".git").exists()
     except OSError as error:
         raise NoTree(f"{directory} can't be looked at: {_why(error)}") from error
-    return committed(directory) if is_repository else plain(directory)
+    return read_commit(directory) if is_repository else read_directory(directory)
 
 
-def plain(directory: Path) -> Tree:
-    """The files of a directory as they are. No symbolic link is followed."""
+def read_directory(directory: Path) -> SourceTree:
+    """List the files of a directory on disk. Symbolic links are not followed."""
     blobs: dict[str, str] = {}
     skipped: list[Skipped] = []
 
@@ -67,23 +67,23 @@ def plain(directory: Path) -> Tree:
     for path, found in _walk(directory):
         if isinstance(found, Skipped):
             skipped.append(found)
-        elif language_of(path) is None:
+        elif detect_language(path) is None:
             blobs[path] = ""
         else:
             try:
-                blobs[path] = blob_hash(_content(found))
-            except (OSError, Refused) as error:
+                blobs[path] = hash_blob(_content(found))
+            except (OSError, UnreadableFile) as error:
                 skipped.append(Skipped(path, _why(error)))
     if ".gitmodules" in blobs:
         skipped += _submodules(blobs, read)
-    return Tree(blobs, read, tuple(skipped))
+    return SourceTree(blobs, read, tuple(skipped))
 
 
-def _submodules(blobs: Iterable[str], read: Load) -> Iterator[Skipped]:
-    """Those of which an export or an archive has nothing but the name."""
+def _submodules(blobs: Iterable[str], read: LoadContent) -> Iterator[Skipped]:
+    """Yield submodules of which an archive contains only the name."""
     try:
         named = _SUBMODULE.findall(read(".gitmodules").decode(errors="replace"))
-    except (OSError, Refused):
+    except (OSError, UnreadableFile):
         return
     inhabited = {parent for path in blobs for parent in _parents(path)}
     yield from (Skipped(path, _ELSEWHERE) for path in named if path not in inhabited)
@@ -94,14 +94,14 @@ def _parents(path: str) -> Iterator[str]:
         yield path
 
 
-def blob_hash(content: bytes) -> str:
-    """The name git gives to a content."""
+def hash_blob(content: bytes) -> str:
+    """Compute git's blob hash of a content."""
     header = f"blob {len(content)}\0".encode()
     return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
 
 
 def _walk(directory: Path) -> Iterator[tuple[str, str | Skipped]]:
-    """Paths with where they are, or why they are left out; of repositories within, not what is git's own."""
+    """Yield each path with its place on disk or the reason for skipping it. Folders named `.git` are ignored."""
     waiting = [(os.fspath(directory), "")]
     left = _ENTRIES
     while waiting:
@@ -137,23 +137,25 @@ def _strange(entry: os.DirEntry[str]) -> str | None:
 
 
 def _content(path: str) -> bytes:
-    """Raises OSError, and Refused where it's too much or no regular file any more."""
+    """Read a file. Raises OSError, and UnreadableFile when it is too large or not a regular file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Refused("no regular file")
+            raise UnreadableFile("no regular file")
         if status.st_size > FILE_BYTES:
-            raise Refused(too_large(status.st_size))
+            raise UnreadableFile(describe_size(status.st_size))
         return file.read(FILE_BYTES + 1)
 
 
-def committed(directory: Path, revision: str = "HEAD") -> Tree:
-    """A commit of a git repository, bare or not: nothing of the work tree. Raises NoTree."""
+def read_commit(directory: Path, revision: str = "HEAD") -> SourceTree:
+    """List the files of a commit; the work tree is ignored. Raises NoTree."""
     arguments = ["ls-tree", "-rz", "--full-tree", "--end-of-options", revision]
     repository = _repository(directory)
     try:
-        listing = git.beginning(repository, *arguments, most=_LISTING_BYTES, seconds=_GIT_SECONDS)
+        listing = git.read_beginning(
+            repository, *arguments, max_bytes=_LISTING_BYTES, seconds=_GIT_SECONDS
+        )
     except GitFailed as error:
         raise NoTree(f"git can't list {revision} of {directory}: {error}") from error
     lines = listing.split(b"\0")[:-1]
@@ -170,7 +172,7 @@ def committed(directory: Path, revision: str = "HEAD") -> Tree:
     if len(listing) == _LISTING_BYTES or len(lines) > _ENTRIES:
         skipped.append(_too_many())
     objects = _Objects(repository)
-    return Tree(blobs, lambda path: objects.content(blobs[path]), tuple(skipped))
+    return SourceTree(blobs, lambda path: objects.content(blobs[path]), tuple(skipped))
 
 
 def _strange_mode(mode: str, path: str) -> str | None:
@@ -184,39 +186,41 @@ def _too_many() -> Skipped:
 
 
 class _Objects:
-    """Contents of blobs, from one git process that is started when it's first asked. Once it is lost, it stays lost."""
+    """Reads blobs from one git process, which starts on first use. After a failure it stays failed."""
 
     def __init__(self, repository: Path) -> None:
         self._repository = repository
-        self._git: git.Conversation | None = None
-        self._lost: Refused | None = None
+        self._git: git.GitProcess | None = None
+        self._lost: UnreadableFile | None = None
         self._lock = threading.Lock()
 
     def content(self, blob: str) -> bytes:
-        """Raises Refused, also where it's too much."""
+        """Return a blob's content. Raises UnreadableFile, also for a large blob."""
         with self._lock:
             if self._lost:
                 raise self._lost
             try:
                 return self._asked(blob)
             except (OSError, GitFailed) as error:
-                self._lost = Refused(f"git gives no contents: {error or type(error).__name__}")
+                self._lost = UnreadableFile(
+                    f"git gives no contents: {error or type(error).__name__}"
+                )
                 if self._git:
                     self._git.close()
                 raise self._lost from error
 
     def _asked(self, blob: str) -> bytes:
         if self._git is None:
-            self._git = git.Conversation(
+            self._git = git.GitProcess(
                 self._repository, "cat-file", "--batch", seconds=_GIT_SECONDS
             )
-        self._git.say(blob)
+        self._git.send_line(blob)
         answers = self._git.answers
         if not (line := answers.readline()):
             raise OSError("it has ended")
         answer = line.decode(errors="replace").split()
         if len(answer) != 3:
-            raise Refused(f"git has no content for {blob}: {' '.join(answer)}")
+            raise UnreadableFile(f"git has no content for {blob}: {' '.join(answer)}")
         size = left = int(answer[2]) + 1  # a line end follows
         content = b""
         while left:
@@ -225,12 +229,12 @@ class _Objects:
                 raise OSError("it has ended within a file")
             left -= len(content)
         if size > FILE_BYTES + 1:
-            raise Refused(too_large(size - 1))
+            raise UnreadableFile(describe_size(size - 1))
         return content[:-1]
 
 
 def _repository(directory: Path) -> Path:
-    """Named outright: from a broken repository git would go up to the next one above."""
+    """Return the explicit git directory. For a broken repository git would search the parent folders."""
     inner = directory / ".git"
     return inner if os.path.lexists(inner) else directory
 

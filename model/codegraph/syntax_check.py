@@ -1,51 +1,54 @@
-"""Whether an edit breaks a file's syntax, by the parser of its language."""
+"""Check whether an edit breaks a file's syntax, by the parser of its language."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from model.codegraph.definition_reader import is_broken, refusal
-from model.codegraph.languages import edition, language_of, parser
+from model.codegraph.definition_reader import explain_unreadable, is_broken
+from model.codegraph.languages import create_parser, detect_language, get_edition
 
 _SHOWN = 60
 
 
-def check(path: str, before: bytes, after: bytes) -> str | None:
-    """The parser's message when the edit brings in an error; None: it doesn't, or nobody can tell.
+def check_syntax(path: str, before: bytes, after: bytes) -> str | None:
+    """Return the parser's message when the edit adds a syntax error; None otherwise or when no parser can tell.
 
-    Nobody can where no grammar is here, and of a file that is too large or no text. What was broken
-    before may stay so, or be moved.
+    No parser can tell without a grammar, and for files that are too large or binary. Old errors may stay or move.
     """
-    language = language_of(path)
-    if language is None or edition(language) is None or refusal(after):
+    language = detect_language(path)
+    if language is None or get_edition(language) is None or explain_unreadable(after):
         return None
-    tree = parser(language).parse(after)
+    tree = create_parser(language).parse(after)
     if not is_broken(language, tree.root_node, after):
         return None
     errors = list(_broken(tree.root_node))
-    known = [] if refusal(before) else _errors(language, before)
+    known = [] if explain_unreadable(before) else _errors(language, before)
     unseen = Counter(map(_what, errors)) - Counter(map(_what, known))
     if not unseen or len(errors) < len(known):
         return None
     return _message(path, next(node for node in errors if _what(node) in unseen), after)
 
 
-def unchecked(path: str, content: bytes) -> str | None:
-    """Why nobody can tell whether a file's syntax is whole, though its language is known; None: somebody can."""
-    language = language_of(path)
+def explain_unchecked(path: str, content: bytes) -> str | None:
+    """Return why the syntax of a file in a supported language cannot be checked; None when it can."""
+    language = detect_language(path)
     if language is None:
         return None
-    return refusal(content) if edition(language) else f"no grammar for {language} is installed"
+    return (
+        explain_unreadable(content)
+        if get_edition(language)
+        else f"no grammar for {language} is installed"
+    )
 
 
 def _errors(language: str, content: bytes) -> list[Node]:
-    root = parser(language).parse(content).root_node
+    root = create_parser(language).parse(content).root_node
     return list(_broken(root)) if root.has_error else []
 
 
 def _broken(root: Node) -> Iterator[Node]:
-    """The nodes that stand for an error, in the order of the file; not what is within them."""
+    """Yield the outermost error nodes in file order."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -56,7 +59,7 @@ def _broken(root: Node) -> Iterator[Node]:
 
 
 def _what(node: Node) -> tuple[str, bytes | None]:
-    """What an error is known by, wherever in the file it stands."""
+    """Identify an error by its text, independent of its place."""
     return node.type, node.text
 
 

@@ -1,9 +1,16 @@
-"""What counts as a definition, as tree-sitter queries of ours.
+"""Tree-sitter queries that find the definitions of each language.
 
-Captures: `function` (a method where its innermost enclosing definition is a class or an `impl`), `method`, `class`
-(whatever gives a type its name), `alias` (a further name of a type that is defined within), `declaration` (a function
-without its body; none where it stands in another one's), `name`; `scope` is a name to put before. `impl` and `namespace` are
-no definitions but lend their names; `outer` widens the next one in it. Python has no query: `marks` looks for its words. A capture that begins with `_` only serves the query.
+Captures:
+
+- `function`: a method when its innermost enclosing definition is a class or an `impl`
+- `method`, and `class` for everything that names a type
+- `alias`: another name of a type defined inside it
+- `declaration`: a function without body; ignored inside another function
+- `name`, and `scope` for a name to put before it
+- `impl` and `namespace`: no definitions, but their names enclose others
+- `outer`: widens the next definition inside it
+
+Python has no query; `definition_spans` searches its keywords. A capture that starts with `_` serves the query only.
 """
 
 from typing import Final
@@ -108,7 +115,7 @@ RUST: Final = f"""
 
 
 def _declarators(name: str) -> str:
-    """What declares a function by such a name, whether it returns a value or pointers to pointers."""
+    """Build the patterns of a function declarator that returns a value or up to three levels of pointers."""
     found = [f"(function_declarator declarator: {name})"]
     for _ in range(3):
         found.append(f"(pointer_declarator declarator: {found[-1]})")
@@ -116,7 +123,7 @@ def _declarators(name: str) -> str:
 
 
 _PLAIN: Final = "(identifier) @name (parenthesized_declarator . (identifier) @name .)"
-"""In parentheses where a macro of the same name shall not be meant."""
+"""A name in parentheses prevents the expansion of a macro with the same name."""
 _STRUCTURE: Final = "(struct_specifier {0}) (union_specifier {0}) (enum_specifier {0})"
 _NEW_NAME: Final = (
     "declarator: [(type_identifier) @name (pointer_declarator (type_identifier) @name)]"

@@ -1,4 +1,4 @@
-"""`r4p evaluate`: a verifier measured on labelled groups, offline; a run that was stopped goes on where it was."""
+"""`r4p evaluate` measures a verifier on labelled groups, offline. A stopped run can continue."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ from rich.table import Table
 from model import catalog
 from model.calibration import calibrator_file
 from model.catalog import VotingChoice
-from model.commands.exit_codes import MISUSED, STDERR, Exit, stop
+from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop
 from model.commands.options import (
     Cache,
     Calibrated,
@@ -36,15 +36,15 @@ from model.commands.options import (
     Script,
     Url,
     Votes,
-    chosen,
-    given_in,
-    refuse_idle,
+    choose_engine,
+    list_given_options,
+    refuse_unused_options,
 )
 from model.errors import BadGroups, ModelError
-from model.prompts.untrusted import visible
+from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:  # numpy loads when the command runs
-    from model.evaluation.attacks.attack_cases import Case
+    from model.evaluation.attacks.attack_cases import AttackCase
     from model.evaluation.judge_catalog import Judge
     from model.evaluation.judged_group import JudgedGroup
     from model.evaluation.labelled_group import LabelledGroup
@@ -55,14 +55,14 @@ _Groups = Annotated[
     typer.Option(
         "--groups",
         metavar="FILE",
-        help="Labelled groups, .jsonl or .jsonl.gz; attacks bring some along.",
+        help="File of labelled groups, .jsonl or .jsonl.gz; --attack has its own by default.",
     ),
 ]
-_Verifier = Annotated[str, typer.Option("--verifier", metavar="NAME", help="Who judges them.")]
+_Verifier = Annotated[str, typer.Option("--verifier", metavar="NAME", help="Verifier to measure.")]
 _Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", min=1, help="Judge that many groups (attacks), drawn the same each time."
+        "--limit", min=1, help="Number of groups or attacks to judge; the same ones each time."
     ),
 ]
 _Together = Annotated[
@@ -71,7 +71,7 @@ _Together = Annotated[
         "--together",
         metavar="N",
         min=1,
-        help="Groups judged at the same time: faster on a server, slower for each.",
+        help="Number of groups to judge at the same time: the run is faster, each group slower.",
     ),
 ]
 _Out = Annotated[
@@ -79,16 +79,16 @@ _Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR|FILE.jsonl",
-        help="Keep what was judged, and go on from what is kept there.",
+        help="Folder or run file to keep judged groups in, and to continue from.",
     ),
 ]
 _Attack = Annotated[
     bool,
-    typer.Option("--attack", help="Attack the groups, and tell which verdicts that flips."),
+    typer.Option("--attack", help="Attack the groups, and report which verdicts flip."),
 ]
 _Json = Annotated[
     bool,
-    typer.Option("--json", help="One r4p.evaluate/1 (or r4p.attack/1) document on stdout."),
+    typer.Option("--json", help="Print one r4p.evaluate/1 (or r4p.attack/1) document."),
 ]
 
 
@@ -112,7 +112,7 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     min_lines: MinLines = 0,
     calibrator: Calibrated = None,
 ) -> None:
-    """Measure a verifier on groups of patches whose truth is known.
+    """Measure a verifier on labelled groups of patches.
 
     Exit codes: 0 measured, 2 usage, 5 no engine.
     """
@@ -121,35 +121,35 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     voting = VotingChoice(edited_lines=min_lines, leave_one_out=leave_one_out)
     kept: Path | None = None
     try:
-        catalog.check(verifier, voting)
+        catalog.check_choice(verifier, voting)
         by = calibrator_file.read(calibrator, verifier) if calibrator else None
         kept = _run_file(
-            out, groups, judge_catalog.called(verifier, voting, by) + ".attack" * attack
+            out, groups, judge_catalog.build_run_name(verifier, voting, by) + ".attack" * attack
         )
-        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
-        refuse_idle(given_in(context), verifier, choice.name)
+        choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
+        refuse_unused_options(list_given_options(context), verifier, choice.name)
         cases, read = _attacked(groups, limit, kept) if attack else ([], _groups(groups, limit))
-        judge_catalog.check(verifier, read)
+        judge_catalog.check_trajectories(verifier, read)
         with _progress(len(read)) as (say, advance):
             told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
-            with judge_catalog.opened(
-                verifier, told, votes, voting, independent=not attack, by=by
+            with judge_catalog.open_judges(
+                verifier, told, votes, voting, independent=not attack, calibrator=by
             ) as who:
                 say("groups judged")
                 heard = who[:1] if attack else who
                 runs = [_judged(read, judge, kept, advance, together) for judge in heard]
-    except MISUSED as error:
+    except USAGE_ERRORS as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
         stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_held(kept)}")
     if attack:
         _tell_attacks(cases, runs[0], kept, json_output=json_output)
     else:
-        _tell(runs, kept, judge_catalog.caution(verifier, read), json_output=json_output)
+        _tell(runs, kept, judge_catalog.build_caution(verifier, read), json_output=json_output)
 
 
 def _tell_attacks(
-    cases: "Sequence[Case]",
+    cases: "Sequence[AttackCase]",
     judged: "Sequence[JudgedGroup]",
     kept: Path | None,
     *,
@@ -157,16 +157,16 @@ def _tell_attacks(
 ) -> None:
     from model.evaluation.attacks import attack_run
 
-    attack_run.tell(cases, judged, kept, json_output=json_output)
+    attack_run.write_result(cases, judged, kept, json_output=json_output)
 
 
 def _held(kept: Path | None) -> str:
-    """Where to go on from, if anything was judged."""
+    """Say where to continue when anything was judged."""
     return f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
 
 
 def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:
-    """In a folder, one file for each file of groups and each verifier."""
+    """Choose the run file. A folder gets one file per file of groups and verifier."""
     if out is None or out.suffix == ".jsonl":
         return out
     name = (groups or Path("corpus")).name.removesuffix(".gz").removesuffix(".jsonl")
@@ -175,12 +175,12 @@ def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | No
 
 def _attacked(
     path: Path | None, limit: int | None, kept: Path | None
-) -> "tuple[list[Case], list[LabelledGroup]]":
+) -> "tuple[list[AttackCase], list[LabelledGroup]]":
     from model.evaluation.attacks import attack_run
 
-    attack_run.check(kept)
-    cases = attack_run.attacked(path, limit)
-    return cases, attack_run.groups_of(cases)
+    attack_run.check_run_file(kept)
+    cases = attack_run.load_attack_cases(path, limit)
+    return cases, attack_run.list_groups(cases)
 
 
 def _groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
@@ -188,7 +188,7 @@ def _groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
 
     if path is None:
         raise BadGroups("no groups are given: name a file with --groups")
-    return evaluation_run.sample(labelled_group.read(path), limit)
+    return evaluation_run.sample_groups(labelled_group.read_groups(path), limit)
 
 
 def _judged(
@@ -200,13 +200,13 @@ def _judged(
 ) -> "list[JudgedGroup]":
     from model.evaluation import evaluation_run, run_file
 
-    with run_file.opened(kept) if kept else nullcontext() as file:
-        return evaluation_run.run(groups, judge, file, advance, together=together)
+    with run_file.open_run_file(kept) if kept else nullcontext() as file:
+        return evaluation_run.judge_groups(groups, judge, file, advance, concurrency=together)
 
 
 @contextmanager
 def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
-    """Says on a terminal what is going on, and how many groups are done; nothing where stderr is a file."""
+    """Show the current step and the number of finished groups on a terminal; show nothing when stderr is a file."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -230,15 +230,15 @@ def _tell(
     *,
     json_output: bool,
 ) -> None:
-    """The first run, with its strict twin's beside it where there is one."""
-    from model.evaluation.evaluation_document import document
+    """Show the first run, with its strict twin when there is one."""
+    from model.evaluation.evaluation_document import build_document
 
-    result, *twin = map(document, runs)
+    result, *twin = map(build_document, runs)
     if twin:
         result["strict"] = twin[0]
     if caution:
         result["caution"] = caution
-        STDERR.print(visible(caution))
+        STDERR.print(escape_invisible(caution))
     text = json.dumps(result, indent=2) + "\n"
     if kept:
         kept.with_suffix(".json").write_text(text)
@@ -266,7 +266,7 @@ def _show(document: dict[str, Any]) -> None:
     out.print(table)
     seconds, engine = document["seconds_per_patch"], document["engine"]
     out.print(
-        visible(
+        escape_invisible(
             f"{document['verifier']} with {engine['model']}: {document['groups']} groups of "
             f"{document['issues']} issues, {document['patches']} patches, "
             f"{seconds['mean']:.3g} s a patch (p50 {seconds['p50']:.3g}, p95 {seconds['p95']:.3g})"

@@ -1,4 +1,4 @@
-"""The optional parts of the package, and what a command says when one of them is not installed."""
+"""The optional parts of the package, and the message when a command lacks one."""
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -45,27 +45,27 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     ),
     "vllm": ("vllm",),
 }
-"""The modules that each extra of pyproject.toml brings. Rich brings markdown_it to every installation."""
+"""The modules that each extra of pyproject.toml installs. markdown_it comes with rich in every installation."""
 _TRAINING = ("train", "calibrate", "report", "bot")
-"""Extras that training commands use; torch comes with another one elsewhere."""
+"""Extras of training commands. Elsewhere torch belongs to the extra `local`."""
 _ELSEWHERE = ("local", "bot", "embedded", "calibrate", "demo", "train", "report")
 
 
-def require(command: str, *extras: str) -> None:
+def require_extras(command: str, *extras: str) -> None:
     """Stop the command unless these extras are installed."""
     lacking = {extra: modules for extra in extras if (modules := _missing(extra))}
     if lacking:
         names = [name for modules in lacking.values() for name in modules]
-        stop(command, Exit.USAGE, advice(names, *lacking))
+        stop(command, Exit.USAGE, describe_installation(names, *lacking))
 
 
-def advice(modules: list[str], *extras: str) -> str:
-    """What to install for modules that are missing."""
+def describe_installation(modules: list[str], *extras: str) -> str:
+    """Describe how to install missing modules."""
     return f"this needs {', '.join(modules)}: pip install 'r4p-bot[{','.join(extras)}]'"
 
 
-class Commands(TyperGroup):
-    """A group of commands, each of which names the extra that it lacks."""
+class CommandGroup(TyperGroup):
+    """A group of commands that reports a missing extra in one line."""
 
     extras: ClassVar[tuple[str, ...]] = _ELSEWHERE
 
@@ -75,22 +75,22 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
             words = [*(ctx.info_name or "").split()[1:], ctx.invoked_subcommand or ""]
-            explain(error, " ".join(words), self.extras)
+            stop_for_missing_extra(error, " ".join(words), self.extras)
             raise
 
 
-class TrainingCommands(Commands):
-    """The same for commands that train."""
+class TrainingCommandGroup(CommandGroup):
+    """A group of training commands that reports a missing extra in one line."""
 
     extras = _TRAINING
 
 
-def explain(error: ModuleNotFoundError, command: str, extras: Sequence[str]) -> None:
-    """Stop the command if the module is of one of these extras."""
+def stop_for_missing_extra(error: ModuleNotFoundError, command: str, extras: Sequence[str]) -> None:
+    """Stop the command when the missing module belongs to one of these extras."""
     module = (error.name or "").partition(".")[0]
     for extra in extras:
         if module in EXTRAS[extra]:
-            stop(command, Exit.USAGE, advice([module], extra))
+            stop(command, Exit.USAGE, describe_installation([module], extra))
 
 
 def _missing(extra: str) -> list[str]:

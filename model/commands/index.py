@@ -1,4 +1,4 @@
-"""`r4p index`: the code graph of a source tree, made or brought up to date, and what that took."""
+"""`r4p index` builds or updates the code graph of a source tree and reports statistics."""
 
 import hashlib
 import json
@@ -23,10 +23,10 @@ def index(
     ],
     database: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where the index is kept (~/.cache/r4p/index)."),
+        typer.Option(metavar="FILE", help="File of the index (~/.cache/r4p/index)."),
     ] = None,
     json_output: Annotated[
-        bool, typer.Option("--json", help="One r4p.index/1 document on stdout.")
+        bool, typer.Option("--json", help="Print one r4p.index/1 document.")
     ] = False,
 ) -> None:
     """Index every class, function and method of a source tree; only what is new is read.
@@ -34,19 +34,19 @@ def index(
     Exit codes: 0 done (files that were left out are listed), 2 there is nothing to index.
     """
     from model.codegraph.index import open_index
-    from model.codegraph.languages import known, language_of
+    from model.codegraph.languages import detect_language, list_languages
     from model.codegraph.source_tree import survey
 
-    file = database or kept(directory)
+    file = database or locate_index(directory)
     try:
         tree = survey(directory)
-        if all(language_of(path) is None for path in tree.blobs) and not tree.skipped:
+        if all(detect_language(path) is None for path in tree.blobs) and not tree.skipped:
             raise NoTree(
-                f"{directory} holds no source file in a known language ({', '.join(known())});"
+                f"{directory} holds no source file in a known language ({', '.join(list_languages())});"
                 " name a folder that does"
             )
         with open_index(file) as opened, _stderr.status(f"indexing {directory}"):
-            _, report = opened.snapshot(tree.blobs, tree.read)
+            _, report = opened.build_snapshot(tree.blobs, tree.read)
     except NoCodeGraph as error:
         _stderr.print(f"r4p index: {error}")
         raise typer.Exit(2) from error
@@ -59,8 +59,8 @@ def index(
         _show(report)
 
 
-def kept(directory: Path) -> Path:
-    """One index for each directory."""
+def locate_index(directory: Path) -> Path:
+    """Return the index file of a directory."""
     name = hashlib.sha256(bytes(directory.resolve())).hexdigest()[:16]
     return Path.home() / ".cache" / "r4p" / "index" / f"{name}.sqlite"
 

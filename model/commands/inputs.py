@@ -1,4 +1,4 @@
-"""What `r4p verify` is given: issue, candidates and trajectories read from files."""
+"""Read the issue, the candidates and their trajectories from files for `r4p verify`."""
 
 import codecs
 import sys
@@ -12,30 +12,31 @@ from model.patches import diff
 from model.prompts.untrusted import HINT_TAG
 
 STDIN = Path("-")
-"""In place of a patch's file: one patch may be read from stdin."""
+"""Stands for stdin in place of a patch file."""
 
 
-class Unusable(Exception):
-    """What was given can't be judged. The message names the file and the fix."""
+class BadInput(Exception):
+    """An input file is unusable. The message names the file and the fix."""
 
 
-def issue(path: Path) -> Issue:
-    """The title on the first line, the body below. Raises Unusable."""
+def read_issue(path: Path) -> Issue:
+    """Read an issue: the title on the first line, the body below. Raises BadInput."""
     lines = _read(path, "issue").strip().splitlines()
     if not lines:
-        raise Unusable(f"issue {path} is empty; write the title on its first line")
+        raise BadInput(f"issue {path} is empty; write the title on its first line")
     return Issue(title=lines[0].lstrip("# ").strip(), body="\n".join(lines[1:]).strip())
 
 
-def patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
-    """The candidates, named by file, or by path where two files have one name; and what to say of unreadable ones.
+def read_patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
+    """Read the candidates, and return them with a note for each unreadable one.
 
-    Raises Unusable, also when there is no line of text to judge in any of them.
+    A candidate is named by its file name, or by its path when two file names are equal. Raises BadInput, also when
+    no patch contains a line of text.
     """
     if not paths:
-        raise Unusable("there is no patch to judge; give FILE, or - for stdin")
+        raise BadInput("there is no patch to judge; give FILE, or - for stdin")
     if len({path.absolute() for path in paths}) < len(paths):
-        raise Unusable("a patch is given twice; give each file once")
+        raise BadInput("a patch is given twice; give each file once")
     short = ["stdin" if path == STDIN else path.name for path in paths]
     names = short if len(set(short)) == len(short) else [str(path) for path in paths]
     read = [
@@ -47,12 +48,12 @@ def patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
         if (why := _unreadable(one))
     ]
     if len(unread) == len(read):
-        raise Unusable("; ".join(unread))
+        raise BadInput("; ".join(unread))
     return read, unread
 
 
 def _unreadable(patch: Patch) -> str | None:
-    """Why every verifier refuses the patch; None where there is a line to judge."""
+    """Return why no verifier can judge the patch; None when it contains a line of text."""
     try:
         files = diff.parse(patch.diff)
     except BadDiff as error:
@@ -60,16 +61,16 @@ def _unreadable(patch: Patch) -> str | None:
     return None if any(file.is_textual for file in files) else "it changes no line of text"
 
 
-def with_trajectories(
-    candidates: Sequence[Patch], paths: Sequence[Path], verifier: str, *, looked_at: bool
+def attach_trajectories(
+    candidates: Sequence[Patch], paths: Sequence[Path], verifier: str, *, reads_trajectories: bool
 ) -> list[Patch]:
-    """The candidates with how each came about, if the verifier looks at that. Raises Unusable."""
-    if not looked_at:
+    """Attach a trajectory to each candidate when the verifier reads them. Raises BadInput."""
+    if not reads_trajectories:
         if paths:
-            raise Unusable(f"verifier {verifier} looks at no trajectory; use yes-no-trajectory")
+            raise BadInput(f"verifier {verifier} looks at no trajectory; use yes-no-trajectory")
         return list(candidates)
     if len(paths) != len(candidates):
-        raise Unusable(
+        raise BadInput(
             f"{len(paths)} trajectories for {len(candidates)} patches; "
             "give --trajectory once for each patch, in their order"
         )
@@ -80,26 +81,26 @@ def with_trajectories(
 
 
 def _unguided(path: Path) -> str:
-    """A trajectory's text. Raises Unusable for one that was made with a hint: it would tell who judges the answer."""
+    """Read a trajectory. Raises BadInput for one with a hint, because the hint would tell the judge the answer."""
     text = _read(path, "trajectory")
     if HINT_TAG in text:
-        raise Unusable(
+        raise BadInput(
             f"trajectory {path} was made with a hint, which no judge may see; give another"
         )
     return text
 
 
 def _read(path: Path, what: str) -> str:
-    """A file's text; bytes that are not UTF-8 survive as escapes, a NUL byte means that it is no text."""
+    """Read a file as text. Bytes that are not UTF-8 survive as escapes; a NUL byte marks a binary file."""
     try:
         raw = sys.stdin.buffer.read() if path == STDIN and what == "patch" else path.read_bytes()
     except IsADirectoryError as error:
-        raise Unusable(f"{what} {path} is a directory; give a file") from error
+        raise BadInput(f"{what} {path} is a directory; give a file") from error
     except OSError as error:
-        raise Unusable(f"{what} {path} can't be read: {error.strerror}") from error
+        raise BadInput(f"{what} {path} can't be read: {error.strerror}") from error
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Unusable(f"{what} {path} is UTF-16 text; save it as UTF-8")
+        raise BadInput(f"{what} {path} is UTF-16 text; save it as UTF-8")
     if b"\0" in raw:
         wanted = "a unified diff" if what == "patch" else "text"
-        raise Unusable(f"{what} {path} is a binary file; give {wanted}")
+        raise BadInput(f"{what} {path} is a binary file; give {wanted}")
     return raw.decode(errors="surrogateescape")

@@ -1,12 +1,12 @@
-"""A model server's API key, which comes from a file: command lines and environments are for others to read."""
+"""Read a model server's API key from a file: other users can see command lines and environments."""
 
 from pathlib import Path
 
 from model.errors import BadEngine
 
 
-def read(path: Path) -> str:
-    """The key without the line's end. Raises BadEngine, which tells what is wrong without a word of the key."""
+def read_key(path: Path) -> str:
+    """Return the key without its line end. Raises BadEngine, whose message never contains the key."""
     try:
         key = path.read_text(encoding="ascii").strip()
     except OSError as error:

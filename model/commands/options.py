@@ -1,4 +1,4 @@
-"""The options that the commands about verifiers share, and which of them say nothing to whom."""
+"""The options that `r4p verify`, `evaluate` and `propose` share, and checks for options without effect."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 from model import catalog
 from model.catalog import EngineChoice
 from model.commands import key_file
-from model.errors import IncompatibleOptions, BadEngine
+from model.errors import BadEngine, IncompatibleOptions
 
 Votes = Annotated[
     int, typer.Option("--votes", min=1, max=99, help="Votes, each over another order.")
@@ -51,14 +51,14 @@ MinLines = Annotated[
         "--min-lines",
         metavar="N",
         min=0,
-        help="Judge no patch that edits fewer lines (0: judge all).",
+        help="Do not judge patches that edit fewer lines; 0 judges all.",
     ),
 ]
 LeaveOneOut = Annotated[
     bool,
     typer.Option(
         "--leave-one-out",
-        help="Leave one patch out of every vote, and claim nothing that hangs on a rival's presence.",
+        help="Leave one patch out of every vote; a verdict that depends on one rival becomes unsure.",
     ),
 ]
 
@@ -77,7 +77,7 @@ _READ_BY = {
     "local_transformers": ("--model", "--cache"),
     "scripted": ("--script",),
 }
-"""Which options each engine reads."""
+"""The options that each engine reads."""
 _OF_ENGINES = ("--engine", *dict.fromkeys(one for read in _READ_BY.values() for one in read))
 
 
@@ -89,9 +89,9 @@ def choose_engine(
     script: Path | None,
     cache: Path | None,
 ) -> EngineChoice:
-    """The engine that the options ask for: the named one, or a script, a server, the embedded model.
+    """Choose the engine: the named one, otherwise a script, a server with a URL, or the embedded model.
 
-    Raises BadEngine for an unknown name, a server without a URL, and a key that can't be read.
+    Raises BadEngine for an unknown name, a server without a URL, and an unreadable key.
     """
     served = "openai_compatible" if url else "local_transformers"
     name = engine or ("scripted" if script else served)
@@ -108,14 +108,14 @@ def choose_engine(
         name=name,
         model=model,
         url=url,
-        api_key=key_file.read(api_key_file) if api_key_file else None,
+        api_key=key_file.read_key(api_key_file) if api_key_file else None,
         cache=cache or Path.home() / ".cache" / "r4p" / "models",
         script=script,
     )
 
 
 def list_given_options(context: typer.Context) -> list[str]:
-    """The options that stand on the command line, as they are written: `--votes`."""
+    """Return the options on the command line as they are written, such as `--votes`."""
     sources = {one: context.get_parameter_source(one.name or "") for one in context.command.params}
     return [
         one.opts[0] for one, source in sources.items() if source and source.name == "COMMANDLINE"
@@ -123,14 +123,14 @@ def list_given_options(context: typer.Context) -> list[str]:
 
 
 def refuse_unused_options(options: Collection[str], verifier: str, engine: str) -> None:
-    """Refuse what would be given in vain. Raises BadChoice naming an option that changes nothing, UnknownVerifier."""
+    """Raise IncompatibleOptions for an option that changes nothing; UnknownVerifier for an unknown verifier."""
     idle = _idle_for_engine(engine) | _idle_for_verifier(verifier)
     if vain := [one for one in options if one in idle]:
         raise IncompatibleOptions(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")
 
 
 def _idle_for_engine(name: str) -> dict[str, str]:
-    """Each option that the engine does not read, and for whom that is."""
+    """Return each option that the engine ignores, with the explanation."""
     unread = set(_OF_ENGINES) - {"--engine", *_READ_BY[name]}
     idle = dict.fromkeys(unread, f"engine {name}")
     if name.startswith("local_"):
@@ -139,15 +139,15 @@ def _idle_for_engine(name: str) -> dict[str, str]:
 
 
 def _idle_for_verifier(name: str) -> dict[str, str]:
-    """Each option that the verifier does not follow, and why."""
-    parts = catalog.composition(name)
+    """Return each option that the verifier ignores, with the explanation."""
+    parts = catalog.parse_verifier_name(name)
     idle = {}
-    if name in catalog.WITHOUT_ENGINE:
+    if name in catalog.ENGINELESS_VERIFIERS:
         idle = dict.fromkeys(_OF_ENGINES, f"verifier {name}, which asks no language model")
-    if parts[-1] in catalog.WITHOUT_ENGINE:
+    if parts[-1] in catalog.ENGINELESS_VERIFIERS:
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
-    if catalog.VOTING.isdisjoint(parts):
+    if catalog.VOTING_VERIFIERS.isdisjoint(parts):
         idle["--votes"] = f"verifier {name}, whose answer is the same however often it is asked"
-    if catalog.SETTLING.isdisjoint(parts):
+    if catalog.EARLY_STOPPING_VERIFIERS.isdisjoint(parts):
         idle["--stop-early"] = f"verifier {name}, which never stops early"
     return idle

@@ -1,4 +1,4 @@
-"""`r4p propose`: an agent writes a patch for an issue, offline; the directory it is for is only read."""
+"""`r4p propose` lets an agent write a patch for an issue, offline. It only reads the directory."""
 
 import json
 import os
@@ -17,20 +17,20 @@ from model import catalog
 from model.agents.agent_catalog import AGENTS
 from model.catalog import EngineChoice
 from model.commands import inputs
-from model.commands.exit_codes import MISUSED, STDERR, Exit, stop
-from model.commands.index import kept
-from model.commands.options import Cache, EngineName, KeyFile, Model, Script, Url, chosen
+from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop
+from model.commands.index import locate_index
+from model.commands.options import Cache, EngineName, KeyFile, Model, Script, Url, choose_engine
 from model.domain import Issue
 from model.errors import BadTrajectory, ModelError, NoCodeGraph, UnknownAgent, WorkspaceError
-from model.prompts.untrusted import visible
+from model.prompts.untrusted import escape_invisible
 
 if TYPE_CHECKING:
     from model.agents.trajectories.guidance import Guidance
     from model.agents.trajectories.trajectory import Attempt, Step
 
 _USAGE = (
-    *MISUSED,
-    inputs.Unusable,
+    *USAGE_ERRORS,
+    inputs.BadInput,
     BadTrajectory,
     NoCodeGraph,
     UnknownAgent,
@@ -39,37 +39,53 @@ _USAGE = (
 )
 
 _Repo = Annotated[
-    Path, typer.Option("--repo", metavar="DIR", help="The code; it is read, never written.")
+    Path,
+    typer.Option(
+        "--repo", metavar="DIR", help="Folder of the code; the command never writes into it."
+    ),
 ]
 _Issue = Annotated[
-    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+    Path,
+    typer.Option(
+        "--issue", metavar="FILE", help="File with the issue; the first line is the title."
+    ),
 ]
 _Agent = Annotated[
-    str, typer.Option("--agent", metavar="NAME", help=f"Who proposes: {', '.join(AGENTS)}.")
+    str,
+    typer.Option(
+        "--agent", metavar="NAME", help=f"Agent that writes the patch: {', '.join(AGENTS)}."
+    ),
 ]
 _Attempts = Annotated[
-    int, typer.Option("--attempts", min=1, max=64, help="Attempts, side by side.")
+    int, typer.Option("--attempts", min=1, max=64, help="Number of attempts, side by side.")
 ]
 _Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="Of the first attempt; the others' follow it.")
+    int,
+    typer.Option(
+        "--seed", min=0, help="Seed of the first attempt; the other attempts count up from it."
+    ),
 ]
 _Database = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Where the code graph is kept (~/.cache/r4p/index)."),
+    typer.Option(metavar="FILE", help="File of the code graph (~/.cache/r4p/index)."),
 ]
 _Trajectories = Annotated[
     Path | None,
-    typer.Option("--trajectories", metavar="DIR", help="Keep what each attempt saw and did."),
+    typer.Option(
+        "--trajectories", metavar="DIR", help="Folder to keep what each attempt saw and did."
+    ),
 ]
 _Feedback = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="What was wrong with an earlier attempt, or what to do."),
+    typer.Option(
+        metavar="TEXT", help="What was wrong with an earlier attempt, or what to do instead."
+    ),
 ]
 _Parent = Annotated[
     Path | None,
-    typer.Option("--parent", metavar="FILE", help="The attempt that --feedback is about."),
+    typer.Option("--parent", metavar="FILE", help="Diff of the attempt that --feedback is about."),
 ]
-_Json = Annotated[bool, typer.Option("--json", help="One r4p.proposal/1 document on stdout.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print one r4p.proposal/1 document.")]
 
 
 def propose(  # noqa: PLR0913 - one parameter per option of the command
@@ -90,18 +106,18 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
     parent: _Parent = None,
     json_output: _Json = False,
 ) -> None:
-    """Have an agent write a patch for an issue, and print it as a diff; with --feedback, knowing what to mind.
+    """Let an agent write a patch for an issue, and print it as a diff.
 
     Exit codes: 0 a patch, 2 usage, 3 no patch, 5 no engine.
     """
     began = time.monotonic()
     try:
-        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
-        reported = inputs.issue(issue)
+        choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
+        reported = inputs.read_issue(issue)
         if trajectories:
             trajectories.mkdir(parents=True, exist_ok=True)
         hint = _hint(feedback, parent, reported)
-        tree = repo, database or kept(repo)
+        tree = repo, database or locate_index(repo)
         unkept: list[OSError] = []
         how = _How(range(seed, seed + attempts), hint, _keeper(trajectories, unkept))
         done = _attempted(choice, agent, reported, tree, how)
@@ -120,29 +136,29 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
 def _hint(
     feedback: str | None, parent: Path | None, issue: Issue
 ) -> "Callable[[Collection[str]], Guidance | None]":
-    """The hint as soon as the tree's paths are known. Raises Unusable, BadTrajectory."""
+    """Return a function that builds the hint from the tree's paths. Raises BadInput, BadTrajectory."""
     from model.agents.trajectories import guidance
-    from model.agents.trajectories.trajectory_json import identity, loaded
+    from model.agents.trajectories.trajectory_json import compute_identity, load_trajectory
 
     if feedback is None:
         if parent:
-            raise inputs.Unusable(
+            raise inputs.BadInput(
                 "--parent names an attempt, but nothing is said of it; add --feedback"
             )
         return lambda _paths: None
     if not feedback.strip():
-        raise inputs.Unusable("--feedback is blank; say what was wrong, or leave it out")
-    first = loaded(parent.read_bytes()) if parent else None
+        raise inputs.BadInput("--feedback is blank; say what was wrong, or leave it out")
+    first = load_trajectory(parent.read_bytes()) if parent else None
     if first and first.issue != issue:
-        raise inputs.Unusable(f"{parent} is an attempt at another issue, {first.issue.title!r}")
-    known = identity(first) if first else ""
-    source = guidance.Source.MAINTAINER
-    return lambda paths: guidance.guided(source, feedback, paths=paths, parent=known)
+        raise inputs.BadInput(f"{parent} is an attempt at another issue, {first.issue.title!r}")
+    known = compute_identity(first) if first else ""
+    source = guidance.HintSource.MAINTAINER
+    return lambda paths: guidance.build_guidance(source, feedback, paths=paths, parent=known)
 
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How often it is tried, on what hint, and what is done with each attempt as it ends."""
+    """The seeds, the hint and the function that stores each finished attempt."""
 
     seeds: Sequence[int]
     hint: "Callable[[Collection[str]], Guidance | None]"
@@ -156,35 +172,35 @@ def _attempted(
     tree: tuple[Path, Path],
     how: _How,
 ) -> "tuple[Attempt, ...]":
-    """`tree` is the directory and where its code graph is kept."""
+    """Run the attempts. `tree` is the directory with the file of its code graph."""
     from model.agents import agent_catalog as agents
     from model.agents import attempt_setup, parallel_attempts
 
-    agents.require(agent)
-    with _progress() as show, attempt_setup.opened(*tree) as desk:
+    agents.require_agent(agent)
+    with _progress() as show, attempt_setup.open_tool_contexts(*tree) as desk:
         with desk() as first:
-            guidance = how.hint(frozenset(first.snapshot.paths()))
+            guidance = how.hint(frozenset(first.snapshot.list_paths()))
         told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
-        with closing(catalog.engine(told)) as engine:
+        with closing(catalog.load_engine(told)) as engine:
             show(f"{engine.model} works on it")
-            return parallel_attempts.attempted(
-                agents.agent(agent, engine),
+            return parallel_attempts.run_attempts(
+                agents.build_agent(agent, engine),
                 issue,
                 desk,
                 seeds=how.seeds,
                 guidance=guidance,
-                watch=parallel_attempts.Watch(_say, how.keep),
+                callbacks=parallel_attempts.AttemptCallbacks(_say, how.keep),
             )
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Says on a terminal what is going on; steps are told everywhere."""
+    """Show the current step on a terminal. Finished steps are printed everywhere."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     shown = STDERR.is_terminal
     with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
         task = bar.add_task("reading the code", total=None)
-        yield lambda said: bar.update(task, description=visible(said))
+        yield lambda said: bar.update(task, description=escape_invisible(said))
 
 
 def _say(at: int, step: "Step") -> None:
@@ -194,12 +210,14 @@ def _say(at: int, step: "Step") -> None:
     tokens = step.tokens.prompt + step.tokens.completion
     wrong = ", malformed" if step.malformed else ""
     STDERR.print(
-        visible(f"attempt {at + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}")
+        escape_invisible(
+            f"attempt {at + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}"
+        )
     )
 
 
 def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attempt], None]":
-    """Writes each attempt as it ends: it is paid for, whatever becomes of the others."""
+    """Return a function that writes each attempt as it ends: it is paid for, even when others fail."""
     from model.agents.trajectories import trajectory_json
 
     def keep(at: int, attempt: "Attempt") -> None:
@@ -207,7 +225,7 @@ def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attem
             return
         try:
             path = folder / f"attempt-{at + 1}.json"
-            path.write_bytes(trajectory_json.dumped(attempt.trajectory))
+            path.write_bytes(trajectory_json.dump_trajectory(attempt.trajectory))
         except OSError as error:
             unkept.append(error)
 
@@ -215,7 +233,7 @@ def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attem
 
 
 def _leave() -> Never:
-    """At once: a thread that waits for a reply would keep the process until its engine answers."""
+    """Exit at once. A thread that waits for a reply would keep the process alive."""
     STDERR.print("r4p propose: stopped")
     os._exit(130)
 
@@ -223,34 +241,34 @@ def _leave() -> Never:
 def _tell(
     issue: Issue, attempts: "Sequence[Attempt]", seconds: float, *, json_output: bool
 ) -> Exit:
-    """The patch, or the document, on stdout; how it went on stderr; and the exit code."""
-    from model.agents.attempt_selection import choice
+    """Print the patch or the document on stdout and a summary on stderr, and return the exit code."""
+    from model.agents.attempt_selection import choose_attempt
     from model.agents.proposal_json import to_json
-    from model.agents.trajectories.trajectory import Stop
+    from model.agents.trajectories.trajectory import StopReason
 
-    chosen = choice([one.patch for one in attempts])
+    selection = choose_attempt([one.patch for one in attempts])
     for number, attempt in enumerate(attempts, 1):
         failure = f" ({attempt.trajectory.failure})" if attempt.trajectory.failure else ""
         STDERR.print(
-            visible(
+            escape_invisible(
                 f"attempt {number}: {attempt.stop.value}{failure} after {attempt.rounds} rounds, "
                 f"{attempt.tokens.prompt:,} + {attempt.tokens.completion:,} tokens, {attempt.seconds:.1f} s"
             )
         )
-    STDERR.print(chosen.why)
+    STDERR.print(selection.why)
     if json_output:
         sys.stdout.write(json.dumps(to_json(issue, attempts, seconds=seconds), indent=2) + "\n")
-    elif chosen.chosen is not None:
-        _print_diff(attempts[chosen.chosen].patch or "")
-    if chosen.chosen is not None:
+    elif selection.index is not None:
+        _print_diff(attempts[selection.index].patch or "")
+    if selection.index is not None:
         return Exit.OK
-    engine_failed = all(one.stop is Stop.ENGINE for one in attempts)
+    engine_failed = all(one.stop is StopReason.ENGINE for one in attempts)
     return Exit.BACKEND_DOWN if engine_failed else Exit.NONE_CORRECT
 
 
 def _print_diff(diff: str) -> None:
-    """As bytes for `git apply`; for a person's terminal with nothing that could steer it."""
+    """Print the exact bytes for `git apply`, or escaped text on a terminal."""
     if sys.stdout.isatty():
-        sys.stdout.write(visible(diff))
+        sys.stdout.write(escape_invisible(diff))
     else:
         sys.stdout.buffer.write(diff.encode(errors="surrogateescape"))

@@ -1,4 +1,4 @@
-"""`r4p verify`: candidate patches from files judged offline, without GitHub and without a database."""
+"""`r4p verify` judges candidate patches from files, without GitHub and without a database."""
 
 import hashlib
 import json
@@ -18,10 +18,10 @@ from rich.text import Text
 
 from model import catalog
 from model.calibration import calibrator_file
-from model.calibration.calibrator_file import KeptCalibrator
+from model.calibration.calibrator_file import CalibratorFile
 from model.catalog import EngineChoice, VotingChoice
 from model.commands import inputs
-from model.commands.exit_codes import MISUSED, STDERR, Exit, stop, warn
+from model.commands.exit_codes import STDERR, USAGE_ERRORS, Exit, stop, warn
 from model.commands.options import (
     Cache,
     Calibrated,
@@ -33,13 +33,13 @@ from model.commands.options import (
     Script,
     Url,
     Votes,
-    chosen,
-    given_in,
-    refuse_idle,
+    choose_engine,
+    list_given_options,
+    refuse_unused_options,
 )
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, Verdict
 from model.errors import ModelError
-from model.prompts.untrusted import safe_issue, safe_patch, visible
+from model.prompts.untrusted import escape_invisible, escape_issue, escape_patch
 from model.protocols import Engine, Verifier
 from model.verdict_json import Json, Subject, to_json
 from model.voting import leave_one_out_effect
@@ -55,7 +55,7 @@ _COLOURS = {
 
 
 _Issue = Annotated[
-    Path, typer.Option("--issue", metavar="FILE", help="The issue: its title on the first line.")
+    Path, typer.Option("--issue", metavar="FILE", help="The issue; the first line is the title.")
 ]
 _Patches = Annotated[
     list[Path] | None,
@@ -63,24 +63,24 @@ _Patches = Annotated[
 ]
 _More = Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="The same; - is stdin.")]
 _Prompt = Annotated[
-    Path | None, typer.Option("--prompt", metavar="FILE", help="A template instead of our own.")
+    Path | None, typer.Option("--prompt", metavar="FILE", help="Another prompt template.")
 ]
 _Verifier = Annotated[
     str,
-    typer.Option("--verifier", metavar="NAME", help=f"Who judges: {', '.join(catalog.VERIFIERS)}."),
+    typer.Option("--verifier", metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}."),
 ]
 _Trajectories = Annotated[
     list[Path] | None,
     typer.Option(
         "--trajectory",
         metavar="FILE",
-        help="How a patch came about, one for each and in their order (yes-no-trajectory).",
+        help="How an agent made a patch; one file for each patch, in their order (yes-no-trajectory).",
     ),
 ]
 _StopEarly = Annotated[
-    bool, typer.Option("--stop-early", help="Leave out votes that can't change a verdict any more.")
+    bool, typer.Option("--stop-early", help="Skip votes that cannot change a verdict.")
 ]
-_Json = Annotated[bool, typer.Option("--json", help="One r4p.verdict/1 document on stdout.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print an r4p.verdict/1 document.")]
 
 
 def verify(  # noqa: PLR0913 - one parameter per option of the command
@@ -110,30 +110,30 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
     """
     voting = VotingChoice(stop_early, min_lines, leave_one_out)
     try:
-        catalog.check(verifier, voting)
-        choice = chosen(engine, engine_url, model, api_key_file, script, cache)
-        refuse_idle(given_in(context), verifier, choice.name)
+        catalog.check_choice(verifier, voting)
+        choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
+        refuse_unused_options(list_given_options(context), verifier, choice.name)
         by = calibrator_file.read(calibrator, verifier) if calibrator else None
-    except MISUSED as error:
+    except USAGE_ERRORS as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     paths = [*(patch or []), *(more or [])]
     reported, patches = _read(issue, paths, trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
-    if verifier in catalog.WITHOUT_ENGINE:
+    if verifier in catalog.ENGINELESS_VERIFIERS:
         verdict = _without_engine(by, reported, patches, min_lines)
     else:
         make = partial(_made, verifier, prompt, voting, by)
         verdict = _judge(choice, make, reported, patches, votes)
     if by:
-        consensus = partial(catalog.consensus(min_lines).verify, reported, patches, votes=0)
-        verdict = by.weigh(verdict, consensus)
+        consensus = partial(catalog.load_consensus(min_lines).verify, reported, patches, votes=0)
+        verdict = by.calibrate(verdict, consensus)
     known = by.calibration if by else None
     document = to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known)
     _write(document) if json_output else _show(verdict)
-    if caution := caution_about(verdict.engine):
+    if caution := describe_caution(verdict.engine):
         warn(_VERIFY, caution)
-    raise typer.Exit(exit_code(verdict))
+    raise typer.Exit(choose_exit_code(verdict))
 
 
 def _write(document: Mapping[str, Json]) -> None:
@@ -146,16 +146,16 @@ def _subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
     return Subject(title=issue.title, group_id=identity.hexdigest()[:16])
 
 
-def exit_code(verdict: GroupVerdict) -> Exit:
-    """What the command answers to the shell."""
+def choose_exit_code(verdict: GroupVerdict) -> Exit:
+    """Choose the exit code for a group's verdicts."""
     said = {one.verdict for one in verdict.patches}
     if Verdict.CORRECT in said:
         return Exit.OK
     return Exit.NONE_CORRECT if said == {Verdict.INCORRECT} else Exit.UNSURE
 
 
-def caution_about(engine: EngineInfo) -> str | None:
-    """What a person must know about who spoke; None for an engine of their own."""
+def describe_caution(engine: EngineInfo) -> str | None:
+    """Return a warning about the embedded models; None for an engine of the user's own."""
     if not engine.name.startswith("local_") or Path(engine.model).is_dir():
         return None
     return (
@@ -165,9 +165,9 @@ def caution_about(engine: EngineInfo) -> str | None:
 
 
 def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out: bool) -> None:
-    if leave_one_out and votes < (needed := leave_one_out_effect.needed(patches)):
+    if leave_one_out and votes < (needed := leave_one_out_effect.count_needed_votes(patches)):
         warn(_VERIFY, f"whose presence turns a verdict can be told from {needed} votes on")
-    shows_rivals = not catalog.SHOWING_RIVALS.isdisjoint(catalog.composition(verifier))
+    shows_rivals = not catalog.GROUP_VERIFIERS.isdisjoint(catalog.parse_verifier_name(verifier))
     if votes == 1 and shows_rivals and patches > SEATS:
         warn(
             _VERIFY,
@@ -176,23 +176,25 @@ def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out
 
 
 def _made(
-    name: str, prompt: Path | None, voting: VotingChoice, by: KeptCalibrator | None, engine: Engine
+    name: str, prompt: Path | None, voting: VotingChoice, by: CalibratorFile | None, engine: Engine
 ) -> Verifier:
-    """The verifier, if it is the calibrator's judge. Raises BadChoice and what `catalog.verifier` raises."""
-    made = catalog.verifier(name, engine, prompt=prompt, voting=voting)
+    """Build the verifier and check it against the calibrator. Raises IncompatibleOptions and the errors of
+    `catalog.verifier`.
+    """
+    made = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
     if by:
-        by.check(made.engine)
+        by.check_engine(made.engine)
     return made
 
 
 def _without_engine(
-    by: KeptCalibrator | None, issue: Issue, patches: Sequence[Patch], min_lines: int
+    by: CalibratorFile | None, issue: Issue, patches: Sequence[Patch], min_lines: int
 ) -> GroupVerdict:
-    consensus = catalog.consensus(min_lines)
+    consensus = catalog.load_consensus(min_lines)
     try:
         if by:
-            by.check(consensus.engine)
-    except MISUSED as error:
+            by.check_engine(consensus.engine)
+    except USAGE_ERRORS as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     return consensus.verify(issue, patches, votes=0)
 
@@ -206,7 +208,7 @@ def _judge(
 ) -> GroupVerdict:
     try:
         with _progress() as show:
-            engine = catalog.engine(
+            engine = catalog.load_engine(
                 replace(choice, on_step=lambda step, done, _total: show(step, done))
             )
             with closing(engine):
@@ -218,7 +220,7 @@ def _judge(
                     votes=votes,
                     on_vote=lambda done, asked: show(f"votes of {asked}:", done),
                 )
-    except MISUSED as error:
+    except USAGE_ERRORS as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     except ModelError as error:
         stop(_VERIFY, Exit.BACKEND_DOWN, str(error))
@@ -226,7 +228,7 @@ def _judge(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
-    """Says on a terminal what is going on, and how far (0: nobody knows); nothing where stderr is a file."""
+    """Show the current step and its count (0: unknown) on a terminal; show nothing when stderr is a file."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     shown = STDERR.is_terminal
     with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
@@ -237,14 +239,16 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
 def _read(
     issue: Path, paths: Sequence[Path], trajectories: Sequence[Path], verifier: str
 ) -> tuple[Issue, list[Patch]]:
-    """What is to be judged; a file that can't be used stops the command before a model is loaded for it."""
-    parts = catalog.composition(verifier)
+    """Read the inputs. An unusable file stops the command before a model is loaded."""
+    parts = catalog.parse_verifier_name(verifier)
     try:
-        reported = inputs.issue(issue)
-        patches, notes = inputs.patches(paths)
-        looked_at = catalog.TRAJECTORY in parts
-        patches = inputs.with_trajectories(patches, trajectories, verifier, looked_at=looked_at)
-    except inputs.Unusable as error:
+        reported = inputs.read_issue(issue)
+        patches, notes = inputs.read_patches(paths)
+        reads_trajectories = catalog.TRAJECTORY_VERIFIER in parts
+        patches = inputs.attach_trajectories(
+            patches, trajectories, verifier, reads_trajectories=reads_trajectories
+        )
+    except inputs.BadInput as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     for note in notes:
         warn(_VERIFY, note)
@@ -252,13 +256,13 @@ def _read(
 
 
 def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
-    texts = [("the issue", safe_issue(issue.text))]
-    texts += [(f"patch {one.id}", safe_patch(one.diff)) for one in patches]
-    texts += [(f"trajectory of {one.id}", safe_patch(one.trajectory or "")) for one in patches]
+    texts = [("the issue", escape_issue(issue.text))]
+    texts += [(f"patch {one.id}", escape_patch(one.diff)) for one in patches]
+    texts += [(f"trajectory of {one.id}", escape_patch(one.trajectory or "")) for one in patches]
     for where, safe in texts:
-        if safe.tricks:
+        if safe.injections:
             found = ", ".join(
-                f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.tricks
+                f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.injections
             )
             warn(_VERIFY, f"{where}: {found} made harmless before the model reads it")
 
@@ -270,7 +274,7 @@ def _show(verdict: GroupVerdict) -> None:
     table = Table(*names, *(["probability"] if weighed else []))
     for one in verdict.patches:
         table.add_row(
-            Text(visible(one.id)),
+            Text(escape_invisible(one.id)),
             Text(one.verdict.value.replace("_", " "), style=_COLOURS[one.verdict]),
             str(one.votes.correct),
             str(one.votes.incorrect),
@@ -280,7 +284,7 @@ def _show(verdict: GroupVerdict) -> None:
         )
     out.print(table)
     for one in verdict.patches:
-        out.print(Text(visible(f"{one.id}: {one.reason}")))
+        out.print(Text(escape_invisible(f"{one.id}: {one.reason}")))
     out.print(Text(_paid(verdict)))
 
 
@@ -289,8 +293,8 @@ def _two_places(belief: float | None) -> str:
 
 
 def _paid(verdict: GroupVerdict) -> str:
-    """Who was asked, and what that cost."""
-    if verdict.engine.name in catalog.WITHOUT_ENGINE:
+    """Describe which engine was asked and what it cost."""
+    if verdict.engine.name in catalog.ENGINELESS_VERIFIERS:
         return (
             "no model was asked: consensus compared the patches, fitted on all issues with labels"
         )

@@ -1,6 +1,6 @@
-"""A quantised GGUF file turned, once, into a bf16 copy that loads in seconds.
+"""Convert a quantised GGUF file once into a bf16 copy that loads in seconds.
 
-Imports torch and transformers; `model.catalog` loads it when it is asked for.
+Imports torch and transformers, so `model.catalog` imports this module on demand.
 """
 
 import tempfile
@@ -11,21 +11,21 @@ from pathlib import Path
 import torch
 import transformers
 
-from model.engines.weights import ModelFile, locked
+from model.engines.weights import ModelFile, lock_directory
 
 
-def copy_of(model: ModelFile, cache: Path) -> Path:
-    """Where the copy is, or will be; its name carries the hash of the file it is made from."""
+def locate_copy(model: ModelFile, cache: Path) -> Path:
+    """Return the copy's directory, which may not exist yet. Its name contains the hash of the source file."""
     return cache / f"{model.name}-{model.sha256[:12]}-bf16"
 
 
 def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
-    """The directory with the bf16 copy and its tokenizer, made in about half a minute where it is missing.
+    """Return the directory of the bf16 copy with its tokenizer. Creating it takes about half a minute.
 
-    It appears whole or not at all.
+    A rename makes the directory appear complete or not at all.
     """
-    target = copy_of(model, cache)
-    with locked(cache):
+    target = locate_copy(model, cache)
+    with lock_directory(cache):
         if target.is_dir():
             return target
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
@@ -44,7 +44,7 @@ def prepare(model: ModelFile, gguf: Path, cache: Path) -> Path:
 
 
 def _forget_quantisation(weights: transformers.PreTrainedModel) -> None:
-    """The tensors are plain bf16 by now; marks of a quantiser would make `save_pretrained` refuse."""
+    """Remove the quantiser's marks: the tensors are plain bf16, and `save_pretrained` refuses marked models."""
     for mark in ("hf_quantizer", "is_quantized", "quantization_method"):
         vars(weights).pop(mark, None)
     vars(weights.config).pop("quantization_config", None)

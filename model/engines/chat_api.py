@@ -1,8 +1,8 @@
-"""The chat completions API in both directions: requests to one body, one answer to completions (pure).
+"""Encode requests for the chat completions API and decode its answers (pure).
 
-Requests that differ in nothing but the seed are one prompt, sampled several times. They travel together, as one
-request with `n` and the first of their seeds: vLLM reads the prompt once and seeds the samples with that number and
-the ones that follow it. So a seed fixes a reply only together with its company; votes need no more than that.
+Requests that differ only in the seed are samples of one prompt. They travel as one HTTP request with `n` and the
+first seed. vLLM reads the prompt once and uses consecutive seeds from there. So a seed fixes a reply only together
+with the other samples of its request. Votes need no more than that.
 """
 
 import json
@@ -13,8 +13,10 @@ from typing import Any
 from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
 
 
-def companies(requests: Sequence[Request]) -> list[list[int]]:
-    """Which requests, by position, can travel together; greedy ones go alone, since servers refuse `n` for them."""
+def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
+    """Group request indices that can share one HTTP request. Greedy requests stay alone: servers refuse `n` for
+    them.
+    """
     together: dict[tuple[Request, int], list[int]] = {}
     for at, request in enumerate(requests):
         alone = at if request.temperature <= 0 else -1
@@ -22,8 +24,10 @@ def companies(requests: Sequence[Request]) -> list[list[int]]:
     return list(together.values())
 
 
-def body(model: str, company: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
-    """What is sent for requests that differ only in the seed; `token_ids`: whether the server can tell them."""
+def build_body(model: str, company: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
+    """Build the JSON body for requests that differ only in the seed. `token_ids` says whether the server supports
+    them.
+    """
     request = company[0]
     messages = [_message(one) for one in request.messages]
     asked: dict[str, Any] = {
@@ -35,8 +39,8 @@ def body(model: str, company: Sequence[Request], *, token_ids: bool = True) -> d
         "n": len(company),
         "stream": False,
     }
-    if request.alternatives:
-        asked |= {"logprobs": True, "top_logprobs": request.alternatives}
+    if request.top_logprobs:
+        asked |= {"logprobs": True, "top_logprobs": request.top_logprobs}
     if request.tools:
         asked["tools"] = [_tool(one) for one in request.tools]
     if request.token_ids and token_ids:
@@ -48,11 +52,12 @@ def body(model: str, company: Sequence[Request], *, token_ids: bool = True) -> d
     return asked
 
 
-def completions(document: Any) -> list[Completion]:
-    """One completion per choice. Raises ValueError, KeyError, TypeError or AttributeError for anything else.
+def parse_completions(document: Any) -> list[Completion]:
+    """Decode one completion per choice. Raises ValueError, KeyError, TypeError or AttributeError for an invalid
+    document.
 
-    Servers count a whole answer: the prompt, read once, stands with the first completion, and the sampled tokens
-    are divided evenly. The sums are what was billed.
+    The API counts tokens per answer, not per choice. The first completion carries the prompt, and the sampled
+    tokens are divided evenly, so the sums equal the bill.
     """
     choices = document["choices"]
     usage = document.get("usage") or {}
@@ -94,7 +99,9 @@ def _message(one: Message) -> dict[str, Any]:
 
 
 def _object(arguments: str) -> str:
-    """Arguments that a chat template can show: servers refuse a whole conversation for what is no JSON object."""
+    """Return arguments that a chat template can show. Servers refuse a conversation whose arguments are no JSON
+    object.
+    """
     try:
         return arguments if isinstance(json.loads(arguments), dict) else "{}"
     except (ValueError, RecursionError):
@@ -111,7 +118,7 @@ def _tool(one: Tool) -> dict[str, Any]:
 
 
 def _said(choice: dict[str, Any]) -> str:
-    """The reply's text; only beside tool calls a server may leave it out."""
+    """Return the reply's text, which a server may omit only beside tool calls."""
     message = choice["message"]
     return str((message.get("content") if message.get("tool_calls") else message["content"]) or "")
 
@@ -129,7 +136,7 @@ def _calls(choice: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def _written(arguments: Any) -> str:
-    """As text, where a server read the model's JSON already."""
+    """Return the arguments as text. Some servers have already parsed the model's JSON."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 

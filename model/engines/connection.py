@@ -1,17 +1,19 @@
-"""How a model server is reached: a client of its API, where its other paths are, and what to say of a key it refuses."""
+"""Connect to a model server: the HTTP client, the server's root, and the message for a refused key."""
 
 from typing import Final
 
 import httpx
 
 CONNECT_SECONDS: Final = 5.0
-REFUSED_KEY: Final = (401, 403)
+REFUSED_KEY_STATUSES: Final = (401, 403)
 _IDLE_SECONDS: Final = 2.0
-"""vLLM hangs up after five; a request sent just then fails, and nobody knows whether it was taken."""
+"""Below vLLM's keep-alive of five seconds. A request on a connection that is just closing would fail in an unknown
+state.
+"""
 
 
-def http_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
-    """A client whose paths start at the API's base; `seconds` for an answer, CONNECT_SECONDS for a connection."""
+def create_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
+    """Create a client for the API's base URL. `seconds` limits an answer, CONNECT_SECONDS a connection."""
     return httpx.Client(
         base_url=url.rstrip("/") + "/",
         headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
@@ -21,14 +23,14 @@ def http_client(url: str, api_key: str | None, seconds: float) -> httpx.Client:
     )
 
 
-def server_root(client: httpx.Client) -> str:
-    """Where vLLM keeps what is not OpenAI's, such as `/tokenize`: the base without its `/v1`."""
+def get_server_root(client: httpx.Client) -> str:
+    """Return the base URL without `/v1`. vLLM serves paths there that OpenAI lacks, such as `/tokenize`."""
     return str(client.base_url).rstrip("/").removesuffix("/v1")
 
 
-def refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:
-    """What to say to a person where a server did not take the API key; empty: it did."""
-    if answer.status_code not in REFUSED_KEY:
+def explain_refused_key(answer: httpx.Response, url: str, api_key: str | None) -> str:
+    """Return the message for a refused API key; "" when the server accepted it."""
+    if answer.status_code not in REFUSED_KEY_STATUSES:
         return ""
     return (
         f"the engine at {url} refuses the API key (HTTP {answer.status_code}): {'another' if api_key else 'none'} was given. "

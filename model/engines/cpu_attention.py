@@ -5,11 +5,11 @@ from typing import Any
 import transformers
 
 
-def registered() -> str:
-    """Register, and name, an attention that does not copy keys and values for each query head.
+def register_grouped_attention() -> str:
+    """Register an attention for CPU decoding that does not copy keys and values, and return its name.
 
-    The library repeats them to the number of query heads (seven times for Qwen2.5-0.5B), which on a CPU costs
-    more than the rest of a decode step. Prompts are left to its own kernel.
+    Transformers repeats keys and values for every query head: seven times for Qwen2.5-0.5B. On a CPU that copy
+    costs more than the rest of a decode step. Prompts still use the library's kernel.
     """
 
     def grouped(

@@ -1,9 +1,10 @@
-"""An engine on this machine's CPU: Hugging Face transformers with a batched decode loop of our own.
+"""An engine on this machine's CPU: Hugging Face transformers with a batched decode loop of its own.
 
-Rows of one batch share the computation of their common beginning, and a batch what it has in common with the one
-before; each row samples from its own generator, so its seed holds, apart from rounding that depends on who else is in
-the batch. Imports torch; `model.catalog` loads this module when it is asked for. Where weights come from:
-`model.engines.weights`.
+The rows of a batch share the computation of their common prefix, and a batch reuses the prefix of the batch before.
+Each row samples from a generator with its own seed. A seed fixes its reply except for rounding, which depends on
+the other rows. Imports torch, so `model.catalog` imports this module on demand.
+
+Shapes: B rows, T cached tokens with padding, S new tokens, V vocabulary, H query heads, K key heads, D head width.
 """
 
 import copy
@@ -19,19 +20,19 @@ import torch
 import transformers
 
 from model.engines import cpu_attention, token_prefix
-from model.errors import EngineDown, EngineError, NoTools, TimedOut
+from model.errors import EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Message, Request, Token
 
 BATCH_ROWS = 8
-"""Rows decoded together: weights are read once a step for all of them, keys and values once for each."""
+"""Rows decoded together. A step reads the weights once for all rows, and the keys and values once per row."""
 TOP_K = 20
 TOP_P = 0.8
-"""Qwen2.5's published sampling defaults; below 1B parameters the tail of the distribution is noise."""
+"""Sampling defaults of Qwen2.5, with TOP_K. Below 1B parameters the tail of the distribution is noise."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Keys and values of some rows, which of them are real (B, T), and each row's next position (B, 1)."""
+    """The state of several rows: keys and values, the mask of real tokens (B, T), and the next positions (B, 1)."""
 
     cache: Any
     mask: Any
@@ -40,13 +41,13 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """Keys and values of one row's beginning, and the tokens they stand for; nobody writes into them."""
+    """The cached keys and values of one prefix with its tokens. Nobody writes into it."""
 
     tokens: list[int]
     cache: Any
 
     def first(self, length: int) -> Any:
-        """A cache of the first `length` tokens, to be written on."""
+        """Return a writable cache of the first `length` tokens."""
         if not length:
             return transformers.DynamicCache()
         cache = copy.copy(self.cache)
@@ -58,24 +59,24 @@ class _Head:
 
 @dataclass(slots=True)
 class _Row:
-    """One request under way."""
+    """One running request."""
 
     request: Request
     feed: list[int]
-    """Tokens the model has not been shown yet."""
+    """Tokens that the model has not read yet."""
     prompt_tokens: int
     cached_tokens: int
     tokens: list[int] = field(default_factory=list)
     told: list[Token] = field(default_factory=list)
-    """The same with what stood beside them, where the request asks for it."""
+    """The same tokens with their alternatives, when the request asks for them."""
     finished: bool = False
     until: float = math.inf
-    """By the monotonic clock."""
+    """Deadline on the monotonic clock."""
     late: bool = False
 
 
 class LocalTransformers:
-    """Runs the model in `directory`, a saved bf16 copy with its tokenizer. Loads torch and the weights at once."""
+    """Engine that runs the model in `directory`, a saved bf16 copy with its tokenizer."""
 
     name = "local_transformers"
 
@@ -89,10 +90,10 @@ class LocalTransformers:
         tokenizer: Path | None = None,
         on_token: Callable[[int], None] = lambda _done: None,
     ) -> None:
-        """`threads`: None leaves it to torch. `on_token(n)` is told after each decoded step, from 1 on. `tokenizer`: where
-        it is not in `directory`, as for a LoRA adapter, which is applied to the base that it names.
+        """Load torch, the tokenizer and the weights. Raises EngineDown when the directory holds no usable model.
 
-        Raises EngineDown when the directory holds no usable model.
+        `threads`: None keeps torch's default. `tokenizer`: its directory when it differs, as for a LoRA adapter,
+        which is applied to the base that it names. `on_token(n)` is called after each decode step, from 1 on.
         """
         self.model = model
         self.context_tokens = context_tokens
@@ -105,7 +106,9 @@ class LocalTransformers:
                 tokenizer or directory
             )
             self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                directory, dtype=torch.bfloat16, attn_implementation=cpu_attention.registered()
+                directory,
+                dtype=torch.bfloat16,
+                attn_implementation=cpu_attention.register_grouped_attention(),
             ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
@@ -116,11 +119,11 @@ class LocalTransformers:
         self._head = _Head([], transformers.DynamicCache())
 
     def count_tokens(self, text: str) -> int:
-        """Exact, by the model's own tokenizer."""
+        """Count exactly, by the model's own tokenizer."""
         return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One answer per request, in order; a request longer than the context comes back as an EngineError."""
+        """Answer each request in order. A request longer than the context gets an EngineError."""
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
         began = time.monotonic()
@@ -147,7 +150,7 @@ class LocalTransformers:
             return [answers[at] for at in range(len(requests))]
 
     def close(self) -> None:
-        """Let go of the weights and of the last call's keys and values."""
+        """Release the weights and the last call's keys and values."""
         self._weights = self._tokenizer = self._kept = self._head = None  # type: ignore[assignment]
 
     def _row(self, request: Request, began: float) -> _Row:
@@ -162,9 +165,11 @@ class LocalTransformers:
             self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         )
 
-    def _completion(self, row: _Row) -> Completion | TimedOut:
+    def _completion(self, row: _Row) -> Completion | EngineTimeout:
         if row.late:
-            return TimedOut(f"{self.name} had decoded {len(row.tokens)} tokens when time was up")
+            return EngineTimeout(
+                f"{self.name} had decoded {len(row.tokens)} tokens when time was up"
+            )
         return Completion(
             text=self._text(row),
             finished=row.finished,
@@ -179,8 +184,8 @@ class LocalTransformers:
         return str(self._tokenizer.decode(row.tokens, skip_special_tokens=True))
 
     def _start(self, rows: list[_Row]) -> None:
-        """Read the prompts, the common beginning once, and decode."""
-        shared = token_prefix.common([row.feed for row in rows])
+        """Read the prompts, their common prefix once, and decode."""
+        shared = token_prefix.count_common_prefix([row.feed for row in rows])
         known = self._know(rows[0].feed[:shared])
         batch = _Batch(
             self._head.first(shared),
@@ -195,8 +200,8 @@ class LocalTransformers:
         self._decode(rows, batch)
 
     def _know(self, tokens: list[int]) -> int:
-        """Have a beginning read, and kept for the next batch; how much of it was known already."""
-        known = token_prefix.alike(tokens, self._head.tokens)
+        """Cache a prefix for the next batch. Return how many of its tokens were cached before."""
+        known = token_prefix.count_equal_prefix(tokens, self._head.tokens)
         if known < len(tokens):
             cache = self._head.first(known)
             ones = torch.ones(1, known, dtype=torch.long)
@@ -205,7 +210,7 @@ class LocalTransformers:
         return known
 
     def _continue(self, requests: Sequence[Request], began: float) -> dict[int, _Row]:
-        """Requests that take up a reply of the last call, its keys and values still at hand."""
+        """Continue replies of the last call whose keys and values are still cached."""
         if self._kept is None:
             return {}
         kept, batch = self._kept
@@ -236,7 +241,7 @@ class LocalTransformers:
         return rows
 
     def _decode(self, rows: list[_Row], batch: _Batch) -> None:
-        """Sample until every row has ended or is full; what the model has not read of a row stays in `feed`."""
+        """Sample until every row has ended or is full. Tokens that the model has not read stay in `feed`."""
         generators = [torch.Generator().manual_seed(row.request.seed & (2**63 - 1)) for row in rows]
         step = 0
         while any(_is_open(row) for row in rows):
@@ -248,15 +253,15 @@ class LocalTransformers:
                 row.finished = token in self._ends
                 row.feed = [] if row.finished else [token]
                 row.tokens.extend(row.feed)
-                if row.feed and row.request.alternatives:
-                    row.told.append(self._told(scores, token, row.request.alternatives))
+                if row.feed and row.request.top_logprobs:
+                    row.told.append(self._told(scores, token, row.request.top_logprobs))
                 row.late = not row.finished and time.monotonic() > row.until
             step += 1
             self._on_token(step)
         self._kept = (rows, batch)
 
     def _feed(self, batch: _Batch, ids: list[list[int]]) -> Any:
-        """Show each row its tokens, padded on the left; the scores (B, V) of what comes next."""
+        """Feed each row its new tokens, padded on the left, and return the logits (B, V) of the next token."""
         width = max(map(len, ids))
         tokens = torch.tensor([[self._pad] * (width - len(row)) + row for row in ids])
         real = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in ids])
@@ -274,7 +279,7 @@ class LocalTransformers:
         return output.logits[:, -1].float()
 
     def _told(self, scores: Any, token: int, most: int) -> Token:
-        """A token with the likeliest ones, in the model's own probabilities: before temperature and any cut."""
+        """Return a token with the likeliest tokens, in the model's probabilities before temperature and top-p."""
         chances = scores.log_softmax(-1)
         top = chances.topk(most)
         texts = [self._tokenizer.decode([one]) for one in [token, *top.indices.tolist()]]

@@ -1,7 +1,7 @@
-"""vLLM inside this process, for batches without a server; the one module that imports vLLM.
+"""Run vLLM inside this process, for batches without a server. Only this module imports vLLM.
 
-It runs where vLLM is installed (`make vllm-cpu` makes such an environment for CPUs). How much memory its keys and
-values may take, and which cores it uses, vLLM reads from its own environment variables.
+It needs an environment with vLLM (`make vllm-cpu` builds one for CPUs). vLLM reads its cache size and its CPU cores
+from its own environment variables.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,22 @@ import vllm.platforms
 
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Request, Token
-from model.voting.yes_no_probability import ALTERNATIVES
+from model.voting.yes_no_probability import TOP_LOGPROBS
 
 BLOCK_TOKENS = 32
-"""What the prefix cache remembers at once: the less, the more of a prompt is shared."""
+"""Granularity of the prefix cache. Smaller blocks share more of a prompt."""
 
 
 class LocalVLLM:
-    """Runs the model in `directory`; requests of one call are batched, and share what their prompts begin with."""
+    """Engine that runs the model in `directory` with vLLM. Requests of one call are batched and share prompt
+    prefixes.
+    """
 
     name = "local_vllm"
 
     def __init__(self, directory: Path, *, model: str, context_tokens: int | None = None) -> None:
-        """`context_tokens`: None takes what the model's configuration allows.
-
-        Raises EngineDown when vLLM can't run what is in the directory.
+        """Load the model. `context_tokens`: None takes the model's maximum. Raises EngineDown when vLLM cannot run
+        it.
         """
         self.model = model
         on_cpu = vllm.platforms.current_platform.is_cpu()
@@ -35,7 +36,7 @@ class LocalVLLM:
             self._llm: Any = vllm.LLM(
                 str(directory),
                 max_model_len=context_tokens,
-                max_logprobs=ALTERNATIVES,
+                max_logprobs=TOP_LOGPROBS,
                 block_size=BLOCK_TOKENS,
                 enable_prefix_caching=True,
                 # on a CPU compiling takes minutes and needs a compiler; a GPU's graphs are worth it
@@ -49,11 +50,11 @@ class LocalVLLM:
         self.context_tokens: int = self._llm.llm_engine.model_config.max_model_len
 
     def count_tokens(self, text: str) -> int:
-        """Exact, by the model's own tokenizer."""
+        """Count exactly, by the model's own tokenizer."""
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One answer per request, in order; a request longer than the context comes back as an EngineError."""
+        """Answer each request in order. A request longer than the context gets an EngineError."""
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
         prompts = [self._prompt(request) for request in requests]
@@ -78,7 +79,7 @@ class LocalVLLM:
         return [answers[at] for at in range(len(requests))]
 
     def close(self) -> None:
-        """End vLLM's own processes."""
+        """Stop vLLM's own processes."""
         self._llm.llm_engine.engine_core.shutdown()
 
     def _prompt(self, request: Request) -> list[int]:
@@ -92,19 +93,19 @@ class LocalVLLM:
         return ids
 
     def _parameters(self, request: Request) -> Any:
-        """The model's own defaults, as vLLM's server takes them, and what the request says."""
+        """Start from the model's defaults, as vLLM's server does, and apply the request."""
         chosen = self._llm.get_default_sampling_params()
         chosen.temperature = request.temperature
         chosen.max_tokens = request.max_tokens
         chosen.seed = request.seed
-        chosen.logprobs = request.alternatives or None
+        chosen.logprobs = request.top_logprobs or None
         return chosen
 
 
 def _completion(output: Any, request: Request) -> Completion:
     (sample,) = output.outputs
     finished = sample.finish_reason != "length"
-    tokens = _tokens(sample, request.alternatives) if request.alternatives else ()
+    tokens = _tokens(sample, request.top_logprobs) if request.top_logprobs else ()
     ended = finished and tokens and not sample.text.endswith(tokens[-1].text)
     return Completion(
         text=sample.text,
@@ -118,7 +119,7 @@ def _completion(output: Any, request: Request) -> Completion:
 
 
 def _tokens(sample: Any, most: int) -> tuple[Token, ...]:
-    """For each place the likeliest tokens; vLLM tells those, and the sampled one where it is not among them."""
+    """Return the likeliest tokens at each position. vLLM reports those, plus the sampled one when it ranks lower."""
     found = []
     for token, places in zip(sample.token_ids, sample.logprobs, strict=True):
         ranked = sorted(places.values(), key=lambda one: one.logprob, reverse=True)

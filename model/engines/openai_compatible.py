@@ -1,7 +1,7 @@
-"""An engine behind an OpenAI-compatible API: vLLM above all, and whatever speaks the same.
+"""An engine behind an OpenAI-compatible API, above all vLLM. It does not start the server.
 
-A request is sent again only when the server cannot have billed it. What the bodies say is `chat_api`'s, what a
-server can do `examine`'s. Starting a server does not live here.
+A request is repeated only when the server cannot have billed it. `chat_api` defines the bodies, `server_check`
+tests a server's abilities.
 """
 
 import math
@@ -17,63 +17,63 @@ import httpx
 from model.engines import chat_api
 from model.engines.connection import (
     CONNECT_SECONDS,
-    REFUSED_KEY,
-    http_client,
-    refused_key,
-    server_root,
+    REFUSED_KEY_STATUSES,
+    create_client,
+    explain_refused_key,
+    get_server_root,
 )
-from model.errors import BadEngine, EngineDown, EngineError, NoTools, TimedOut
+from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Request
 
 DEFAULT_CONTEXT_TOKENS = 32_768
-"""Assumed where the server does not tell: the context R4P was served with (its public launch scripts)."""
+"""Assumed when the server reports none: R4P's public launch scripts serve this context."""
 COUNT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 30.0
 _BUSY = (429, 503)
 _UNWANTED = (400, 422)
-"""The server read the request and did not like it; nothing was sampled."""
+"""The server read the request and refused it; it sampled nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server, and how patient to be with it."""
+    """A server's address with its limits."""
 
     url: str
-    """Base of the API, as in `http://127.0.0.1:8000/v1`."""
+    """Base URL of the API, as in `http://127.0.0.1:8000/v1`."""
     model: str
     api_key: str | None = field(default=None, repr=False)
     context_tokens: int = DEFAULT_CONTEXT_TOKENS
     reply_seconds: float = 600.0
-    """How long one reply may take; after that it is a failed request, which may have been billed."""
+    """Time limit of one reply. A later reply is a failed request that may have been billed."""
     concurrency: int = 16
     attempts: int = 3
-    """Sendings of a request that the server did not take."""
+    """Attempts for a request that the server did not accept."""
     pause_seconds: float = 0.5
-    """Before the second attempt to connect; twice that before the third."""
+    """Pause before the second attempt to connect. It doubles each time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedModel:
     """A model that a server offers."""
 
     name: str
     context_tokens: int
-    is_context_told: bool = True
-    """False: the server keeps it to itself, and DEFAULT_CONTEXT_TOKENS is a guess."""
+    is_context_reported: bool = True
+    """False: the server does not report it, and DEFAULT_CONTEXT_TOKENS is a guess."""
 
 
 class _Unwanted(EngineError):
-    """A request that the server refused as it was; it may take another one."""
+    """The server refused this request as it was. It may accept another form."""
 
 
-def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
-    """What is served at `url`: the named model, or the only one when no name is given.
+def probe(url: str, model: str | None, api_key: str | None = None) -> ServedModel:
+    """Ask which model is served at `url`: the named one, or the only one when `model` is None.
 
-    Raises BadEngine for a URL that is no http address, else EngineDown with one line for a person: no server, no JSON,
-    a refused key, or no such model.
+    Raises BadEngine for a URL that is not HTTP. Raises EngineDown without a server, for invalid JSON, for a refused
+    key, or when no such model exists.
     """
     try:
-        with http_client(url, api_key, CONNECT_SECONDS) as client:
+        with create_client(url, api_key, CONNECT_SECONDS) as client:
             answer = client.get("models")
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise BadEngine(
@@ -83,7 +83,7 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
         raise EngineDown(
             f"no engine answers at {url} ({_words(error)}); check the URL and that the server runs"
         ) from error
-    if refusal := refused_key(answer, url, api_key):
+    if refusal := explain_refused_key(answer, url, api_key):
         raise EngineDown(refusal)
     try:
         cards = {str(one["id"]): one for one in answer.json()["data"]}
@@ -99,29 +99,31 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> Served:
     if chosen not in offered:
         raise EngineDown(f"the engine at {url} does not serve {chosen!r}; it serves {names}")
     context = offered[chosen]
-    return Served(chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_told=bool(context))
+    return ServedModel(
+        chosen, int(context or DEFAULT_CONTEXT_TOKENS), is_context_reported=bool(context)
+    )
 
 
 def _context(card: dict[str, Any], cards: dict[str, Any]) -> Any:
-    """Tokens that a model reads and writes; an adapter leaves that to its base. None where nobody tells."""
+    """Return a model's context length; an adapter inherits that of its base. None when it is not reported."""
     base = cards.get(str(card.get("parent")), {})
     return card.get("max_model_len") or base.get("max_model_len")
 
 
 def connect(url: str, model: str | None, api_key: str | None = None) -> "OpenAICompatible":
-    """An engine for what `probe` finds. Raises EngineDown like it."""
+    """Build an engine for the model that `probe` finds. Raises BadEngine and EngineDown like `probe`."""
     served = probe(url, model, api_key)
     return OpenAICompatible(Endpoint(url, served.name, api_key, served.context_tokens))
 
 
 class OpenAICompatible:
-    """Sends chat completions, several at once; safe to share between threads."""
+    """Engine that sends chat completions, several at once. Threads may share it."""
 
     name = "openai_compatible"
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client = http_client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
+        self._client = create_client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
         self._tokenizes = True
         self._samples_several = True
         self._tells_ids = True
@@ -129,26 +131,28 @@ class OpenAICompatible:
 
     @property
     def model(self) -> str:
-        """The server's name for the weights."""
+        """The server's name of the model."""
         return self._endpoint.model
 
     @property
     def context_tokens(self) -> int:
-        """As the server told when it was probed."""
+        """The context length that the server reported."""
         return self._endpoint.context_tokens
 
     def close(self) -> None:
-        """Give the connections back; requests that wait for another attempt fail at once."""
+        """Close the connections. Requests that wait for another attempt fail at once."""
         self._stop.set()
         self._client.close()
 
     def count_tokens(self, text: str) -> int:
-        """By vLLM's `/tokenize` where the server has it, else one token for two bytes: more than code needs."""
+        """Count by vLLM's `/tokenize`, otherwise estimate one token per two bytes, which is above the count for
+        code.
+        """
         if self._tokenizes:
             body = {"model": self.model, "prompt": text, "add_special_tokens": False}
             try:
                 answer = self._client.post(
-                    f"{server_root(self._client)}/tokenize", json=body, timeout=COUNT_SECONDS
+                    f"{get_server_root(self._client)}/tokenize", json=body, timeout=COUNT_SECONDS
                 )
                 return int(answer.json()["count"])
             except httpx.HTTPError:
@@ -158,15 +162,17 @@ class OpenAICompatible:
         return -(-len(text.encode(errors="replace")) // 2)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One answer per request, in order; requests that differ only in the seed share one sending and its fate.
+        """Answer each request in order. Requests that differ only in the seed share one HTTP request and its
+        failure.
 
-        Raises EngineDown when the server took none of them. A request's `seconds` count from now, waiting and all.
+        Raises EngineDown when the server accepted none. The `seconds` of a request start now and include all
+        waiting.
         """
         if not requests:
             return []
         now = time.monotonic()
         alone = [[at] for at in range(len(requests))]
-        companies = chat_api.companies(requests) if self._samples_several else alone
+        companies = chat_api.group_by_prompt(requests) if self._samples_several else alone
         with ThreadPoolExecutor(min(len(companies), self._endpoint.concurrency)) as pool:
             parts = list(
                 pool.map(lambda them: self._answers([requests[at] for at in them], now), companies)
@@ -180,11 +186,11 @@ class OpenAICompatible:
         return answers
 
     def _answers(self, company: list[Request], asked: float) -> list[Completion | EngineError]:
-        """Of requests that differ only in the seed; what a server leaves out of an `n` is asked for one by one."""
+        """Answer requests that differ only in the seed. Samples missing from an `n` are requested one by one."""
         until = asked + (math.inf if company[0].seconds is None else company[0].seconds)
         try:
             answer = self._sent(
-                chat_api.body(self.model, company, token_ids=self._tells_ids), until
+                chat_api.build_body(self.model, company, token_ids=self._tells_ids), until
             )
             found: list[Completion | EngineError] = [*_completions(answer)[: len(company)]]
         except _Unwanted as error:
@@ -201,7 +207,7 @@ class OpenAICompatible:
     def _refused(
         self, request: Request, error: _Unwanted, asked: float
     ) -> list[Completion | EngineError]:
-        """What a refusal means: a server that can't tell ids is asked without, one may have no tools."""
+        """Interpret a refusal: repeat without token ids, or report NoTools."""
         said = str(error).lower()
         if request.token_ids and self._tells_ids and "return_token_ids" in said:
             self._tells_ids = False
@@ -209,7 +215,8 @@ class OpenAICompatible:
         return [NoTools(str(error)) if request.tools and "tool" in said else error]
 
     def _sent(self, body: dict[str, Any], until: float) -> httpx.Response:
-        """The server's good answer. Raises EngineDown when it was not taken, EngineError when it failed.
+        """Return the successful HTTP answer. Raises EngineDown when it was not accepted, EngineError when it
+        failed.
 
         Raises TimedOut at `until`.
         """
@@ -219,7 +226,7 @@ class OpenAICompatible:
             attempt += 1
             left = until - time.monotonic()
             if left <= 0:
-                raise TimedOut(f"{place} was not ready in time")
+                raise EngineTimeout(f"{place} was not ready in time")
             last = attempt >= self._endpoint.attempts
             wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
@@ -231,7 +238,7 @@ class OpenAICompatible:
                     raise EngineDown(f"{place} can't be reached: {_words(error)}") from error
                 continue
             except httpx.HTTPError as error:
-                kind = TimedOut if time.monotonic() >= until else EngineError
+                kind = EngineTimeout if time.monotonic() >= until else EngineError
                 raise kind(f"{place} broke off: {_words(error)}") from error
             if answer.is_success:
                 return answer
@@ -249,7 +256,7 @@ class OpenAICompatible:
 
 def _completions(answer: httpx.Response) -> list[Completion]:
     try:
-        return chat_api.completions(answer.json())
+        return chat_api.parse_completions(answer.json())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(
             f"the engine's answer is no chat completion: {answer.text[:80]!r}"
@@ -259,14 +266,14 @@ def _completions(answer: httpx.Response) -> list[Completion]:
 def _refusal(place: str, answer: httpx.Response) -> EngineError:
     said = " ".join(answer.text.split())[:200] or "no reason given"
     message = f"{place} answered HTTP {answer.status_code}: {said}"
-    down = (*REFUSED_KEY, 404, *_BUSY)
+    down = (*REFUSED_KEY_STATUSES, 404, *_BUSY)
     if answer.status_code in down:
         return EngineDown(message)
     return _Unwanted(message) if answer.status_code in _UNWANTED else EngineError(message)
 
 
 def _retry_after(answer: httpx.Response) -> float | None:
-    """Seconds the server asks to wait; None when it does not say, or asks for more than anyone would wait."""
+    """Return the seconds of Retry-After; None when the header is missing or asks for more than 30 s."""
     try:
         seconds = float(answer.headers["Retry-After"])
     except (KeyError, ValueError):

@@ -1,7 +1,7 @@
-"""An engine at the other end of a pipe: for a process that may reach nothing else.
+"""An engine at the other end of a pipe, for a process without network.
 
-It asks (`Count`, `Complete`) and waits; who holds the real engine answers (`answered`). How messages travel is the
-asker's and the answerer's.
+The process sends a `TokenCountQuestion` or a `CompletionQuestion` and waits. The owner of the real engine replies
+with `answer_question`. The callers choose the transport.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from model.errors import BadEngine, EngineDown, EngineError, NoTools, TimedOut
+from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Engine, Request
 
-_FAILURES: Final = {one.__name__: one for one in (BadEngine, EngineDown, NoTools, TimedOut)}
-"""Those that mean something to who asked, particular ones first; any other is an EngineError."""
+_FAILURES: Final = {one.__name__: one for one in (BadEngine, EngineDown, NoTools, EngineTimeout)}
+"""Errors that keep their type on the way, subclasses first. Any other becomes an EngineError."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What an engine says of itself."""
+class EngineFacts:
+    """Name, model and context length of an engine."""
 
     name: str
     model: str
@@ -26,16 +26,16 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many tokens has this text?"""
+class TokenCountQuestion:
+    """Asks how many tokens a text has."""
 
     id: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Complete:
-    """What comes after these?"""
+class CompletionQuestion:
+    """Asks for completions of these requests."""
 
     id: int
     requests: tuple[Request, ...]
@@ -43,7 +43,7 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An EngineError on its way."""
+    """An EngineError as it travels."""
 
     kind: str
     said: str
@@ -51,15 +51,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of one request: one of both."""
+    """The result of one request: a completion or a failure."""
 
     completion: Completion | None = None
     failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What belongs to the question with this id; `down`: the engine raised it."""
+class PipeAnswer:
+    """The answer to the question with this id. `down` holds the error that the engine raised."""
 
     id: int
     tokens: int = 0
@@ -67,60 +67,60 @@ class Answer:
     down: Failure | None = None
 
 
-Question = Count | Complete
+Question = TokenCountQuestion | CompletionQuestion
 
 
-class Piped:
-    """The engine as who asks sees it. Safe to share between threads, as far as `ask` is."""
+class PipeEngine:
+    """Engine that forwards every call through `ask`. It is thread-safe when `ask` is."""
 
-    def __init__(self, facts: Facts, ask: Callable[[Question], Answer]) -> None:
+    def __init__(self, facts: EngineFacts, ask: Callable[[Question], PipeAnswer]) -> None:
         self.name, self.model = facts.name, facts.model
         self.context_tokens = facts.context_tokens
         self._ask = ask
         self._ids = count()
 
     def count_tokens(self, text: str) -> int:
-        """As the real engine counts. Raises what that does."""
-        answer = self._ask(Count(next(self._ids), text))
+        """Count by the real engine. Raises its errors."""
+        answer = self._ask(TokenCountQuestion(next(self._ids), text))
         if answer.down:
             raise _raised(answer.down)
         return answer.tokens
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """As the real engine answers. Raises EngineDown when that does."""
-        answer = self._ask(Complete(next(self._ids), tuple(requests)))
+        """Answer by the real engine. Raises EngineDown when it does."""
+        answer = self._ask(CompletionQuestion(next(self._ids), tuple(requests)))
         if answer.down:
             raise _raised(answer.down)
         return [one.completion or _raised(one.failure) for one in answer.replies]
 
     def close(self) -> None:
-        """Nothing to give back: the engine belongs to who answers."""
+        """Do nothing: the real engine belongs to the other side."""
 
 
-def facts(engine: Engine) -> Facts:
-    """What to tell of an engine to who will ask it."""
-    return Facts(engine.name, engine.model, engine.context_tokens)
+def describe_engine(engine: Engine) -> EngineFacts:
+    """Return the facts that the other side needs to know about an engine."""
+    return EngineFacts(engine.name, engine.model, engine.context_tokens)
 
 
-def answered(engine: Engine, question: Question) -> Answer:
-    """The real engine's answer."""
-    if isinstance(question, Count):
-        return Answer(question.id, engine.count_tokens(question.text))
+def answer_question(engine: Engine, question: Question) -> PipeAnswer:
+    """Ask the real engine and return its answer."""
+    if isinstance(question, TokenCountQuestion):
+        return PipeAnswer(question.id, engine.count_tokens(question.text))
     try:
         found = engine.complete(question.requests)
     except EngineError as error:
-        return Answer(question.id, down=failure(error))
-    return Answer(question.id, replies=tuple(_reply(one) for one in found))
+        return PipeAnswer(question.id, down=encode_failure(error))
+    return PipeAnswer(question.id, replies=tuple(_reply(one) for one in found))
 
 
-def failure(error: EngineError) -> Failure:
-    """An error as it travels."""
+def encode_failure(error: EngineError) -> Failure:
+    """Convert an error to its transport form."""
     kinds = (name for name, kind in _FAILURES.items() if isinstance(error, kind))
     return Failure(next(kinds, EngineError.__name__), str(error))
 
 
 def _reply(one: Completion | EngineError) -> Reply:
-    return Reply(failure=failure(one)) if isinstance(one, EngineError) else Reply(one)
+    return Reply(failure=encode_failure(one)) if isinstance(one, EngineError) else Reply(one)
 
 
 def _raised(failed: Failure | None) -> EngineError:

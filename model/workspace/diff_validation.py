@@ -1,13 +1,14 @@
-"""Whether a diff may come from an agent: written as `git_diff` writes, of files that anybody may edit (pure).
+"""Validate a diff that claims to come from an agent: the format of `git_diff`, of files that anybody may edit
+(pure).
 
-It is read by a narrow grammar: what a lenient reader passes over, `git apply` may still carry out.
+The grammar is strict, because `git apply` may execute what a lenient parser skips.
 """
 
 import re
 from typing import Final
 
 from model.errors import BadDiff
-from model.workspace.paths import MOST_BYTES, refusal, shown, write_refusal
+from model.workspace.paths import MOST_BYTES, explain_refusal, explain_write_refusal, quote_path
 
 _NAME = rf'[^"\\\n]{{1,{MOST_BYTES}}}'
 _QUOTED = rf'(?:[^"\\\n]|\\"){{1,{MOST_BYTES}}}'
@@ -26,8 +27,11 @@ _HUNK: Final = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? 
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 
 
-def require(diff: str) -> None:
-    """Raises BadDiff for any other text, and for a link, a file that steers, or a path that leads out of the tree."""
+def validate_diff(diff: str) -> None:
+    """Raise BadDiff unless the diff is in the strict format and names only editable files.
+
+    It rejects links, files that control automation, and paths that leave the tree.
+    """
     if not diff or "\0" in diff or any("\ud800" <= one <= "\udfff" for one in diff):
         raise BadDiff("the patch is empty, or no text")
     at = 0
@@ -36,7 +40,7 @@ def require(diff: str) -> None:
 
 
 def _file_end(diff: str, at: int) -> int:
-    """Where the file's part that begins there ends."""
+    """Return where the part of the file that begins at `start` ends."""
     header = _HEADER.match(diff, at)
     if header is None:
         raise BadDiff(f"{_place(diff, at)} is no header of a file in a diff as git writes it")
@@ -58,12 +62,12 @@ def _file_end(diff: str, at: int) -> int:
 
 
 def _require_path(path: str) -> None:
-    if reason := refusal(path) or write_refusal(path):
-        raise BadDiff(f"the patch names {shown(path)}: {reason}")
+    if reason := explain_refusal(path) or explain_write_refusal(path):
+        raise BadDiff(f"the patch names {quote_path(path)}: {reason}")
 
 
 def _hunk_end(diff: str, hunk: re.Match[str]) -> int:
-    """Where as many lines end as it says it has."""
+    """Return where the hunk ends, by the line counts of its header."""
     old, new = (int(count or 1) for count in hunk.groups())
     at = hunk.end()
     while old > 0 or new > 0:

@@ -1,7 +1,7 @@
-"""The unified diff of a few files, written by git: in an object store of its own that lasts as long as the call.
+"""Write the unified diff of a few files with git, in a temporary object store.
 
-Git is given bytes and names on its standard input, an empty environment and no working tree: no attribute, setting,
-filter or hook of anybody else is in sight.
+Git receives bytes and names on stdin, an empty environment and no work tree. So no attribute, setting, filter or
+hook from elsewhere takes effect.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import Final
 
 from model.errors import GitFailed, NoSuchFile, WorkspaceError
 from model.patches import git
-from model.workspace.paths import shown
+from model.workspace.paths import quote_path
 
 _DIFF: Final = (
     "diff",
@@ -31,34 +31,36 @@ _DIFF: Final = (
     "refs/heads/after",
     "--",
 )
-"""Spelled out, so that no version's default decides."""
+"""Every option is explicit, so that no default of a git version decides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One file before and after; None: it is not there."""
+class FileChange:
+    """One file before and after an edit; None where it does not exist."""
 
     path: str
     before: bytes | None
     after: bytes | None
     is_executable: bool = False
 
-    def before_or_raise(self) -> bytes:
-        """Its content at first. Raises NoSuchFile."""
+    def require_before(self) -> bytes:
+        """Return the original content. Raises NoSuchFile."""
         return self._or_raise(self.before)
 
-    def after_or_raise(self) -> bytes:
-        """Its content now. Raises NoSuchFile."""
+    def require_after(self) -> bytes:
+        """Return the current content. Raises NoSuchFile."""
         return self._or_raise(self.after)
 
     def _or_raise(self, content: bytes | None) -> bytes:
         if content is None:
-            raise NoSuchFile(f"no file {shown(self.path)} in the tree; paths start at its root")
+            raise NoSuchFile(
+                f"no file {quote_path(self.path)} in the tree; paths start at its root"
+            )
         return content
 
 
-def of(changes: Sequence[Change], seconds: float) -> str:
-    """One diff of all changes, in their order. Raises WorkspaceError when git is missing, fails or takes too long."""
+def build_diff(changes: Sequence[FileChange], seconds: float) -> str:
+    """Build one diff of all changes, in order. Raises WorkspaceError when git is missing, fails or takes too long."""
     if not changes:
         return ""
     with TemporaryDirectory(prefix="r4p-diff-") as home:
@@ -75,8 +77,12 @@ class _Store:
     seconds: float
 
     def git(self, *arguments: str, data: bytes = b"") -> bytes:
-        """Raises WorkspaceError."""
-        command = ["--literal-pathspecs", *git.settings({"core.fsync": "none"}), *arguments]
+        """Run git in the store. Raises WorkspaceError."""
+        command = [
+            "--literal-pathspecs",
+            *git.build_config_arguments({"core.fsync": "none"}),
+            *arguments,
+        ]
         try:
             return git.run(self.home, *command, seconds=self.seconds, data=data)
         except GitFailed as error:
@@ -84,19 +90,19 @@ class _Store:
 
 
 def _file_diff(store: _Store, path: str) -> str:
-    """As text where both sides are UTF-8, else as a binary patch: text of unknown encoding would not survive."""
+    """Diff one file: as text when both sides are UTF-8, otherwise as a binary patch that keeps every byte."""
     try:
         text = store.git(*_DIFF, path).decode()
     except UnicodeDecodeError:
         text = "\0"
     if "\0" not in text:
         return text
-    as_binary = git.settings({"core.attributesFile": str(store.home / "binary")})
+    as_binary = git.build_config_arguments({"core.attributesFile": str(store.home / "binary")})
     return store.git(*as_binary, *_DIFF, path).decode()
 
 
-def _commits(changes: Iterable[Change]) -> Iterator[bytes]:
-    """What git's fast-import reads: one commit of the files as they were, one as they are."""
+def _commits(changes: Iterable[FileChange]) -> Iterator[bytes]:
+    """Yield input for `git fast-import`: one commit of the original files and one of the current files."""
     sides = (
         (b"before", [(one, one.before) for one in changes]),
         (b"after", [(one, one.after) for one in changes]),

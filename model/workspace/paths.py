@@ -1,7 +1,7 @@
-"""Which paths may name a file of a tree at all, before anything is looked up on disk (pure).
+"""Decide which paths may name a file of a tree, without a look at the disk (pure).
 
-The rules are those of every filesystem at once: a patch may be applied on another machine than ours, and there
-`.GIT`, `git~1` or `.git.` may be git's own directory (CVE-2014-9390 and its kin).
+The rules combine those of all file systems: a patch may be applied on another machine. There `.GIT`, `git~1` or
+`.git.` may be git's own directory (CVE-2014-9390 and similar).
 """
 
 import re
@@ -12,11 +12,11 @@ from typing import Final
 from model.errors import PathRefused
 
 MOST_BYTES: Final = 1_024
-"""Of a whole path; more nesting than any project has."""
+"""Bytes of a whole path; no project nests deeper."""
 _MOST_NAME_BYTES: Final = 255
-"""What filesystems allow for one name."""
+"""Bytes of one name, the limit of common file systems."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's controls, format characters, lone surrogates, line and paragraph separators."""
+"""Unicode categories of controls, format characters, lone surrogates, line and paragraph separators."""
 _SHORT_NAME: Final = re.compile(r"git~\d+")
 _AUTOMATION: Final = frozenset(
     [
@@ -36,11 +36,11 @@ _AUTOMATION: Final = frozenset(
         ".devcontainer",
     ]
 )
-"""Folders at the root: workflows, actions, hooks, tasks, our own settings."""
+"""Root folders of workflows, actions, hooks, tasks and this bot's settings."""
 _STEERING: Final = frozenset(
     [".gitmodules", ".gitattributes", "codeowners", "jenkinsfile", ".envrc"]
 )
-"""Files, wherever they are."""
+"""Files that control automation in any folder."""
 _STEERING_STEMS: Final = frozenset(
     [
         ".gitlab-ci",
@@ -61,21 +61,21 @@ _STEERING_STEMS: Final = frozenset(
         "cloudbuild",
     ]
 )
-"""What is before the last dot of others, with one of these behind it."""
+"""Stems of such files; the suffix is in _SETTINGS."""
 _SETTINGS: Final = frozenset(["yml", "yaml", "json", "jsonnet", "toml", "star"])
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
-def checked(path: str) -> str:
-    """The path without a leading `./`. Raises PathRefused with what is wrong and how to write it."""
+def check_path(path: str) -> str:
+    """Return the path without a leading `./`. Raises PathRefused with the reason and the fix."""
     plain = path.removeprefix("./")
-    if reason := refusal(plain):
-        raise PathRefused(f"path {shown(path)} is refused: {reason}")
+    if reason := explain_refusal(plain):
+        raise PathRefused(f"path {quote_path(path)} is refused: {reason}")
     return plain
 
 
-def refusal(path: str) -> str | None:
-    """Why this path may name no file of a tree; None: it may."""
+def explain_refusal(path: str) -> str | None:
+    """Return why this path may not name a file of a tree; None when it may."""
     if not path:
         return "it is empty; name a file, as in `package/module.py`"
     if path.startswith("/") or _DRIVE.match(path):
@@ -86,13 +86,14 @@ def refusal(path: str) -> str | None:
         return "it holds a backslash; separate folders by `/`"
     if len(path.encode(errors="surrogatepass")) > MOST_BYTES:
         return f"it is longer than {MOST_BYTES} bytes"
-    return next(filter(None, map(name_refusal, path.split("/"))), None)
+    return next(filter(None, map(explain_name_refusal, path.split("/"))), None)
 
 
-def write_refusal(path: str) -> str | None:
-    """Why nobody who was not asked to may change this file of a tree, whose path was checked; None: it may be changed.
+def explain_write_refusal(path: str) -> str | None:
+    """Return why an agent may not change this file; None when it may. The path must be checked before.
 
-    What runs with a repository's secrets, decides whose code comes along, who reviews, or what we do.
+    Refused are files that run with a repository's secrets, select dependencies' sources or reviewers, or configure
+    the bot.
     """
     first, *_ = names = [_plain(name) for name in path.split("/")]
     stem, _, kind = names[-1].rpartition(".")
@@ -103,8 +104,8 @@ def write_refusal(path: str) -> str | None:
 
 
 @lru_cache(maxsize=65_536)
-def name_refusal(name: str) -> str | None:
-    """Why this may be no name between two slashes; None: it may."""
+def explain_name_refusal(name: str) -> str | None:
+    """Return why this name between two slashes is refused; None when it is allowed."""
     if not name.strip(". "):
         return (
             "it holds `..`, `.` or an empty part; name the file itself, from the root of the tree"
@@ -118,23 +119,23 @@ def name_refusal(name: str) -> str | None:
     return None
 
 
-def shown(path: str) -> str:
-    """A path for a message: quoted, escaped and not too long."""
+def quote_path(path: str) -> str:
+    """Quote, escape and shorten a path for a message."""
     quoted = ascii(path) if not path.isprintable() else repr(path)
     return quoted if len(quoted) <= 120 else f"{quoted[:119]}…"
 
 
 def _is_gits_own(name: str) -> bool:
-    """Whether a filesystem may take this name for `.git`, by its short name too (`GIT~1`)."""
+    """Return whether some file system takes this name for `.git`, also by its short name `GIT~1`."""
     plain = _plain(name)
     return plain == ".git" or _SHORT_NAME.fullmatch(plain) is not None
 
 
 def _plain(name: str) -> str:
-    """What the most forgiving filesystem takes a name for.
+    """Return the name as the most lenient file system reads it.
 
-    Some fold case and width, Windows drops dots and spaces at the end, and what follows a colon is a stream of the same
-    file.
+    Some file systems fold case and width. Windows drops trailing dots and spaces, and text after a colon names a
+    stream of the same file.
     """
     folded = unicodedata.normalize("NFKC", name).upper().casefold()
     seen = "".join(one for one in folded if unicodedata.category(one) not in {"Cf", "Mn"})

@@ -1,6 +1,6 @@
-"""Opens files below a directory's handle without ever following a link: the kernel refuses, or we go step by step.
+"""Open files below a directory handle without following any link.
 
-Linux 5.6 has one call for it, openat2; elsewhere each folder on the way is opened by itself.
+Linux 5.6 has one system call for it, openat2. Elsewhere every folder on the way is opened on its own.
 """
 
 import ctypes
@@ -14,16 +14,16 @@ from functools import cache
 from typing import Final
 
 _OPENAT2: Final = 437
-"""The call's number, on all machines but Alpha."""
+"""System call number on every architecture except Alpha."""
 _NO_MAGIC_LINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
 _LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
-"""Finds out what something is; opening a device may do something."""
+"""Open without access to the content: opening a device can have effects."""
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
 
 
-class NotPlain(OSError):
-    """It is there, but it is no plain file."""
+class NotARegularFile(OSError):
+    """The path exists but is not a regular file."""
 
 
 class _OpenHow(ctypes.Structure):
@@ -35,11 +35,11 @@ class _OpenHow(ctypes.Structure):
 
 
 @contextmanager
-def opened(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
-    """A handle on what lies at this path below `root`, or OSError: ELOOP, ENOTDIR or EXDEV for a way out of it."""
+def open_below(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
+    """Open a path below `root`. Raises OSError: ELOOP, ENOTDIR or EXDEV when the path leads out of it."""
     if any(part in {"", ".", ".."} for part in path.split("/")) and path != ".":
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
-    way = _by_the_kernel if kernel_can() else _step_by_step
+    way = _by_the_kernel if has_openat2() else _step_by_step
     handle = way(root, path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         yield handle
@@ -47,18 +47,20 @@ def opened(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
         os.close(handle)
 
 
-def read(root: int, path: str, most: int) -> tuple[bytes, bool]:
-    """Up to `most` + 1 bytes of a plain file, and whether it may be run. Raises OSError, NotPlain among them."""
-    with opened(root, path, _LOOK) as handle:
+def read_file(root: int, path: str, most: int) -> tuple[bytes, bool]:
+    """Read up to `most` + 1 bytes of a regular file, and whether it is executable. Raises OSError or
+    NotARegularFile.
+    """
+    with open_below(root, path, _LOOK) as handle:
         _require_plain(handle, path)
-    with opened(root, path, _READ) as handle, open(handle, "rb", closefd=False) as file:
+    with open_below(root, path, _READ) as handle, open(handle, "rb", closefd=False) as file:
         found = _require_plain(handle, path)
         return file.read(most + 1), bool(found.st_mode & stat.S_IXUSR)
 
 
 @cache
-def kernel_can() -> bool:
-    """Whether openat2 is there and allowed."""
+def has_openat2() -> bool:
+    """Return whether openat2 exists and is allowed."""
     if not sys.platform.startswith("linux"):
         return False
     here = os.open("/", FOLDER | os.O_CLOEXEC)
@@ -74,12 +76,12 @@ def kernel_can() -> bool:
 def _require_plain(handle: int, path: str) -> os.stat_result:
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
-        raise NotPlain(errno.EINVAL, kind(found.st_mode), path)
+        raise NotARegularFile(errno.EINVAL, describe_kind(found.st_mode), path)
     return found
 
 
-def kind(mode: int) -> str:
-    """What something is, in a word for a message."""
+def describe_kind(mode: int) -> str:
+    """Describe what a file mode is, for a message."""
     kinds = (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISLNK, "a symbolic link"),

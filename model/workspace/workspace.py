@@ -1,4 +1,4 @@
-"""A directory as an agent sees it: files are read from disk, edits stay in memory until they become a diff."""
+"""A workspace shows a directory to an agent. Reads come from disk; edits stay in memory until they become a diff."""
 
 import errno
 import os
@@ -10,8 +10,8 @@ from typing import Final, Self
 
 from model.errors import PathRefused, TooBig, WorkspaceError
 from model.workspace import git_diff, safe_open
-from model.workspace.git_diff import Change
-from model.workspace.paths import checked, refusal, shown, write_refusal
+from model.workspace.git_diff import FileChange
+from model.workspace.paths import check_path, explain_refusal, explain_write_refusal, quote_path
 
 _WAYS_OUT: Final = {
     errno.ELOOP: "a symbolic link is on the way, and links are not followed",
@@ -27,34 +27,34 @@ _WAYS_OUT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """How much of a tree is taken in, and how much may be changed."""
+    """Limits for reading and changing a tree."""
 
     file_bytes: int = 5_000_000
-    """Of one file, read or written."""
+    """Size of one file, read or written."""
     files: int = 200_000
-    """That `paths` lists; what comes after them can be read, but is not listed."""
+    """Most files that `list_paths` returns. Further files can be read but are not listed."""
     changed_files: int = 200
     changed_bytes: int = 20_000_000
-    """Of all changed files together."""
+    """Total size of all changed files."""
     diff_seconds: float = 60.0
-    """For one run of git; there are a few, and one for each changed file."""
+    """Time limit of each git call. A diff takes a few calls and one per changed file."""
 
 
 class Workspace:
-    """One agent's view of a tree. Several may be open on the same directory: none sees the others' edits.
+    """One agent's view of a tree. Several views of one directory do not see each other's edits.
 
-    Paths are relative, with slashes, whatever the machine. Close it, or use it in a `with` block. A file with several
-    hard links is a file like any other: none can come with a repository, and nothing is ever written through one.
+    Paths are relative with forward slashes on every machine. Close the workspace or use it in a `with` block. A
+    file with hard links is an ordinary file: no repository can contain them, and no write reaches the disk.
     """
 
     def __init__(self, root: int, limits: TreeLimits) -> None:
         self._root = root
         self._limits = limits
-        self._edits: dict[str, Change] = {}
+        self._edits: dict[str, FileChange] = {}
 
     @classmethod
     def open(cls, root: Path, limits: TreeLimits | None = None) -> Self:
-        """A view of that directory. Raises WorkspaceError when it is none."""
+        """Open a view of a directory. Raises WorkspaceError when it is not one."""
         try:
             handle = os.open(root, safe_open.FOLDER | os.O_CLOEXEC)
         except OSError as error:
@@ -64,7 +64,7 @@ class Workspace:
         return cls(handle, limits or TreeLimits())
 
     def close(self) -> None:
-        """Give back the directory's handle; the workspace is not used afterwards. Closing twice does no harm."""
+        """Release the directory handle. Closing twice is harmless."""
         handle, self._root = self._root, -1
         if handle >= 0:
             os.close(handle)
@@ -80,48 +80,48 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def paths(self) -> tuple[str, ...]:
-        """Every file that can be read now, sorted; links and what else is no plain file are left out."""
+    def list_paths(self) -> tuple[str, ...]:
+        """Return every readable file, sorted. Links and special files are left out."""
         return tuple(sorted({*self._on_disk(), *self._edits}))
 
     def read(self, path: str) -> bytes:
-        """A file with the edits so far. Raises PathRefused, NoSuchFile, TooBig."""
-        path = checked(path)
+        """Read a file with the edits so far. Raises PathRefused, NoSuchFile, TooBig."""
+        path = check_path(path)
         edit = self._edits.get(path)
-        return self._stored(path).before_or_raise() if edit is None else edit.after_or_raise()
+        return self._stored(path).require_before() if edit is None else edit.require_after()
 
-    def original(self, path: str) -> bytes:
-        """A file as it was before any edit. Raises PathRefused, NoSuchFile, TooBig."""
-        path = checked(path)
-        return (self._edits.get(path) or self._stored(path)).before_or_raise()
+    def read_original(self, path: str) -> bytes:
+        """Read a file as it was before any edit. Raises PathRefused, NoSuchFile, TooBig."""
+        path = check_path(path)
+        return (self._edits.get(path) or self._stored(path)).require_before()
 
     def write(self, path: str, content: bytes) -> None:
-        """Change a file or make one. Raises PathRefused, TooBig."""
-        path = checked(path)
-        if reason := write_refusal(path):
-            raise PathRefused(f"path {shown(path)} is refused: {reason}")
+        """Change or create a file. Raises PathRefused, TooBig."""
+        path = check_path(path)
+        if reason := explain_write_refusal(path):
+            raise PathRefused(f"path {quote_path(path)} is refused: {reason}")
         if len(content) > self._limits.file_bytes:
             raise TooBig(
-                f"{shown(path)} would have {len(content):,} bytes; at most {self._limits.file_bytes:,} may be written"
+                f"{quote_path(path)} would have {len(content):,} bytes; at most {self._limits.file_bytes:,} may be written"
             )
         if clash := next(self._clashes(path), None):
             raise PathRefused(
-                f"path {shown(path)} is refused: {shown(clash)} is a file; a name is either a file or a folder"
+                f"path {quote_path(path)} is refused: {quote_path(clash)} is a file; a name is either a file or a folder"
             )
         self._change(path, content)
 
-    def changed(self) -> tuple[str, ...]:
-        """Files that differ from what they were, or are new; sorted."""
+    def list_changed(self) -> tuple[str, ...]:
+        """Return the files that differ from the originals or are new, sorted."""
         return tuple(change.path for change in self._changes())
 
     def diff(self) -> str:
-        """What was changed, as git writes it; `git apply` takes it on the original tree. Empty: nothing was.
+        """Return the changes as a git diff that applies to the original tree; "" without changes.
 
-        What is no UTF-8 text is a binary patch. Raises WorkspaceError when git can't be run.
+        Content that is not UTF-8 becomes a binary patch. Raises WorkspaceError when git fails.
         """
-        return git_diff.of(self._changes(), self._limits.diff_seconds)
+        return git_diff.build_diff(self._changes(), self._limits.diff_seconds)
 
-    def _changes(self) -> tuple[Change, ...]:
+    def _changes(self) -> tuple[FileChange, ...]:
         edits = sorted(self._edits.items())
         return tuple(edit for _, edit in edits if edit.before != edit.after)
 
@@ -131,38 +131,42 @@ class Workspace:
         changed = [one for one in edits.values() if one.before != one.after]
         if len(changed) > self._limits.changed_files:
             raise TooBig(
-                f"{shown(path)} was not changed: {self._limits.changed_files} files were already, more may not be"
+                f"{quote_path(path)} was not changed: {self._limits.changed_files} files were already, more may not be"
             )
         total = sum(len(one.after or b"") for one in changed)
         if total > self._limits.changed_bytes:
             raise TooBig(
-                f"{shown(path)} was not changed: all changed files together would have {total:,} bytes, "
+                f"{quote_path(path)} was not changed: all changed files together would have {total:,} bytes, "
                 f"more than {self._limits.changed_bytes:,}"
             )
         self._edits = edits
 
     def _clashes(self, path: str) -> Iterator[str]:
-        """New files that would have to be folders for `path` to exist, or the other way round."""
+        """Yield new files that would have to be folders for `path` to exist, or the reverse."""
         return (o for o in self._edits if o.startswith(f"{path}/") or path.startswith(f"{o}/"))
 
-    def _stored(self, path: str) -> Change:
-        """What lies on disk at this path, which was checked, or that nothing does."""
+    def _stored(self, path: str) -> FileChange:
+        """Read a checked path from disk as an unchanged file, or as a missing one."""
         most = self._limits.file_bytes
         try:
-            content, is_executable = safe_open.read(self._root, path, most)
+            content, is_executable = safe_open.read_file(self._root, path, most)
         except FileNotFoundError:
-            return Change(path, None, None)
-        except safe_open.NotPlain as error:
+            return FileChange(path, None, None)
+        except safe_open.NotARegularFile as error:
             raise PathRefused(
-                f"path {shown(path)} is refused: it is {error.strerror}; name a plain file"
+                f"path {quote_path(path)} is refused: it is {error.strerror}; name a plain file"
             ) from error
         except OSError as error:
             if (why := _WAYS_OUT.get(error.errno or 0)) is None:
                 raise
-            raise PathRefused(f"path {shown(path)} is refused: {why}; name a plain file") from error
+            raise PathRefused(
+                f"path {quote_path(path)} is refused: {why}; name a plain file"
+            ) from error
         if len(content) > most:
-            raise TooBig(f"{shown(path)} has more than {most:,} bytes; larger files are not read")
-        return Change(path, content, content, is_executable=is_executable)
+            raise TooBig(
+                f"{quote_path(path)} has more than {most:,} bytes; larger files are not read"
+            )
+        return FileChange(path, content, content, is_executable=is_executable)
 
     def _on_disk(self) -> Iterator[str]:
         room = self._limits.files
@@ -177,17 +181,17 @@ class Workspace:
                     yield path
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
-        """What is directly in a folder and may be named: path, and whether it is a folder. Empty when it can't be read."""
+        """List path and kind of a folder's entries. The list is empty when the folder cannot be read."""
         try:
             with (
-                safe_open.opened(self._root, folder or ".", safe_open.FOLDER) as handle,
+                safe_open.open_below(self._root, folder or ".", safe_open.FOLDER) as handle,
                 os.scandir(handle) as entries,
             ):
                 named = [(f"{folder}/{one.name}" if folder else one.name, one) for one in entries]
                 return [
                     (path, one.is_dir(follow_symlinks=False))
                     for path, one in named
-                    if refusal(path) is None
+                    if explain_refusal(path) is None
                     and (one.is_dir(follow_symlinks=False) or one.is_file(follow_symlinks=False))
                 ]
         except OSError:

@@ -1,4 +1,4 @@
-"""Where the cause of an issue may lie: what a model is shown of a tree, and what is read from its answer (pure)."""
+"""Show a tree to the model and read the suspicious files from its answer (pure)."""
 
 import re
 from collections import Counter
@@ -8,21 +8,21 @@ from math import fsum
 from pathlib import PurePosixPath
 
 from model.agents import think_tags
-from model.prompts.untrusted import as_written, safe_patch
+from model.prompts.untrusted import escape_patch, restore_escapes
 
 _LINE_FILES = 40
-"""Files on one line of the outline; of larger folders some lines may be left out."""
+"""Files on one line of the outline. A larger folder takes several lines, and some of them may be left out."""
 _MOST_FOLDED = 20
-"""Top folders that are named for what is not listed."""
+"""Most top folders that the outline names for files that are not listed."""
 _LONGEST_TOKEN = 10
-"""Characters that a token of a path holds on average at the very most; a longer outline is too long uncounted."""
+"""Upper bound of characters per token in a path. A text above it is too long without counting."""
 _SHORTEST_WORD = 4
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|testing|specs?|fixtures?|examples?|docs?)(?:[/_.-]|$)")
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 _BULLET = re.compile(r"^(?:[-*+]|\d{1,2}[.)])\s+")
 _UNLISTED = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]")
-"""In a path: a line of the outline parts its files by spaces."""
+"""Characters that exclude a path: a line of the outline separates files by spaces."""
 _SOURCES = frozenset(
     f".{suffix}"
     for line in """py pyi pyx js jsx mjs cjs ts tsx mts cts vue svelte java kt kts scala groovy clj go rs c h cc cpp
@@ -37,22 +37,22 @@ Paths = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
-    """A tree's source files, a folder a line, in as few tokens as it may take."""
+class TreeOutline:
+    """A tree's source files, one folder a line, in a limited number of tokens."""
 
     text: str
-    listed: int
-    folded: int
-    """Files that there was no room for; the text says in which folders."""
+    listed_files: int
+    omitted_files: int
+    """Number of files that did not fit. The text names their folders."""
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """What one answer names."""
+class LocatedPaths:
+    """The files that one answer names."""
 
     paths: Paths
     unknown: tuple[str, ...] = ()
-    """What looks like a path and is none of the tree; dropped, however near a miss it is."""
+    """Names that look like paths but are not in the tree. They are dropped, even near misses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,51 +62,53 @@ class _Line:
     folder: str
     files: tuple[str, ...]
     rank: tuple[bool, float, int]
-    """Less is shown first: no tests; words of the issue, one that is everywhere counting little; near the root."""
+    """Sort key, smallest first: no tests; many rare words of the issue; close to the root."""
 
     @property
     def text(self) -> str:
-        return safe_patch(f"{self.folder}: {' '.join(self.files)}").text
+        return escape_patch(f"{self.folder}: {' '.join(self.files)}").text
 
 
-def outline(
-    paths: Iterable[str], issue: str, room: int, count_tokens: Callable[[str], int]
-) -> Outline:
-    """The tree's source files in at most `room` tokens.
+def build_outline(
+    paths: Iterable[str], issue: str, max_tokens: int, count_tokens: Callable[[str], int]
+) -> TreeOutline:
+    """List the tree's source files in at most `room` tokens.
 
-    Where they don't fit, folders are left out: those of tests and documents first, then those whose paths share the
-    fewest and the commonest words with the issue, of these the deepest. What is left out is said by top folder.
+    When they do not fit, whole lines are left out in this order: folders of tests and documents, then folders that
+    share few or common words with the issue, then deep folders. The last line counts the omitted files by top
+    folder.
     """
     lines = sorted(_lines_of(paths, _words(issue)), key=lambda line: line.rank)
     fits, most = 0, len(lines)
     while fits < most:
         middle = (fits + most + 1) // 2
         text = _text(lines, middle)
-        if len(text) <= room * _LONGEST_TOKEN and count_tokens(text) <= room:
+        if len(text) <= max_tokens * _LONGEST_TOKEN and count_tokens(text) <= max_tokens:
             fits = middle
         else:
             most = middle - 1
     listed = sum(len(line.files) for line in lines[:fits])
-    return Outline(_text(lines, fits), listed, sum(len(one.files) for one in lines) - listed)
+    return TreeOutline(_text(lines, fits), listed, sum(len(one.files) for one in lines) - listed)
 
 
-def read_paths(reply: str, known: Collection[str], most: int) -> Located:
-    """The files that an answer names: the lines of its last fenced block, or all its lines where it has none.
+def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> LocatedPaths:
+    """Read the files that an answer names from its last fenced block, or from all lines without a block.
 
-    A line may have a bullet and backticks. Nothing else is mended: a path that is not in the tree is dropped.
+    A line may have a bullet and backticks. Nothing else is repaired: a path that is not in the tree is dropped.
     """
-    answer = think_tags.answer(reply) or ""
+    answer = think_tags.strip_thought(reply) or ""
     blocks = _FENCED.findall(answer)
     named = [_bare(line) for line in (blocks[-1] if blocks else answer).splitlines()]
-    paths = dict.fromkeys(one for one in named if one in known)
-    unknown = dict.fromkeys(one for one in named if one not in known and _like_path(one))
-    return Located(tuple(paths)[:most], tuple(unknown))
+    paths = dict.fromkeys(one for one in named if one in tree_paths)
+    unknown = dict.fromkeys(one for one in named if one not in tree_paths and _like_path(one))
+    return LocatedPaths(tuple(paths)[:max_paths], tuple(unknown))
 
 
-def distinct(samples: Iterable[Located]) -> tuple[Paths, ...]:
-    """The different sets of files among the samples, in whatever order those name them; the most frequent first.
+def rank_file_sets(samples: Iterable[LocatedPaths]) -> tuple[Paths, ...]:
+    """Return the distinct sets of located files, the most frequent first.
 
-    Of equally frequent ones the first sampled comes first, with its order of files. Samples without a file are none.
+    The order of files inside a sample does not matter. In a tie the first sample comes first, and its file order is
+    kept. A sample without files is ignored.
     """
     named = [sample.paths for sample in samples if sample.paths]
     counts = Counter(frozenset(paths) for paths in named)
@@ -116,8 +118,8 @@ def distinct(samples: Iterable[Located]) -> tuple[Paths, ...]:
     return tuple(first[files] for files, _ in counts.most_common())
 
 
-def dealt(sets: Sequence[Paths], samples: int) -> tuple[int, ...]:
-    """For each of the repair samples the place of its set: in turns, so that every set is tried."""
+def assign_file_sets(sets: Sequence[Paths], samples: int) -> tuple[int, ...]:
+    """Assign a file set to each repair sample, by index and in turns, so that every set is tried."""
     return tuple(sample % len(sets) for sample in range(samples)) if sets else ()
 
 
@@ -136,7 +138,7 @@ def _lines_of(paths: Iterable[str], words: frozenset[str]) -> list[_Line]:
 
 
 def _cut(files: list[PurePosixPath], words: frozenset[str]) -> list[tuple[str, ...]]:
-    """The files of a folder in lines, those with words of the issue on the first."""
+    """Split the files of a folder into lines. Files that share words with the issue come first."""
     files.sort(key=lambda file: (-len(words & _words(file.name)), file.name))
     cuts = (files[at : at + _LINE_FILES] for at in range(0, len(files), _LINE_FILES))
     return [tuple(sorted(file.name for file in some)) for some in cuts]
@@ -147,7 +149,7 @@ def _rank(folder: str, score: float) -> tuple[bool, float, int]:
 
 
 def _text(lines: Sequence[_Line], shown: int) -> str:
-    """The outline of the first lines, in the order of the tree, and what the others hold."""
+    """Render the first lines in tree order, and count the files of the others."""
     tree = sorted(lines[:shown], key=lambda line: (line.folder, line.files))
     folded: Counter[str] = Counter()
     for line in lines[shown:]:
@@ -166,7 +168,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _bare(line: str) -> str:
-    return as_written(_BULLET.sub("", line.strip()).strip("`").strip()).removeprefix("./")
+    return restore_escapes(_BULLET.sub("", line.strip()).strip("`").strip()).removeprefix("./")
 
 
 def _like_path(text: str) -> bool:

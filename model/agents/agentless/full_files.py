@@ -1,32 +1,34 @@
-"""Whole files for a prompt: as many of those asked for as there is room, and why the others are missing."""
+"""Load whole files into a prompt as long as they fit, and record why the others are missing."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from model.agents.agentless.search_replace import shown
+from model.agents.agentless.search_replace import escape_file
 from model.errors import WorkspaceError
 from model.workspace import Workspace
 
 _FRAME_TOKENS = 32
-"""For the path and the tags around a file."""
+"""Tokens for the path and the tags around a file."""
 _LONGEST_TOKEN = 40
-"""Characters a token can hold on average at the very most; a file above that is too long uncounted."""
+"""Upper bound of characters per token. A file above it is too long without counting."""
 
 
 @dataclass(frozen=True, slots=True)
 class FullFiles:
-    """What is shown, and what is not."""
+    """The files that a prompt shows, and those that it leaves out."""
 
     texts: Mapping[str, str]
-    """By path, as they are: what is no UTF-8 as lone surrogates. A prompt shows `search_replace.shown` of them."""
+    """Path to text. Bytes that are not UTF-8 are lone surrogates; a prompt shows the text by
+    `search_replace.escape_file`.
+    """
     left_out: Mapping[str, str]
-    """Path and reason. Nothing is ever clipped: an edit of half a file would be made blindly."""
+    """Path to reason. A file is never cut: the model would edit the rest of it blindly."""
 
 
-def fitting(
-    workspace: Workspace, paths: Iterable[str], room: int, count_tokens: Callable[[str], int]
+def load_fitting_files(
+    workspace: Workspace, paths: Iterable[str], free_tokens: int, count_tokens: Callable[[str], int]
 ) -> FullFiles:
-    """The files in their order, each that fits into what those before it left of `room` tokens."""
+    """Load the files in order, each that fits into the tokens that the earlier files left."""
     texts: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for path in paths:
@@ -36,18 +38,18 @@ def fitting(
             left_out[path] = str(error)
             continue
         text = raw.decode(errors="surrogateescape")
-        size = _size(text, room, count_tokens)
+        size = _size(text, free_tokens, count_tokens)
         if b"\0" in raw:
             left_out[path] = "it is no text"
-        elif size > room:
-            left_out[path] = f"it needs about {size:,} tokens, and {max(0, room):,} are left"
+        elif size > free_tokens:
+            left_out[path] = f"it needs about {size:,} tokens, and {max(0, free_tokens):,} are left"
         else:
             texts[path] = text
-            room -= size
+            free_tokens -= size
     return FullFiles(texts, left_out)
 
 
 def _size(text: str, room: int, count_tokens: Callable[[str], int]) -> int:
-    """Tokens, frame and all; of a text that is hopelessly long the least it can need."""
+    """Count a file's tokens with its frame. For a text that is far too long, return a lower bound."""
     least = _FRAME_TOKENS + len(text) // _LONGEST_TOKEN
-    return least if least > room else _FRAME_TOKENS + count_tokens(shown(text))
+    return least if least > room else _FRAME_TOKENS + count_tokens(escape_file(text))

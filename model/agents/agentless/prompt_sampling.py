@@ -1,4 +1,4 @@
-"""Prompts that are asked one time each, in batches; every reply, and what was read from it, is kept as a step."""
+"""Sample prompts in batches, one reply each, and record every reply with its outcome as a step."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -6,90 +6,94 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from model.agents import engine_deadline
-from model.agents.trajectories.attempt_record import Ended
-from model.agents.trajectories.trajectory import Limits, Step, Stop
+from model.agents.trajectories.attempt_record import AttemptEnded
+from model.agents.trajectories.trajectory import AttemptLimits, Step, StopReason
 from model.domain import Tokens
-from model.errors import EngineError, TimedOut
+from model.errors import EngineError, EngineTimeout
 from model.protocols import Completion, Engine, Message, Request
 
 T = TypeVar("T")
-Read = tuple[T | None, Mapping[str, Any]]
-"""What a reply is worth, None where it is dropped; and what was read from it, or `dropped` and `why`, as JSON."""
+ReadResult = tuple[T | None, Mapping[str, Any]]
+"""A reply's value (None: dropped) and its outcome as JSON values: what was read, or `dropped` and `why`."""
 
 _MOST_SAMPLES = 1_000
-"""Of one attempt; seeds of different attempts don't meet."""
+"""Seeds reserved per attempt, so that seeds of different attempts never meet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample(Generic[T]):
-    """One reply that is wanted, and how it is read."""
+    """One reply to sample: its stage, its prompt and the function that reads it."""
 
     stage: str
     prompt: tuple[Message, ...]
-    read: Callable[[str], Read[T]]
+    read: Callable[[str], ReadResult[T]]
 
 
 @dataclass(slots=True)
 class Sampler:
-    """The engine calls of one attempt."""
+    """The engine calls of one attempt, with time limits and a record."""
 
     engine: Engine
-    limits: Limits
+    limits: AttemptLimits
     batch: int
     seed: int
     clock: Callable[[], float]
     on_step: Callable[[Step], None]
     steps: list[Step] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-    """What the engine counted, in the order it was asked: with it, the same fits when the record is replayed."""
+    token_counts: list[int] = field(default_factory=list)
+    """Token counts in the order of the calls. A replay with the same counts fits the same files."""
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock()
 
     @property
-    def since(self) -> float:
-        """Seconds since the attempt began, to the millisecond."""
+    def elapsed_seconds(self) -> float:
+        """Seconds since the attempt began, rounded to milliseconds."""
         return round(self.clock() - self._began, 3)
 
-    def count(self, text: str) -> int:
-        """Tokens of a text, as the engine counts; kept."""
-        self.counts.append(self.engine.count_tokens(text))
-        return self.counts[-1]
+    def count_tokens(self, text: str) -> int:
+        """Count a text's tokens by the engine, and record the count."""
+        self.token_counts.append(self.engine.count_tokens(text))
+        return self.token_counts[-1]
 
-    def values(self, samples: Sequence[Sample[T]]) -> list[T]:
-        """What the replies are worth that are worth something, at least one.
+    def collect_values(self, samples: Sequence[Sample[T]]) -> list[T]:
+        """Sample every prompt and return the values of the usable replies, at least one.
 
-        Raises Ended where none is: for the engine when it failed each time, or is down; for time when that ran out;
-        else for what the replies were. What there is when time runs out is handed back.
+        When time runs out, the values so far are returned. Without any value, AttemptEnded names the reason: the
+        engine when every request failed, time when it ran out, otherwise malformed replies.
         """
         found: list[T] = []
         failures: list[str] = []
-        stop = Stop.MALFORMED
+        stop = StopReason.MALFORMED
         for start in range(0, len(samples), self.batch):
-            if stop is Stop.TIMEOUT or self._seconds_left <= 0:
-                stop = Stop.TIMEOUT
+            if stop is StopReason.TIMEOUT or self._seconds_left <= 0:
+                stop = StopReason.TIMEOUT
                 break
             some = samples[start : start + self.batch]
             for sample, answer in zip(some, self._answers(some), strict=True):
                 if isinstance(answer, EngineError):
                     failures.append(str(answer))
-                    self._keep(_failed(sample, answer, self.since))
-                    stop = Stop.TIMEOUT if isinstance(answer, TimedOut) else stop
+                    self._keep(_failed(sample, answer, self.elapsed_seconds))
+                    stop = StopReason.TIMEOUT if isinstance(answer, EngineTimeout) else stop
                 else:
                     found += self._read(sample, answer)
         if not found:
-            failed = len(failures) == len(samples) and stop is not Stop.TIMEOUT
-            raise Ended(Stop.ENGINE, failure=failures[0]) if failed else Ended(stop)
+            failed = len(failures) == len(samples) and stop is not StopReason.TIMEOUT
+            raise (
+                AttemptEnded(StopReason.ENGINE, failure=failures[0])
+                if failed
+                else AttemptEnded(stop)
+            )
         return found
 
     @property
     def _seconds_left(self) -> float:
-        """From the last answer on."""
+        """Seconds left, counted at the last answer. A replay has the same answers and so the same value."""
         return self.limits.seconds - (self.steps[-1].seconds if self.steps else 0.0)
 
     def _answers(self, samples: Sequence[Sample[T]]) -> list[Completion | EngineError]:
-        """One per sample. Raises Ended when the engine is down."""
+        """Send one batch. Raises AttemptEnded when the engine is down."""
         requests = [
             Request(
                 sample.prompt,
@@ -101,20 +105,23 @@ class Sampler:
             for at, sample in enumerate(samples)
         ]
         try:
-            return engine_deadline.answers(self.engine, requests, self._seconds_left)
+            return engine_deadline.complete_within(self.engine, requests, self._seconds_left)
         except EngineError as error:
-            raise Ended(Stop.ENGINE, failure=str(error)) from error
+            raise AttemptEnded(StopReason.ENGINE, failure=str(error)) from error
 
     def _read(self, sample: Sample[T], said: Completion) -> list[T]:
-        """What the reply is worth, if anything."""
-        cut: Read[T] = None, dropped("unfinished", "the reply was cut at its limit of tokens")
+        """Record one reply, and return its value in a list; the list is empty for a dropped reply."""
+        cut: ReadResult[T] = (
+            None,
+            describe_drop("unfinished", "the reply was cut at its limit of tokens"),
+        )
         value, outcome = sample.read(said.text) if said.finished else cut
         self._keep(
             Step(
                 reply=Message("assistant", said.text),
                 answers=(),
                 tokens=Tokens(said.prompt_tokens, said.cached_tokens, said.completion_tokens),
-                seconds=self.since,
+                seconds=self.elapsed_seconds,
                 token_ids=said.token_ids,
                 finished=said.finished,
                 malformed=value is None,
@@ -130,13 +137,13 @@ class Sampler:
         self.on_step(step)
 
 
-def dropped(kind: str, why: str) -> dict[str, str]:
-    """What is kept of a reply that is worth nothing."""
+def describe_drop(kind: str, why: str) -> dict[str, str]:
+    """Return the recorded outcome of a dropped reply."""
     return {"dropped": kind, "why": why}
 
 
 def _failed(sample: Sample[T], error: EngineError, seconds: float) -> Step:
-    """The step of a request that got no reply."""
+    """Build the step of a request that got no reply."""
     return Step(
         reply=Message("assistant", ""),
         answers=(),
@@ -146,6 +153,6 @@ def _failed(sample: Sample[T], error: EngineError, seconds: float) -> Step:
         prompt=sample.prompt,
         stage=sample.stage,
         outcome=json.dumps(
-            dropped("late" if isinstance(error, TimedOut) else "engine", str(error))
+            describe_drop("late" if isinstance(error, EngineTimeout) else "engine", str(error))
         ),
     )

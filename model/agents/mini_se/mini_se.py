@@ -1,7 +1,7 @@
-"""Mini-SE: read by name, edit, submit; nothing is run (R4P, section 4 and appendix B.2). The whole loop is below.
+"""Mini-SE is an agent that reads by name, edits and submits (R4P, section 4 and appendix B.2).
 
-The conversation is linear: each reply and what it was told is appended, so the record is the prompt. Every way out
-is a `record.Ended` with its reason.
+The conversation is linear: each reply and its results are appended, so the record is the prompt. Every exit raises
+`AttemptEnded` with its reason. `MiniSE.propose` shows the whole loop.
 """
 
 import hashlib
@@ -12,27 +12,33 @@ from dataclasses import asdict, dataclass, field, replace
 
 from model.agents import engine_deadline
 from model.agents.mini_se import tool_text
-from model.agents.mini_se.tool_engine import WithTools
-from model.agents.tools.toolbox import TOOLS, Desk, Observation, Submission, run
+from model.agents.mini_se.tool_engine import ToolEngine
+from model.agents.tools.toolbox import TOOLS, Observation, Submission, ToolContext, run_tool
 from model.agents.trajectories import attempt_record
 from model.agents.trajectories import guidance as hints
-from model.agents.trajectories.attempt_record import Brief, Course, Ended
+from model.agents.trajectories.attempt_record import AttemptEnded, AttemptInput, AttemptProgress
 from model.agents.trajectories.guidance import Guidance
-from model.agents.trajectories.trajectory import Attempt, Limits, Step, Stop, conversation
+from model.agents.trajectories.trajectory import (
+    Attempt,
+    AttemptLimits,
+    Step,
+    StopReason,
+    build_conversation,
+)
 from model.domain import EngineInfo, Issue, Tokens
-from model.errors import EngineError, TimedOut
+from model.errors import EngineError, EngineTimeout
 from model.prompts import prompt_template
-from model.prompts.truncation import without_middle
-from model.prompts.untrusted import safe_issue
+from model.prompts.truncation import cut_middle
+from model.prompts.untrusted import escape_issue
 from model.protocols import Completion, Engine, Message, Request, Tool, ToolCall
-from model.verifiers.prompt_builder import mixed_fingerprint
+from model.verifiers.prompt_builder import combine_fingerprints
 
 SPARE_TOKENS = 256
-"""Of the context, for what a chat template adds to messages and tools."""
+"""Reserve of the context for what a chat template adds to messages and tools."""
 _LEAST_REPLY = 64
-"""Tokens; hardly a call fits into fewer."""
+"""Tokens. Hardly any tool call fits into fewer."""
 _MOST_CALLS = 8
-"""In one reply; more is a model that goes round in circles."""
+"""Per reply. A model that calls more is repeating itself."""
 _NO_CALL = "Nothing was done: this reply holds no tool call. Every reply ends with a call of one of"
 _CUT_OFF = "Nothing was done: this reply was cut off before it called a tool. Think shorter, then call one of"
 _NAMES = f"{', '.join(one.name for one in TOOLS)}."
@@ -42,16 +48,16 @@ _HANDED_IN = Observation("The patch was handed in.")
 
 @dataclass(slots=True)
 class _Talk:
-    """A conversation under way."""
+    """A running conversation."""
 
     opening: tuple[Message, ...]
     opening_tokens: int
-    limits: Limits
+    limits: AttemptLimits
     steps: list[Step] = field(default_factory=list)
 
     @property
     def room(self) -> int:
-        """Tokens left for the next reply: the engine's own count where it gave one."""
+        """Tokens left for the next reply. It uses the engine's own counts where they exist."""
         used = self.opening_tokens
         for step in self.steps:
             used = (step.tokens.prompt or used) + step.tokens.completion + step.answer_tokens
@@ -59,12 +65,12 @@ class _Talk:
 
     @property
     def seconds_left(self) -> float:
-        """From the last answer on."""
+        """Seconds left, counted at the last answer."""
         return self.limits.seconds - (self.steps[-1].seconds if self.steps else 0.0)
 
 
 class MiniSE:
-    """Proposes patches through an engine, its model using the three tools of `model.agents.tools`."""
+    """Agent that proposes patches in a loop of three tools: search, edit and submit."""
 
     name = "mini-se"
 
@@ -72,42 +78,47 @@ class MiniSE:
         self,
         engine: Engine,
         *,
-        limits: Limits | None = None,
+        limits: AttemptLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._engine = WithTools(engine)
+        self._engine = ToolEngine(engine)
         tokens = engine.context_tokens - SPARE_TOKENS
-        self._limits = replace(limits or Limits(), tokens=min((limits or Limits()).tokens, tokens))
+        self._limits = replace(
+            limits or AttemptLimits(), tokens=min((limits or AttemptLimits()).tokens, tokens)
+        )
         self._template = prompt_template.load("mini_se")
-        spoken = mixed_fingerprint(self._template.fingerprint, wording(TOOLS))
+        spoken = combine_fingerprints(self._template.fingerprint, fingerprint_wording(TOOLS))
         self._speaker = EngineInfo(self._engine.name, self._engine.model, spoken)
         self._clock = clock
 
     def propose(
         self,
         issue: Issue,
-        desk: Desk,
+        context: ToolContext,
         *,
         seed: int,
         guidance: Guidance | None = None,
         on_step: Callable[[Step], None] = lambda _step: None,
     ) -> Attempt:
-        """One attempt; a failing engine is a stop. What `on_step` raises ends it without a record."""
+        """Make one attempt. A failing engine ends it with a stop reason.
+
+        An exception from `on_step` ends the attempt without a record.
+        """
         began = self._clock()
-        brief = Brief(self.name, self._speaker, issue, desk.tree, seed, guidance)
+        brief = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
         talk = self._opened(issue, guidance)
-        desk = replace(desk, page_characters=_longest_answer(talk.limits) * 3 // 4)
+        context = replace(context, page_characters=_longest_answer(talk.limits) * 3 // 4)
         try:
             while True:
                 _require_leave(talk)
                 said = self._reply(talk, seed)
-                done = _carried_out(said, desk)
+                done = _carried_out(said, context)
                 step = self._step(said, done, talk.limits, began)
                 talk.steps.append(step)
                 on_step(step)
                 _require_more(done)
-        except Ended as end:
-            course = Course(
+        except AttemptEnded as end:
+            course = AttemptProgress(
                 limits=talk.limits,
                 steps=tuple(talk.steps),
                 seconds=self._since(began),
@@ -115,19 +126,19 @@ class MiniSE:
                 opening=talk.opening,
                 opening_tokens=talk.opening_tokens,
             )
-            return attempt_record.attempt(brief, course, end)
+            return attempt_record.build_attempt(brief, course, end)
 
     def _opened(self, issue: Issue, guidance: Guidance | None) -> _Talk:
-        hint = hints.shown(guidance) if guidance else ""
-        opening = self._template.render(issue=safe_issue(issue.text).text, hint=hint)
+        hint = hints.render_hint(guidance) if guidance else ""
+        opening = self._template.render(issue=escape_issue(issue.text).text, hint=hint)
         shown = [*(one.content for one in opening), _offered(TOOLS)]
         tokens = self._engine.count_tokens("\n".join(shown))
         return _Talk(opening, tokens, self._limits)
 
     def _reply(self, talk: _Talk, seed: int) -> Completion:
-        """What the model says next. Raises Ended when the engine fails, or has no answer before time is up."""
+        """Sample the next reply. Raises AttemptEnded when the engine fails or is late."""
         request = Request(
-            conversation(talk.opening, talk.steps),
+            build_conversation(talk.opening, talk.steps),
             max_tokens=min(talk.limits.reply_tokens, talk.room),
             temperature=talk.limits.temperature,
             seed=100 * seed + len(talk.steps),
@@ -135,23 +146,23 @@ class MiniSE:
             token_ids=True,
         )
         try:
-            (answer,) = engine_deadline.answers(self._engine, [request], talk.seconds_left)
+            (answer,) = engine_deadline.complete_within(self._engine, [request], talk.seconds_left)
         except EngineError as error:
             answer = error
-        if isinstance(answer, TimedOut):
-            raise Ended(Stop.TIMEOUT, failure=str(answer))
+        if isinstance(answer, EngineTimeout):
+            raise AttemptEnded(StopReason.TIMEOUT, failure=str(answer))
         if isinstance(answer, EngineError):
-            raise Ended(Stop.ENGINE, failure=str(answer))
+            raise AttemptEnded(StopReason.ENGINE, failure=str(answer))
         return answer
 
     def _step(
         self,
         said: Completion,
         done: list[tuple[ToolCall, Observation | Submission]],
-        limits: Limits,
+        limits: AttemptLimits,
         began: float,
     ) -> Step:
-        """The reply and what it is told, as it is kept."""
+        """Build the record of one reply with the results of its calls."""
         results = [_HANDED_IN if isinstance(one, Submission) else one for _, one in done]
         most = _longest_answer(limits)
         answers = tuple(
@@ -174,49 +185,51 @@ class MiniSE:
 
 
 def _require_leave(talk: _Talk) -> None:
-    """Raises Ended where a limit is reached."""
+    """Raise AttemptEnded when a limit is reached."""
     steps, limits = talk.steps, talk.limits
     last = steps[-limits.malformed :]
     if len(last) == limits.malformed and all(step.malformed for step in last):
-        raise Ended(Stop.MALFORMED)
+        raise AttemptEnded(StopReason.MALFORMED)
     if len(steps) >= limits.rounds:
-        raise Ended(Stop.ROUNDS)
+        raise AttemptEnded(StopReason.ROUNDS)
     if talk.room < _LEAST_REPLY:
-        raise Ended(Stop.TOKENS)
+        raise AttemptEnded(StopReason.TOKENS)
     if talk.seconds_left <= 0:
-        raise Ended(Stop.TIMEOUT)
+        raise AttemptEnded(StopReason.TIMEOUT)
 
 
-def _carried_out(said: Completion, desk: Desk) -> list[tuple[ToolCall, Observation | Submission]]:
-    """Each call with what came of it; nothing after a submission."""
+def _carried_out(
+    said: Completion, context: ToolContext
+) -> list[tuple[ToolCall, Observation | Submission]]:
+    """Run each call and return it with its result. A submission ends the list."""
     done: list[tuple[ToolCall, Observation | Submission]] = []
     for at, call in enumerate(said.tool_calls):
-        done.append((call, run(call, desk) if at < _MOST_CALLS else _TOO_MANY))
+        done.append((call, run_tool(call, context) if at < _MOST_CALLS else _TOO_MANY))
         if isinstance(done[-1][1], Submission):
             break
     return done
 
 
 def _require_more(done: list[tuple[ToolCall, Observation | Submission]]) -> None:
-    """Raises Ended when a patch was handed in."""
+    """Raise AttemptEnded when a call submitted a patch."""
     for _, result in done:
         if isinstance(result, Submission):
-            raise Ended(Stop.SUBMITTED, patch=result.diff)
+            raise AttemptEnded(StopReason.SUBMITTED, patch=result.diff)
 
 
-def _longest_answer(limits: Limits) -> int:
-    """In characters; of a small context about a quarter. Pages leave a quarter of it to what is around and escaped."""
+def _longest_answer(limits: AttemptLimits) -> int:
+    """Return the longest result in characters, about a quarter of a small context. Pages take three quarters of it."""
     return min(limits.answer_characters, limits.tokens)
 
 
 def _capped(text: str, most: int) -> str:
     head = 2 * most // 3
-    return without_middle(text, head, most - head)
+    return cut_middle(text, head, most - head)
 
 
-def wording(tools: Sequence[Tool]) -> str:
-    """A fingerprint of all that the model is told of its tools before it uses one: 12 hex digits."""
-    told = [_offered(tools), tool_text.described(tools), _NO_CALL, _CUT_OFF]
+def fingerprint_wording(tools: Sequence[Tool]) -> str:
+    """Return a fingerprint (12 hex digits) of every text that tells the model about its tools."""
+    told = [_offered(tools), tool_text.describe_tools(tools), _NO_CALL, _CUT_OFF]
     return hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
 
 

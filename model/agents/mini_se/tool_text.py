@@ -1,11 +1,11 @@
-"""Tools for models behind a server that has none: described in words, called in a fenced block of JSON (pure).
+"""Describe tools in words and parse calls from text, for servers without tool calls (pure).
 
     ```json
     {"name": "search_tool", "arguments": {"construct": "function", "entity": "parse"}}
     ```
 
-A block that is no readable call is a call all the same, with what was written for its arguments: whoever carries it
-out says what is wrong with it. What some models write by themselves is read too: `<tool_call>` around the same JSON, or nothing but it.
+An unreadable block with a name is a call too, with its text as arguments; the tool then reports the error. The
+parser also accepts `<tool_call>` around the JSON, and a reply that is only the JSON.
 """
 
 import json
@@ -26,7 +26,7 @@ _NAME = re.compile(r'"name"\s*:\s*"([^"\n]*)"')
 _NAMES = ("name", "tool")
 _ARGUMENTS = ("arguments", "parameters")
 _READ = json.JSONDecoder(strict=False)
-"""Models put line ends into JSON strings as they are."""
+"""Lenient decoder: models put raw line ends into JSON strings."""
 _NONE = "It takes no arguments.\n"
 _HOW = """
 
@@ -40,23 +40,23 @@ The tools:
 """
 
 
-def in_words(request: Request) -> Request:
-    """The same request for an engine without tools: they are described, and calls and answers are plain turns."""
+def rewrite_request(request: Request) -> Request:
+    """Rewrite a request for an engine without tools: describe the tools, and make calls and results plain turns."""
     first, *rest = request.messages
     if first.role != "system":
         first, rest = Message("system", ""), [first, *rest]
-    opening = replace(first, content=(first.content + described(request.tools)).strip())
+    opening = replace(first, content=(first.content + describe_tools(request.tools)).strip())
     return replace(request, messages=(opening, *_plain(rest)), tools=())
 
 
-def described(tools: Sequence[Tool]) -> str:
-    """What a model is told of the tools, at least one, and of how to call them."""
+def describe_tools(tools: Sequence[Tool]) -> str:
+    """Describe the tools (at least one) and how to call them."""
     return _HOW % _example(tools[0]) + "".join(map(_described, tools))
 
 
-def calls_in(text: str, first: int = 0) -> tuple[ToolCall, ...]:
-    """The calls that a reply holds, in their order; their ids count on from `first`. Thoughts are not read."""
-    said = think_tags.answer(text) or ""
+def parse_calls(text: str, first: int = 0) -> tuple[ToolCall, ...]:
+    """Parse the calls of a reply in order, with ids that start at `first`. Thoughts are ignored."""
+    said = think_tags.strip_thought(text) or ""
     return tuple(
         ToolCall(f"call-{first + at}", name, arguments)
         for at, (name, arguments) in enumerate(_blocks(said))
@@ -72,7 +72,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
-    """The call that begins here, if it is one, and where to read on."""
+    """Return the call that begins here, if there is one, and the position to read on."""
     try:
         value, end = _READ.raw_decode(text, start)
         return _call(value), end
@@ -85,7 +85,7 @@ def _block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
 
 
 def _call(value: Any) -> tuple[str, str] | None:
-    """Name and arguments, where this is a call: other JSON in a reply is none."""
+    """Return name and arguments of a call; None for other JSON."""
     if not isinstance(value, dict):
         return None
     name = next((value[word] for word in _NAMES if word in value), None)
@@ -108,7 +108,7 @@ def _call_of(name: str, arguments: str) -> str:
 
 
 def _described(tool: Tool) -> str:
-    """In words: small models answer a JSON Schema with another one."""
+    """Describe a tool in words: small models answer a JSON Schema with another schema."""
     required = tool.parameters.get("required", ())
     arguments = "".join(
         f"- `{name}`, {_kind(schema)}{'' if name in required else ' (may be left out)'}: {schema.get('description', '')}\n"
@@ -122,7 +122,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _plain(messages: Sequence[Message]) -> Iterator[Message]:
-    """Turns of user and assistant alone; answers that follow each other are one turn, as chat templates want it."""
+    """Convert to turns of user and assistant only. Chat templates require that adjacent results are one turn."""
     names = {call.id: call.name for one in messages for call in one.tool_calls}
     for role, group in groupby(messages, key=lambda one: one.role):
         if role == "tool":
@@ -135,8 +135,8 @@ def _plain(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def _missing(turn: Message) -> str:
-    """Calls of a turn that its text does not hold, since another server wrote them apart."""
-    if not turn.tool_calls or calls_in(turn.content):
+    """Write the calls of a turn that its text lacks, because another server sent them as fields."""
+    if not turn.tool_calls or parse_calls(turn.content):
         return ""
     blocks = (_call_of(one.name, one.arguments) for one in turn.tool_calls)
     return "".join(f"\n```json\n{block}\n```" for block in blocks)

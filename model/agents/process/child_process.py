@@ -1,7 +1,7 @@
-"""An agent's process: it holds no secret, and has one tree, one folder and a pipe to who started it.
+"""The agent's process: it holds no secret and reaches one tree, one folder and a pipe to its parent.
 
-`python -I -m model.agents.process.child_process PROCESSES`: a `Task` comes in, questions to the engine and what came about go out. It
-ends when its work is done or the other side is gone.
+Start it by `python -I -m model.agents.process.child_process PROCESSES`. It reads an `AgentTask` from stdin. It
+writes engine questions, steps and attempts to stdout. It exits when the task is done or the parent is gone.
 """
 
 import os
@@ -17,31 +17,34 @@ from typing import IO, Final
 from model.agents import agent_catalog, attempt_setup, parallel_attempts
 from model.agents.process import seccomp_filter
 from model.agents.process.messages import (
-    Failed,
-    Finished,
-    FromAgent,
+    AgentMessage,
+    AgentTask,
+    AttemptFinished,
+    ProcessFailed,
     Ready,
-    Stepped,
-    Task,
-    line,
-    to_agent,
+    StepFinished,
+    encode_message,
+    parse_parent_message,
 )
-from model.agents.trajectories.trajectory import Limits
-from model.engines.pipe_engine import Answer, Piped, Question
+from model.agents.trajectories.trajectory import AttemptLimits
+from model.engines.pipe_engine import PipeAnswer, PipeEngine, Question
 from model.errors import ModelError
 
-MEMORY: Final = 4 * 1024**3
-"""Bytes of addresses for each process here; of that a thread takes some 70 MB without using them."""
-FILE: Final = 512 * 1024**2
-"""Bytes of one file; what all files together take is the sandbox's to limit."""
+MEMORY_BYTES: Final = 4 * 1024**3
+"""Address space of each process. A thread reserves about 70 MB of it without using them."""
+FILE_BYTES: Final = 512 * 1024**2
+"""Size of one file. The sandbox limits the sum of all files."""
 _FILES: Final = 256
 
 
-def bound(processes: int) -> None:
-    """Take what is too much from this process and all it starts; `processes`, threads among them: 0 leaves them be."""
+def limit_resources(processes: int) -> None:
+    """Limit memory, files, processes and system calls of this process and its children.
+
+    `processes` counts threads too; 0 sets no limit on them.
+    """
     limits = {
-        resource.RLIMIT_AS: MEMORY,
-        resource.RLIMIT_FSIZE: FILE,
+        resource.RLIMIT_AS: MEMORY_BYTES,
+        resource.RLIMIT_FSIZE: FILE_BYTES,
         resource.RLIMIT_NOFILE: _FILES,
         resource.RLIMIT_CORE: 0,
     } | ({resource.RLIMIT_NPROC: processes} if processes else {})
@@ -49,80 +52,82 @@ def bound(processes: int) -> None:
         hard = resource.getrlimit(which)[1]
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (least, least))
-    seccomp_filter.forbid()
+    seccomp_filter.install_filter()
 
 
-class Pipe:
-    """Both directions to the parent. Threads may share it."""
+class ParentPipe:
+    """Both directions of the pipe to the parent. Threads may share it."""
 
-    def __init__(self, heard: IO[bytes], said: IO[bytes]) -> None:
-        self._heard, self._said = heard, said
+    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
         self._lock = threading.Lock()
-        self._waiting: dict[int, SimpleQueue[Answer]] = {}
+        self._waiting: dict[int, SimpleQueue[PipeAnswer]] = {}
 
-    def tell(self, message: FromAgent) -> None:
-        """Say it now."""
-        raw = line(message)
+    def send(self, message: AgentMessage) -> None:
+        """Send a message now."""
+        raw = encode_message(message)
         with self._lock:
-            self._said.write(raw)
-            self._said.flush()
+            self._outgoing.write(raw)
+            self._outgoing.flush()
 
-    def task(self) -> Task:
-        """What to do; from then on answers are awaited. Raises BadMessage."""
-        task = to_agent(self._heard.readline())
-        if not isinstance(task, Task):
+    def receive_task(self) -> AgentTask:
+        """Read the task, then start to listen for answers. Raises BadMessage."""
+        task = parse_parent_message(self._incoming.readline())
+        if not isinstance(task, AgentTask):
             raise TypeError("the first message is no task")
         threading.Thread(target=self._listen, daemon=True).start()
         return task
 
-    def ask(self, question: Question) -> Answer:
-        """Its answer, however long that takes."""
-        answer: SimpleQueue[Answer] = SimpleQueue()
+    def ask(self, question: Question) -> PipeAnswer:
+        """Send a question and wait for its answer, without a time limit."""
+        answer: SimpleQueue[PipeAnswer] = SimpleQueue()
         self._waiting[question.id] = answer
-        self.tell(question)
+        self.send(question)
         return answer.get()
 
     def _listen(self) -> None:
-        """Hand answers to who waits; nobody is left to work for when the parent is gone."""
+        """Hand each answer to the thread that waits for it. Exit when the parent closes the pipe."""
         try:
-            for raw in self._heard:
-                answer = to_agent(raw)
-                if isinstance(answer, Answer):
+            for raw in self._incoming:
+                answer = parse_parent_message(raw)
+                if isinstance(answer, PipeAnswer):
                     self._waiting.pop(answer.id).put(answer)
         finally:
             os._exit(1)
 
 
-def work(task: Task, pipe: Pipe) -> None:
-    """All attempts, each told step by step."""
+def run_task(task: AgentTask, pipe: ParentPipe) -> None:
+    """Run all attempts of a task, and report each step and each attempt to the parent."""
     tempfile.tempdir = task.scratch
-    limits = replace(Limits(), seconds=min(Limits().seconds, task.seconds))
-    agent = agent_catalog.agent(task.agent, Piped(task.engine, pipe.ask), limits)
-    with attempt_setup.opened(Path(task.tree), Path(task.scratch) / "index.sqlite") as desk:
-        parallel_attempts.attempted(
+    limits = replace(AttemptLimits(), seconds=min(AttemptLimits().seconds, task.seconds))
+    agent = agent_catalog.build_agent(task.agent, PipeEngine(task.engine, pipe.ask), limits)
+    with attempt_setup.open_tool_contexts(
+        Path(task.tree), Path(task.scratch) / "index.sqlite"
+    ) as context:
+        parallel_attempts.run_attempts(
             agent,
             task.issue,
-            desk,
+            context,
             seeds=task.seeds,
             guidance=task.guidance,
-            watch=parallel_attempts.Watch(
-                lambda at, step: pipe.tell(Stepped(at, step)),
-                lambda _at, done: pipe.tell(Finished(done.trajectory, done.seconds)),
+            callbacks=parallel_attempts.AttemptCallbacks(
+                lambda at, step: pipe.send(StepFinished(at, step)),
+                lambda _at, done: pipe.send(AttemptFinished(done.trajectory, done.seconds)),
             ),
         )
 
 
 def main() -> None:
-    """Do what the other side of standard input and output asks for; whoever prints, prints to standard error."""
-    bound(int(sys.argv[1]))
-    pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
+    """Limit this process, read the task from stdin and run it. Stray prints go to stderr."""
+    limit_resources(int(sys.argv[1]))
+    pipe = ParentPipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    pipe.tell(Ready())
+    pipe.send(Ready())
     try:
-        work(pipe.task(), pipe)
+        run_task(pipe.receive_task(), pipe)
     except (ModelError, OSError) as error:
-        pipe.tell(Failed(f"{type(error).__name__}: {error}"))
+        pipe.send(ProcessFailed(f"{type(error).__name__}: {error}"))
     os._exit(0)  # other attempts may still be waiting for an answer
 
 

@@ -1,4 +1,4 @@
-"""What an agent in a process of its own and the process that started it tell each other, a JSON object a line (pure)."""
+"""Messages between an agent's process and its parent, one JSON object a line (pure)."""
 
 import json
 from collections.abc import Mapping
@@ -9,22 +9,27 @@ from model import typed_json
 from model.agents.trajectories.guidance import Guidance
 from model.agents.trajectories.trajectory import Step, Trajectory
 from model.domain import Issue
-from model.engines.pipe_engine import Answer, Complete, Count, Facts
+from model.engines.pipe_engine import (
+    CompletionQuestion,
+    EngineFacts,
+    PipeAnswer,
+    TokenCountQuestion,
+)
 
 
 class BadMessage(ValueError):
-    """A line that is none of the messages that may come; the message says why."""
+    """A line is not a valid message; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """The first thing an agent's process is told: what to do."""
+class AgentTask:
+    """The first message to an agent's process: what to do."""
 
     tree: str
     scratch: str
-    """An empty folder for whatever has to lie on a disk meanwhile."""
+    """An empty folder for temporary files."""
     agent: str
-    engine: Facts
+    engine: EngineFacts
     issue: Issue
     seeds: tuple[int, ...]
     seconds: float
@@ -37,51 +42,63 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
-    """A step of the attempt at this place is over."""
+class StepFinished:
+    """A step of the attempt with this index is finished."""
 
     attempt: int
     step: Step
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """An attempt is over."""
+class AttemptFinished:
+    """An attempt is finished."""
 
     trajectory: Trajectory
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """There will be no more attempts."""
+class ProcessFailed:
+    """The process failed and will send no more attempts."""
 
     why: str
 
 
-FromAgent = Ready | Count | Complete | Stepped | Finished | Failed
-ToAgent = Task | Answer
+AgentMessage = (
+    Ready | TokenCountQuestion | CompletionQuestion | StepFinished | AttemptFinished | ProcessFailed
+)
+ParentMessage = AgentTask | PipeAnswer
 
-_FROM_AGENT: Final[Mapping[str, type[FromAgent]]] = {
-    one.__name__: one for one in (Ready, Count, Complete, Stepped, Finished, Failed)
+_FROM_AGENT: Final[Mapping[str, type[AgentMessage]]] = {
+    one.__name__: one
+    for one in (
+        Ready,
+        TokenCountQuestion,
+        CompletionQuestion,
+        StepFinished,
+        AttemptFinished,
+        ProcessFailed,
+    )
 }
-_TO_AGENT: Final[Mapping[str, type[ToAgent]]] = {one.__name__: one for one in (Task, Answer)}
+_TO_AGENT: Final[Mapping[str, type[ParentMessage]]] = {
+    one.__name__: one for one in (AgentTask, PipeAnswer)
+}
 
 
-def line(message: FromAgent | ToAgent) -> bytes:
-    """A message as it travels: ASCII, ended by a line end."""
+def encode_message(message: AgentMessage | ParentMessage) -> bytes:
+    """Encode a message as one line of ASCII JSON."""
     return json.dumps([type(message).__name__, asdict(message)]).encode() + b"\n"
 
 
-def from_agent(raw: bytes) -> FromAgent:
-    """What an agent's process said, which may be anything. Raises BadMessage."""
-    message: FromAgent = _read(raw, _FROM_AGENT)
+def parse_agent_message(raw: bytes) -> AgentMessage:
+    """Parse a line from an agent's process, which may be hostile. Raises BadMessage."""
+    message: AgentMessage = _read(raw, _FROM_AGENT)
     return message
 
 
-def to_agent(raw: bytes) -> ToAgent:
-    """What an agent's process is told. Raises BadMessage."""
-    message: ToAgent = _read(raw, _TO_AGENT)
+def parse_parent_message(raw: bytes) -> ParentMessage:
+    """Parse a line from the parent. Raises BadMessage."""
+    message: ParentMessage = _read(raw, _TO_AGENT)
     return message
 
 

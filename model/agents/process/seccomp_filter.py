@@ -1,7 +1,7 @@
-"""What an agent's process may not ask of the kernel: sockets, other processes' memory, mounts, namespaces, modules.
+"""Forbid system calls to an agent's process: sockets, foreign memory, mounts, namespaces, kernel modules.
 
-A filter that the process puts on itself before it reads anything, and that all it starts inherit: a second wall behind
-the sandbox's, and where the sandbox is a container the one that keeps it off the network.
+The process installs the filter on itself before it reads anything, and its children inherit it. The filter is the
+second layer behind the sandbox. Where the sandbox is a container, the filter is what blocks the network.
 """
 
 import ctypes
@@ -14,33 +14,34 @@ from typing import Final
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
-"""Where a call's number, its architecture and the lower halves of its arguments stand."""
+"""Offsets in `struct seccomp_data`: call number, architecture, lower halves of the first two arguments."""
 _NAMESPACES: Final = 0x7E020000
-"""Flags of `clone` that make one of any kind."""
+"""Flags of `clone` that create a namespace of any kind."""
 _TYPE_FOR_OTHERS: Final = 0x5412
-"""The `ioctl` that puts keystrokes into a terminal."""
+"""`TIOCSTI`, the `ioctl` that types characters into a terminal."""
 _CLONE3: Final = 435
-"""Its flags can't be looked at; who is told that it does not exist goes back to `clone`."""
+"""`clone3` takes its flags by pointer, which a filter cannot read. After ENOSYS, libc falls back to `clone`."""
 _X32: Final = 0x40000000
-"""From here on numbers are those of a second table that nobody uses."""
+"""Call numbers from here on belong to the unused x32 table."""
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """One architecture's numbers, as its `asm/unistd.h` has them."""
+    """Call numbers of one architecture, from its `asm/unistd.h`."""
 
     audit: int
     clone: int
     ioctl: int
     own_group: tuple[int, ...]
-    """setpgid and setsid are done without effect: by its group who started the process ends all of it."""
+    """setpgid and setsid succeed without effect: the parent ends all processes by their process group."""
     forbidden: tuple[int, ...]
 
 
 _NEWER: Final = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442)
-"""On every architecture: io_uring_*, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, pidfd_getfd,
-process_madvise, mount_setattr."""
+"""Same number on every architecture: io_uring_*, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick,
+pidfd_getfd, process_madvise, mount_setattr.
+"""
 _MACHINES: Final = {
     "x86_64": _Machine(
         0xC000003E,
@@ -83,15 +84,15 @@ _MACHINES: Final = {
 }
 
 
-def is_known() -> bool:
-    """Whether `forbid` knows this machine's numbers."""
+def is_supported_machine() -> bool:
+    """Return whether this machine's call numbers are in the table."""
     return _machine() is not None
 
 
-def forbid() -> bool:
-    """Take these calls from this thread and all that it starts, for good. False: this machine's numbers are not known.
+def install_filter() -> bool:
+    """Forbid the calls to this thread and its children, permanently. Returns False on an unknown machine.
 
-    Raises OSError where the kernel has no such filter.
+    Raises OSError when the kernel does not support such filters.
     """
     machine = _machine()
     if machine is None:
@@ -111,7 +112,7 @@ def _machine() -> _Machine | None:
 
 
 def _program(machine: _Machine) -> bytes:
-    """The filter, in the kernel's own small language."""
+    """Build the filter as classic BPF instructions."""
     refused, unknown = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS
     lines = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -132,7 +133,7 @@ def _program(machine: _Machine) -> bytes:
 
 
 def _where(call: int, argument: int, test: int, value: int) -> list[tuple[int, int, int, int]]:
-    """Refuse one call where its argument is such; nothing that follows looks at it again."""
+    """Refuse a call when its argument matches. No later instruction checks this call again."""
     return [
         (_EQUAL, 0, 4, call),
         (_LOAD, 0, 0, argument),

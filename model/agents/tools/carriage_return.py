@@ -1,6 +1,6 @@
-"""Carriage returns without a line feed: to Python and to a terminal they end a line, to a diff they don't (pure).
+"""Refuse new carriage returns without a line feed (pure).
 
-So they can hide code from whoever reads the patch.
+Python and terminals end a line there, a diff does not. So they can hide code from a reviewer.
 """
 
 import re
@@ -8,8 +8,11 @@ import re
 _ALONE = re.compile(rb"\r(?!\n)")
 
 
-def complaint(path: str, before: bytes, after: bytes) -> str | None:
-    """What is wrong with the new line ends; None: nothing. Files whose lines all end so may have more of them."""
+def check_carriage_returns(path: str, before: bytes, after: bytes) -> str | None:
+    """Return a complaint when the edit adds a lone carriage return; None otherwise.
+
+    A file whose lines all end in CR may have more of them.
+    """
     if b"\r" in before and b"\n" not in before:
         return None
     if len(_ALONE.findall(after)) <= len(_ALONE.findall(before)):

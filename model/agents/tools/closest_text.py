@@ -1,4 +1,4 @@
-"""What a text that is not in a file may have meant: the place that is likest, and how it differs (pure)."""
+"""Find the place of a file that is closest to a missing text, and describe the difference (pure)."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -11,22 +11,22 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 _MOST_CHARACTERS: Final = 1_000
-"""Of a line, when lines are compared letter by letter."""
+"""Characters of a line that the letter-by-letter comparison uses."""
 _MOST_PLACES: Final = 8
-"""Of equal lines in what is looked for; more of them say nothing more."""
+"""Equal lines of the wanted text that are counted; more add no information."""
 _TELLING: Final = 4
-"""Letters of a line that says where a text may stand: `}` and `else` are everywhere."""
+"""Least letters of a line that can locate a text: `}` and `else` are everywhere."""
 _LIKE: Final = 0.6
-"""Share of letters that a line needs in common with the one it may stand for."""
+"""Least share of letters that two similar lines have in common."""
 _BESIDE: Final = 2
-"""Lines shown before and after the likest place."""
+"""Lines shown before and after the closest place."""
 _MOST_LINES: Final = 40
 _MOST_SHOWN: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Whole lines of a file; they count from 1, and the last one belongs to it."""
+    """Whole lines of a file, counted from 1; `last` is included."""
 
     first: int
     last: int
@@ -34,47 +34,49 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """The likest place of a file."""
+class ClosestMatch:
+    """The closest place of a file."""
 
     excerpt: Excerpt
     difference: str | None
-    """In what kind of space it differs; None: in more than that."""
+    """How the white space differs; None when more than white space differs."""
 
 
-def nearest(text: str, wanted: str) -> Near | None:
-    """Where `text` comes closest to `wanted`; None where nothing is like it. Lines end in a line feed here."""
-    return _but_for_spaces(text, wanted) or _by_lines(lines_of(text), wanted.split("\n"))
+def find_closest(text: str, wanted: str) -> ClosestMatch | None:
+    """Find the lines of `text` that are closest to `wanted`; None when nothing is similar. Lines end in a line
+    feed.
+    """
+    return _but_for_spaces(text, wanted) or _by_lines(split_lines(text), wanted.split("\n"))
 
 
-def lines_of(text: str) -> list[str]:
-    """Its lines; what follows the last line feed is one only if there is something."""
+def split_lines(text: str) -> list[str]:
+    """Split a text into lines. A final line feed starts no new line."""
     return text.removesuffix("\n").split("\n")
 
 
-def excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
-    """Lines `first` to `last` as far as they exist, and not too many of them."""
+def cut_excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
+    """Cut lines `first` to `last`, limited to the file, to 40 lines and to 4,000 characters."""
     first = max(first, 1)
     last = max(first, min(last, len(lines), first + _MOST_LINES - 1))
     shown = "\n".join(lines[first - 1 : last])
     return Excerpt(first, last, shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…")
 
 
-def _but_for_spaces(text: str, wanted: str) -> Near | None:
+def _but_for_spaces(text: str, wanted: str) -> ClosestMatch | None:
     letters = _letters(wanted)
     at = _letters(text).find(letters) if letters else -1
     if at < 0:
         return None
-    lines = lines_of(text)
+    lines = split_lines(text)
     ends = list(accumulate(len(_letters(line)) for line in lines))
     first, last = bisect_right(ends, at), bisect_left(ends, at + len(letters))
     asked = wanted.strip("\n").split("\n")
     difference = _difference(lines[first : last + 1], asked, first + 1)
-    return Near(excerpt(lines, first + 1, last + 1), difference)
+    return ClosestMatch(cut_excerpt(lines, first + 1, last + 1), difference)
 
 
 def _difference(there: Sequence[str], asked: Sequence[str], first: int) -> str:
-    """In words, the first difference in space between lines that are alike otherwise."""
+    """Describe the first difference in white space between lines that are otherwise equal."""
     if len(there) != len(asked):
         return "it has other line breaks or blank lines"
     for at, (have, want) in enumerate(zip(there, asked, strict=True)):
@@ -98,7 +100,7 @@ def _lead(line: str) -> str:
 
 
 def _spaces(run: str) -> str:
-    """As in `8 spaces`, `1 tab and 2 spaces`; other kinds of space go by their code points."""
+    """Describe white space, as in `8 spaces` or `1 tab and 2 spaces`. Rare kinds appear by code point."""
     words = {" ": "space", "\t": "tab", "\r": "carriage return"}
     counted = [
         (len(list(same)), words.get(one, f"U+{ord(one):04X} space")) for one, same in groupby(run)
@@ -107,18 +109,18 @@ def _spaces(run: str) -> str:
     return " and ".join(said) or "no space"
 
 
-def _by_lines(lines: Sequence[str], wanted: Sequence[str]) -> Near | None:
+def _by_lines(lines: Sequence[str], wanted: Sequence[str]) -> ClosestMatch | None:
     start = _most_equal(lines, wanted)
     if start is None:
         start = _likest(lines, wanted)
     if start is None:
         return None
     last = start + len(wanted) - 1
-    return Near(excerpt(lines, start + 1 - _BESIDE, last + 1 + _BESIDE), None)
+    return ClosestMatch(cut_excerpt(lines, start + 1 - _BESIDE, last + 1 + _BESIDE), None)
 
 
 def _most_equal(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where the text would start that shares the most letters in lines that are equal but for spaces."""
+    """Return the start line that matches the most letters, counting lines that are equal except for white space."""
     places: dict[str, list[int]] = {}
     for at, line in enumerate(wanted):
         places.setdefault(_letters(line), []).append(at)
@@ -131,7 +133,7 @@ def _most_equal(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def _likest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where the text would start if its longest line stood for the likest line of the file."""
+    """Return the start line for which the longest wanted line meets its most similar line."""
     at, longest = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     query = longest.strip()[:_MOST_CHARACTERS]
     stripped = [line.strip()[:_MOST_CHARACTERS] for line in lines]

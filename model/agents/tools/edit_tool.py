@@ -1,4 +1,4 @@
-"""`edit_tool`: one passage of a file is replaced, if it is there exactly once and the syntax stays whole."""
+"""`edit_tool` replaces one passage of a file when it occurs exactly once and the syntax stays valid."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -7,15 +7,15 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 from model.agents.tools import carriage_return, indentation
-from model.agents.tools.closest_text import Excerpt, excerpt, lines_of, nearest
-from model.agents.tools.tool_context import Desk, Observation
+from model.agents.tools.closest_text import Excerpt, cut_excerpt, find_closest, split_lines
+from model.agents.tools.tool_context import Observation, ToolContext
 from model.codegraph import syntax_check
 from model.errors import NoSuchFile, WorkspaceError
 from model.protocols import Tool
 
 _MOST_PLACES: Final = 10
 _BESIDE: Final = 3
-"""Lines shown before and after what was changed."""
+"""Lines shown before and after the change."""
 
 TOOL: Final = Tool(
     name="edit_tool",
@@ -46,36 +46,36 @@ TOOL: Final = Tool(
 
 
 class _Impossible(Exception):
-    """Why the edit can't be made; the message is for the model."""
+    """The edit cannot be made; the message is for the model."""
 
 
-def edit(desk: Desk, path: str, old_str: str, new_str: str) -> Observation:
-    """Make the edit or say why not, and what would do. Lone surrogates stand for bytes that are no UTF-8."""
+def edit(context: ToolContext, path: str, old_str: str, new_str: str) -> Observation:
+    """Make the edit, or explain why not and what would work. Lone surrogates stand for bytes that are not UTF-8."""
     try:
-        before = _content(desk, path, old_str)
+        before = _content(context, path, old_str)
         after, at = _edited(before, old_str, new_str, path)
         _require_whole(path, before, after)
-        desk.workspace.write(path, after)
+        context.workspace.write(path, after)
     except (_Impossible, WorkspaceError) as error:
         return Observation(f"{error}", ok=False)
-    why = syntax_check.unchecked(path, after)
+    why = syntax_check.explain_unchecked(path, after)
     unsure = f" Nobody has checked its syntax: {why}." if why else ""
     return Observation(f"{_done(path, before, after, at, new_str)}{unsure}")
 
 
-def _content(desk: Desk, path: str, old_str: str) -> bytes | None:
-    """The file's content; None for a file to be made."""
+def _content(context: ToolContext, path: str, old_str: str) -> bytes | None:
+    """Return the file's content; None for a file to create."""
     try:
-        return desk.workspace.read(path)
+        return context.workspace.read(path)
     except NoSuchFile as error:
         if not old_str:
             return None
-        like = _like(path, {*desk.snapshot.paths(), *desk.workspace.changed()})
+        like = _like(path, {*context.snapshot.list_paths(), *context.workspace.list_changed()})
         raise _Impossible(f"{error}{f'; did you mean {like}?' if like else ''}") from error
 
 
 def _like(path: str, paths: Collection[str]) -> str:
-    """Files of the same name, else those whose paths are likest."""
+    """Name files with the same file name, otherwise files with the most similar paths."""
     name = path.rpartition("/")[2]
     same = sorted(one for one in paths if one.rpartition("/")[2] == name)[:3]
     likest = process.extract(
@@ -85,7 +85,7 @@ def _like(path: str, paths: Collection[str]) -> str:
 
 
 def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tuple[bytes, int]:
-    """The content afterwards, and where in it the new text begins. Raises _Impossible."""
+    """Return the new content and the offset of the new text. Raises _Impossible."""
     if before is None:
         return _encoded(new_str), 0
     if not old_str:
@@ -106,19 +106,19 @@ def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tupl
 
 def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
     given = before or b""
-    if complaint := syntax_check.check(path, given, after) or indentation.complaint(
+    if complaint := syntax_check.check_syntax(path, given, after) or indentation.check_indentation(
         path, given, after
     ):
         raise _Impossible(
             f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
             "The file is as it was before; send an edit that leaves it whole."
         )
-    if complaint := carriage_return.complaint(path, given, after):
+    if complaint := carriage_return.check_carriage_returns(path, given, after):
         raise _Impossible(f"The edit was discarded: {complaint}.")
 
 
 def _places(content: bytes, wanted: bytes) -> list[int]:
-    """Where it begins, each time, overlaps too."""
+    """Return every offset where `wanted` begins, with overlaps."""
     found: list[int] = []
     at = content.find(wanted)
     while at >= 0:
@@ -128,7 +128,7 @@ def _places(content: bytes, wanted: bytes) -> list[int]:
 
 
 def _ended_as_in(content: bytes, text: str) -> bytes:
-    """The text's bytes; in a file whose lines all end in CR LF, its line feeds stand for that."""
+    """Encode a text. In a file whose lines all end in CR LF, its line feeds become CR LF."""
     encoded = _encoded(text)
     if b"\r\n" not in content or b"\n" in content.replace(b"\r\n", b""):
         return encoded
@@ -137,11 +137,9 @@ def _ended_as_in(content: bytes, text: str) -> bytes:
 
 def _not_found(path: str, content: bytes, old_str: str) -> str:
     text = _decoded(content).replace("\r\n", "\n")
-    near = nearest(text, old_str.replace("\r\n", "\n"))
+    near = find_closest(text, old_str.replace("\r\n", "\n"))
     if near is None:
-        return (
-            f"old_str is not in {path}, nor anything like it in its {len(lines_of(text)):,} lines."
-        )
+        return f"old_str is not in {path}, nor anything like it in its {len(split_lines(text)):,} lines."
     if near.difference is None:
         return f"old_str is not in {path}. The likest place is {_shown(near.excerpt)}"
     return (
@@ -162,10 +160,10 @@ def _ambiguous(path: str, content: bytes, places: Sequence[int]) -> str:
 def _done(path: str, before: bytes | None, after: bytes, at: int, new_str: str) -> str:
     if before is None:
         return f"Made {path}, {len(after):,} bytes."
-    lines = lines_of(_decoded(after).replace("\r\n", "\n"))
+    lines = split_lines(_decoded(after).replace("\r\n", "\n"))
     first = after.count(b"\n", 0, at) + 1
     last = first + new_str.count("\n")
-    return f"Edited {path}, which now reads in {_shown(excerpt(lines, first - _BESIDE, last + _BESIDE))}"
+    return f"Edited {path}, which now reads in {_shown(cut_excerpt(lines, first - _BESIDE, last + _BESIDE))}"
 
 
 def _shown(one: Excerpt) -> str:

@@ -1,16 +1,16 @@
-"""Whether an edit breaks a Python file's indentation, which our grammars forgive (pure)."""
+"""Check that an edit keeps a Python file's indentation valid, which tree-sitter ignores (pure)."""
 
 import ast
 from typing import Final
 
 _MOST_BYTES: Final = 1_000_000
-"""Larger files are hardly written by hand, and would take seconds."""
+"""Nobody writes larger files by hand, and parsing them takes seconds."""
 
 
-def complaint(path: str, before: bytes, after: bytes) -> str | None:
-    """What Python says of the new indentation; None: nothing, it is no Python, or it was broken before.
+def check_indentation(path: str, before: bytes, after: bytes) -> str | None:
+    """Return Python's complaint about new indentation; None for other files or a file that was broken before.
 
-    Of indentation alone: of everything else this interpreter may know less than the version the code is for.
+    Other syntax errors are ignored: the code may be for a newer Python than this interpreter.
     """
     if not path.endswith((".py", ".pyi")) or len(after) > _MOST_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""Long texts in pages of whole lines, each of which says what it shows (pure)."""
+"""Split long texts into pages of whole lines under their headings (pure)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from itertools import chain, repeat
 from typing import Final
 
 _LINE_CHARACTERS: Final = 2_000
-"""Longer lines are data or were written by a program."""
+"""Longer lines are data or generated, so the rest of them is cut."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A piece of text under a heading, which is repeated where the text goes on on the next page."""
+class PageSection:
+    """A text under a heading. A page that continues the text repeats the heading."""
 
     heading: str
     text: str
 
 
-def pages(blocks: Sequence[Block], size: int) -> tuple[str, ...]:
-    """Every line of every block in order, cut into pages of `size` characters; at least one line stands on each."""
+def split_into_pages(blocks: Sequence[PageSection], size: int) -> tuple[str, ...]:
+    """Split all sections into pages of about `size` characters. Each page has at least one line."""
     done: list[str] = []
     page: list[str] = []
     room = size

@@ -1,11 +1,11 @@
-"""`patch_submission`: the work is done, and its diff is handed in."""
+"""`patch_submission` hands in the diff of all edits."""
 
 from typing import Final
 
-from model.agents.tools.tool_context import Desk, Observation, Submission
+from model.agents.tools.tool_context import Observation, Submission, ToolContext
 from model.protocols import Tool
 
-TOOL: Final = Tool(
+SUBMISSION: Final = Tool(
     name="patch_submission",
     description=(
         "Hand in the work: all edits so far become one patch, and the conversation is over. "
@@ -15,9 +15,9 @@ TOOL: Final = Tool(
 )
 
 
-def submit(desk: Desk) -> Observation | Submission:
-    """The diff of all edits; an empty one is refused. Raises WorkspaceError when git can't write it."""
-    if diff := desk.workspace.diff():
+def submit(context: ToolContext) -> Observation | Submission:
+    """Return the diff of all edits, or refuse an empty one. Raises WorkspaceError when git fails."""
+    if diff := context.workspace.diff():
         return Submission(diff)
     return Observation(
         "Nothing was handed in: no file differs from what it was. Change the code with edit_tool first.",

@@ -1,21 +1,21 @@
-"""`search_tool`: every function, class or method of a name, with its source, as the tree was at first."""
+"""`search_tool` shows every function, class or method of a name, as the tree was before any edit."""
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
-from model.agents.tools.paging import Block, pages
-from model.agents.tools.tool_context import Desk, Observation
-from model.codegraph.entities import Construct, Entity
+from model.agents.tools.paging import PageSection, split_into_pages
+from model.agents.tools.tool_context import Observation, ToolContext
+from model.codegraph.entities import Entity, EntityKind
 from model.errors import WorkspaceError
 from model.protocols import Tool
 
 _NO_NAME: Final = re.compile(r"[\s,;()\[\]]")
-"""What a list of names holds, or a call."""
+"""Characters of a list of names or of a call, which a single name never has."""
 _WORDS: Final = {
-    Construct.FUNCTION: ("function", "functions"),
-    Construct.CLASS: ("class", "classes"),
-    Construct.CLASS_METHOD: ("method", "methods"),
+    EntityKind.FUNCTION: ("function", "functions"),
+    EntityKind.CLASS: ("class", "classes"),
+    EntityKind.CLASS_METHOD: ("method", "methods"),
 }
 
 TOOL: Final = Tool(
@@ -30,7 +30,7 @@ TOOL: Final = Tool(
         "properties": {
             "construct": {
                 "type": "string",
-                "enum": [one.value for one in Construct],
+                "enum": [one.value for one in EntityKind],
                 "description": "Which kind of definition to look for; a method is a class_method.",
             },
             "entity": {
@@ -48,13 +48,13 @@ TOOL: Final = Tool(
 )
 
 
-def search(desk: Desk, construct: str, entity: str, page: int = 1) -> Observation:
-    """All definitions of that simple name, or names that are like it."""
-    kind = Construct(construct)
-    found = _named(desk, kind, entity)
+def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> Observation:
+    """Show all definitions of that simple name, or suggest similar names."""
+    kind = EntityKind(construct)
+    found = _named(context, kind, entity)
     if not found:
-        return Observation(_nothing(desk, kind, entity), ok=False)
-    shown = pages([_block(desk, one) for one in found], desk.page_characters)
+        return Observation(_nothing(context, kind, entity), ok=False)
+    shown = split_into_pages([_block(context, one) for one in found], context.page_characters)
     if not 1 <= page <= len(shown):
         return Observation(
             f"There is no page {page}: the answer has {_count(len(shown), ('page', 'pages'))}.",
@@ -66,9 +66,9 @@ def search(desk: Desk, construct: str, entity: str, page: int = 1) -> Observatio
     )
 
 
-def _named(desk: Desk, kind: Construct, entity: str) -> Sequence[Entity]:
-    """By simple name; of a dotted one by its last part, and only those below the rest if there are any."""
-    found = desk.snapshot.find(kind, _simple(entity))
+def _named(context: ToolContext, kind: EntityKind, entity: str) -> Sequence[Entity]:
+    """Find definitions by simple name. For a dotted name, prefer those with the full dotted name."""
+    found = context.snapshot.find(kind, _simple(entity))
     exact = [one for one in found if f".{one.qualified_name}".endswith(f".{entity.strip()}")]
     return exact or found
 
@@ -77,34 +77,34 @@ def _simple(entity: str) -> str:
     return entity.strip().rpartition(".")[2]
 
 
-def _block(desk: Desk, entity: Entity) -> Block:
+def _block(context: ToolContext, entity: Entity) -> PageSection:
     heading = (
         f"## {entity.path}, lines {entity.start_line}-{entity.end_line}: {entity.qualified_name}"
     )
     try:
-        content = desk.workspace.original(entity.path)[entity.start_byte : entity.end_byte]
-        return Block(heading, content.decode(errors="surrogateescape"))
+        content = context.workspace.read_original(entity.path)[entity.start_byte : entity.end_byte]
+        return PageSection(heading, content.decode(errors="surrogateescape"))
     except WorkspaceError as error:
-        return Block(heading, f"(its source can't be shown: {error})")
+        return PageSection(heading, f"(its source can't be shown: {error})")
 
 
-def _way_on(kind: Construct, entity: str, page: int, count: int) -> str:
+def _way_on(kind: EntityKind, entity: str, page: int, count: int) -> str:
     if page == count:
         return f"\n\n(page {page} of {count}, the last)" if count > 1 else ""
     call = f'search_tool(construct="{kind.value}", entity="{entity}", page={page + 1})'
     return f"\n\n(page {page} of {count}; for the next one call {call})"
 
 
-def _nothing(desk: Desk, kind: Construct, entity: str) -> str:
+def _nothing(context: ToolContext, kind: EntityKind, entity: str) -> str:
     name = _simple(entity)
     said = [f"No {_WORDS[kind][0]} is named {name}."]
-    elsewhere = ((other, desk.snapshot.find(other, name)) for other in Construct)
+    elsewhere = ((other, context.snapshot.find(other, name)) for other in EntityKind)
     said += [
         f'{_count(len(found), _WORDS[other])} of this name can be found by construct="{other.value}".'
         for other, found in elsewhere
         if found
     ]
-    if near := desk.snapshot.near(kind, name):
+    if near := context.snapshot.find_similar_names(kind, name):
         said.append(f"Names like it: {', '.join(near)}.")
     if _NO_NAME.search(entity.strip()):
         said.append("Ask for one bare name at a time.")

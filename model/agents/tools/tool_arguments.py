@@ -1,10 +1,10 @@
-"""What a model wrote as a tool's arguments, held against the tool's schema (pure)."""
+"""Check a model's tool arguments against the tool's schema (pure)."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from model.prompts.untrusted import as_written
+from model.prompts.untrusted import restore_escapes
 from model.protocols import Tool, ToolCall
 
 _TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int}
@@ -12,11 +12,11 @@ _MOST_SHOWN: Final = 80
 
 
 class BadCall(Exception):
-    """A call that asks for nothing that can be done. The message tells the model what to write."""
+    """A call that no tool can run. The message tells the model what to write."""
 
 
-def arguments_of(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
-    """The arguments, each of the type the tool asks for, our escapes in them turned back. Raises BadCall."""
+def parse_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
+    """Parse a call's arguments, check their types and revert escapes. Raises BadCall."""
     tool = next((one for one in tools if one.name == call.name), None)
     if tool is None:
         names = ", ".join(one.name for one in tools)
@@ -60,14 +60,14 @@ def _value(tool: Tool, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _text(where: str, value: str) -> str:
-    """The text that was meant. Only escapes of ours may stand for what can't be encoded."""
+    """Revert the escapes of a text. Lone surrogates are allowed only where an escape produced them."""
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise BadCall(
             f"{where} holds half a character at {error.start}; write it whole."
         ) from error
-    if "\0" in (meant := as_written(value)):
+    if "\0" in (meant := restore_escapes(value)):
         raise BadCall(f"{where} holds a NUL character; text has none.")
     return meant
 

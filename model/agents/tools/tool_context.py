@@ -1,4 +1,4 @@
-"""What an agent has before it, and what a tool answers."""
+"""The input of a tool and its two possible results."""
 
 from dataclasses import dataclass
 
@@ -7,31 +7,31 @@ from model.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """One tree to work on: its files with the edits so far, and the code graph of how it was at first."""
+class ToolContext:
+    """One tree to work on: its files with the edits so far, and the code graph of the original files."""
 
     workspace: Workspace
     snapshot: Snapshot
     tree: str
-    """Digest of the tree as it was at first (`desks.digest`)."""
+    """Digest of the original tree, by `compute_tree_digest`."""
     page_characters: int = 9_000
-    """The longest page of an answer: about a tenth of what an attempt may read in all."""
+    """Longest page of a result: about a tenth of what an attempt may read in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a tool says back to the model."""
+    """The text that a tool returns to the model."""
 
     text: str
-    """Safe to show: what could forge a turn of the chat or can't be seen is escaped (model/prompts/untrusted.py)."""
+    """Safe to show: chat tokens and invisible characters are escaped by `model.prompts.untrusted`."""
     ok: bool = True
     """False: nothing was done, and the text says why and what to do instead."""
     malformed: bool = False
-    """Nothing could be done because of how the call was written: no such tool, or not the arguments it takes."""
+    """The call itself was wrong: an unknown tool or invalid arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The agent is done; `diff` is not empty."""
+    """The agent is done. `diff` is not empty."""
 
     diff: str

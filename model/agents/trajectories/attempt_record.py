@@ -1,39 +1,47 @@
-"""How an attempt ends, and the record of it: made here for every agent (pure)."""
+"""Build the record of a finished attempt, the same way for every agent (pure)."""
 
 from dataclasses import dataclass
 
 from model.agents.trajectories.guidance import Guidance
-from model.agents.trajectories.trajectory import Attempt, Limits, Step, Stop, Trajectory
+from model.agents.trajectories.trajectory import (
+    Attempt,
+    AttemptLimits,
+    Step,
+    StopReason,
+    Trajectory,
+)
 from model.domain import EngineInfo, Issue
 from model.protocols import Message, Tool
 
 
-class Ended(Exception):
-    """The attempt is over, and why."""
+class AttemptEnded(Exception):
+    """Raised to end an attempt; it carries the stop reason and perhaps a patch or a failure."""
 
-    def __init__(self, stop: Stop, *, patch: str | None = None, failure: str | None = None) -> None:
+    def __init__(
+        self, stop: StopReason, *, patch: str | None = None, failure: str | None = None
+    ) -> None:
         super().__init__(stop)
         self.stop, self.patch, self.failure = stop, patch, failure
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
-    """What one attempt is about, and who makes it."""
+class AttemptInput:
+    """What an attempt is about, and which agent makes it."""
 
     agent: str
     engine: EngineInfo
     issue: Issue
     tree: str
-    """The desk's."""
+    """Digest of the tree, from the tool context."""
     seed: int
     guidance: Guidance | None
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """How it went."""
+class AttemptProgress:
+    """What happened during an attempt."""
 
-    limits: Limits
+    limits: AttemptLimits
     steps: tuple[Step, ...]
     seconds: float
     tools: tuple[Tool, ...] = ()
@@ -42,23 +50,25 @@ class Course:
     setting: str = ""
 
 
-def attempt(brief: Brief, course: Course, end: Ended) -> Attempt:
-    """What an agent hands back."""
+def build_attempt(
+    attempt_input: AttemptInput, progress: AttemptProgress, end: AttemptEnded
+) -> Attempt:
+    """Build the attempt from its input, its progress and its end."""
     trajectory = Trajectory(
-        agent=brief.agent,
-        engine=brief.engine,
-        issue=brief.issue,
-        tree=brief.tree,
-        seed=brief.seed,
-        limits=course.limits,
-        tools=course.tools,
-        opening=course.opening,
-        opening_tokens=course.opening_tokens,
-        steps=course.steps,
+        agent=attempt_input.agent,
+        engine=attempt_input.engine,
+        issue=attempt_input.issue,
+        tree=attempt_input.tree,
+        seed=attempt_input.seed,
+        limits=progress.limits,
+        tools=progress.tools,
+        opening=progress.opening,
+        opening_tokens=progress.opening_tokens,
+        steps=progress.steps,
         stop=end.stop,
         patch=end.patch,
         failure=end.failure,
-        guidance=brief.guidance,
-        setting=course.setting,
+        guidance=attempt_input.guidance,
+        setting=progress.setting,
     )
-    return Attempt(trajectory, course.seconds)
+    return Attempt(trajectory, progress.seconds)

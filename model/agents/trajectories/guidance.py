@@ -1,8 +1,9 @@
-"""A hint for a second attempt: made of strangers' words, shown marked, taken out again (Agent-RLVR; the wording is ours) (pure).
+"""Build the hint for a second attempt from feedback, show it in a prompt and remove it again (Agent-RLVR; own
+wording) (pure).
 
-Training may use an attempt with its hint and one without; evaluation never sees a hint. So whatever is shown of one
-stands in a block of its own, whose tags no stranger can write, and `without` removes exactly that. What the model made
-of it in its own words is looked at by `quoting`: `Trajectory.without_guidance` has the rule.
+Training may use an attempt with and without its hint; evaluation never sees a hint. So a hint stands in a block
+whose tags no feedback can forge, and `remove_hint` removes exactly that block. `guidance_leak` finds what the model
+quoted of it; `Trajectory.remove_guidance` has the rule.
 """
 
 import re
@@ -10,11 +11,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from model.prompts.truncation import without_middle
-from model.prompts.untrusted import COMMENT_MARK, HINT_TAG, safe_patch, without_comments
+from model.prompts.truncation import cut_middle
+from model.prompts.untrusted import COMMENT_MARK, HINT_TAG, escape_patch, strip_html_comments
 
 MAX_FEEDBACK = 4_000
-"""Characters of what somebody said, or a check printed, before they are escaped."""
+"""Characters of feedback before escaping."""
 MAX_STEPS = 8
 MAX_STEP = 200
 """Characters of one step of a plan."""
@@ -28,15 +29,15 @@ _PLACE = re.compile(r"(?<![\w/\\.-])[\w.@+~/\\-]{1,300}\.\w{1,8}(?![\w/\\])")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*\n")
 
 
-class Source(StrEnum):
+class HintSource(StrEnum):
     """Where a hint comes from."""
 
     MAINTAINER = "maintainer"
-    """Somebody with a say in the repository, in a command or a review."""
+    """A person with write access, in a command or a review."""
     CHECK = "check"
-    """The output of a check that failed."""
+    """The output of a failing check."""
     VERDICT = "verdict"
-    """Our own verdict's reason."""
+    """The reason of the bot's own verdict."""
 
 
 _PREAMBLE = (
@@ -44,64 +45,64 @@ _PREAMBLE = (
     "well: it changes neither the task nor the form of your answer, and it may be mistaken."
 )
 _SAID = {
-    Source.MAINTAINER: "A maintainer said of it:",
-    Source.CHECK: "With it a check failed and printed:",
-    Source.VERDICT: "A review of it came to this:",
+    HintSource.MAINTAINER: "A maintainer said of it:",
+    HintSource.CHECK: "With it a check failed and printed:",
+    HintSource.VERDICT: "A review of it came to this:",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """What helps a second attempt along. Its texts are safe to show."""
+    """The hint for a second attempt. Its texts are escaped and safe to show."""
 
     feedback: str
-    """What was wrong with the first attempt, in somebody's words or a check's output."""
+    """What was wrong with the first attempt, in a person's words or as a check's output."""
     plan: str = ""
-    """What to do instead, a step a line."""
+    """What to do instead, one step a line."""
     locations: tuple[str, ...] = ()
-    """Paths, or names of entities, that are worth a look."""
-    source: Source = Source.MAINTAINER
+    """Paths or names of entities to look at."""
+    source: HintSource = HintSource.MAINTAINER
     said_by: str = ""
-    """The login, the check's name or the verifier; kept with the attempt, not shown to the model."""
+    """The login, the check's name or the verifier. It is recorded, and the model does not see it."""
     parent: str = ""
-    """The attempt it is about, by the `trajectory_json.identity` of its record; "" where that is not known."""
+    """The first attempt's `trajectory_json.compute_identity`; "" when it is unknown."""
 
 
-def guided(
-    source: Source,
+def build_guidance(
+    source: HintSource,
     words: str,
     *,
     said_by: str = "",
     paths: Collection[str] = (),
     parent: str = "",
 ) -> Guidance | None:
-    """The hint in somebody's words, a check's output or a verdict's reason; None where nothing is said.
+    """Build the hint from feedback text; None when the text is empty.
 
-    A maintainer's list is the plan. Locations are those of `paths`, the files of the tree, that the words name. Of
-    long words the beginning and, twice as much of, the end is kept: an error stands last.
+    A maintainer's list becomes the plan. Locations are the files in `paths` that the text names. A long text keeps
+    its first third and its last two thirds: an error stands last.
     """
     said = _COLOUR.sub("", words).replace("\r\n", "\n").replace("\r", "\n")
     if (
-        source is Source.MAINTAINER
+        source is HintSource.MAINTAINER
     ):  # who reads the comment on its page doesn't see its HTML comments
-        said = without_comments(said).replace(COMMENT_MARK, "")
+        said = strip_html_comments(said).replace(COMMENT_MARK, "")
     said = said.strip()
     if not said:
         return None
-    plan = _plan(said) if source is Source.MAINTAINER else ()
+    plan = _plan(said) if source is HintSource.MAINTAINER else ()
     feedback = _BLANK_LINES.sub("\n\n", _ITEM.sub("", said)).strip() if plan else said
     return Guidance(
         feedback=_safe(feedback, MAX_FEEDBACK),
         plan="\n".join(_safe(step, MAX_STEP, ends=" ") for step in plan),
-        locations=tuple(safe_patch(place).text for place in _places(said, paths)),
+        locations=tuple(escape_patch(place).text for place in _places(said, paths)),
         source=source,
         said_by=said_by,
         parent=parent,
     )
 
 
-def shown(guidance: Guidance) -> str:
-    """A hint's block, for a prompt that puts a blank line before it; `without` finds both again."""
+def render_hint(guidance: Guidance) -> str:
+    """Render the hint's block. The prompt puts a blank line before it, and `remove_hint` removes both."""
     parts = [_PREAMBLE]
     if guidance.feedback:
         parts.append(f"{_SAID[guidance.source]}\n{guidance.feedback}")
@@ -113,13 +114,13 @@ def shown(guidance: Guidance) -> str:
     return "\n\n".join([f"{_OPENS}\n{parts[0]}", *parts[1:]]) + f"\n{_CLOSES}"
 
 
-def words(guidance: Guidance) -> str:
-    """All that a hint says, whatever its layout; of its locations nothing."""
+def get_hint_text(guidance: Guidance) -> str:
+    """Return all words of a hint without layout and locations."""
     return "\n".join([_PREAMBLE, _SAID[guidance.source], guidance.feedback, guidance.plan])
 
 
-def without(text: str) -> str:
-    """A prompt as it is without a hint."""
+def remove_hint(text: str) -> str:
+    """Remove the hint's block from a prompt."""
     return _BLOCK.sub("", text)
 
 
@@ -128,7 +129,7 @@ def _plan(said: str) -> tuple[str, ...]:
 
 
 def _places(said: str, paths: Collection[str]) -> list[str]:
-    """Files of the tree, in the order they are named; absolute ones and those of other machines by their ends."""
+    """Return files of the tree in the order of mention. An absolute path matches by its last parts."""
     named = (_known(match[0].replace("\\", "/"), paths) for match in _PLACE.finditer(said))
     return list(dict.fromkeys(filter(None, named)))[:MAX_LOCATIONS]
 
@@ -138,7 +139,7 @@ def _known(name: str, paths: Collection[str]) -> str:
 
 
 def _ends(name: str) -> Iterator[str]:
-    """The name, then what is left of it without its first folders, as long as that is a folder and a file."""
+    """Yield the path, then the path without its first folders, down to one folder and a file."""
     yield name
     while name.count("/") > 1:
         name = name.partition("/")[2]
@@ -146,6 +147,6 @@ def _ends(name: str) -> Iterator[str]:
 
 
 def _safe(text: str, most: int, ends: str = "\n") -> str:
-    """A text to show, its middle left out where it is too long: an error stands last."""
+    """Escape a text. The middle of a long text is left out: an error stands last."""
     head = most // 3
-    return safe_patch(without_middle(text, head, most - head, ends=ends)).text
+    return escape_patch(cut_middle(text, head, most - head, ends=ends)).text

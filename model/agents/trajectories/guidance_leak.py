@@ -1,32 +1,32 @@
-"""Whether a text holds words of a hint (pure).
+"""Detect words of a hint in a text (pure).
 
-Counted are runs of words, whatever stands between them: five in a row, or a whole line where a line has fewer. A single
-word is nobody's, and a path is the tree's. A hint that is told in other words is not found.
+The unit is a run of five adjacent words, or a whole line with fewer words. Punctuation between words is ignored. A
+single word and a path of the tree are no evidence. A paraphrase is not found.
 """
 
 import re
 from collections.abc import Iterable
 
-from model.agents.trajectories.guidance import Guidance, words
-from model.prompts.untrusted import as_written
+from model.agents.trajectories.guidance import Guidance, get_hint_text
+from model.prompts.untrusted import restore_escapes
 
 _LENGTH = 5
 _SHORTEST = 2
 _WORD = re.compile(r"\w+")
 _ESCAPED = re.compile(r"\\[nrtbf]")
-"""As JSON writes space, within a reply or a call."""
+"""White space as JSON escapes it inside a reply or a call."""
 
 
-def runs(guidance: Guidance) -> frozenset[str]:
-    """What would give the hint away."""
-    text = words(guidance)
+def find_word_runs(guidance: Guidance) -> frozenset[str]:
+    """Return the word runs of a hint that would give it away."""
+    text = get_hint_text(guidance)
     for path in guidance.locations:
         text = text.replace(path, "\n")
     return frozenset(run for line in text.split("\n") for run in _runs(_words(line)))
 
 
-def unknown(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
-    """Those that are in none of the texts: what stands elsewhere too gives nothing away."""
+def drop_public_runs(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
+    """Remove the runs that occur in any of the texts: public words give nothing away."""
     for spaced in map(_spaced, texts):
         runs = frozenset(run for run in runs if run not in spaced)
     return runs
@@ -47,4 +47,4 @@ def _joined(some: list[str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(_ESCAPED.sub(" ", as_written(text)).casefold())
+    return _WORD.findall(_ESCAPED.sub(" ", restore_escapes(text)).casefold())

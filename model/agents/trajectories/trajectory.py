@@ -1,7 +1,7 @@
-"""What an agent saw, said and did, step by step (pure).
+"""The record of what an agent saw, wrote and did, step by step (pure).
 
-A conversation is linear: its opening, then in each step what the model said and what it was told. So the record is
-the prompt as well. How it is stored: `trajectory_json`; how it is carried out once more: `replay`.
+A conversation is linear: its opening, then each reply with its results. So the record is the prompt too.
+`trajectory_json` stores it, `replay` repeats it.
 """
 
 import json
@@ -10,73 +10,73 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from model.agents.trajectories import guidance_leak
-from model.agents.trajectories.guidance import Guidance, without
+from model.agents.trajectories.guidance import Guidance, remove_hint
 from model.domain import EngineInfo, Issue, Tokens
 from model.protocols import Message, Tool
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why an attempt ended."""
 
     SUBMITTED = "submitted"
-    """The agent handed in its patch."""
+    """The agent submitted its patch."""
     ROUNDS = "rounds"
     TOKENS = "tokens"
-    """The conversation has no room for another reply."""
+    """The context has no room for another reply."""
     MALFORMED = "malformed"
-    """Too many replies in a row that ask for nothing that can be done; of a pipeline: no usable one in a stage."""
+    """Too many unusable replies in a row; in a pipeline, a stage without a usable reply."""
     TIMEOUT = "timeout"
     ENGINE = "engine"
-    """The engine failed; `failure` says how."""
+    """The engine failed; `failure` has its message."""
     NONE_KEPT = "none_kept"
-    """There were patches, and a filter let none of them pass."""
+    """There were patches, and the filter kept none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What an attempt may cost (R4P, appendix B.2, for rounds, tokens and temperature)."""
+class AttemptLimits:
+    """The limits of one attempt (rounds, tokens and temperature from R4P, appendix B.2)."""
 
     rounds: int = 50
     tokens: int = 28_000
-    """Of the whole conversation, the last reply with it."""
+    """Tokens of the whole conversation with its last reply."""
     reply_tokens: int = 4_096
     seconds: float = 1_800.0
-    """No reply is waited for any longer; a tool, which has limits of its own, may overrun it."""
+    """No reply is awaited longer. A tool has its own limits and may exceed this."""
     temperature: float = 1.0
     answer_characters: int = 12_000
-    """The longest answer of a tool; of a longer one the middle is left out."""
+    """Longest result of a tool. The middle of a longer one is left out."""
     malformed: int = 5
-    """Replies in a row that ask for nothing that can be done."""
+    """Unusable replies in a row that end the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One reply of the model, and what it was told."""
+    """One reply of the model with the results of its tool calls."""
 
     reply: Message
     answers: tuple[Message, ...]
-    """One for each tool call, in their order; or one from the user where the reply held none."""
+    """One message per tool call, in order; a single user message when the reply has no call."""
     tokens: Tokens
     seconds: float
-    """Since the attempt began, when the last answer was there; to the millisecond."""
+    """Time from the attempt's start to the last answer, in milliseconds precision."""
     answer_tokens: int = 0
-    """What the answers add to the conversation, as the engine counts."""
+    """Tokens that the answers add to the conversation, as the engine counts."""
     token_ids: tuple[int, ...] = ()
-    """The reply as it was sampled, where the engine tells."""
+    """The sampled token ids of the reply, when the engine reports them."""
     finished: bool = True
-    """False: the reply was cut at its limit."""
+    """False: the token limit cut the reply."""
     malformed: bool = False
-    """Nothing in the reply could be done: no call, an unknown tool, arguments that are not what the tool takes."""
+    """No call of the reply could run: no call, an unknown tool or invalid arguments."""
     prompt: tuple[Message, ...] = ()
-    """What the reply answers, where that is not the conversation so far."""
+    """The prompt of this reply in a pipeline; empty in a conversation."""
     stage: str = ""
-    """Of a pipeline: which of its stages asked; "" in a conversation."""
+    """The stage of a pipeline; "" in a conversation."""
     outcome: str = ""
-    """What a pipeline made of the reply, as one JSON object; "" in a conversation."""
+    """What a pipeline read from the reply, as one JSON object; "" in a conversation."""
 
 
-def conversation(opening: Iterable[Message], steps: Iterable[Step]) -> tuple[Message, ...]:
-    """All that was said so far, in its order."""
+def build_conversation(opening: Iterable[Message], steps: Iterable[Step]) -> tuple[Message, ...]:
+    """Join the opening and all steps into one list of messages."""
     return (*opening, *(one for step in steps for one in (step.reply, *step.answers)))
 
 
@@ -88,58 +88,59 @@ class Trajectory:
     engine: EngineInfo
     issue: Issue
     tree: str
-    """Digest of the tree it was made on: replayed on another one it would be another attempt."""
+    """Digest of the tree. A replay on another tree would be another attempt."""
     seed: int
-    limits: Limits
+    limits: AttemptLimits
     tools: tuple[Tool, ...]
     opening: tuple[Message, ...]
     opening_tokens: int
-    """Of the opening and the tools, as the engine counts."""
+    """Tokens of the opening and the tools, as the engine counts."""
     steps: tuple[Step, ...]
-    stop: Stop
+    stop: StopReason
     patch: str | None = None
-    """A unified diff; None when there is none."""
+    """A unified diff; None without a patch."""
     failure: str | None = None
-    """What the engine said, when it failed or was late; what a pipeline lacks, when it has no room."""
+    """The engine's message when it failed or was late; a pipeline's reason when no file fits."""
     guidance: Guidance | None = None
     setting: str = ""
-    """Of a pipeline: what it takes to carry it out once more, as one JSON object; "" of a conversation."""
+    """What a replay of a pipeline needs, as one JSON object; "" for a conversation."""
 
     @property
     def quotes_hint(self) -> bool:
-        """Whether the model's own words, its patch with them, hold words of the hint that it had from nowhere else."""
+        """Whether the model's replies or its patch repeat words that only the hint contained."""
         clean = self._with_clean_prompts()
         left = self._hint_beside(clean)
         for step in clean.steps:
-            left = guidance_leak.unknown(left, _contents(step.prompt))
-            if guidance_leak.unknown(left, _said(step)) != left:
+            left = guidance_leak.drop_public_runs(left, _contents(step.prompt))
+            if guidance_leak.drop_public_runs(left, _said(step)) != left:
                 return True
-            left = guidance_leak.unknown(left, _contents(step.answers))
+            left = guidance_leak.drop_public_runs(left, _contents(step.answers))
         return self.patch_quotes_hint
 
     @property
     def patch_quotes_hint(self) -> bool:
-        """Whether the patch adds words of the hint that neither the issue nor what the patch shows of the tree has."""
+        """Whether the patch adds words of the hint that neither the issue nor the shown code contains."""
         clean = self._with_clean_prompts()
         lines = (self.patch or "").split("\n")
         added = "\n".join(line for line in lines if line.startswith("+"))
         there = "\n".join(line for line in lines if not line.startswith("+"))
         prompts = [text for step in clean.steps for text in _contents(step.prompt)]
-        left = guidance_leak.unknown(self._hint_beside(clean), [there, *prompts])
-        return guidance_leak.unknown(left, [added]) != left
+        left = guidance_leak.drop_public_runs(self._hint_beside(clean), [there, *prompts])
+        return guidance_leak.drop_public_runs(left, [added]) != left
 
-    def without_guidance(self) -> "Trajectory | None":
-        """The attempt as training pairs it with one that had no hint: the same replies to prompts without it.
+    def remove_guidance(self) -> "Trajectory | None":
+        """Return the attempt with the same replies to prompts without the hint; None when it `quotes_hint`.
 
-        None where it `quotes_hint`: who learned from that would learn to cite what was never shown. Evaluation sees
-        of a guided attempt its patch alone, and not even that where `patch_quotes_hint`.
+        Training pairs it with an attempt that had no hint. A quoting attempt would teach the model to cite a text
+        that it never saw. Evaluation uses only the patch of a guided attempt, and not even that when
+        `patch_quotes_hint`.
         """
         return None if self.quotes_hint else self._with_clean_prompts()
 
     def _hint_beside(self, clean: "Trajectory") -> frozenset[str]:
-        """What would give the hint away, once what everybody may know is taken off; nothing where there is no hint."""
-        runs = guidance_leak.runs(self.guidance) if self.guidance else frozenset()
-        return guidance_leak.unknown(runs, [self.issue.text, *_contents(clean.opening)])
+        """Return the hint's word runs that neither the issue nor the opening contains."""
+        runs = guidance_leak.find_word_runs(self.guidance) if self.guidance else frozenset()
+        return guidance_leak.drop_public_runs(runs, [self.issue.text, *_contents(clean.opening)])
 
     def _with_clean_prompts(self) -> "Trajectory":
         return replace(
@@ -155,7 +156,7 @@ def _contents(messages: Iterable[Message]) -> list[str]:
 
 
 def _said(step: Step) -> list[str]:
-    """All that the model wrote, its calls as they are read."""
+    """Return all texts that the model wrote, with decoded call arguments."""
     return [step.reply.content, *(_read(call.arguments) for call in step.reply.tool_calls)]
 
 
@@ -167,34 +168,34 @@ def _read(arguments: str) -> str:
 
 
 def _unguided(messages: Iterable[Message]) -> tuple[Message, ...]:
-    return tuple(replace(message, content=without(message.content)) for message in messages)
+    return tuple(replace(message, content=remove_hint(message.content)) for message in messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What an agent hands back."""
+    """The result of an agent: its trajectory and its duration in seconds."""
 
     trajectory: Trajectory
     seconds: float
 
     @property
     def patch(self) -> str | None:
-        """A unified diff; None when there is none."""
+        """A unified diff; None without a patch."""
         return self.trajectory.patch
 
     @property
-    def stop(self) -> Stop:
-        """Why it ended."""
+    def stop(self) -> StopReason:
+        """Why the attempt ended."""
         return self.trajectory.stop
 
     @property
     def rounds(self) -> int:
-        """How many replies the model gave."""
+        """Number of replies."""
         return len(self.trajectory.steps)
 
     @property
     def tokens(self) -> Tokens:
-        """What was paid for, over all steps."""
+        """Tokens paid for, summed over all steps."""
         paid = [step.tokens for step in self.trajectory.steps]
         return Tokens(
             sum(one.prompt for one in paid),

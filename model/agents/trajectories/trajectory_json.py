@@ -1,6 +1,6 @@
-"""The stored form of a trajectory, `r4p.trajectory/1`: one line of JSON, written in one way only (pure).
+"""Store a trajectory as `r4p.trajectory/1`: one line of JSON in one canonical form (pure).
 
-The same trajectory is the same bytes, and what is read and written again has not changed.
+Equal trajectories give equal bytes, and reading and writing again changes nothing.
 """
 
 import hashlib
@@ -14,19 +14,19 @@ from model.errors import BadTrajectory
 FORMAT = "r4p.trajectory/1"
 
 
-def dumped(trajectory: Trajectory) -> bytes:
-    """ASCII, ended by a line end; fields in the order in which the classes name them."""
+def dump_trajectory(trajectory: Trajectory) -> bytes:
+    """Encode a trajectory as one line of ASCII JSON, with fields in the order of the classes."""
     document = {"format": FORMAT, **asdict(trajectory)}
     return json.dumps(document, separators=(",", ":")).encode() + b"\n"
 
 
-def identity(trajectory: Trajectory) -> str:
-    """What a guided attempt calls the one before it: the SHA-256 of its stored form, as 64 hex digits."""
-    return hashlib.sha256(dumped(trajectory)).hexdigest()
+def compute_identity(trajectory: Trajectory) -> str:
+    """Return the SHA-256 of the stored form, as 64 hex digits. A guided attempt names its parent by it."""
+    return hashlib.sha256(dump_trajectory(trajectory)).hexdigest()
 
 
-def loaded(raw: bytes) -> Trajectory:
-    """What `dumped` wrote. Raises BadTrajectory."""
+def load_trajectory(raw: bytes) -> Trajectory:
+    """Decode what `dump_trajectory` wrote. Raises BadTrajectory."""
     try:
         document = json.loads(raw)
         if document.pop("format", None) != FORMAT:

@@ -3,10 +3,10 @@
 import json
 from dataclasses import replace
 
-from model.agents.agentless.search_replace import Edit, render
-from model.engines.scripted import Line
+from model.agents.agentless.search_replace import SearchReplaceEdit, render
+from model.engines.scripted import ScriptLine
 from model.protocols import Completion
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 
 CODE = "def half(n):\n    return n // 2\n\n\ndef third(n):\n    return n // 3\n"
 PIE = "from pie.maths import half\n\n\ndef cut(n):\n    return half(n)\n"
@@ -17,13 +17,13 @@ LOCATE, REPAIR = "<patch-tree>", "<patch-source-1>"
 
 def located(*paths, **values):
     """A reply that names these files."""
-    return Line(when=LOCATE, reply="```\n" + "\n".join(paths) + "\n```", **values)
+    return ScriptLine(when=LOCATE, reply="```\n" + "\n".join(paths) + "\n```", **values)
 
 
 def repaired(new, old="    return n // 2", path="pie/maths.py", **values):
     """A reply that replaces a line by some."""
-    edits = [Edit(path, (old,), tuple(new.split("\n")))]
-    return Line(**{"when": REPAIR, "reply": f"So:\n\n{render(edits)}"} | values)
+    edits = [SearchReplaceEdit(path, (old,), tuple(new.split("\n")))]
+    return ScriptLine(**{"when": REPAIR, "reply": f"So:\n\n{render(edits)}"} | values)
 
 
 MATHS = located("pie/maths.py", repeat=True)
@@ -31,7 +31,7 @@ ROUND = repaired("    return round(n / 2)")
 MEND = repaired("    return n / 2")
 
 
-class Cutting(Recording):
+class Cutting(RecordingEngine):
     """Cuts replies that hold the word CUT."""
 
     def _answer(self, request):

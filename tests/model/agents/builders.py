@@ -1,12 +1,18 @@
-"""What tests of agents are made of: steps, trajectories, and desks on small trees."""
+"""What tests of agents are made of: steps, trajectories, and contexts on small trees."""
 
 import json
 from contextlib import contextmanager
 
 from model.agents import attempt_setup
-from model.agents.trajectories.trajectory import Attempt, Limits, Step, Stop, Trajectory
+from model.agents.trajectories.trajectory import (
+    Attempt,
+    AttemptLimits,
+    Step,
+    StopReason,
+    Trajectory,
+)
 from model.domain import EngineInfo, Issue, Tokens
-from model.engines.scripted import Line
+from model.engines.scripted import ScriptLine
 from model.protocols import Message, Tool, ToolCall
 
 ISSUE = Issue("Halving is off", "`half` of 3 should be 1.5, and is 1.")
@@ -34,12 +40,12 @@ def make_trajectory(**values):
             "issue": ISSUE,
             "tree": "0" * 64,
             "seed": 7,
-            "limits": Limits(),
+            "limits": AttemptLimits(),
             "tools": (Tool("look", "Shows code.", {"type": "object", "properties": {}}),),
             "opening": (Message("system", "Mend."), Message("user", "Halving is off")),
             "opening_tokens": 9,
             "steps": (make_step(),),
-            "stop": Stop.ROUNDS,
+            "stop": StopReason.ROUNDS,
         }
         | values
     )
@@ -51,7 +57,7 @@ def make_attempt(**values):
 
 def calling(name, **arguments):
     """A scripted reply that calls a tool."""
-    return Line(calls=((name, json.dumps(arguments)),))
+    return ScriptLine(calls=((name, json.dumps(arguments)),))
 
 
 CODE = (
@@ -67,9 +73,12 @@ SUBMIT = calling("patch_submission")
 
 @contextmanager
 def desk_on(root, files):
-    """A desk on a tree of these files, by path."""
+    """A context on a tree of these files, by path."""
     written(root, files)
-    with attempt_setup.opened(root, root.parent / f"{root.name}.sqlite") as desk, desk() as own:
+    with (
+        attempt_setup.open_tool_contexts(root, root.parent / f"{root.name}.sqlite") as context,
+        context() as own,
+    ):
         yield own
 
 

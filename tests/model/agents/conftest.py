@@ -2,13 +2,13 @@
 
 import pytest
 
-from model.agents.agentless.agentless_mini import AgentlessMini, Plan
+from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.replay import replayed
-from model.agents.trajectories.trajectory_json import dumped, loaded
+from model.agents.replay import replay_attempt
+from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, TREE, desk_on
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 
 
 @pytest.fixture
@@ -16,12 +16,12 @@ def attempt(tmp_path):
     """Runs a script on the tree and checks that the record, stored and read, can be carried out to the same bytes."""
 
     def run(*lines, tree=TREE, limits=None, context=32_768, **options):
-        engine = Recording(*lines, context_tokens=context)
-        with desk_on(tmp_path / "tree", tree) as desk:
-            done = MiniSE(engine, limits=limits).propose(ISSUE, desk, seed=3, **options)
-        raw = dumped(done.trajectory)
-        with desk_on(tmp_path / "again", tree) as desk:
-            assert dumped(replayed(loaded(raw), desk)) == raw
+        engine = RecordingEngine(*lines, context_tokens=context)
+        with desk_on(tmp_path / "tree", tree) as context:
+            done = MiniSE(engine, limits=limits).propose(ISSUE, context, seed=3, **options)
+        raw = dump_trajectory(done.trajectory)
+        with desk_on(tmp_path / "again", tree) as context:
+            assert dump_trajectory(replay_attempt(load_trajectory(raw), context)) == raw
         return done, engine
 
     return run
@@ -29,19 +29,19 @@ def attempt(tmp_path):
 
 @pytest.fixture
 def pipeline(tmp_path):
-    """Runs Agentless Mini on a script; its desk is as before, every step is told, its record can be carried out again."""
+    """Runs Agentless Mini on a script; its context is as before, every step is told, its record can be carried out again."""
 
     def run(*lines, tree=agentless_replies.TREE, context=32_768, plan=None, **options):
         engine = agentless_replies.Cutting(*lines, context_tokens=context)
         told = []
         made = {name: options.pop(name) for name in ("keep", "limits", "clock") if name in options}
-        with desk_on(tmp_path / "tree", tree) as desk:
-            agent = AgentlessMini(engine, plan=plan or Plan(2, 3), **made)
-            done = agent.propose(ISSUE, desk, on_step=told.append, **{"seed": 3} | options)
-            assert desk.workspace.changed() == ()
-        raw = dumped(done.trajectory)
-        with desk_on(tmp_path / "again", tree) as desk:
-            assert dumped(replayed(loaded(raw), desk)) == raw
+        with desk_on(tmp_path / "tree", tree) as context:
+            agent = AgentlessMini(engine, plan=plan or SamplingPlan(2, 3), **made)
+            done = agent.propose(ISSUE, context, on_step=told.append, **{"seed": 3} | options)
+            assert context.workspace.list_changed() == ()
+        raw = dump_trajectory(done.trajectory)
+        with desk_on(tmp_path / "again", tree) as context:
+            assert dump_trajectory(replay_attempt(load_trajectory(raw), context)) == raw
         assert tuple(told) == done.trajectory.steps
         return done, engine
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.agents.attempt_selection import Choice, choice, same_edits
+from model.agents.attempt_selection import AttemptSelection, choose_attempt, find_equal_edits
 
 
 def patch(word, line=1):
@@ -22,24 +22,24 @@ def patch(word, line=1):
     ],
 )
 def test_patches_are_the_same_by_what_they_edit(patches, same):
-    assert same_edits(patches) == same
+    assert find_equal_edits(patches) == same
 
 
 @pytest.mark.parametrize(
     ("patches", "chosen"),
     [
-        ([None, None], Choice(None, "none of 2 attempts handed in a patch")),
-        ([None, patch(1)], Choice(1, "the only edit, made by 1 of 2 attempts")),
-        ([patch(1), patch(1, 9)], Choice(0, "the only edit, made by 2 of 2 attempts")),
+        ([None, None], AttemptSelection(None, "none of 2 attempts handed in a patch")),
+        ([None, patch(1)], AttemptSelection(1, "the only edit, made by 1 of 2 attempts")),
+        ([patch(1), patch(1, 9)], AttemptSelection(0, "the only edit, made by 2 of 2 attempts")),
         (
             [patch(1), patch(2), None, patch(2)],
-            Choice(1, "the edit of most attempts, made by 2 of 4"),
+            AttemptSelection(1, "the edit of most attempts, made by 2 of 4"),
         ),
         (
             [None, patch(2), patch(1)],
-            Choice(1, "the first of 2 different edits with 1 of 3 attempts each"),
+            AttemptSelection(1, "the first of 2 different edits with 1 of 3 attempts each"),
         ),
     ],
 )
 def test_the_edit_of_most_attempts_is_chosen(patches, chosen):
-    assert choice(patches) == chosen
+    assert choose_attempt(patches) == chosen

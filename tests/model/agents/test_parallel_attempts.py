@@ -1,36 +1,36 @@
-"""Attempts side by side: each its own desk and seed, and one end for all."""
+"""Attempts side by side: each its own context and seed, and one end for all."""
 
 import threading
 from contextlib import contextmanager
 
 import pytest
 
-from model.agents.parallel_attempts import Watch, attempted
-from model.agents.trajectories.trajectory import Stop
-from model.errors import Superseded
+from model.agents.parallel_attempts import AttemptCallbacks, run_attempts
+from model.agents.trajectories.trajectory import StopReason
+from model.errors import Cancelled
 from tests.model.agents.builders import ISSUE, make_attempt, make_step
 
 
 class Stepping:
-    """An agent that makes steps until all of its kind are at work, and notes its desk."""
+    """An agent that makes steps until all of its kind are at work, and notes its context."""
 
     name = "stepping"
 
     def __init__(self, together, steps=1):
         self.barrier = threading.Barrier(together, timeout=10)
         self.steps = steps
-        self.desks = []
+        self.contexts = []
 
-    def propose(self, issue, desk, *, seed, guidance=None, on_step=None):
+    def propose(self, issue, context, *, seed, guidance=None, on_step=None):
         self.barrier.wait()
-        self.desks.append(desk)
+        self.contexts.append(context)
         for _ in range(self.steps):
             on_step(make_step())
-        return make_attempt(seed=seed, stop=Stop.SUBMITTED, patch=f"{issue.title} {guidance}")
+        return make_attempt(seed=seed, stop=StopReason.SUBMITTED, patch=f"{issue.title} {guidance}")
 
 
 class Desks:
-    """Hands out numbers for desks, and counts those that are in use."""
+    """Hands out numbers for contexts, and counts those that are in use."""
 
     def __init__(self):
         self.made = self.open = 0
@@ -46,27 +46,27 @@ class Desks:
 
 
 def test_attempts_run_together_each_on_its_own_desk():
-    agent, desks, seen = Stepping(together=3), Desks(), []
+    agent, contexts, seen = Stepping(together=3), Desks(), []
     ended = {}
-    watch = Watch(lambda at, _step: seen.append(at), ended.__setitem__)
-    done = attempted(agent, ISSUE, desks, seeds=(5, 6, 7), watch=watch)
+    callbacks = AttemptCallbacks(lambda at, _step: seen.append(at), ended.__setitem__)
+    done = run_attempts(agent, ISSUE, contexts, seeds=(5, 6, 7), callbacks=callbacks)
     assert [one.trajectory.seed for one in done] == [5, 6, 7]
     assert tuple(ended[at] for at in range(3)) == done
-    assert len(set(agent.desks)) == 3
+    assert len(set(agent.contexts)) == 3
     assert sorted(seen) == [0, 1, 2]
-    assert desks.open == 0
+    assert contexts.open == 0
 
 
 def test_who_raises_in_on_step_ends_all_attempts():
-    agent, desks = Stepping(together=2, steps=1_000_000), Desks()
+    agent, contexts = Stepping(together=2, steps=1_000_000), Desks()
 
     def once(at, _step):
         if at == 1:
-            raise Superseded("newer work")
+            raise Cancelled("newer work")
 
-    with pytest.raises(Superseded, match="newer work"):
-        attempted(agent, ISSUE, desks, seeds=(1, 2), watch=Watch(once))
-    assert desks.open == 0
+    with pytest.raises(Cancelled, match="newer work"):
+        run_attempts(agent, ISSUE, contexts, seeds=(1, 2), callbacks=AttemptCallbacks(once))
+    assert contexts.open == 0
 
 
 def test_a_desk_that_cant_be_had_ends_all_attempts():
@@ -74,4 +74,4 @@ def test_a_desk_that_cant_be_had_ends_all_attempts():
         raise OSError("no such tree")
 
     with pytest.raises(OSError, match="no such tree"):
-        attempted(Stepping(together=1), ISSUE, broken, seeds=(1,))
+        run_attempts(Stepping(together=1), ISSUE, broken, seeds=(1,))

@@ -3,8 +3,8 @@
 import pytest
 
 from model.agents.agentless.search_replace import parse
-from model.agents.mini_se.tool_text import calls_in
-from model.agents.think_tags import answer
+from model.agents.mini_se.tool_text import parse_calls
+from model.agents.think_tags import strip_thought
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from model.agents.think_tags import answer
     ],
 )
 def test_what_follows_the_thought_is_the_answer(reply, read):
-    assert answer(reply) == read
+    assert strip_thought(reply) == read
 
 
 def test_an_edit_and_a_call_about_the_mark_itself_are_read():
@@ -30,6 +30,6 @@ def test_an_edit_and_a_call_about_the_mark_itself_are_read():
         "### a.py\n<<<<<<< SEARCH\nend = '</think>'\n=======\nend = '</thought>'\n>>>>>>> REPLACE\n"
     )
     assert edit.search == ("end = '</think>'",)
-    (call,) = calls_in('{"name": "search_tool", "arguments": {"entity": "</think>"}}')
+    (call,) = parse_calls('{"name": "search_tool", "arguments": {"entity": "</think>"}}')
     assert call.name == "search_tool"
     assert "</think>" in call.arguments

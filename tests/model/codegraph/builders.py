@@ -3,9 +3,9 @@
 import subprocess
 from contextlib import contextmanager
 
-from model.codegraph.definition_reader import read
+from model.codegraph.definition_reader import read_definitions
 from model.codegraph.index import open_index
-from model.codegraph.source_tree import blob_hash, survey
+from model.codegraph.source_tree import hash_blob, survey
 
 
 def written(root, files):
@@ -26,7 +26,7 @@ def tree(files):
         seen.append(path)
         return contents[path]
 
-    return {path: blob_hash(content) for path, content in contents.items()}, load, seen
+    return {path: hash_blob(content) for path, content in contents.items()}, load, seen
 
 
 @contextmanager
@@ -34,13 +34,13 @@ def indexed(directory, database):
     """The snapshot and the report of a directory."""
     with open_index(database) as index:
         found = survey(directory)
-        snapshot, report = index.snapshot(found.blobs, found.read)
+        snapshot, report = index.build_snapshot(found.blobs, found.read)
         yield snapshot, report, found
 
 
 def definitions(language, text):
     """Construct, dotted name, first and last line of what is found in a text."""
-    rows = read(language, text.encode()).rows
+    rows = read_definitions(language, text.encode()).rows
     return [
         (row.construct, f"{row.scope}.{row.name}".lstrip("."), row.start_line, row.end_line)
         for row in rows

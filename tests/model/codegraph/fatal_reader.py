@@ -7,7 +7,7 @@ from pathlib import Path
 
 from model.codegraph import definition_reader, reader_process
 
-honest = definition_reader.read
+honest = definition_reader.read_definitions
 
 
 def fatal(language, content):

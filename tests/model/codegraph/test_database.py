@@ -7,7 +7,7 @@ import pytest
 
 from model.codegraph import database
 from model.codegraph.database import KEPT_DAYS
-from model.codegraph.entities import Construct
+from model.codegraph.entities import EntityKind
 from model.codegraph.index import open_index
 from model.errors import NoIndex
 from tests.model.codegraph.builders import tree
@@ -26,7 +26,7 @@ def on_day(monkeypatch, file):
         monkeypatch.setattr(database, "_today", lambda: day)
         blobs, read, seen = tree(files)
         with open_index(file) as index:
-            index.snapshot(blobs, read)
+            index.build_snapshot(blobs, read)
         return seen
 
     return made
@@ -63,11 +63,11 @@ def test_a_pruned_blobs_number_is_given_to_no_other(monkeypatch, file):
     day = [0]
     monkeypatch.setattr(database, "_today", lambda: day[0])
     with open_index(file) as index:
-        old, _ = index.snapshot(*tree({"a.py": "def f(): pass\n"})[:2])
+        old, _ = index.build_snapshot(*tree({"a.py": "def f(): pass\n"})[:2])
         day[0] = 3 * KEPT_DAYS
-        index.snapshot(*tree({"b.py": "def g(): pass\n"})[:2])
-        index.snapshot(*tree({"c.py": "def f(x): pass\n"})[:2])
-        assert old.find(Construct.FUNCTION, "f") == ()
+        index.build_snapshot(*tree({"b.py": "def g(): pass\n"})[:2])
+        index.build_snapshot(*tree({"c.py": "def f(x): pass\n"})[:2])
+        assert old.find(EntityKind.FUNCTION, "f") == ()
 
 
 def test_a_database_of_something_else_is_left_as_it_is(file):
@@ -83,16 +83,16 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
 def test_what_breaks_the_file_later_is_said_with_the_fix(file):
     blobs, read, _ = tree({"a.py": "def f(): pass\n"})
     with open_index(file) as index:
-        snapshot, _ = index.snapshot(blobs, read)
+        snapshot, _ = index.build_snapshot(blobs, read)
         with closing(sqlite3.connect(file)) as raw:
             raw.execute("drop table entities")
         said = r"index\.sqlite can't be used: no such table: entities; delete it, or name another"
         with pytest.raises(NoIndex, match=said):
-            snapshot.find(Construct.FUNCTION, "f")
+            snapshot.find(EntityKind.FUNCTION, "f")
         with pytest.raises(NoIndex, match=said):
-            snapshot.near(Construct.FUNCTION, "f")
+            snapshot.find_similar_names(EntityKind.FUNCTION, "f")
         with pytest.raises(NoIndex, match=said):
-            index.snapshot(*tree({"b.py": "def f(x): pass\n"})[:2])
+            index.build_snapshot(*tree({"b.py": "def f(x): pass\n"})[:2])
 
 
 def test_a_file_that_somebody_else_holds_is_said(file, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_file_that_somebody_else_holds_is_said(file, monkeypatch):
     with open_index(file) as index, closing(sqlite3.connect(file)) as other:
         other.execute("begin immediate")
         with pytest.raises(NoIndex, match="database is locked; another process writes to it"):
-            index.snapshot(*tree({"b.py": "def f(): pass\n"})[:2])
+            index.build_snapshot(*tree({"b.py": "def f(): pass\n"})[:2])
 
 
 def test_a_folder_deeper_than_python_can_make_is_said(tmp_path):

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from model.codegraph.definition_reader import FILE_BYTES, read
+from model.codegraph.definition_reader import FILE_BYTES, read_definitions
 from tests.model.codegraph.builders import definitions
 
 STANDARD = Path(sysconfig.get_path("stdlib"))
@@ -67,7 +67,9 @@ def test_every_kind_of_definition_in_python():
 
 
 def test_a_signature_is_what_stands_before_the_body_on_one_line():
-    signatures = {row.name: row.signature for row in read("python", PYTHON.encode()).rows}
+    signatures = {
+        row.name: row.signature for row in read_definitions("python", PYTHON.encode()).rows
+    }
     assert signatures["run"] == 'async def run( a, b=":", # the last ) -> None'
     assert signatures["Deep"] == "class Deep(Base, metaclass=Meta)"
     assert signatures["value"] == "def value(self)"
@@ -75,7 +77,7 @@ def test_a_signature_is_what_stands_before_the_body_on_one_line():
 
 def test_byte_ranges_cut_the_source_with_its_decorators():
     content = "ä = 'ö'\n@one\ndef f():\n    return 'ü'\n\nx = 1\n".encode()
-    (row,) = read("python", content).rows
+    (row,) = read_definitions("python", content).rows
     assert content[row.start_byte : row.end_byte].decode() == "@one\ndef f():\n    return 'ü'"
 
 
@@ -83,7 +85,7 @@ def test_byte_ranges_cut_the_source_with_its_decorators():
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
 def test_line_ends_and_marks_move_nothing(start, end):
     content = start + f"class A:{end}    def f(self):{end}        pass{end}".encode()
-    rows = read("python", content).rows
+    rows = read_definitions("python", content).rows
     assert [(row.name, row.start_line, row.end_line) for row in rows] == [("A", 1, 3), ("f", 2, 3)]
     assert content[rows[1].start_byte : rows[1].end_byte].startswith(b"def f(self):")
 
@@ -92,7 +94,7 @@ def test_line_ends_and_marks_move_nothing(start, end):
 def test_python_files_hold_what_pythons_own_parser_finds(module):
     content = (STANDARD / f"{module}.py").read_bytes()
     expected = list(by_ast(ast.parse(content), "", in_class=False))
-    found = read("python", content)
+    found = read_definitions("python", content)
     assert not found.broken
     assert [(row.construct, row.scope, row.name, row.start_line) for row in found.rows] == expected
 
@@ -111,7 +113,7 @@ def by_ast(node, scope, *, in_class):
 
 
 def test_a_broken_file_gives_what_can_be_made_out():
-    reading = read(
+    reading = read_definitions(
         "python", b"def good():\n    pass\n\ndef bad(:\n    x = (\n\nclass After:\n    pass\n"
     )
     assert reading.broken
@@ -119,7 +121,9 @@ def test_a_broken_file_gives_what_can_be_made_out():
 
 
 def test_what_is_no_utf_8_is_read_around():
-    reading = read("python", "def f():\n    return 'é'\n\ndef g(): pass\n".encode("latin-1"))
+    reading = read_definitions(
+        "python", "def f():\n    return 'é'\n\ndef g(): pass\n".encode("latin-1")
+    )
     assert {row.name for row in reading.rows} == {"f", "g"}
 
 
@@ -135,19 +139,19 @@ def test_what_is_no_utf_8_is_read_around():
     ids=["large", "UTF-16"],
 )
 def test_what_is_no_source_is_left_out_with_the_reason(content, reason):
-    reading = read("python", content)
+    reading = read_definitions("python", content)
     assert (reading.rows, reading.reason, reading.size) == ([], reason, len(content))
 
 
 def test_a_file_of_definitions_only_keeps_all():
-    rows = read("python", b"def f(): pass\n" * 30_000).rows
+    rows = read_definitions("python", b"def f(): pass\n" * 30_000).rows
     assert len(rows) == 30_000
     assert rows[-1].start_line == 30_000
 
 
 def test_arguments_of_templates_are_no_part_of_a_name():
     text = b"void shop::Shelf<" + b"Map<" * 5_000 + b"A::B" + b">" * 5_000 + b">::put<C::D>() {}"
-    (row,) = read("cpp", text).rows
+    (row,) = read_definitions("cpp", text).rows
     assert (row.scope, row.name) == ("shop.Shelf", "put")
 
 

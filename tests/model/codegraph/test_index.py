@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from model.codegraph import languages
-from model.codegraph.entities import Construct, Entity, Skipped
+from model.codegraph.entities import Entity, EntityKind, Skipped
 from model.codegraph.index import open_index
 from model.errors import NoIndex
 from tests.model.codegraph.builders import tree
@@ -27,18 +27,18 @@ def index(tmp_path):
 
 def test_a_name_is_found_with_its_place_and_source(index):
     blobs, read, _ = tree(FIRST)
-    snapshot, report = index.snapshot(blobs, read)
-    assert snapshot.find(Construct.FUNCTION, "put") == (
-        Entity(Construct.FUNCTION, "put", "put", "a.py", 3, 4, 10, 33, "def put(x)"),
-        Entity(Construct.FUNCTION, "put", "put", "a.py", 6, 6, 35, 51, "def put(y)"),
+    snapshot, report = index.build_snapshot(blobs, read)
+    assert snapshot.find(EntityKind.FUNCTION, "put") == (
+        Entity(EntityKind.FUNCTION, "put", "put", "a.py", 3, 4, 10, 33, "def put(x)"),
+        Entity(EntityKind.FUNCTION, "put", "put", "a.py", 6, 6, 35, 51, "def put(y)"),
     )
-    (method,) = snapshot.find(Construct.CLASS_METHOD, "put")
+    (method,) = snapshot.find(EntityKind.CLASS_METHOD, "put")
     assert (method.path, method.qualified_name) == ("b.py", "Shelf.put")
     assert (
         FIRST["b.py"][method.start_byte : method.end_byte] == "def put(self, x):\n        return x"
     )
-    assert snapshot.find(Construct.CLASS, "put") == ()
-    assert snapshot.paths() == ("README.md", "a.py", "b.py")
+    assert snapshot.find(EntityKind.CLASS, "put") == ()
+    assert snapshot.list_paths() == ("README.md", "a.py", "b.py")
     assert replace(report, seconds=0) == replace(
         report, files=2, parsed=2, reused=0, entities=4, seconds=0, bytes=104
     )
@@ -46,45 +46,45 @@ def test_a_name_is_found_with_its_place_and_source(index):
 
 def test_a_second_commit_reads_what_is_new_and_sees_nothing_else(index):
     blobs, read, _ = tree(FIRST)
-    first, _ = index.snapshot(blobs, read)
+    first, _ = index.build_snapshot(blobs, read)
     changed = FIRST | {"a.py": "def take(): pass\n"}
     blobs, read, seen = tree(changed)
-    second, report = index.snapshot(blobs, read)
+    second, report = index.build_snapshot(blobs, read)
     assert seen == ["a.py"]
     assert (report.parsed, report.reused, report.entities) == (1, 1, 3)
-    assert second.find(Construct.FUNCTION, "put") == ()
-    assert len(second.find(Construct.FUNCTION, "take")) == 1
-    assert first.find(Construct.FUNCTION, "take") == ()
-    assert len(first.find(Construct.FUNCTION, "put")) == 2
+    assert second.find(EntityKind.FUNCTION, "put") == ()
+    assert len(second.find(EntityKind.FUNCTION, "take")) == 1
+    assert first.find(EntityKind.FUNCTION, "take") == ()
+    assert len(first.find(EntityKind.FUNCTION, "put")) == 2
 
 
 def test_an_unchanged_commit_reads_nothing_also_after_a_restart(tmp_path):
     for expected in (["b.py", "a.py"], []):
         blobs, read, seen = tree(FIRST)
         with open_index(tmp_path / "index.sqlite") as index:
-            _, report = index.snapshot(blobs, read)
+            _, report = index.build_snapshot(blobs, read)
         assert seen == expected
         assert report.entities == 4
 
 
 def test_one_content_at_two_paths_is_read_once_and_found_twice(index):
     blobs, read, seen = tree({"z.py": "def f(): pass\n", "a/z.py": "def f(): pass\n"})
-    snapshot, report = index.snapshot(blobs, read)
-    assert [one.path for one in snapshot.find(Construct.FUNCTION, "f")] == ["a/z.py", "z.py"]
+    snapshot, report = index.build_snapshot(blobs, read)
+    assert [one.path for one in snapshot.find(EntityKind.FUNCTION, "f")] == ["a/z.py", "z.py"]
     assert (len(seen), report.parsed, report.reused, report.entities) == (1, 1, 1, 2)
 
 
 def test_one_content_in_two_languages_is_read_in_both(index):
     text = "void f(void) {}\n"
     blobs, read, _ = tree({"a.c": text, "a.cpp": text, "a.py": text})
-    snapshot, report = index.snapshot(blobs, read)
-    assert [one.path for one in snapshot.find(Construct.FUNCTION, "f")] == ["a.c", "a.cpp"]
+    snapshot, report = index.build_snapshot(blobs, read)
+    assert [one.path for one in snapshot.find(EntityKind.FUNCTION, "f")] == ["a.c", "a.cpp"]
     assert report.broken == ("a.py",)
 
 
 def test_what_was_left_out_is_said_again_by_every_snapshot(index):
     blobs, read, _ = tree({"a.py": "x = '\0'\n"})
-    reports = [index.snapshot(blobs, read)[1] for _ in range(2)]
+    reports = [index.build_snapshot(blobs, read)[1] for _ in range(2)]
     reason = "holds NUL bytes: binary or UTF-16, not source in UTF-8"
     assert [report.skipped for report in reports] == [(Skipped("a.py", reason),)] * 2
     assert [report.parsed for report in reports] == [1, 0]
@@ -96,17 +96,17 @@ def test_what_could_not_be_read_is_tried_again(index):
     def fails(path):
         raise PermissionError(13, "Permission denied", path)
 
-    _, report = index.snapshot(blobs, fails)
+    _, report = index.build_snapshot(blobs, fails)
     assert report.skipped == (Skipped("a.py", "Permission denied"),)
-    snapshot, report = index.snapshot(blobs, read)
+    snapshot, report = index.build_snapshot(blobs, read)
     assert report.skipped == ()
-    assert snapshot.find(Construct.FUNCTION, "f")
+    assert snapshot.find(EntityKind.FUNCTION, "f")
 
 
 def test_a_language_without_its_grammar_is_said(index, monkeypatch):
     monkeypatch.setattr("model.codegraph.index.edition", lambda language: None)
     blobs, read, seen = tree({"Main.java": "class Main {}\n"})
-    _, report = index.snapshot(blobs, read)
+    _, report = index.build_snapshot(blobs, read)
     assert report.skipped == (
         Skipped("Main.java", "no grammar for java: pip install tree-sitter-java"),
     )
@@ -114,31 +114,31 @@ def test_a_language_without_its_grammar_is_said(index, monkeypatch):
 
 
 def test_a_grammar_that_is_not_installed_has_no_edition(monkeypatch):
-    languages.edition.cache_clear()
+    languages.get_edition.cache_clear()
     monkeypatch.setitem(
         languages._BY_NAME, "java", replace(languages._BY_NAME["java"], package="tree-sitter-jav")
     )
-    assert languages.edition("java") is None
-    languages.edition.cache_clear()
+    assert languages.get_edition("java") is None
+    languages.get_edition.cache_clear()
 
 
 def test_near_names_are_of_this_tree_and_this_construct(index):
-    index.snapshot(*tree({"old.py": "def get_query_sets(): pass\n"})[:2])
+    index.build_snapshot(*tree({"old.py": "def get_query_sets(): pass\n"})[:2])
     blobs, read, _ = tree(
         {"a.py": "def get_queryset(): pass\nclass get_querysets: pass\ndef x(): pass\n"}
     )
-    snapshot, _ = index.snapshot(blobs, read)
-    assert snapshot.near(Construct.FUNCTION, "get_querysets") == ("get_queryset",)
-    assert snapshot.near(Construct.FUNCTION, "get_queryset") == ()
-    assert snapshot.near(Construct.CLASS_METHOD, "get_queryset") == ()
+    snapshot, _ = index.build_snapshot(blobs, read)
+    assert snapshot.find_similar_names(EntityKind.FUNCTION, "get_querysets") == ("get_queryset",)
+    assert snapshot.find_similar_names(EntityKind.FUNCTION, "get_queryset") == ()
+    assert snapshot.find_similar_names(EntityKind.CLASS_METHOD, "get_queryset") == ()
 
 
 def test_several_threads_may_ask_and_index_at_once(index):
     def job(number):
         blobs, read, _ = tree(FIRST | {"own.py": f"def own_{number}(): pass\n"})
-        snapshot, _ = index.snapshot(blobs, read)
-        return len(snapshot.find(Construct.FUNCTION, f"own_{number}")), len(
-            snapshot.find(Construct.FUNCTION, "put")
+        snapshot, _ = index.build_snapshot(blobs, read)
+        return len(snapshot.find(EntityKind.FUNCTION, f"own_{number}")), len(
+            snapshot.find(EntityKind.FUNCTION, "put")
         )
 
     with ThreadPoolExecutor(8) as pool:
@@ -150,7 +150,7 @@ def test_two_openings_of_one_file_double_nothing(tmp_path):
 
     def job(_):
         with open_index(tmp_path / "index.sqlite") as index:
-            return index.snapshot(blobs, read)[1].entities
+            return index.build_snapshot(blobs, read)[1].entities
 
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(job, range(3))) == {40}

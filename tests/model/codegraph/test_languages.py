@@ -33,13 +33,13 @@ def test_definitions_of(language):
     ],
 )
 def test_the_suffix_says_the_language(path, language):
-    assert languages.language_of(path) == language
+    assert languages.detect_language(path) == language
 
 
 def test_every_language_has_its_grammar_here():
-    assert {language for language in CASES if not languages.edition(language)} == set()
+    assert {language for language in CASES if not languages.get_edition(language)} == set()
 
 
 def test_no_two_callers_have_one_parser():
     """A parser keeps what it is parsing: two threads can't use one."""
-    assert languages.parser("python") is not languages.parser("python")
+    assert languages.create_parser("python") is not languages.create_parser("python")

@@ -3,7 +3,7 @@
 import pytest
 
 from model.codegraph import definition_reader
-from model.codegraph.python_syntax import is_valid
+from model.codegraph.python_syntax import is_valid_python
 
 VALID = b"def f(x, a):\n    return a, *(x if x else a)\n"
 
@@ -25,10 +25,10 @@ VALID = b"def f(x, a):\n    return a, *(x if x else a)\n"
     ],
 )
 def test_what_python_reads_is_valid(content, valid):
-    assert is_valid(content) is valid
+    assert is_valid_python(content) is valid
 
 
 def test_a_file_that_python_reads_is_not_broken():
-    assert not definition_reader.read("python", VALID).broken
-    assert definition_reader.read("python", VALID + b"def g(:\n").broken
-    assert definition_reader.read("javascript", VALID).broken
+    assert not definition_reader.read_definitions("python", VALID).broken
+    assert definition_reader.read_definitions("python", VALID + b"def g(:\n").broken
+    assert definition_reader.read_definitions("javascript", VALID).broken

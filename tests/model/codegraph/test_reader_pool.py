@@ -7,7 +7,7 @@ from multiprocessing import Pipe
 import pytest
 
 from model.codegraph import reader_pool
-from model.codegraph.definition_reader import Reading, Row, read
+from model.codegraph.definition_reader import DefinitionRow, FileDefinitions, read_definitions
 
 ROW = ["function", "", "f", 1, 2, 0, 20, "def f()"]
 JOBS = [("python", b"def f():\n    pass\n")]
@@ -32,7 +32,7 @@ def test_a_reading_is_read():
     (reading,) = Answering(b'[[[["function","","f",1,2,0,20,"def f()"]],false,null,20,true]]').ask(
         JOBS, 5
     )
-    assert reading == Reading([Row(*ROW)], False, None, 20, True)
+    assert reading == FileDefinitions([DefinitionRow(*ROW)], False, None, 20, True)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ def test_more_than_any_reading_is_refused(monkeypatch):
 def test_a_process_reads_as_we_would():
     process = reader_pool._started()
     try:
-        assert process.ask(JOBS, 20) == [read(*JOBS[0])]
+        assert process.ask(JOBS, 20) == [read_definitions(*JOBS[0])]
     finally:
         process.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.codegraph import reader_pool
-from model.codegraph.entities import Construct, Skipped
+from model.codegraph.entities import EntityKind, Skipped
 from model.codegraph.index import open_index
 from model.errors import NoReader
 from tests.model.codegraph.builders import indexed, tree, written
@@ -26,14 +26,14 @@ def impatient(monkeypatch):
 def test_a_file_that_holds_the_parser_is_left_out_for_good(impatient, tmp_path):
     blobs, read, seen = tree(MANY | {"slow.py": SLOW})
     with open_index(tmp_path / "index.sqlite") as index:
-        snapshot, report = index.snapshot(blobs, read)
+        snapshot, report = index.build_snapshot(blobs, read)
         assert report.skipped == (
             Skipped("slow.py", "reading it takes more than 2 s of computing"),
         )
         assert report.entities == 600
-        assert snapshot.find(Construct.FUNCTION, "f599")
+        assert snapshot.find(EntityKind.FUNCTION, "f599")
         seen.clear()
-        _, again = index.snapshot(blobs, read)
+        _, again = index.build_snapshot(blobs, read)
     assert again.skipped == report.skipped
     assert seen == []
     assert children() == set()
@@ -52,7 +52,7 @@ def test_parsers_that_are_killed_lose_nothing(tmp_path):
         return load(path)
 
     with open_index(tmp_path / "index.sqlite") as index:
-        _, report = index.snapshot(blobs, read)
+        _, report = index.build_snapshot(blobs, read)
     assert killed
     assert (report.entities, report.skipped) == (600, ())
 
@@ -70,7 +70,7 @@ def fatal(tmp_path, monkeypatch):
         how.write_text(end)
         seen.clear()
         with open_index(tmp_path / "index.sqlite") as index:
-            _, report = index.snapshot(blobs, read)
+            _, report = index.build_snapshot(blobs, read)
         assert report.entities == 600
         return report.skipped, seen
 
@@ -100,17 +100,17 @@ def test_where_no_parser_can_start_nothing_is_taken_for_unreadable(tmp_path, mon
         with monkeypatch.context() as changed:
             changed.setattr(reader_pool, "_MODULE", "model.codegraph.absent")
             with pytest.raises(NoReader, match=r"absent` .* install r4p-bot into that Python"):
-                index.snapshot(blobs, read)
-        assert index.snapshot(blobs, read)[1].entities == 600
+                index.build_snapshot(blobs, read)
+        assert index.build_snapshot(blobs, read)[1].entities == 600
 
 
 def test_when_time_is_over_the_rest_is_said_and_read_next_time(tmp_path):
     blobs, read, _ = tree(MANY)
     with open_index(tmp_path / "index.sqlite") as index:
-        _, report = index.snapshot(blobs, read, seconds=-1)
+        _, report = index.build_snapshot(blobs, read, seconds=-1)
         assert {one.reason for one in report.skipped} == {"the time for the whole tree was over"}
         assert (len(report.skipped), report.parsed) == (600, 0)
-        _, report = index.snapshot(blobs, read)
+        _, report = index.build_snapshot(blobs, read)
     assert (report.skipped, report.parsed) == ((), 600)
 
 
@@ -124,9 +124,9 @@ def test_an_error_of_the_caller_leaves_no_process_and_a_whole_index(tmp_path):
 
     with open_index(tmp_path / "index.sqlite") as index:
         with pytest.raises(KeyboardInterrupt):
-            index.snapshot(blobs, fails)
+            index.build_snapshot(blobs, fails)
         assert children() == set()
-        assert index.snapshot(blobs, read)[1].entities == 600
+        assert index.build_snapshot(blobs, read)[1].entities == 600
 
 
 def test_a_tree_of_everything_strange(tmp_path):
@@ -151,7 +151,7 @@ def test_a_tree_of_everything_strange(tmp_path):
     (root / "d" / "back").symlink_to("../..")
     with indexed(root, tmp_path / "index.sqlite") as (snapshot, report, found):
         names = ["latin", "bom", "mac", "far", "inner", "deep"]
-        assert [name for name in names if not snapshot.find(Construct.FUNCTION, name)] == []
+        assert [name for name in names if not snapshot.find(EntityKind.FUNCTION, name)] == []
         left_out = {one.path for one in report.skipped + found.skipped}
     assert left_out == {"one_line.py", "utf16.py", "binary.py", "loop", "d/back"}
     assert "broken.py" in report.broken

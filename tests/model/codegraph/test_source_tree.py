@@ -8,8 +8,8 @@ import pytest
 from model.codegraph import source_tree
 from model.codegraph.definition_reader import FILE_BYTES
 from model.codegraph.entities import Skipped
-from model.codegraph.reader_pool import Refused
-from model.codegraph.source_tree import blob_hash, committed, plain, survey
+from model.codegraph.reader_pool import UnreadableFile
+from model.codegraph.source_tree import hash_blob, read_commit, read_directory, survey
 from model.errors import NoTree
 from tests.model.codegraph.builders import committed as commit
 from tests.model.codegraph.builders import git, written
@@ -27,7 +27,7 @@ def test_a_directory_and_its_commit_are_the_same_tree(tmp_path):
     } == set()
     assert before.blobs["sub/notes.txt"] == ""
     assert [after.read(path) for path in FILES] == [text.encode() for text in FILES.values()]
-    assert blob_hash(b"x = 1\n") == git(tmp_path, "rev-parse", "HEAD:a.py")
+    assert hash_blob(b"x = 1\n") == git(tmp_path, "rev-parse", "HEAD:a.py")
 
 
 def test_of_a_repository_the_commit_counts_not_the_work_tree(tmp_path):
@@ -37,7 +37,7 @@ def test_of_a_repository_the_commit_counts_not_the_work_tree(tmp_path):
     assert before.read("a.py") == b"x = 1\n"
     commit(tmp_path)
     assert survey(tmp_path).read("a.py") == b"changed = 1\n"
-    assert committed(tmp_path, "HEAD~1").blobs == before.blobs
+    assert read_commit(tmp_path, "HEAD~1").blobs == before.blobs
 
 
 def test_a_bare_repository_is_a_tree_too(tmp_path):
@@ -79,7 +79,7 @@ def test_nothing_strange_is_followed_or_opened(tmp_path):
     (tmp_path / "gone.py").symlink_to("nowhere")
     (tmp_path / "secret.py").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "pipe.py")
-    tree = plain(tmp_path)
+    tree = read_directory(tmp_path)
     assert set(tree.blobs) == {"a.py", "sub/b.py"}
     link = "a symbolic link, not followed"
     assert set(tree.skipped) == {
@@ -93,14 +93,14 @@ def test_nothing_strange_is_followed_or_opened(tmp_path):
 
 def test_a_file_that_becomes_a_link_or_a_pipe_is_not_read(tmp_path):
     written(tmp_path, {"a.py": "x = 1\n", "b.py": "y = 1\n"})
-    tree = plain(tmp_path)
+    tree = read_directory(tmp_path)
     (tmp_path / "a.py").unlink()
     (tmp_path / "a.py").symlink_to("/etc/passwd")
     (tmp_path / "b.py").unlink()
     os.mkfifo(tmp_path / "b.py")
     with pytest.raises(OSError, match="symbolic links"):
         tree.read("a.py")
-    with pytest.raises(Refused, match="no regular file"):
+    with pytest.raises(UnreadableFile, match="no regular file"):
         tree.read("b.py")
 
 
@@ -136,10 +136,10 @@ def test_a_huge_file_is_not_taken_into_memory_and_the_next_is_still_read(tmp_pat
     size = 40 * 1024 * 1024
     written(tmp_path, {"a.py": "x = 1\n", "huge.py": b"#" * size})
     reason = f"{size:,} bytes, more than {FILE_BYTES:,}"
-    assert plain(tmp_path).skipped == (Skipped("huge.py", reason),)
+    assert read_directory(tmp_path).skipped == (Skipped("huge.py", reason),)
     commit(tmp_path)
     tree = survey(tmp_path)
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(UnreadableFile, match=reason):
         tree.read("huge.py")
     assert tree.read("a.py") == b"x = 1\n"
 
@@ -158,14 +158,14 @@ def test_links_and_directories_count_as_entries(tmp_path, monkeypatch):
     monkeypatch.setattr(source_tree, "_ENTRIES", 9)
     for number in range(30):
         (tmp_path / f"{number:02}").symlink_to("nowhere")
-    skipped = plain(tmp_path).skipped
+    skipped = read_directory(tmp_path).skipped
     assert len(skipped) == 10
     assert skipped[-1] == Skipped(
         ".", "more than 9 entries, or names too long: the rest is left out"
     )
     inner = tmp_path / "inner"
     written(inner, {f"{n}/a.py": "" for n in range(30)})
-    assert len(plain(inner).skipped) == 1
+    assert len(read_directory(inner).skipped) == 1
 
 
 def test_the_list_of_a_commit_ends_at_a_limit(tmp_path, monkeypatch):
@@ -192,7 +192,7 @@ def test_a_tree_that_names_itself_many_times_over_is_listed_to_the_limit(tmp_pat
         )
         inner = made.stdout.strip()
     monkeypatch.setattr(source_tree, "_ENTRIES", 1000)
-    tree = committed(tmp_path, inner)
+    tree = read_commit(tmp_path, inner)
     assert len(tree.blobs) == 1000
     assert [one.path for one in tree.skipped] == ["."]
 
@@ -205,9 +205,9 @@ def test_a_git_that_says_nothing_is_given_up(tmp_path, monkeypatch):
     tree = survey(tmp_path)
     monkeypatch.setenv("PATH", str(silent), prepend=os.pathsep)
     for path in FILES:
-        with pytest.raises(Refused, match="git gives no contents: timed out"):
+        with pytest.raises(UnreadableFile, match="git gives no contents: timed out"):
             tree.read(path)
-    with pytest.raises(NoTree, match=r"can't list HEAD of .* ended after 0.5 s without a word"):
+    with pytest.raises(NoTree, match=r"can't list HEAD of .* stopped after 0.5 s without output"):
         survey(tmp_path)
 
 
@@ -219,7 +219,7 @@ def test_a_git_that_dies_within_a_file_gives_no_half_of_it(tmp_path, monkeypatch
     (half / "git").chmod(0o755)
     tree = survey(tmp_path)
     monkeypatch.setenv("PATH", str(half), prepend=os.pathsep)
-    with pytest.raises(Refused, match="git gives no contents: it has ended within a file"):
+    with pytest.raises(UnreadableFile, match="git gives no contents: it has ended within a file"):
         tree.read("a.py")
 
 
@@ -228,7 +228,7 @@ def test_an_object_that_is_missing_is_refused_not_fetched(tmp_path):
     tree = survey(tmp_path)
     blob = tree.blobs["a.py"]
     (tmp_path / ".git/objects" / blob[:2] / blob[2:]).unlink()
-    with pytest.raises(Refused, match=f"git has no content for {blob}: {blob} missing"):
+    with pytest.raises(UnreadableFile, match=f"git has no content for {blob}: {blob} missing"):
         tree.read("a.py")
     assert tree.read("sub/b.py") == b"y = 2\n"
 
@@ -259,4 +259,4 @@ def test_what_is_no_tree_is_named(tmp_path):
     with pytest.raises(NoTree, match="git can't list HEAD of"):
         survey(tmp_path)
     with pytest.raises(NoTree, match="git can't list --output=x of"):
-        committed(tmp_path, "--output=x")
+        read_commit(tmp_path, "--output=x")

@@ -24,7 +24,7 @@ VALID = "def f(x, a):\n    return a, *(x if x else a)\n"
     ],
 )
 def test_what_breaks_nothing_passes(path, before, after):
-    assert syntax_check.check(path, before.encode(), after.encode()) is None
+    assert syntax_check.check_syntax(path, before.encode(), after.encode()) is None
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_what_breaks_nothing_passes(path, before, after):
     ],
 )
 def test_what_breaks_a_file_is_said_with_its_place(path, before, after, where):
-    message = syntax_check.check(path, before.encode(), after.encode())
+    message = syntax_check.check_syntax(path, before.encode(), after.encode())
     assert message is not None
     assert message.startswith(where)
 
 
 def test_a_long_line_is_shown_in_part():
-    message = syntax_check.check("a.py", b"x = 1\n", b"x = [" + b"1, " * 100 + b"\n")
+    message = syntax_check.check_syntax("a.py", b"x = 1\n", b"x = [" + b"1, " * 100 + b"\n")
     assert message is not None
     assert len(message) < 150
 
 
 def test_nobody_can_tell_without_a_grammar(monkeypatch):
     monkeypatch.setattr(syntax_check, "edition", lambda language: None)
-    assert syntax_check.check("A.java", b"class A {}", b"class A {") is None
+    assert syntax_check.check_syntax("A.java", b"class A {}", b"class A {") is None

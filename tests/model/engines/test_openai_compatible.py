@@ -11,9 +11,9 @@ from model.engines.openai_compatible import (
     Endpoint,
     OpenAICompatible,
 )
-from model.errors import EngineDown, EngineError, TimedOut
+from model.errors import EngineDown, EngineError, EngineTimeout
 from model.protocols import Completion, Message, Request, Token
-from tests.model.chat_server import MODELS, Reply, choices, completion, serving
+from tests.model.chat_server import MODELS, Reply, choices, completion, serve_chat
 
 MESSAGES = (Message("system", "judge"), Message("user", "patches"))
 REQUEST = Request(MESSAGES, max_tokens=50, temperature=0.5, seed=7)
@@ -32,7 +32,7 @@ def ask(server, *requests, **options):
 
 
 def test_a_completion_is_asked_for_and_read():
-    with serving(chat=[completion("so \\boxed{1}")]) as server:
+    with serve_chat(chat=[completion("so \\boxed{1}")]) as server:
         answers = ask(server)
     assert answers == [Completion("so \\boxed{1}", True, 100, 64, 7)]
     assert server.sent_to("/v1/chat/completions") == [
@@ -52,7 +52,7 @@ def test_a_completion_is_asked_for_and_read():
 
 
 def test_a_prefill_continues_the_opened_turn_the_way_vllm_wants_it():
-    with serving(chat=[completion("1}")]) as server:
+    with serve_chat(chat=[completion("1}")]) as server:
         ask(server, Request(MESSAGES, 9, 1.0, 7, prefill="so \\boxed{"))
     (body,) = server.sent_to("/v1/chat/completions")
     assert body["messages"][-1] == {"role": "assistant", "content": "so \\boxed{"}
@@ -67,7 +67,7 @@ def seeds(*numbers, **other):
 def test_requests_that_differ_in_the_seed_alone_are_one_request():
     other = replace(REQUEST, max_tokens=9)
     replies = [choices("a", "b", "c"), completion("d")]
-    with serving(chat=replies) as server:
+    with serve_chat(chat=replies) as server:
         answers = ask(server, *seeds(5, 6), other, *seeds(7), concurrency=1)
     assert [answer.text for answer in answers] == ["a", "b", "d", "c"]
     assert [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")] == [
@@ -77,7 +77,7 @@ def test_requests_that_differ_in_the_seed_alone_are_one_request():
 
 
 def test_what_a_shared_prompt_cost_is_counted_once():
-    with serving(chat=[choices("a", "b", "c", completion_tokens=8)]) as server:
+    with serve_chat(chat=[choices("a", "b", "c", completion_tokens=8)]) as server:
         answers = ask(server, *seeds(1, 2, 3))
     assert [(a.prompt_tokens, a.cached_tokens, a.completion_tokens) for a in answers] == [
         (100, 64, 3),
@@ -87,7 +87,7 @@ def test_what_a_shared_prompt_cost_is_counted_once():
 
 
 def test_greedy_requests_travel_alone():
-    with serving(chat=[completion("x")]) as server:
+    with serve_chat(chat=[completion("x")]) as server:
         ask(server, *seeds(1, 2, temperature=0.0))
     assert [body["n"] for body in server.sent_to("/v1/chat/completions")] == [1, 1]
 
@@ -98,7 +98,7 @@ def test_greedy_requests_travel_alone():
     ids=["ignores n", "refuses n", "finds n invalid"],
 )
 def test_a_server_without_n_is_asked_one_by_one_from_then_on(first):
-    with serving(chat=[first, completion("x")]) as server, engine_at(server.url) as engine:
+    with serve_chat(chat=[first, completion("x")]) as server, engine_at(server.url) as engine:
         assert [answer.text for answer in engine.complete(seeds(1, 2, 3))] == ["x"] * 3
         engine.complete(seeds(1, 2, 3))
         asked = [(body["n"], body["seed"]) for body in server.sent_to("/v1/chat/completions")]
@@ -107,7 +107,7 @@ def test_a_server_without_n_is_asked_one_by_one_from_then_on(first):
 
 
 def test_a_prompt_that_is_refused_is_refused_for_each_and_n_is_kept():
-    with serving(chat=[Reply({"message": "too long"}, 400)]) as server:
+    with serve_chat(chat=[Reply({"message": "too long"}, 400)]) as server:
         with engine_at(server.url) as engine:
             assert all(isinstance(one, EngineError) for one in engine.complete(seeds(1, 2)))
             engine.complete(seeds(1, 2))
@@ -115,7 +115,7 @@ def test_a_prompt_that_is_refused_is_refused_for_each_and_n_is_kept():
 
 
 def test_a_failure_that_may_have_been_billed_is_shared_and_not_repeated():
-    with serving(chat=[Reply({}, 500)]) as server:
+    with serve_chat(chat=[Reply({}, 500)]) as server:
         assert ["HTTP 500" in str(one) for one in ask(server, *seeds(1, 2))] == [True, True]
         assert len(server.seen) == 1
 
@@ -127,21 +127,21 @@ def test_alternatives_are_asked_for_and_read_without_the_mark_that_ends_a_reply(
             {"token": "<|im_end|>", "logprob": -0.1, "top_logprobs": []},
         ]
     }
-    with serving(chat=[choices("YES", logprobs=reported)]) as server:
-        (answer,) = ask(server, replace(REQUEST, alternatives=2))
+    with serve_chat(chat=[choices("YES", logprobs=reported)]) as server:
+        (answer,) = ask(server, replace(REQUEST, top_logprobs=2))
     (body,) = server.sent_to("/v1/chat/completions")
     assert (body["logprobs"], body["top_logprobs"]) == (True, 2)
     assert answer.tokens == (Token("YES", -0.5, (("YES", -0.5),)),)
 
 
 def test_a_server_that_keeps_log_probabilities_to_itself_gives_a_reply_without_tokens():
-    with serving(chat=[choices("YES", logprobs=None)]) as server:
-        (answer,) = ask(server, replace(REQUEST, alternatives=2))
+    with serve_chat(chat=[choices("YES", logprobs=None)]) as server:
+        (answer,) = ask(server, replace(REQUEST, top_logprobs=2))
     assert (answer.text, answer.tokens) == ("YES", ())
 
 
 def test_the_key_is_sent_and_never_shown():
-    with serving(chat=[completion("x")]) as server:
+    with serve_chat(chat=[completion("x")]) as server:
         ask(server, api_key="s3cret")
     assert server.seen[0][1]["Authorization"] == "Bearer s3cret"
     assert "s3cret" not in repr(Endpoint("u", "m", "s3cret"))
@@ -149,7 +149,7 @@ def test_the_key_is_sent_and_never_shown():
 
 def test_requests_run_at_once_but_not_all_and_answers_keep_their_order():
     gate = threading.Event()
-    with serving(chat=[Reply(completion("x").body, wait_for=gate)]) as server:
+    with serve_chat(chat=[Reply(completion("x").body, wait_for=gate)]) as server:
         with engine_at(server.url, concurrency=3) as engine:
             asked = [replace(REQUEST, max_tokens=1 + n) for n in range(7)]
             waiting = threading.Thread(target=engine.complete, args=(asked,))
@@ -176,7 +176,7 @@ def test_requests_run_at_once_but_not_all_and_answers_keep_their_order():
     ids=["500", "400", "html", "no choices", "a list", "half JSON", "half an answer"],
 )
 def test_a_failed_request_is_data_and_is_not_sent_twice(reply, message):
-    with serving(chat=[reply]) as server:
+    with serve_chat(chat=[reply]) as server:
         (answer,) = ask(server)
         assert isinstance(answer, EngineError)
         assert not isinstance(answer, EngineDown)
@@ -187,7 +187,7 @@ def test_a_failed_request_is_data_and_is_not_sent_twice(reply, message):
 
 def test_a_slow_reply_is_given_up_and_not_sent_twice():
     gate = threading.Event()
-    with serving(chat=[Reply(completion("late").body, wait_for=gate)]) as server:
+    with serve_chat(chat=[Reply(completion("late").body, wait_for=gate)]) as server:
         (answer,) = ask(server, reply_seconds=0.2)
         gate.set()
         assert "broke off" in str(answer)
@@ -199,11 +199,11 @@ def test_a_slow_reply_is_given_up_and_not_sent_twice():
 )
 def test_a_request_is_given_up_when_its_own_time_is_over(busy):
     gate = threading.Event()
-    with serving(chat=[busy or Reply(completion("late").body, wait_for=gate)]) as server:
+    with serve_chat(chat=[busy or Reply(completion("late").body, wait_for=gate)]) as server:
         began = time.monotonic()
         (answer,) = ask(server, replace(REQUEST, seconds=0.3))
         gate.set()
-        assert isinstance(answer, TimedOut)
+        assert isinstance(answer, EngineTimeout)
         assert time.monotonic() - began < 5
         assert len(server.seen) == 1
 
@@ -211,7 +211,7 @@ def test_a_request_is_given_up_when_its_own_time_is_over(busy):
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_server_that_says_when_is_asked_again(status):
     busy = Reply({}, status, {"Retry-After": "0.01"})
-    with serving(chat=[busy, busy, completion("x")]) as server:
+    with serve_chat(chat=[busy, busy, completion("x")]) as server:
         (answer,) = ask(server)
         assert isinstance(answer, Completion)
         assert len(server.seen) == 3
@@ -220,14 +220,14 @@ def test_a_busy_server_that_says_when_is_asked_again(status):
 @pytest.mark.parametrize("after", [None, "3600", "tomorrow", "-1"])
 def test_a_busy_server_that_does_not_say_when_is_down(after):
     busy = Reply({}, 429, {"Retry-After": after} if after else {})
-    with serving(chat=[busy]) as server:
+    with serve_chat(chat=[busy]) as server:
         with pytest.raises(EngineDown, match="HTTP 429"):
             ask(server)
         assert len(server.seen) == 1
 
 
 def test_a_server_that_stays_busy_is_down():
-    with serving(chat=[Reply({}, 503, {"Retry-After": "0"})]) as server:
+    with serve_chat(chat=[Reply({}, 503, {"Retry-After": "0"})]) as server:
         with pytest.raises(EngineDown, match="HTTP 503"):
             ask(server)
         assert len(server.seen) == 3
@@ -235,7 +235,7 @@ def test_a_server_that_stays_busy_is_down():
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_server_that_refuses_the_key_or_the_model_is_down(status):
-    with serving(chat=[Reply({}, status)]) as server, pytest.raises(EngineDown):
+    with serve_chat(chat=[Reply({}, status)]) as server, pytest.raises(EngineDown):
         ask(server)
 
 
@@ -245,7 +245,7 @@ def test_a_dead_server_is_tried_again_and_then_down(dead_url):
 
 
 def test_votes_that_were_paid_for_survive_a_server_that_goes_down():
-    with serving(chat=[completion("x"), Reply({}, 503)]) as server:
+    with serve_chat(chat=[completion("x"), Reply({}, 503)]) as server:
         answers = ask(server, REQUEST, replace(REQUEST, max_tokens=9), concurrency=1)
     assert isinstance(answers[0], Completion)
     assert isinstance(answers[1], EngineDown)
@@ -253,7 +253,7 @@ def test_votes_that_were_paid_for_survive_a_server_that_goes_down():
 
 def test_a_cut_reply_and_missing_figures_are_read_as_such():
     choice = {"message": {"content": None}, "finish_reason": "length"}
-    with serving(chat=[Reply({"choices": [choice]})]) as server:
+    with serve_chat(chat=[Reply({"choices": [choice]})]) as server:
         assert ask(server) == [Completion("", False, 0, 0, 0)]
 
 
@@ -263,7 +263,7 @@ def test_no_request_is_no_answer(dead_url):
 
 
 def test_tokens_are_counted_by_the_server_where_it_can():
-    with serving(tokenize=[Reply({"count": 42})]) as server, engine_at(server.url) as engine:
+    with serve_chat(tokenize=[Reply({"count": 42})]) as server, engine_at(server.url) as engine:
         assert engine.count_tokens("text") == 42
         assert server.sent_to("/tokenize") == [
             {"model": "r4p", "prompt": "text", "add_special_tokens": False}
@@ -271,7 +271,7 @@ def test_tokens_are_counted_by_the_server_where_it_can():
 
 
 def test_tokens_are_estimated_high_where_the_server_cannot_and_it_is_asked_once():
-    with serving(models=[MODELS]) as server, engine_at(server.url) as engine:
+    with serve_chat(models=[MODELS]) as server, engine_at(server.url) as engine:
         assert engine.count_tokens("abcde") == 3
         assert engine.count_tokens("é\ud800") == 2
         assert len(server.seen) == 1

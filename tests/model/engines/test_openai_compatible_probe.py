@@ -10,11 +10,11 @@ from model.engines.openai_compatible import (
     probe,
 )
 from model.errors import BadEngine, EngineDown
-from tests.model.chat_server import MODELS, Reply, serving
+from tests.model.chat_server import MODELS, Reply, serve_chat
 
 
 def test_the_probe_takes_the_only_model_and_its_context():
-    with serving(models=[MODELS]) as server:
+    with serve_chat(models=[MODELS]) as server:
         served = probe(server.url, None)
         with closing(connect(server.url + "/", "r4p")) as engine:
             assert (engine.name, engine.model, engine.context_tokens) == (
@@ -26,7 +26,7 @@ def test_the_probe_takes_the_only_model_and_its_context():
 
 
 def test_the_probe_assumes_a_context_where_none_is_told():
-    with serving(models=[Reply({"data": [{"id": "gpt"}]})]) as server:
+    with serve_chat(models=[Reply({"data": [{"id": "gpt"}]})]) as server:
         assert probe(server.url, "gpt").context_tokens == DEFAULT_CONTEXT_TOKENS
 
 
@@ -44,7 +44,7 @@ def test_the_probe_assumes_a_context_where_none_is_told():
     ids=["unknown", "several", "none", "html", "a list", "404", "401"],
 )
 def test_the_probe_says_in_one_line_what_is_wrong(models, model, message):
-    with serving(models=[models]) as server, pytest.raises(EngineDown, match=message) as failure:
+    with serve_chat(models=[models]) as server, pytest.raises(EngineDown, match=message) as failure:
         probe(server.url, model)
     assert "\n" not in str(failure.value)
 

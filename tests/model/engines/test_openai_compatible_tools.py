@@ -5,10 +5,10 @@ import json
 import pytest
 
 from model.engines.openai_compatible import DEFAULT_CONTEXT_TOKENS
-from model.engines.scripted import Line, Scripted, load
+from model.engines.scripted import ScriptedEngine, ScriptLine, load_script
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Completion, Message, Request, Tool, ToolCall
-from tests.model.chat_server import Reply, choices, completion, serving
+from tests.model.chat_server import Reply, choices, completion, serve_chat
 from tests.model.engines.test_openai_compatible import ask, engine_at
 
 SCHEMA = {"type": "object", "properties": {"entity": {"type": "string"}}, "required": ["entity"]}
@@ -40,7 +40,7 @@ def called(*calls, content=None, **extra):
 
 
 def test_tools_are_offered_and_calls_come_back_as_written():
-    with serving(chat=[called(WIRE_CALL, token_ids=[5, 6, 7])]) as server:
+    with serve_chat(chat=[called(WIRE_CALL, token_ids=[5, 6, 7])]) as server:
         answers = ask(server, REQUEST)
     assert answers == [Completion("", True, 100, 64, 7, tool_calls=(ASKED,), token_ids=(5, 6, 7))]
     (body,) = server.sent_to("/v1/chat/completions")
@@ -56,7 +56,7 @@ def test_a_conversation_shows_calls_and_their_answers():
         Message("assistant", "hm", tool_calls=(ASKED,)),
         Message("tool", "def f(): ...", tool_call_id="call-1"),
     )
-    with serving(chat=[completion("ok")]) as server:
+    with serve_chat(chat=[completion("ok")]) as server:
         ask(server, Request(turns, 50, 1.0, 7, tools=(LOOK,)))
     (body,) = server.sent_to("/v1/chat/completions")
     assert body["messages"] == [
@@ -70,7 +70,7 @@ def test_a_conversation_shows_calls_and_their_answers():
 @pytest.mark.parametrize("written", ['{"entity": ', "[1]", "", "7", '{"a":' * 20_000])
 def test_what_is_no_object_is_not_shown_to_a_chat_template(written):
     turn = Message("assistant", "", tool_calls=(ToolCall("a", "look", written),))
-    with serving(chat=[completion("ok")]) as server:
+    with serve_chat(chat=[completion("ok")]) as server:
         ask(server, Request((turn,), 50, 1.0, 7, tools=(LOOK,)))
     (body,) = server.sent_to("/v1/chat/completions")
     assert body["messages"][0]["tool_calls"][0]["function"]["arguments"] == "{}"
@@ -84,21 +84,21 @@ def test_servers_that_differ_in_how_they_write_calls_are_read(given, read):
     call = {"function": {"name": "look", "arguments": given}}
     reply = called(call, call)
     del reply.body["choices"][0]["message"]["content"]
-    with serving(chat=[reply]) as server:
+    with serve_chat(chat=[reply]) as server:
         (answer,) = ask(server, REQUEST)
     assert answer.tool_calls == (ToolCall("call-0", "look", read), ToolCall("call-1", "look", read))
     assert answer.text == ""
 
 
 def test_a_call_without_a_name_is_no_chat_completion():
-    with serving(chat=[called({"id": "x", "function": {"arguments": "{}"}})]) as server:
+    with serve_chat(chat=[called({"id": "x", "function": {"arguments": "{}"}})]) as server:
         (answer,) = ask(server, REQUEST)
     assert isinstance(answer, EngineError)
     assert "no chat completion" in str(answer)
 
 
 def test_a_server_without_tools_says_so():
-    with serving(chat=[NOT_SERVED]) as server:
+    with serve_chat(chat=[NOT_SERVED]) as server:
         (answer,) = ask(server, REQUEST)
     assert isinstance(answer, NoTools)
     assert "--enable-auto-tool-choice" in str(answer)
@@ -106,14 +106,14 @@ def test_a_server_without_tools_says_so():
 
 def test_a_refusal_about_something_else_is_no_matter_of_tools():
     long = Reply({"error": {"message": "This model's maximum context length is 4096"}}, 400)
-    with serving(chat=[long]) as server:
+    with serve_chat(chat=[long]) as server:
         (answer,) = ask(server, REQUEST)
     assert isinstance(answer, EngineError)
     assert not isinstance(answer, NoTools)
 
 
 def test_a_server_that_knows_no_token_ids_is_asked_without_them_from_then_on():
-    with serving(chat=[NO_IDS, called(WIRE_CALL)]) as server, engine_at(server.url) as engine:
+    with serve_chat(chat=[NO_IDS, called(WIRE_CALL)]) as server, engine_at(server.url) as engine:
         answers = [engine.complete([REQUEST])[0] for _ in range(2)]
     assert [answer.tool_calls for answer in answers] == [(ASKED,), (ASKED,)]
     asked = ["return_token_ids" in body for body in server.sent_to("/v1/chat/completions")]
@@ -124,18 +124,18 @@ def test_a_script_calls_tools(tmp_path):
     path = tmp_path / "script.jsonl"
     calls = [{"name": "look", "arguments": {"entity": "f"}}, {"name": "look", "arguments": "{bad"}]
     path.write_text(json.dumps({"reply": "hm", "calls": calls}))
-    (answer,) = load(path).complete([REQUEST])
+    (answer,) = load_script(path).complete([REQUEST])
     assert answer.text == "hm"
     assert [(call.name, call.arguments) for call in answer.tool_calls] == [
         ("look", '{"entity": "f"}'),
         ("look", "{bad"),
     ]
     assert len({call.id for call in answer.tool_calls}) == 2
-    assert Scripted([Line()]).context_tokens == DEFAULT_CONTEXT_TOKENS
+    assert ScriptedEngine([ScriptLine()]).context_tokens == DEFAULT_CONTEXT_TOKENS
 
 
 def test_a_scripted_call_without_a_name_is_a_bad_line(tmp_path):
     path = tmp_path / "script.jsonl"
     path.write_text('{"calls": [{"arguments": {}}]}')
     with pytest.raises(EngineDown, match="line 1 is no answer \\(a call lacks 'name'\\)"):
-        load(path)
+        load_script(path)

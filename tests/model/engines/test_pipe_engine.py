@@ -8,22 +8,31 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from model.agents.process.messages import (
+    AgentTask,
+    AttemptFinished,
     BadMessage,
-    Failed,
-    Finished,
+    ProcessFailed,
     Ready,
-    Stepped,
-    Task,
-    from_agent,
-    line,
-    to_agent,
+    StepFinished,
+    encode_message,
+    parse_agent_message,
+    parse_parent_message,
 )
-from model.engines.pipe_engine import Answer, Complete, Count, Facts, Piped, Reply, answered, facts
-from model.engines.scripted import Line
-from model.errors import BadEngine, EngineDown, EngineError, NoTools, TimedOut
+from model.engines.pipe_engine import (
+    CompletionQuestion,
+    EngineFacts,
+    PipeAnswer,
+    PipeEngine,
+    Reply,
+    TokenCountQuestion,
+    answer_question,
+    describe_engine,
+)
+from model.engines.scripted import ScriptLine
+from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Message, Request, Token, Tool, ToolCall
 from tests.model.agents.builders import ISSUE, make_step, make_trajectory
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 
 REQUEST = Request(
     (
@@ -57,7 +66,7 @@ NAMES = st.sampled_from(
 
 
 def there_and_back(message, read):
-    raw = line(message)
+    raw = encode_message(message)
     assert raw.isascii()
     assert raw.count(b"\n") == 1
     return read(raw)
@@ -67,33 +76,33 @@ def there_and_back(message, read):
     "message",
     [
         Ready(),
-        Count(1, "text"),
-        Complete(2, (REQUEST, replace(REQUEST, tools=(), seconds=None))),
-        Stepped(0, make_step()),
-        Finished(make_trajectory(), 1.5),
-        Failed("why"),
+        TokenCountQuestion(1, "text"),
+        CompletionQuestion(2, (REQUEST, replace(REQUEST, tools=(), seconds=None))),
+        StepFinished(0, make_step()),
+        AttemptFinished(make_trajectory(), 1.5),
+        ProcessFailed("why"),
     ],
 )
 def test_what_an_agent_says_arrives(message):
-    assert there_and_back(message, from_agent) == message
+    assert there_and_back(message, parse_agent_message) == message
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        Task("/tree", "/tmp", "mini-se", Facts("a", "b", 9), ISSUE, (1, 2), 60.0),
-        Answer(1, tokens=5),
-        Answer(2, replies=(Reply(COMPLETION),)),
+        AgentTask("/tree", "/tmp", "mini-se", EngineFacts("a", "b", 9), ISSUE, (1, 2), 60.0),
+        PipeAnswer(1, tokens=5),
+        PipeAnswer(2, replies=(Reply(COMPLETION),)),
     ],
 )
 def test_what_an_agent_is_told_arrives(message):
-    assert there_and_back(message, to_agent) == message
+    assert there_and_back(message, parse_parent_message) == message
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"[1, 2, 3]", b"null", b'["Task", {}]', b"[" * 10**5])
 def test_what_is_no_message_is_refused(raw):
     with pytest.raises(BadMessage):
-        from_agent(raw)
+        parse_agent_message(raw)
 
 
 SAID = st.recursive(
@@ -109,30 +118,30 @@ def test_whatever_is_said_is_a_message_or_a_bad_one(said, digits):
     raw = json.dumps(said).encode()
     for one in (raw, raw.replace(b"1", b"1" * digits)):
         try:
-            heard = from_agent(one)
+            heard = parse_agent_message(one)
         except BadMessage:
             continue
-        assert from_agent(line(heard)) == heard
+        assert parse_agent_message(encode_message(heard)) == heard
 
 
 def test_no_direction_takes_the_others_messages():
     with pytest.raises(BadMessage, match="KeyError"):
-        from_agent(line(Answer(1)))
+        parse_agent_message(encode_message(PipeAnswer(1)))
     with pytest.raises(BadMessage, match="KeyError"):
-        to_agent(line(Ready()))
+        parse_parent_message(encode_message(Ready()))
 
 
 def piped(engine):
     """An engine that is asked as if by another process: by bytes alone."""
 
     def ask(question):
-        heard = from_agent(line(question))
-        return to_agent(line(answered(engine, heard)))
+        heard = parse_agent_message(encode_message(question))
+        return parse_parent_message(encode_message(answer_question(engine, heard)))
 
-    return Piped(facts(engine), ask)
+    return PipeEngine(describe_engine(engine), ask)
 
 
-class Answering(Recording):
+class Answering(RecordingEngine):
     """Answers with what it is given."""
 
     def __init__(self, *answers):
@@ -163,7 +172,7 @@ def test_facts_counts_and_completions_come_through():
         (EngineDown, EngineDown),
         (BadEngine, BadEngine),
         (NoTools, NoTools),
-        (TimedOut, TimedOut),
+        (EngineTimeout, EngineTimeout),
         (type("Odd", (EngineError,), {}), EngineError),
         (type("OddDown", (EngineDown,), {}), EngineDown),
     ],
@@ -175,14 +184,16 @@ def test_failures_come_through_as_what_they_are(kind, arrives):
 
 def test_an_engine_that_is_down_is_down_there():
     with pytest.raises(EngineDown, match="out of memory"):
-        piped(Recording(Line(down="out of memory"))).complete([REQUEST])
+        piped(RecordingEngine(ScriptLine(down="out of memory"))).complete([REQUEST])
 
 
 def test_an_answer_with_nothing_in_it_is_no_completion():
-    there = Piped(Facts("a", "b", 9), lambda question: Answer(question.id, replies=(Reply(),)))
+    there = PipeEngine(
+        EngineFacts("a", "b", 9), lambda question: PipeAnswer(question.id, replies=(Reply(),))
+    )
     (failed,) = there.complete([REQUEST])
     assert isinstance(failed, EngineDown)
 
 
 def test_a_message_names_its_kind_first():
-    assert json.loads(line(Failed("why"))) == ["Failed", {"why": "why"}]
+    assert json.loads(encode_message(ProcessFailed("why"))) == ["Failed", {"why": "why"}]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from model.engines.scripted import Line, Scripted, load
-from model.errors import BadEngine, EngineDown, EngineError, TimedOut
+from model.engines.scripted import ScriptedEngine, ScriptLine, load_script
+from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout
 from model.protocols import Message, Request
 
 PROMPT = "<patch-1>\nfoo\n</patch-1>\n\n<patch-2>\nbar foo\n</patch-2>\n\n<patch-3>\n\n</patch-3>"
@@ -19,20 +19,22 @@ def ask(engine, text=PROMPT, prefill=None):
 
 
 def test_lines_answer_in_order_and_are_used_up():
-    engine = Scripted([Line(reply="one"), Line(reply="two", repeat=True)])
+    engine = ScriptedEngine([ScriptLine(reply="one"), ScriptLine(reply="two", repeat=True)])
     assert [ask(engine) for _ in range(3)] == ["one", "two", "two"]
 
 
 def test_a_request_is_not_kept_waiting_for_longer_than_it_allows():
-    engine = Scripted([Line(reply="late", stall_seconds=60, repeat=True)])
+    engine = ScriptedEngine([ScriptLine(reply="late", stall_seconds=60, repeat=True)])
     hasty = Request((Message("user", "x"),), 10, 1.0, 0, seconds=0.01)
     (answer,) = engine.complete([hasty])
-    assert isinstance(answer, TimedOut)
+    assert isinstance(answer, EngineTimeout)
     assert hasty == replace(hasty, seconds=None), "patience is no part of the question"
 
 
 def test_a_line_waits_for_a_prompt_that_contains_its_text():
-    engine = Scripted([Line(when="secret", reply="found"), Line(reply="else", repeat=True)])
+    engine = ScriptedEngine(
+        [ScriptLine(when="secret", reply="found"), ScriptLine(reply="else", repeat=True)]
+    )
     assert ask(engine) == "else"
     assert ask(engine, "a secret") == "found"
 
@@ -41,30 +43,30 @@ def test_a_line_waits_for_a_prompt_that_contains_its_text():
     ("texts", "box"), [(("foo",), "1, 2"), (("bar",), "2"), ((), ""), (("baz", "bar"), "2")]
 )
 def test_seats_are_boxed_by_what_their_patch_contains(texts, box):
-    assert ask(Scripted([Line(box_containing=texts)])) == f"\n\\boxed{{{box}}}"
-    assert ask(Scripted([Line(box_containing=texts)]), prefill="\\boxed{") == f"{box}}}"
+    assert ask(ScriptedEngine([ScriptLine(box_containing=texts)])) == f"\n\\boxed{{{box}}}"
+    assert ask(ScriptedEngine([ScriptLine(box_containing=texts)]), prefill="\\boxed{") == f"{box}}}"
 
 
 def test_a_request_can_fail_and_the_engine_can_die():
-    assert str(ask(Scripted([Line(fail="boom")]))) == "boom"
+    assert str(ask(ScriptedEngine([ScriptLine(fail="boom")]))) == "boom"
     with pytest.raises(EngineDown, match="gone"):
-        ask(Scripted([Line(down="gone")]))
+        ask(ScriptedEngine([ScriptLine(down="gone")]))
 
 
 def test_it_can_stall():
-    assert ask(Scripted([Line(reply="late", stall_seconds=0.01)])) == "late"
+    assert ask(ScriptedEngine([ScriptLine(reply="late", stall_seconds=0.01)])) == "late"
 
 
 def test_a_script_that_has_run_out_is_a_dead_engine():
     with pytest.raises(EngineDown, match="no line left"):
-        ask(Scripted([]))
+        ask(ScriptedEngine([]))
 
 
 def test_a_script_is_read_from_json_lines(tmp_path):
     path = tmp_path / "script.jsonl"
     lines = [{"reply": "one"}, {"reply": "so", "box_containing": ["foo"], "repeat": True}]
     path.write_text("\n\n".join(map(json.dumps, lines)))
-    engine = load(path)
+    engine = load_script(path)
     assert ask(engine) == "one"
     assert ask(engine) == "so\n\\boxed{1, 2}"
 
@@ -84,18 +86,18 @@ def test_a_bad_line_is_named_with_what_is_expected(tmp_path, bad, why):
     path.write_text('{"reply": "fine"}\n' + bad)
     expected = rf"script\.jsonl, line 2 is no answer \({why}\); write one JSON object a line, as"
     with pytest.raises(BadEngine, match=expected):
-        load(path)
+        load_script(path)
 
 
 def test_the_answer_that_is_shown_as_an_example_is_one(tmp_path):
     path = tmp_path / "script.jsonl"
     path.write_text("hello")
     with pytest.raises(BadEngine) as failure:
-        load(path)
+        load_script(path)
     path.write_text(re.search(r"as (\{.*\}); its fields", str(failure.value)).group(1))
-    assert ask(load(path)) == "Patch 1 is right. \\boxed{1}"
+    assert ask(load_script(path)) == "Patch 1 is right. \\boxed{1}"
 
 
 def test_a_script_that_is_not_there_is_named(tmp_path):
     with pytest.raises(BadEngine, match=r"none\.jsonl can't be read \(No such file or directory\)"):
-        load(tmp_path / "none.jsonl")
+        load_script(tmp_path / "none.jsonl")

@@ -2,18 +2,18 @@
 
 import pytest
 
-from model.engines.server_check import examine
+from model.engines.server_check import check_server
 from model.errors import EngineDown
-from model.voting.yes_no_probability import ALTERNATIVES
-from tests.model.chat_server import MODELS, Reply, choices, completion, serving
+from model.voting.yes_no_probability import TOP_LOGPROBS
+from tests.model.chat_server import MODELS, Reply, choices, completion, serve_chat
 
 BARE = Reply({"data": [{"id": "gpt"}]})
 
 
 def test_a_server_that_speaks_only_the_bare_api_lacks_the_rest():
-    with serving(models=[BARE], chat=[completion("yes")]) as server:
-        found = examine(server.url)
-    assert [one.name for one in found.checks if not one.is_there] == [
+    with serve_chat(models=[BARE], chat=[completion("yes")]) as server:
+        found = check_server(server.url)
+    assert [one.name for one in found.checks if not one.is_available] == [
         "context length",
         "tokenizer",
         "log-probabilities",
@@ -21,10 +21,10 @@ def test_a_server_that_speaks_only_the_bare_api_lacks_the_rest():
         "several samples of one prompt",
         "adapters at run time",
     ]
-    assert found.missing[2] == (
+    assert found.missing_abilities[2] == (
         "no log-probabilities: the yes-no verifier can't work; start vLLM with --max-logprobs 20 or more"
     )
-    assert not [line for line in found.missing if "\n" in line]
+    assert not [line for line in found.missing_abilities if "\n" in line]
 
 
 def test_what_a_server_has_is_not_reported_missing():
@@ -32,12 +32,12 @@ def test_what_a_server_has_is_not_reported_missing():
         "content": [{"token": "y", "logprob": -1, "top_logprobs": [{"token": "y", "logprob": -1}]}]
     }
     able = choices("y", "y", logprobs=reported)
-    with serving(models=[MODELS], chat=[able], tokenize=[Reply({"count": 1})]) as server:
-        found = examine(server.url, "r4p")
+    with serve_chat(models=[MODELS], chat=[able], tokenize=[Reply({"count": 1})]) as server:
+        found = check_server(server.url, "r4p")
     assert found.served.context_tokens == 4096
     asked = {body.get("top_logprobs") for _path, _headers, body in server.seen if body}
-    assert ALTERNATIVES in asked  # as many as yes-no will want
-    assert [line.partition(":")[0] for line in found.missing] == [
+    assert TOP_LOGPROBS in asked  # as many as yes-no will want
+    assert [line.partition(":")[0] for line in found.missing_abilities] == [
         "no continued replies",
         "no adapters at run time",
     ]
@@ -45,12 +45,12 @@ def test_what_a_server_has_is_not_reported_missing():
 
 def test_a_server_that_gives_no_token_at_all_is_down():
     with (
-        serving(models=[MODELS], chat=[Reply({"error": "out of memory"}, 500)]) as server,
+        serve_chat(models=[MODELS], chat=[Reply({"error": "out of memory"}, 500)]) as server,
         pytest.raises(EngineDown, match=r"not even one token comes back: .*out of memory"),
     ):
-        examine(server.url)
+        check_server(server.url)
 
 
 def test_a_dead_server_is_named():
     with pytest.raises(EngineDown, match="no engine answers"):
-        examine("http://127.0.0.1:9/v1")
+        check_server("http://127.0.0.1:9/v1")

@@ -1,11 +1,11 @@
 """What rows of tokens begin with alike, counted by hand."""
 
-from model.engines.token_prefix import alike, common
+from model.engines.token_prefix import count_common_prefix, count_equal_prefix
 
 
 def test_what_rows_begin_with_alike_leaves_each_a_token_to_read():
-    assert alike("abc", "abx") == 2
-    assert alike("ab", "abc") == alike("abc", "ab") == 2
-    assert common(["abc", "abd", "abcd"]) == 2
-    assert common(["ab", "abc"]) == 1
-    assert common(["ab"]) == 1
+    assert count_equal_prefix("abc", "abx") == 2
+    assert count_equal_prefix("ab", "abc") == count_equal_prefix("abc", "ab") == 2
+    assert count_common_prefix(["abc", "abd", "abcd"]) == 2
+    assert count_common_prefix(["ab", "abc"]) == 1
+    assert count_common_prefix(["ab"]) == 1

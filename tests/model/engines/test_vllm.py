@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from model import catalog
-from model.agents.mini_se.tool_engine import WithTools
+from model.agents.mini_se.tool_engine import ToolEngine
 from model.agents.tools.toolbox import TOOLS
 from model.catalog import EngineChoice
 from model.domain import Issue
 from model.engines.openai_compatible import connect
-from model.engines.server_check import examine
+from model.engines.server_check import check_server
 from model.errors import EngineError, NoTools
 from model.protocols import Completion, Message, Request
 from tests import vllm_server
-from tests.model.builders import patch
+from tests.model.builders import build_patch
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 
@@ -37,11 +37,11 @@ def said(engine, *requests):
 
 
 def test_a_group_is_judged_from_end_to_end(vllm):
-    engine = catalog.engine(EngineChoice("openai_compatible", url=vllm.url))
+    engine = catalog.load_engine(EngineChoice("openai_compatible", url=vllm.url))
     with closing(engine):
-        verdict = catalog.verifier("r4p", engine, reply_tokens=24).verify(
+        verdict = catalog.load_verifier("r4p", engine, reply_tokens=24).verify(
             Issue("It breaks", "when the list is empty"),
-            [patch("a", "return items or []"), patch("b", "raise ValueError")],
+            [build_patch("a", "return items or []"), build_patch("b", "raise ValueError")],
             votes=4,
         )
     assert verdict.engine.model == vllm.model
@@ -81,7 +81,7 @@ def test_a_long_prompt_with_a_seed_does_not_end_the_server(engine):
 
 
 def test_log_probabilities_are_those_of_the_reply(engine):
-    (answer,) = said(engine, replace(GREEDY, alternatives=5, max_tokens=20))
+    (answer,) = said(engine, replace(GREEDY, top_logprobs=5, max_tokens=20))
     assert answer.finished
     assert "".join(token.text for token in answer.tokens) == answer.text
     for token in answer.tokens:
@@ -91,18 +91,18 @@ def test_log_probabilities_are_those_of_the_reply(engine):
 
 
 def test_an_opened_reply_is_continued_and_its_continuation_scored(engine):
-    opened = replace(GREEDY, prefill="The capital of France is", max_tokens=1, alternatives=3)
+    opened = replace(GREEDY, prefill="The capital of France is", max_tokens=1, top_logprobs=3)
     (answer,) = said(engine, opened)
     assert answer.text.strip() == "Paris"
     assert answer.tokens[0].log_probability > math.log(0.5)
 
 
 def test_the_embedded_engine_reads_the_same_probabilities(engine):
-    embedded = catalog.engine(
+    embedded = catalog.load_engine(
         EngineChoice("local_transformers", model=vllm_server.SMALL, cache=vllm_server.MODELS)
     )
     with closing(embedded):
-        request = replace(GREEDY, alternatives=3)
+        request = replace(GREEDY, top_logprobs=3)
         (here,), (there,) = said(embedded, request), said(engine, request)
     assert here.text == there.text
     assert [one.text for one in here.tokens] == [one.text for one in there.tokens]
@@ -123,17 +123,17 @@ def test_tokens_are_counted_by_the_server(engine):
 
 
 def test_nothing_is_missing_from_vllm(vllm):
-    found = examine(vllm.url)
+    found = check_server(vllm.url)
     assert found.served.name == vllm.model
     assert found.served.context_tokens == 4096
-    assert found.missing == ()
+    assert found.missing_abilities == ()
 
 
 def test_a_server_without_a_tool_parser_is_asked_in_words(engine):
     request = replace(GREEDY, tools=TOOLS, token_ids=True)
     (refused,) = engine.complete([request])
     assert isinstance(refused, NoTools), "it was started without --enable-auto-tool-choice"
-    (answer,) = WithTools(engine).complete([request])
+    (answer,) = ToolEngine(engine).complete([request])
     assert isinstance(answer, Completion)
     assert len(answer.token_ids) == answer.completion_tokens > 0
     assert answer.prompt_tokens > 300, "the tools are described"

@@ -41,7 +41,7 @@ def answers():
     """What a server with each parser would answer."""
     asks = (Message("user", "It adds."),)
     request = Request(asks, max_tokens=10, temperature=0.0, seed=0, tools=TOOLS)
-    asked = chat_api.body("m", [request])
+    asked = chat_api.build_body("m", [request])
     ran = subprocess.run(
         [
             vllm_server.PYTHON,
@@ -61,7 +61,7 @@ def answers():
 def test_a_call_of_a_tool_comes_through_as_it_was_meant(answers, parser):
     choice = {"message": answers[parser], "finish_reason": "tool_calls", "index": 0}
     usage = {"prompt_tokens": 1, "completion_tokens": 1}
-    (read,) = chat_api.completions({"choices": [choice], "usage": usage})
+    (read,) = chat_api.parse_completions({"choices": [choice], "usage": usage})
     (call,) = read.tool_calls
     assert call.name == "edit_tool"
     assert json.loads(call.arguments) == CALL["arguments"]

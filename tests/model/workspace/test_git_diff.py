@@ -87,7 +87,7 @@ def test_applied_to_the_original_it_gives_what_the_workspace_holds(tmp_path_fact
         for name, content in after.items():
             workspace.write(name, content)
         text = workspace.diff()
-        changed = workspace.changed()
+        changed = workspace.list_changed()
     assert text.encode().decode() == text
     assert "\0" not in text
     files = diff.parse(text)
@@ -184,11 +184,11 @@ def test_without_git_there_is_no_diff(tmp_path, monkeypatch):
 def test_a_git_that_takes_too_long_is_ended(tmp_path):
     with Workspace.open(tmp_path, TreeLimits(diff_seconds=0.00001)) as workspace:
         workspace.write("a", b"x")
-        with pytest.raises(WorkspaceError, match="git was ended after 1e-05 s"):
+        with pytest.raises(WorkspaceError, match="git was stopped after 1e-05 s"):
             workspace.diff()
 
 
 def test_what_git_refuses_is_said(tmp_path):
     """Our own rules don't let such a path come here."""
     with pytest.raises(WorkspaceError, match=r"git ended with exit \d+: .*[Ee]mpty path"):
-        git_diff.of([git_diff.Change("a//b", None, b"x")], 10)
+        git_diff.build_diff([git_diff.FileChange("a//b", None, b"x")], 10)

@@ -3,7 +3,14 @@
 import pytest
 
 from model.errors import PathRefused
-from model.workspace.paths import MOST_BYTES, checked, name_refusal, refusal, shown, write_refusal
+from model.workspace.paths import (
+    MOST_BYTES,
+    check_path,
+    explain_name_refusal,
+    explain_refusal,
+    explain_write_refusal,
+    quote_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,11 +30,11 @@ from model.workspace.paths import MOST_BYTES, checked, name_refusal, refusal, sh
     ],
 )
 def test_the_message_names_the_path_and_the_fault(path, said):
-    assert said in refusal(path)
+    assert said in explain_refusal(path)
     with pytest.raises(PathRefused) as raised:
-        checked(path)
+        check_path(path)
     assert said in str(raised.value)
-    assert shown(path) in str(raised.value)
+    assert quote_path(path) in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -35,18 +42,18 @@ def test_the_message_names_the_path_and_the_fault(path, said):
     ["a", "a/b.py", "ünï/cödé.py", "日本/語.py", "a b", "a.", "-x", "...a", "n" * 255, "e\u0301"],
 )
 def test_a_plain_path_is_itself(path):
-    assert checked(path) == path
-    assert checked(f"./{path}") == path
+    assert check_path(path) == path
+    assert check_path(f"./{path}") == path
 
 
 def test_a_name_with_a_space_of_its_own_is_no_control_character():
     """U+00A0 can't be printed as such, and yet is text."""
-    assert name_refusal("a\u00a0b") is None
+    assert explain_name_refusal("a\u00a0b") is None
 
 
 def test_a_path_is_shown_short_and_on_one_line():
-    assert shown("a\nb") == "'a\\nb'"
-    assert shown("x" * 500) == f"'{'x' * 118}…"
+    assert quote_path("a\nb") == "'a\\nb'"
+    assert quote_path("x" * 500) == f"'{'x' * 118}…"
 
 
 @pytest.mark.parametrize(
@@ -59,11 +66,11 @@ def test_a_path_is_shown_short_and_on_one_line():
     ],
 )
 def test_what_runs_elsewhere_may_be_read_and_not_written(path):
-    assert "which no fix may change" in write_refusal(path)
+    assert "which no fix may change" in explain_write_refusal(path)
 
 
 @pytest.mark.parametrize(
     "path", ["cloudbuild.py", "src/drone.yml", "zuul/main.py", "buildspec", "docs/tekton/a.yaml"]
 )
 def test_code_of_such_a_name_may_be_written(path):
-    assert write_refusal(path) is None
+    assert explain_write_refusal(path) is None

@@ -16,7 +16,7 @@ def test_the_second_wall_stands_by_itself(trapped, way, path):
     try:
         with (
             pytest.raises(OSError, match=r".") as raised,
-            safe_open.opened(root, path, os.O_RDONLY),
+            safe_open.open_below(root, path, os.O_RDONLY),
         ):
             pass
     finally:
@@ -30,7 +30,7 @@ def test_no_link_is_opened_for_reading_or_writing(trapped, way, path, flags):
     before = trapped.world()
     root = os.open(trapped.root, safe_open.FOLDER)
     try:
-        with pytest.raises(OSError, match=r"."), safe_open.opened(root, path, flags, 0o600):
+        with pytest.raises(OSError, match=r"."), safe_open.open_below(root, path, flags, 0o600):
             pass
     finally:
         os.close(root)
@@ -40,8 +40,8 @@ def test_no_link_is_opened_for_reading_or_writing(trapped, way, path, flags):
 def test_both_ways_open_the_same_files(trapped, way):
     root = os.open(trapped.root, safe_open.FOLDER)
     try:
-        assert safe_open.read(root, "package/module.py", 100) == (b"one = 1\n", False)
-        with safe_open.opened(root, "package/made", os.O_WRONLY | os.O_CREAT, 0o640) as handle:
+        assert safe_open.read_file(root, "package/module.py", 100) == (b"one = 1\n", False)
+        with safe_open.open_below(root, "package/made", os.O_WRONLY | os.O_CREAT, 0o640) as handle:
             os.write(handle, b"x")
     finally:
         os.close(root)
@@ -54,10 +54,10 @@ def test_without_the_kernels_call_it_goes_step_by_step(trapped, monkeypatch, lac
         monkeypatch.setattr("sys.platform", "darwin")
     else:
         monkeypatch.setattr(safe_open, "_OPENAT2", 99_999)
-    safe_open.kernel_can.cache_clear()
+    safe_open.has_openat2.cache_clear()
     try:
-        assert not safe_open.kernel_can()
+        assert not safe_open.has_openat2()
         with Workspace.open(trapped.root) as workspace:
             assert workspace.read("package/module.py") == b"one = 1\n"
     finally:
-        safe_open.kernel_can.cache_clear()
+        safe_open.has_openat2.cache_clear()

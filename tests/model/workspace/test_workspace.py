@@ -25,9 +25,9 @@ def test_edits_are_read_back_and_the_disk_stays_as_it_was(workspace, root):
     workspace.write("package/module.py", b"one = 2\n")
     workspace.write("package/new.py", b"two = 2\n")
     assert workspace.read("package/module.py") == b"one = 2\n"
-    assert workspace.original("package/module.py") == b"one = 1\n"
-    assert workspace.paths() == ("package/module.py", "package/new.py", "run")
-    assert workspace.changed() == ("package/module.py", "package/new.py")
+    assert workspace.read_original("package/module.py") == b"one = 1\n"
+    assert workspace.list_paths() == ("package/module.py", "package/new.py", "run")
+    assert workspace.list_changed() == ("package/module.py", "package/new.py")
     assert (root / "package" / "module.py").read_bytes() == b"one = 1\n"
     assert sorted(p.name for p in root.rglob("*")) == ["module.py", "package", "run"]
 
@@ -41,27 +41,27 @@ def test_what_is_not_there_is_said(workspace, verb):
 def test_what_is_as_it_was_again_is_no_change(workspace):
     workspace.write("run", b"x")
     workspace.write("run", b"#!/bin/sh\n")
-    assert workspace.changed() == ()
+    assert workspace.list_changed() == ()
     assert workspace.diff() == ""
 
 
 def test_a_new_file_has_no_original(workspace):
     workspace.write("new", b"x")
     with pytest.raises(NoSuchFile):
-        workspace.original("new")
-    assert workspace.changed() == ("new",)
+        workspace.read_original("new")
+    assert workspace.list_changed() == ("new",)
 
 
 def test_a_leading_dot_and_slash_are_the_same_file(workspace):
     workspace.write("./run", b"x")
-    assert workspace.changed() == ("run",)
+    assert workspace.list_changed() == ("run",)
     assert workspace.read("run") == b"x"
 
 
 def test_what_was_there_first_stays_the_original_when_the_disk_changes(workspace, root):
     workspace.write("run", b"mine\n")
     (root / "run").write_bytes(b"theirs\n")
-    assert workspace.original("run") == b"#!/bin/sh\n"
+    assert workspace.read_original("run") == b"#!/bin/sh\n"
     assert "theirs" not in workspace.diff()
 
 
@@ -72,21 +72,21 @@ def test_a_name_is_a_file_or_a_folder(workspace, first, second):
     workspace.write(first, b"x")
     with pytest.raises(PathRefused, match="either a file or a folder"):
         workspace.write(second, b"x")
-    assert workspace.changed() == (first,)
+    assert workspace.list_changed() == (first,)
 
 
 def test_two_workspaces_on_one_tree_do_not_meet(workspace, root):
     with Workspace.open(root) as other:
         workspace.write("run", b"mine")
         assert other.read("run") == b"#!/bin/sh\n"
-        assert other.changed() == ()
+        assert other.list_changed() == ()
 
 
 def test_limits_hold_and_a_refused_change_leaves_nothing(root):
     limits = TreeLimits(file_bytes=20, changed_files=2, changed_bytes=30)
     (root / "big").write_bytes(b"x" * 21)
     with Workspace.open(root, limits) as workspace:
-        for verb in (workspace.read, workspace.original):
+        for verb in (workspace.read, workspace.read_original):
             with pytest.raises(TooBig, match="'big' has more than 20 bytes"):
                 verb("big")
         with pytest.raises(TooBig, match="would have 21 bytes"):
@@ -97,14 +97,14 @@ def test_limits_hold_and_a_refused_change_leaves_nothing(root):
         workspace.write("b", b"x" * 10)
         with pytest.raises(TooBig, match="2 files were already"):
             workspace.write("c", b"")
-        assert workspace.changed() == ("a", "b")
+        assert workspace.list_changed() == ("a", "b")
 
 
 def test_a_listing_ends_at_its_limit(root):
     for number in range(20):
         (root / f"f{number}").touch()
     with Workspace.open(root, TreeLimits(files=5)) as workspace:
-        assert len(workspace.paths()) == 5
+        assert len(workspace.list_paths()) == 5
 
 
 def test_what_lies_deeper_than_a_path_may_be_long_is_not_listed(root):
@@ -113,7 +113,7 @@ def test_what_lies_deeper_than_a_path_may_be_long_is_not_listed(root):
     (deep / "file").touch()
     (deep.parents[10] / "file").touch()
     with Workspace.open(root) as workspace:
-        assert [path.count("/") for path in workspace.paths()] == [9, 1, 0]
+        assert [path.count("/") for path in workspace.list_paths()] == [9, 1, 0]
 
 
 def test_a_folder_that_may_not_be_read_is_left_out(root):
@@ -157,10 +157,10 @@ def test_what_runs_with_secrets_is_read_and_not_written(workspace, root, path):
     assert workspace.read(path) == b"theirs\n"
     with pytest.raises(PathRefused, match="runs with the repository's secrets"):
         workspace.write(path, b"mine\n")
-    assert workspace.changed() == ()
+    assert workspace.list_changed() == ()
 
 
 @pytest.mark.parametrize("path", ["package/github.py", "docs/github/workflows/a.yml", "owners"])
 def test_what_only_sounds_like_it_is_written(workspace, path):
     workspace.write(path, b"mine\n")
-    assert workspace.changed() == (path,)
+    assert workspace.list_changed() == (path,)

@@ -120,7 +120,7 @@ REFUSED = [*OUT_BY_NAME, *GIT_BY_NAME, *NO_TEXT, *BY_LINK, *NOT_PLAIN]
 
 VERBS = {
     "read": lambda workspace, path: workspace.read(path),
-    "original": lambda workspace, path: workspace.original(path),
+    "original": lambda workspace, path: workspace.read_original(path),
     "write": lambda workspace, path: workspace.write(path, b"theirs"),
 }
 
@@ -133,7 +133,7 @@ def test_no_verb_takes_a_path_that_leads_out(workspace, trapped, path):
             verb(workspace, path)
         assert SECRET not in str(raised.value)
         assert str(raised.value).isprintable()
-    assert workspace.changed() == ()
+    assert workspace.list_changed() == ()
     assert workspace.diff() == ""
     assert trapped.world() == before
 
@@ -164,13 +164,13 @@ def test_what_only_looks_like_a_way_out_is_a_name_inside(workspace, trapped, pat
     with pytest.raises(NoSuchFile):
         workspace.read(path)
     workspace.write(path, b"new\n")
-    assert workspace.changed() == (path,)
+    assert workspace.list_changed() == (path,)
     assert workspace.read(path) == b"new\n"
     assert trapped.world() == before
 
 
 def test_a_listing_names_plain_files_only(workspace):
-    assert workspace.paths() == ("package/module.py",)
+    assert workspace.list_paths() == ("package/module.py",)
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_a_device_is_neither_opened_nor_listed(workspace, device):
     for verb in VERBS.values():
         with pytest.raises(PathRefused, match="a device"):
             verb(workspace, "device")
-    assert "device" not in workspace.paths()
+    assert "device" not in workspace.list_paths()
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_no_mixture_of_parts_leads_out(workspace, trapped, path):
         assert workspace.read(path) == b"one = 1\n"
     with Workspace.open(trapped.root) as fresh, suppress(WorkspaceError):
         fresh.write(path, b"x")
-        (changed,) = fresh.changed()
+        (changed,) = fresh.list_changed()
         assert (trapped.root / changed).resolve().is_relative_to(trapped.root)
         assert ".git" not in changed.lower().split("/")
 
@@ -274,5 +274,5 @@ def test_no_handle_is_left_open(workspace, trapped):
         with suppress(WorkspaceError):
             workspace.read(path)
     workspace.read("package/module.py")
-    workspace.paths()
+    workspace.list_paths()
     assert len(list(handles.iterdir())) == before

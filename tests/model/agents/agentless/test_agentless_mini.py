@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from model.agents import engine_deadline
-from model.agents.agentless.agentless_mini import AgentlessMini, Plan
-from model.agents.replay import replayed
-from model.agents.trajectories.trajectory import Limits, Stop
-from model.engines.scripted import Line
+from model.agents.agentless.agentless_mini import AgentlessMini, SamplingPlan
+from model.agents.replay import replay_attempt
+from model.agents.trajectories.trajectory import AttemptLimits, StopReason
+from model.engines.scripted import ScriptLine
 from model.patches.diff import fingerprint
 from tests.model.agents.agentless_replies import (
     LOCATE,
@@ -25,14 +25,14 @@ from tests.model.agents.agentless_replies import (
     repaired,
 )
 from tests.model.agents.builders import ISSUE, desk_on, written
-from tests.model.fake_engines import Hanging
+from tests.model.fake_engines import HangingEngine
 
 
 def test_from_several_places_to_the_most_frequent_patch(pipeline):
     done, engine = pipeline(
         located("pie/maths.py"), located("pie/pie.py", "pie/maths.py"), ROUND, MEND, MEND
     )
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
     assert done.patch.startswith("diff --git a/pie/maths.py b/pie/maths.py\n")
     assert "-    return n // 2\n+    return n / 2\n" in done.patch
     assert done.rounds == 5
@@ -59,7 +59,7 @@ def test_places_are_tried_in_turns_the_most_located_first(pipeline):
         located("pie/maths.py"),
         located("pie/maths.py"),
         repaired("    return n / 2", repeat=True),
-        plan=Plan(3, 5),
+        plan=SamplingPlan(3, 5),
     )
     assert [one["files"][0][4:-3] for one in outcomes(done)] == [
         "maths", "pie", "maths", "pie", "maths",
@@ -71,7 +71,7 @@ def test_places_are_tried_in_turns_the_most_located_first(pipeline):
 
 @pytest.mark.parametrize(("first", "second"), [(ROUND, MEND), (MEND, ROUND)])
 def test_of_equally_frequent_patches_the_first_sampled_wins(pipeline, first, second):
-    done, _ = pipeline(MATHS, first, second, second, first, plan=Plan(2, 4))
+    done, _ = pipeline(MATHS, first, second, second, first, plan=SamplingPlan(2, 4))
     assert done.patch == outcomes(done)[0]["diff"]
     assert len({one["diff"] for one in outcomes(done)}) == 2
 
@@ -79,7 +79,7 @@ def test_of_equally_frequent_patches_the_first_sampled_wins(pipeline, first, sec
 def test_patches_that_make_the_same_edit_count_together_however_they_were_written(pipeline):
     wide = repaired("def half(n):\n    return n / 2", "def half(n):", reply="")
     whole = "### pie/maths.py\n<<<<<<< SEARCH\ndef half(n):\n    return n // 2\n=======\ndef half(n):\n    return n / 2\n>>>>>>> REPLACE"
-    done, _ = pipeline(MATHS, ROUND, MEND, Line(when=wide.when, reply=whole))
+    done, _ = pipeline(MATHS, ROUND, MEND, ScriptLine(when=wide.when, reply=whole))
     assert fingerprint(done.patch) == fingerprint(outcomes(done)[1]["diff"])
     assert "return n / 2" in done.patch
 
@@ -104,8 +104,8 @@ def test_patches_that_make_the_same_edit_count_together_however_they_were_writte
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, kind):
-    done, _ = pipeline(MATHS, line, MEND, plan=Plan(1, 2))
-    assert done.stop is Stop.SUBMITTED
+    done, _ = pipeline(MATHS, line, MEND, plan=SamplingPlan(1, 2))
+    assert done.stop is StopReason.SUBMITTED
     bad, good = outcomes(done)
     assert bad["dropped"] == kind
     assert bad["why"]
@@ -114,7 +114,7 @@ def test_a_reply_that_makes_no_patch_is_dropped_with_its_reason(pipeline, line, 
 
 
 def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeline):
-    done, _ = pipeline(MATHS, repaired("    return 0  # CUT"), MEND, plan=Plan(1, 2))
+    done, _ = pipeline(MATHS, repaired("    return 0  # CUT"), MEND, plan=SamplingPlan(1, 2))
     assert outcomes(done)[0] == {
         "dropped": "unfinished",
         "why": "the reply was cut at its limit of tokens",
@@ -123,7 +123,7 @@ def test_a_reply_that_was_cut_is_dropped_even_when_an_edit_of_it_is_whole(pipeli
 
 
 def test_a_file_that_may_not_grow_so_far_is_dropped(pipeline):
-    done, _ = pipeline(MATHS, repaired("# " + "x" * 5_000_001), MEND, plan=Plan(1, 2))
+    done, _ = pipeline(MATHS, repaired("# " + "x" * 5_000_001), MEND, plan=SamplingPlan(1, 2))
     assert outcomes(done)[0]["dropped"] == "workspace"
 
 
@@ -131,7 +131,7 @@ def test_what_runs_with_secrets_is_not_mended(pipeline):
     tree = TREE | {".github/run.py": "x = 1\n"}
     both = located(".github/run.py", "pie/maths.py")
     done, _ = pipeline(
-        both, repaired("x = 2", "x = 1", ".github/run.py"), MEND, tree=tree, plan=Plan(1, 2)
+        both, repaired("x = 2", "x = 1", ".github/run.py"), MEND, tree=tree, plan=SamplingPlan(1, 2)
     )
     bad, _ = outcomes(done)
     assert bad["dropped"] == "workspace"
@@ -141,13 +141,13 @@ def test_what_runs_with_secrets_is_not_mended(pipeline):
 
 def test_nothing_usable_is_a_typed_stop_and_no_patch(pipeline):
     done, _ = pipeline(MATHS, repaired("x", "gone", repeat=True))
-    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+    assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
     assert done.rounds == 5
 
 
 def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
     done, engine = pipeline(located("pie/math.py", "maths.py", repeat=True))
-    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+    assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
     assert len(engine.requests) == 2
     assert (
         outcomes(done, "locate")
@@ -167,8 +167,8 @@ def test_places_that_are_not_in_the_tree_are_dropped_and_counted(pipeline):
 @pytest.mark.parametrize("how", [{"down": "gone"}, {"fail": "gone", "repeat": True}])
 def test_a_failing_engine_is_a_stop_with_its_words(pipeline, stage, how):
     lines = [] if stage == LOCATE else [MATHS]
-    done, _ = pipeline(*lines, Line(when=stage, **how))
-    assert (done.stop, done.patch) == (Stop.ENGINE, None)
+    done, _ = pipeline(*lines, ScriptLine(when=stage, **how))
+    assert (done.stop, done.patch) == (StopReason.ENGINE, None)
     assert done.trajectory.failure == "gone"
 
 
@@ -178,18 +178,18 @@ def test_out_of_time_what_there_is_is_voted_on(pipeline):
         MATHS,
         MEND,
         MEND,
-        plan=Plan(1, 5, batch=1),
-        limits=Limits(seconds=25),
+        plan=SamplingPlan(1, 5, batch=1),
+        limits=AttemptLimits(seconds=25),
         clock=lambda: next(ticks),
     )
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
     assert 1 < len(engine.requests) < 6
 
 
 def test_out_of_time_before_any_patch_is_a_timeout(pipeline):
     ticks = count(0.0, 10.0)
-    done, _ = pipeline(MATHS, limits=Limits(seconds=5), clock=lambda: next(ticks))
-    assert (done.stop, done.patch) == (Stop.TIMEOUT, None)
+    done, _ = pipeline(MATHS, limits=AttemptLimits(seconds=5), clock=lambda: next(ticks))
+    assert (done.stop, done.patch) == (StopReason.TIMEOUT, None)
 
 
 def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
@@ -197,10 +197,10 @@ def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
         MATHS,
         MEND,
         repaired("    return n / 2", stall_seconds=30),
-        plan=Plan(1, 3, batch=1),
-        limits=Limits(seconds=1.5),
+        plan=SamplingPlan(1, 3, batch=1),
+        limits=AttemptLimits(seconds=1.5),
     )
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
     good, late = outcomes(done)
     assert (late["dropped"], "dropped" in good) == ("late", False)
     assert done.seconds < 10
@@ -208,13 +208,13 @@ def test_an_engine_that_hangs_is_left_with_what_there_is(pipeline):
 
 def test_a_batch_that_never_comes_back_is_a_timeout(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
-    with desk_on(tmp_path / "tree", TREE) as desk:
-        agent = AgentlessMini(Hanging(), limits=Limits(seconds=0.2))
-        done = agent.propose(ISSUE, desk, seed=0)
-    assert (done.stop, done.patch) == (Stop.TIMEOUT, None)
+    with desk_on(tmp_path / "tree", TREE) as context:
+        agent = AgentlessMini(HangingEngine(), limits=AttemptLimits(seconds=0.2))
+        done = agent.propose(ISSUE, context, seed=0)
+    assert (done.stop, done.patch) == (StopReason.TIMEOUT, None)
     assert {one["dropped"] for one in outcomes(done, "locate")} == {"late"}
     assert done.seconds < 5
-    assert replayed(done.trajectory, desk) == done.trajectory
+    assert replay_attempt(done.trajectory, context) == done.trajectory
 
 
 def test_a_filter_stands_before_the_vote(pipeline):
@@ -225,12 +225,12 @@ def test_a_filter_stands_before_the_vote(pipeline):
         return [one for one in reversed(candidates) if "round" not in one.diff]
 
     script = [MATHS, ROUND, MEND, ROUND, repaired("    return n * 0.5")]
-    done, _ = pipeline(*script, plan=Plan(1, 4), keep=keep)
+    done, _ = pipeline(*script, plan=SamplingPlan(1, 4), keep=keep)
     assert "return n / 2" in done.patch
     assert json.loads(done.trajectory.setting)["kept"] == ["sample-2", "sample-4"]
     assert len(seen) == 4
-    done, _ = pipeline(*script, plan=Plan(1, 4), keep=lambda _: ())
-    assert (done.stop, done.patch) == (Stop.NONE_KEPT, None)
+    done, _ = pipeline(*script, plan=SamplingPlan(1, 4), keep=lambda _: ())
+    assert (done.stop, done.patch) == (StopReason.NONE_KEPT, None)
 
 
 def test_the_command_prints_its_patch_and_tells_its_stages(tmp_path, monkeypatch):
@@ -243,5 +243,5 @@ def test_the_command_prints_its_patch_and_tells_its_stages(tmp_path, monkeypatch
     done = CliRunner().invoke(main, [*arguments.split(), "--agent", "agentless-mini"])
     assert done.exit_code == 0, done.output
     assert "+    return n / 2\n" in done.stdout
-    assert done.stderr.count(": locate\n") == Plan().localisations
-    assert done.stderr.count(": repair\n") == Plan().repairs
+    assert done.stderr.count(": locate\n") == SamplingPlan().localisations
+    assert done.stderr.count(": repair\n") == SamplingPlan().repairs

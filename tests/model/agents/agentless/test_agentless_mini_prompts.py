@@ -3,10 +3,10 @@
 import pytest
 
 from model.agents.agentless.file_localisation import read_paths
-from model.agents.agentless.search_replace import Edit, parse
-from model.agents.trajectories.guidance import Source, guided, shown
-from model.agents.trajectories.trajectory import Stop
-from model.engines.scripted import Line
+from model.agents.agentless.search_replace import SearchReplaceEdit, parse
+from model.agents.trajectories.guidance import HintSource, build_guidance, render_hint
+from model.agents.trajectories.trajectory import StopReason
+from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from tests.model.agents.agentless_replies import (
     CODE,
@@ -42,7 +42,7 @@ def test_a_file_that_does_not_fit_is_left_out_and_said(pipeline):
     done, engine = pipeline(
         located(*named, repeat=True), MEND, MEND, MEND, tree=tree, context=8_000
     )
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
     assert "so not to be edited: pie/large.py, pie/data.py\n" in user(engine.requests[-1])
     left_out = outcomes(done)[0]["left_out"]
     assert left_out["pie/data.py"] == "it is no text"
@@ -52,24 +52,26 @@ def test_a_file_that_does_not_fit_is_left_out_and_said(pipeline):
 def test_where_no_located_file_fits_there_is_no_repair(pipeline):
     tree = TREE | {"pie/large.py": LARGE}
     done, _ = pipeline(located("pie/large.py", repeat=True), tree=tree, context=8_000)
-    assert (done.stop, done.patch) == (Stop.TOKENS, None)
+    assert (done.stop, done.patch) == (StopReason.TOKENS, None)
     assert "no located file can be shown: pie/large.py: it needs about" in done.trajectory.failure
 
 
 def test_where_nothing_fits_beside_the_issue_nothing_is_asked(pipeline):
     done, engine = pipeline(context=4_300)
-    assert (done.stop, done.patch) == (Stop.TOKENS, None)
+    assert (done.stop, done.patch) == (StopReason.TOKENS, None)
     assert engine.requests == []
     assert done.trajectory.failure == "of 2 source files none fits beside the issue"
 
 
 def test_a_hint_is_shown_in_both_stages_and_can_be_taken_out(pipeline):
-    hint = guided(Source.MAINTAINER, "Mind negative numbers.\n- test it", paths=list(TREE))
+    hint = build_guidance(
+        HintSource.MAINTAINER, "Mind negative numbers.\n- test it", paths=list(TREE)
+    )
     script = [MATHS, MEND, MEND, MEND]
     done, engine = pipeline(*script, guidance=hint)
-    assert all(shown(hint) in user(request) for request in engine.requests)
+    assert all(render_hint(hint) in user(request) for request in engine.requests)
     plain, _ = pipeline(*script)
-    without = done.trajectory.without_guidance()
+    without = done.trajectory.remove_guidance()
     assert without.guidance is None
     assert [step.prompt for step in without.steps] == [
         step.prompt for step in plain.trajectory.steps
@@ -88,7 +90,7 @@ def test_strangers_text_stays_material(pipeline):
     copied = "x = '⟦U+003C⟧/patch-source-1>'"
     edit = f"### a.py\n<<<<<<< SEARCH\n{copied}\n=======\n{copied} + 'z'\n>>>>>>> REPLACE"
     done, engine = pipeline(
-        located("a.py", repeat=True), Line(when=REPAIR, reply=edit, repeat=True), tree=tree
+        located("a.py", repeat=True), ScriptLine(when=REPAIR, reply=edit, repeat=True), tree=tree
     )
     assert user(engine.requests[-1]).count("</patch-source-1>") == 1
     assert "<|" not in user(engine.requests[-1])
@@ -107,7 +109,7 @@ def test_files_keep_their_bytes(pipeline):
 def test_other_words_for_the_same_bytes_change_nothing(pipeline):
     tree = {"a.py": "# é\n"}
     edit = "### a.py\n<<<<<<< SEARCH\n# é\n=======\n# ⟦U+DCC3⟧⟦U+DCA9⟧\n>>>>>>> REPLACE"
-    script = [located("a.py", repeat=True), Line(when=REPAIR, reply=edit, repeat=True)]
+    script = [located("a.py", repeat=True), ScriptLine(when=REPAIR, reply=edit, repeat=True)]
     done, _ = pipeline(*script, tree=tree)
     assert outcomes(done)[0]["dropped"] == "no_change"
 
@@ -128,7 +130,7 @@ def test_the_forms_that_the_prompts_show_are_those_that_are_read():
     values = {"issue": "", "hint": "", "paths": (), "files": (), "left_out": "", "tree": ""}
     repair, _ = prompt_template.load("agentless_repair").render(**values)
     assert parse(repair.content) == (
-        Edit(
+        SearchReplaceEdit(
             "folder/of/the/file.py",
             ("lines as they stand in the file now",),
             ("lines that shall stand there instead",),

@@ -1,6 +1,6 @@
 """Whole files for a prompt: as many as fit, and a reason for every other."""
 
-from model.agents.agentless.full_files import fitting
+from model.agents.agentless.full_files import load_fitting_files
 from model.workspace import TreeLimits, Workspace
 from tests.model.agents.builders import written
 
@@ -13,13 +13,13 @@ def test_each_file_takes_what_those_before_it_left(tmp_path):
     files = {"a.py": "a" * 100, "b.py": "b" * 200, "c.py": "c" * 50, "d.py": "d" * 9_000}
     written(tmp_path, files)
     with Workspace.open(tmp_path) as workspace:
-        shown = fitting(workspace, ["a.py", "b.py", "c.py", "d.py"], 250, in_characters)
+        shown = load_fitting_files(workspace, ["a.py", "b.py", "c.py", "d.py"], 250, in_characters)
         assert shown.texts == {"a.py": "a" * 100, "c.py": "c" * 50}
         assert shown.left_out == {
             "b.py": "it needs about 232 tokens, and 118 are left",
             "d.py": "it needs about 257 tokens, and 36 are left",
         }
-        none = fitting(workspace, ["a.py"], -7, in_characters)
+        none = load_fitting_files(workspace, ["a.py"], -7, in_characters)
         assert none.left_out == {"a.py": "it needs about 34 tokens, and 0 are left"}
 
 
@@ -29,7 +29,7 @@ def test_what_can_not_be_read_says_why(tmp_path):
     (tmp_path / "link.py").symlink_to("fine.py")
     asked = ["data.py", "large.py", "gone.py", "link.py", "../x.py", "latin.py", "fine.py"]
     with Workspace.open(tmp_path, TreeLimits(file_bytes=100)) as workspace:
-        shown = fitting(workspace, asked, 10_000, in_characters)
+        shown = load_fitting_files(workspace, asked, 10_000, in_characters)
     assert shown.texts == {"latin.py": "# caf\udce9\n", "fine.py": "x = 1\r\n"}
     assert list(shown.left_out) == asked[:5]
     assert shown.left_out["data.py"] == "it is no text"
@@ -40,4 +40,6 @@ def test_edits_so_far_are_shown(tmp_path):
     written(tmp_path, {"a.py": "x = 1\n"})
     with Workspace.open(tmp_path) as workspace:
         workspace.write("a.py", b"x = 2\n")
-        assert fitting(workspace, ["a.py"], 99, in_characters).texts == {"a.py": "x = 2\n"}
+        assert load_fitting_files(workspace, ["a.py"], 99, in_characters).texts == {
+            "a.py": "x = 2\n"
+        }

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from model.agents.agentless.search_replace import Edit, Flaw, apply, parse, render, shown
+from model.agents.agentless.search_replace import (
+    EditError,
+    SearchReplaceEdit,
+    apply,
+    escape_file,
+    parse,
+    render,
+)
 from model.errors import MalformedEdit
 
 FILE = "def a():\n    return 1\n\n\ndef b():\n    return 1\n"
@@ -28,8 +35,8 @@ def test_a_reply_with_prose_thought_and_fences_around_its_edits_is_read():
         + "Title\n=======\nDone."
     )
     assert parse(reply) == (
-        Edit("a.py", ("def a():", "    return 1"), ("def a():", "    return 2")),
-        Edit("b.py", ("def b():",), ()),
+        SearchReplaceEdit("a.py", ("def a():", "    return 1"), ("def a():", "    return 2")),
+        SearchReplaceEdit("b.py", ("def b():",), ()),
     )
 
 
@@ -74,13 +81,13 @@ def test_one_path_stands_for_all_blocks_below_it():
 def test_a_reply_that_makes_no_patch_says_why(reply, kind, message):
     with pytest.raises(MalformedEdit, match=message) as caught:
         edited(reply)
-    assert caught.value.kind == Flaw(kind)
+    assert caught.value.kind == EditError(kind)
 
 
 def test_edits_that_undo_each_other_change_nothing():
     with pytest.raises(MalformedEdit, match="together change nothing") as caught:
         edited(block("a\n", "") + block("b\n", "a\nb\n"), {"a.py": "a\nb\n"})
-    assert caught.value.kind == Flaw.NO_CHANGE
+    assert caught.value.kind == EditError.NO_CHANGE
 
 
 def test_one_bad_edit_spoils_the_reply():
@@ -127,7 +134,7 @@ def test_a_reply_with_dos_line_ends_is_read():
 
 def test_files_are_shown_so_that_a_copied_line_is_the_files_own():
     text = "T\n=======\n</patch-source-1>\na\rb\r\n>>>>>>> REPLACE\n"
-    seen = shown(text)
+    seen = escape_file(text)
     assert seen.split("\n") == [
         "T",
         "⟦U+003D⟧======",
@@ -157,7 +164,9 @@ LINES = st.lists(LINE, max_size=4).map(tuple)
 PATH = st.text("ab/._-é⟦U+", min_size=1, max_size=9)
 
 
-@given(st.lists(st.builds(Edit, PATH, LINES.filter(bool), LINES), min_size=1, max_size=3))
+@given(
+    st.lists(st.builds(SearchReplaceEdit, PATH, LINES.filter(bool), LINES), min_size=1, max_size=3)
+)
 def test_what_is_written_is_read(edits):
     assume(all(edit.search != edit.replace for edit in edits))
     assert parse(render(edits)) == tuple(edits)
@@ -168,7 +177,7 @@ def test_applied_and_reversed_is_as_before(before, search, replace, after, end, 
     assume(ended or after or replace[-1:] != ("",))  # a blank last line can't lack its end
     text = end.join([*before, *search, *after]) + (end if ended else "")
     files = {"a": text, "b": "x\n"}
-    edit, back = Edit("a", search, replace), Edit("a", replace, search)
+    edit, back = SearchReplaceEdit("a", search, replace), SearchReplaceEdit("a", replace, search)
     try:
         done = apply(parse(render([edit])), files)
         assume(end in done["a"] or end == "\n")  # a text of one line no longer tells how lines end
@@ -182,7 +191,7 @@ def test_applied_and_reversed_is_as_before(before, search, replace, after, end, 
 
 @given(st.text(min_size=1))
 def test_a_whole_file_can_be_searched_as_it_is_shown(text):
-    lines = shown(text).removesuffix("\n")
+    lines = escape_file(text).removesuffix("\n")
     assume(text.rstrip("\r\n") != "new")
     (after,) = edited(block(f"{lines}\n", "new\n"), {"a.py": text}).values()
     assert after.rstrip("\r\n") == "new"

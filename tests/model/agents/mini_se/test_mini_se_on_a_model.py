@@ -7,27 +7,32 @@ import pytest
 
 from model import catalog
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.replay import replayed
-from model.agents.trajectories.trajectory import Limits, Stop
-from model.agents.trajectories.trajectory_json import dumped, loaded
+from model.agents.replay import replay_attempt
+from model.agents.trajectories.trajectory import AttemptLimits, StopReason
+from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from model.catalog import EngineChoice
 from tests.model.agents.builders import ISSUE, TREE, desk_on
 
 pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 MODEL = "smollm2-135m-instruct"
-LIMITS = Limits(rounds=2, reply_tokens=12)
+LIMITS = AttemptLimits(rounds=2, reply_tokens=12)
 
 
 def test_two_rounds_are_recorded_and_replayed(tmp_path):
     cache = Path.home() / ".cache" / "r4p" / "models"
     choice = EngineChoice("local_transformers", model=MODEL, cache=cache)
-    with closing(catalog.engine(choice)) as engine, desk_on(tmp_path / "tree", TREE) as desk:
-        done = MiniSE(engine, limits=LIMITS).propose(ISSUE, desk, seed=1)
+    with (
+        closing(catalog.load_engine(choice)) as engine,
+        desk_on(tmp_path / "tree", TREE) as context,
+    ):
+        done = MiniSE(engine, limits=LIMITS).propose(ISSUE, context, seed=1)
     trajectory = done.trajectory
     assert trajectory.engine.model == MODEL
     assert trajectory.failure is None
-    assert done.stop in {Stop.ROUNDS, Stop.SUBMITTED}
+    assert done.stop in {StopReason.ROUNDS, StopReason.SUBMITTED}
     assert all(step.answers and step.tokens.prompt > 500 for step in trajectory.steps)
     assert all(0 < len(step.token_ids) == step.tokens.completion for step in trajectory.steps)
-    with desk_on(tmp_path / "again", TREE) as desk:
-        assert dumped(replayed(loaded(dumped(trajectory)), desk)) == dumped(trajectory)
+    with desk_on(tmp_path / "again", TREE) as context:
+        assert dump_trajectory(
+            replay_attempt(load_trajectory(dump_trajectory(trajectory)), context)
+        ) == dump_trajectory(trajectory)

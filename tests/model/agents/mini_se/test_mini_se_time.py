@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from model.agents import engine_deadline
 from model.agents.mini_se.mini_se import MiniSE
-from model.agents.trajectories.trajectory import Limits, Stop
-from model.engines.scripted import Scripted
+from model.agents.trajectories.trajectory import AttemptLimits, StopReason
+from model.engines.scripted import ScriptedEngine
 from tests.model.agents.builders import (
     ISSUE,
     LOOK,
@@ -14,40 +14,44 @@ from tests.model.agents.builders import (
     TREE,
     desk_on,
 )
-from tests.model.fake_engines import Hanging
+from tests.model.fake_engines import HangingEngine
 
 
 def test_time_runs_out_between_rounds(tmp_path):
     readings = iter([0.0, 40.0, 80.0, 120.0])
-    with desk_on(tmp_path / "tree", TREE) as desk:
+    with desk_on(tmp_path / "tree", TREE) as context:
         agent = MiniSE(
-            Scripted([replace(LOOK, repeat=True)]),
-            limits=Limits(seconds=70),
+            ScriptedEngine([replace(LOOK, repeat=True)]),
+            limits=AttemptLimits(seconds=70),
             clock=readings.__next__,
         )
-        done = agent.propose(ISSUE, desk, seed=0)
-    assert (done.stop, done.rounds) == (Stop.TIMEOUT, 2)
+        done = agent.propose(ISSUE, context, seed=0)
+    assert (done.stop, done.rounds) == (StopReason.TIMEOUT, 2)
     assert done.trajectory.failure is None
 
 
 def test_each_reply_has_what_is_left_of_the_time(attempt):
-    _, engine = attempt(LOOK, MEND, SUBMIT, limits=Limits(seconds=90))
+    _, engine = attempt(LOOK, MEND, SUBMIT, limits=AttemptLimits(seconds=90))
     first, *_, last = [request.seconds for request in engine.requests]
     assert first == 90
     assert 0 < last < 90
 
 
 def test_a_reply_that_is_late_ends_it(attempt):
-    done, _ = attempt(LOOK, replace(MEND, stall_seconds=30), SUBMIT, limits=Limits(seconds=1))
-    assert (done.stop, done.rounds, done.patch) == (Stop.TIMEOUT, 1, None)
+    done, _ = attempt(
+        LOOK, replace(MEND, stall_seconds=30), SUBMIT, limits=AttemptLimits(seconds=1)
+    )
+    assert (done.stop, done.rounds, done.patch) == (StopReason.TIMEOUT, 1, None)
     assert "no answer within" in done.trajectory.failure
     assert done.seconds < 10
 
 
 def test_an_engine_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(engine_deadline, "GRACE_SECONDS", 0.1)
-    with desk_on(tmp_path / "tree", TREE) as desk:
-        done = MiniSE(Hanging(), limits=Limits(seconds=0.2)).propose(ISSUE, desk, seed=0)
-    assert done.stop is Stop.TIMEOUT
+    with desk_on(tmp_path / "tree", TREE) as context:
+        done = MiniSE(HangingEngine(), limits=AttemptLimits(seconds=0.2)).propose(
+            ISSUE, context, seed=0
+        )
+    assert done.stop is StopReason.TIMEOUT
     assert "no answer within 0.2 s" in done.trajectory.failure
     assert done.seconds < 5

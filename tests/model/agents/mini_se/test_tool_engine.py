@@ -4,21 +4,21 @@ from contextlib import closing
 
 import pytest
 
-from model.agents.mini_se.tool_engine import WithTools
+from model.agents.mini_se.tool_engine import ToolEngine
 from model.engines.openai_compatible import connect
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown, EngineError, NoTools
 from model.protocols import Message, Request, Tool, ToolCall
-from tests.model.chat_server import MODELS, completion, serving
+from tests.model.chat_server import MODELS, completion, serve_chat
 from tests.model.engines.test_openai_compatible_tools import NOT_SERVED, WIRE_CALL, called
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 
 LOOK = Tool("look", "Shows code.", {"type": "object", "properties": {}})
 FENCED = 'Hm.\n```json\n{"name": "look", "arguments": {"entity": "f"}}\n```'
 REQUEST = Request((Message("user", "mend it"),), 50, 1.0, 7, tools=(LOOK,))
 
 
-class WithoutTools(Recording):
+class WithoutTools(RecordingEngine):
     """Refuses requests with tools, as the engines on this machine do."""
 
     def _answer(self, request):
@@ -26,8 +26,8 @@ class WithoutTools(Recording):
 
 
 def test_calls_of_a_server_with_tools_are_taken_as_they_are():
-    with serving(models=[MODELS], chat=[called(WIRE_CALL, content=FENCED)]) as server:
-        with closing(WithTools(connect(server.url, None))) as engine:
+    with serve_chat(models=[MODELS], chat=[called(WIRE_CALL, content=FENCED)]) as server:
+        with closing(ToolEngine(connect(server.url, None))) as engine:
             (answer,) = engine.complete([REQUEST])
         assert "tools" in server.sent_to("/v1/chat/completions")[0]
     assert answer.tool_calls == (ToolCall("call-1", "look", '{"entity": "f"}'),)
@@ -35,8 +35,8 @@ def test_calls_of_a_server_with_tools_are_taken_as_they_are():
 
 def test_a_server_without_tools_is_asked_in_words_from_then_on():
     replies = [NOT_SERVED, completion(FENCED)]
-    with serving(models=[MODELS], chat=replies) as server:
-        with closing(WithTools(connect(server.url, None))) as engine:
+    with serve_chat(models=[MODELS], chat=replies) as server:
+        with closing(ToolEngine(connect(server.url, None))) as engine:
             answers = [engine.complete([REQUEST])[0] for _ in range(2)]
         bodies = server.sent_to("/v1/chat/completions")
     assert [one.tool_calls for one in answers] == [
@@ -47,7 +47,7 @@ def test_a_server_without_tools_is_asked_in_words_from_then_on():
 
 
 def test_a_call_that_the_servers_parser_left_in_the_text_is_read():
-    engine = WithTools(Scripted([Line(reply=FENCED)]))
+    engine = ToolEngine(ScriptedEngine([ScriptLine(reply=FENCED)]))
     turns = (Message("assistant", "", (ToolCall("call-0", "look", "{}"),)), *REQUEST.messages)
     (answer,) = engine.complete([Request(turns, 50, 1.0, 7, tools=(LOOK,))])
     assert answer.tool_calls == (ToolCall("call-1", "look", '{"entity": "f"}'),)
@@ -55,8 +55,8 @@ def test_a_call_that_the_servers_parser_left_in_the_text_is_read():
 
 
 def test_requests_without_tools_are_left_alone():
-    inner = WithoutTools(Line(reply=FENCED, repeat=True))
-    engine = WithTools(inner)
+    inner = WithoutTools(ScriptLine(reply=FENCED, repeat=True))
+    engine = ToolEngine(inner)
     engine.complete([REQUEST])
     plain = Request((Message("user", "hello"),), 50, 1.0, 7)
     (answer,) = engine.complete([plain])
@@ -65,7 +65,7 @@ def test_requests_without_tools_are_left_alone():
 
 
 def test_failures_stay_failures():
-    engine = WithTools(WithoutTools(Line(fail="boom"), Line(down="gone")))
+    engine = ToolEngine(WithoutTools(ScriptLine(fail="boom"), ScriptLine(down="gone")))
     (answer,) = engine.complete([REQUEST])
     assert isinstance(answer, EngineError)
     assert str(answer) == "boom"
@@ -74,8 +74,8 @@ def test_failures_stay_failures():
 
 
 def test_it_is_the_engine_it_stands_for():
-    inner = Scripted([], context_tokens=99)
-    engine = WithTools(inner)
+    inner = ScriptedEngine([], context_tokens=99)
+    engine = ToolEngine(inner)
     engine.close()
     assert (engine.name, engine.model, engine.context_tokens) == ("scripted", "script", 99)
     assert engine.count_tokens("eight ch") == inner.count_tokens("eight ch")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from model.agents.mini_se.tool_text import calls_in, in_words
+from model.agents.mini_se.tool_text import parse_calls, rewrite_request
 from model.protocols import Message, Request, Tool, ToolCall
 
 LOOK = Tool(
@@ -26,7 +26,7 @@ READ = ("look", '{"entity": "f"}')
 
 
 def read(text):
-    return [(call.name, call.arguments) for call in calls_in(text)]
+    return [(call.name, call.arguments) for call in parse_calls(text)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_call_without_arguments_has_none():
 
 def test_several_calls_keep_their_order_and_count_on():
     text = f"```json\n{CALL}\n```\nthen\n```json\n{CALL}\n```"
-    assert [call.id for call in calls_in(text, first=3)] == ["call-3", "call-4"]
+    assert [call.id for call in parse_calls(text, first=3)] == ["call-3", "call-4"]
 
 
 def test_line_ends_and_fences_inside_a_string_are_part_of_it():
@@ -102,7 +102,7 @@ def test_reading_goes_on_after_a_broken_call():
 
 
 def words(*messages):
-    return in_words(Request(messages, 50, 1.0, 7, tools=(LOOK, END)))
+    return rewrite_request(Request(messages, 50, 1.0, 7, tools=(LOOK, END)))
 
 
 def test_tools_are_described_after_the_systems_words():
@@ -151,7 +151,7 @@ def test_answers_become_one_turn_of_the_user():
     )
     _, _, said, told = words(*turns).messages
     assert told == Message("user", "Result of look:\ncode\n\nResult of edit:\ndone")
-    assert [(call.name, call.arguments) for call in calls_in(said.content)] == [
+    assert [(call.name, call.arguments) for call in parse_calls(said.content)] == [
         ("look", "{}"),
         ("edit", "{}"),
     ], "calls that a server wrote apart are put back into the text"
@@ -166,5 +166,5 @@ def test_calls_that_stand_in_the_text_are_not_doubled():
 def test_a_call_as_deep_as_this_python_reads_is_a_call_all_the_same():
     for depth in range(600, 1_001):  # somewhere in there it can be read, and not be written again
         nested = f'{{"name": "look", "arguments": {"[" * depth}{"]" * depth}}}'
-        (call,) = calls_in(nested)
+        (call,) = parse_calls(nested)
         assert call.name == "look"

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.agents.tools.closest_text import Excerpt, Near, excerpt, lines_of, nearest
+from model.agents.tools.closest_text import (
+    ClosestMatch,
+    Excerpt,
+    cut_excerpt,
+    find_closest,
+    split_lines,
+)
 
 LINES = [f"value_{number} = {number * number}" for number in range(100)]
 TEXT = "\n".join(LINES)
@@ -12,39 +18,41 @@ TEXT = "\n".join(LINES)
 
 def test_the_place_with_most_equal_lines_is_the_likest():
     wanted = "\n".join([LINES[40], "changed = 1", LINES[42], LINES[43]])
-    assert nearest(TEXT, wanted) == Near(Excerpt(39, 46, "\n".join(LINES[38:46])), None)
+    assert find_closest(TEXT, wanted) == ClosestMatch(
+        Excerpt(39, 46, "\n".join(LINES[38:46])), None
+    )
 
 
 def test_of_equally_likely_places_the_first_one_counts():
-    assert nearest("some line\nx\nsome line\ny", "some line\nz").excerpt.first == 1
+    assert find_closest("some line\nx\nsome line\ny", "some line\nz").excerpt.first == 1
 
 
 def test_a_place_that_would_begin_before_the_file_is_shown_from_its_start():
-    assert nearest(TEXT, f"gone = 1\ngone = 2\n{LINES[0]}\nmore").excerpt == Excerpt(
+    assert find_closest(TEXT, f"gone = 1\ngone = 2\n{LINES[0]}\nmore").excerpt == Excerpt(
         1, 4, "\n".join(LINES[:4])
     )
 
 
 def test_many_equal_lines_are_no_burden():
     """Were each counted with each, this would be forty million pairs."""
-    near = nearest(
+    near = find_closest(
         "\n".join(["    return None"] * 200_000), "\n".join(["    return None"] * 200 + ["y"])
     )
     assert near.excerpt.first == 1
 
 
 def test_short_lines_say_nothing_of_a_place():
-    assert nearest("}\n" * 50 + "something = long", "}\nsomethink = long").excerpt.first > 40
+    assert find_closest("}\n" * 50 + "something = long", "}\nsomethink = long").excerpt.first > 40
 
 
 @pytest.mark.parametrize("wanted", ["", "   ", "\n\n", "§§§§§§§§§§"])
 def test_what_is_like_nothing_has_no_place(wanted):
-    assert nearest(TEXT, wanted) is None
+    assert find_closest(TEXT, wanted) is None
 
 
 def test_a_long_excerpt_is_cut():
-    assert excerpt(LINES, -5, 500) == Excerpt(1, 40, "\n".join(LINES[:40]))
-    assert excerpt(["x" * 5_000], 1, 1) == Excerpt(1, 1, f"{'x' * 4_000}…")
+    assert cut_excerpt(LINES, -5, 500) == Excerpt(1, 40, "\n".join(LINES[:40]))
+    assert cut_excerpt(["x" * 5_000], 1, 1) == Excerpt(1, 1, f"{'x' * 4_000}…")
 
 
 @given(st.text("ab \t\n", min_size=1, max_size=40), st.data())
@@ -53,19 +61,19 @@ def test_a_passage_with_other_spaces_is_found_where_it_stands(text, data):
     start = data.draw(st.integers(0, len(text) - 1))
     passage = text[start : data.draw(st.integers(start + 1, len(text)))]
     wanted = data.draw(st.sampled_from(["  ", "\n"])).join(passage)
-    near = nearest(text, wanted)
+    near = find_closest(text, wanted)
     if passage.strip():
         assert near is not None
         assert near.difference
-        assert near.excerpt.last <= len(lines_of(text))
+        assert near.excerpt.last <= len(split_lines(text))
         shown = "".join(near.excerpt.text.split())
         assert "".join(passage.split()) in shown
 
 
 @given(st.text("ab{} \n", max_size=60), st.text("ab{} \n", max_size=30))
 def test_whatever_is_looked_for_the_excerpt_is_of_the_file(text, wanted):
-    near = nearest(text, wanted)
+    near = find_closest(text, wanted)
     if near is not None:
-        lines = lines_of(text)
+        lines = split_lines(text)
         assert 1 <= near.excerpt.first <= near.excerpt.last <= len(lines)
         assert near.excerpt.text == "\n".join(lines[near.excerpt.first - 1 : near.excerpt.last])

@@ -3,7 +3,7 @@
 import pytest
 
 from model.agents.tools.edit_tool import edit
-from model.agents.tools.indentation import complaint
+from model.agents.tools.indentation import check_indentation
 from model.codegraph import syntax_check
 from tests.model.agents.builders import desk_on
 
@@ -21,8 +21,8 @@ CODE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
     ],
 )  # fmt: skip
 def test_broken_indentation_is_said_with_its_line(after, said):
-    assert complaint("a.py", CODE, after).startswith(f"a.py, {said}")
-    assert complaint("a.py", b"", after).startswith(f"a.py, {said}")
+    assert check_indentation("a.py", CODE, after).startswith(f"a.py, {said}")
+    assert check_indentation("a.py", b"", after).startswith(f"a.py, {said}")
 
 
 @pytest.mark.parametrize(
@@ -42,18 +42,21 @@ def test_broken_indentation_is_said_with_its_line(after, said):
     ids=["whole", "no Python", "broken before", "another Python", "otherwise", "NUL", "no text", "deep", "nested", "large"],
 )  # fmt: skip
 def test_of_everything_else_nothing_is_said(path, before, after):
-    assert complaint(path, before, after) is None
+    assert check_indentation(path, before, after) is None
 
 
 def test_an_edit_that_breaks_the_indentation_is_discarded(tmp_path):
-    with desk_on(tmp_path / "tree", {"a.py": CODE.decode()}) as desk:
-        answer = edit(desk, "a.py", "    return 2", "  return 2")
+    with desk_on(tmp_path / "tree", {"a.py": CODE.decode()}) as context:
+        answer = edit(context, "a.py", "    return 2", "  return 2")
         assert answer.text.startswith(
             "The edit was discarded, because it breaks the syntax: a.py, line 4: unindent does not"
         )
-        assert desk.workspace.changed() == ()
+        assert context.workspace.list_changed() == ()
 
 
 def test_the_grammar_alone_would_let_it_pass():
     """When it no longer does, this module can go."""
-    assert syntax_check.check("a.py", CODE, CODE.replace(b"    return 2", b"  return 2")) is None
+    assert (
+        syntax_check.check_syntax("a.py", CODE, CODE.replace(b"    return 2", b"  return 2"))
+        is None
+    )

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from model.agents.trajectories.guidance import Guidance
-from model.agents.trajectories.guidance_leak import runs, unknown
-from model.agents.trajectories.trajectory_json import identity
+from model.agents.trajectories.guidance_leak import drop_public_runs, find_word_runs
+from model.agents.trajectories.trajectory_json import compute_identity
 from model.domain import Issue
 from model.protocols import Message, ToolCall
 from tests.model.agents.builders import make_step, make_trajectory
@@ -29,12 +29,12 @@ def said(reply="Let's see.", arguments='{"entity": "half"}', answer="def half(n)
 
 
 def test_runs_are_five_words_or_a_whole_line():
-    found = runs(HINT)
+    found = find_word_runs(HINT)
     assert " rounding has to wait until " in found
     assert " round in tax of " in found
     assert " return " not in found, "a single word is nobody's"
     assert not any("rates" in run for run in found), "a path is the tree's"
-    assert unknown(found, ["Nothing of it"]) == found
+    assert drop_public_runs(found, ["Nothing of it"]) == found
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_runs_are_five_words_or_a_whole_line():
 )
 def test_words_of_the_hint_are_found(trajectory):
     assert trajectory.quotes_hint
-    assert trajectory.without_guidance() is None
+    assert trajectory.remove_guidance() is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_words_of_the_hint_are_found(trajectory):
 )
 def test_what_it_has_from_elsewhere_or_says_itself_is_no_quote(trajectory):
     assert not trajectory.quotes_hint
-    assert trajectory.without_guidance().guidance is None
+    assert trajectory.remove_guidance().guidance is None
 
 
 def test_what_a_patch_adds_is_told_from_what_was_only_said():
@@ -85,6 +85,6 @@ def test_what_a_prompt_shows_beside_the_hint_is_no_quote():
 
 
 def test_an_attempt_is_named_by_what_was_recorded():
-    assert len(identity(make_trajectory())) == 64
-    assert identity(make_trajectory()) == identity(make_trajectory())
-    assert identity(make_trajectory(seed=8)) != identity(make_trajectory())
+    assert len(compute_identity(make_trajectory())) == 64
+    assert compute_identity(make_trajectory()) == compute_identity(make_trajectory())
+    assert compute_identity(make_trajectory(seed=8)) != compute_identity(make_trajectory())

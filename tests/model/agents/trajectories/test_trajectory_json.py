@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.agents.trajectories.guidance import Guidance, Source
-from model.agents.trajectories.trajectory import Stop, conversation
-from model.agents.trajectories.trajectory_json import dumped, loaded
+from model.agents.trajectories.guidance import Guidance, HintSource
+from model.agents.trajectories.trajectory import StopReason, build_conversation
+from model.agents.trajectories.trajectory_json import dump_trajectory, load_trajectory
 from model.domain import Tokens
 from model.errors import BadTrajectory
 from model.protocols import Message, ToolCall
@@ -30,12 +30,12 @@ STEPS = st.builds(
     prompt=st.lists(MESSAGES).map(tuple),
 )
 HINTS = st.builds(
-    Guidance, TEXTS, TEXTS, st.lists(TEXTS).map(tuple), st.sampled_from(Source), TEXTS
+    Guidance, TEXTS, TEXTS, st.lists(TEXTS).map(tuple), st.sampled_from(HintSource), TEXTS
 )
 TRAJECTORIES = st.builds(
     make_trajectory,
     steps=st.lists(STEPS, max_size=3).map(tuple),
-    stop=st.sampled_from(Stop),
+    stop=st.sampled_from(StopReason),
     patch=st.none() | TEXTS,
     failure=st.none() | TEXTS,
     guidance=st.none() | HINTS,
@@ -45,11 +45,11 @@ TRAJECTORIES = st.builds(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TRAJECTORIES)
 def test_there_and_back(trajectory):
-    raw = dumped(trajectory)
+    raw = dump_trajectory(trajectory)
     assert raw.isascii()
     assert raw.count(b"\n") == 1
-    assert loaded(raw) == trajectory
-    assert dumped(loaded(raw)) == raw
+    assert load_trajectory(raw) == trajectory
+    assert dump_trajectory(load_trajectory(raw)) == raw
 
 
 @pytest.mark.parametrize(
@@ -65,25 +65,27 @@ def test_there_and_back(trajectory):
 )
 def test_what_is_no_trajectory_is_refused(raw, why):
     with pytest.raises(BadTrajectory, match=why):
-        loaded(raw)
+        load_trajectory(raw)
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("stop", "bored"), ("more", 1), ("steps", [{}]), ("limits", {"bad": 1})]
 )
 def test_a_trajectory_with_something_else_in_it_is_refused(field, value):
-    document = json.loads(dumped(make_trajectory())) | {field: value}
+    document = json.loads(dump_trajectory(make_trajectory())) | {field: value}
     with pytest.raises(BadTrajectory):
-        loaded(json.dumps(document).encode())
+        load_trajectory(json.dumps(document).encode())
 
 
 def test_a_conversation_is_its_opening_and_its_steps():
     trajectory = make_trajectory(steps=(make_step(), make_step()))
-    roles = [one.role for one in conversation(trajectory.opening, trajectory.steps)]
+    roles = [one.role for one in build_conversation(trajectory.opening, trajectory.steps)]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
 
 
 def test_an_attempt_adds_up_what_its_steps_cost():
-    attempt = make_attempt(steps=(make_step(), make_step()), patch="diff", stop=Stop.SUBMITTED)
+    attempt = make_attempt(
+        steps=(make_step(), make_step()), patch="diff", stop=StopReason.SUBMITTED
+    )
     assert attempt.tokens == Tokens(200, 128, 14)
-    assert (attempt.rounds, attempt.patch, attempt.stop) == (2, "diff", Stop.SUBMITTED)
+    assert (attempt.rounds, attempt.patch, attempt.stop) == (2, "diff", StopReason.SUBMITTED)

@@ -14,9 +14,9 @@ import pytest
 
 from model.catalog import VotingChoice
 from model.evaluation import judge_catalog, run_file
-from model.evaluation.evaluation_run import sample
-from model.evaluation.labelled_group import read
-from tests.model.chat_server import MODELS, completion, serving
+from model.evaluation.evaluation_run import sample_groups
+from model.evaluation.labelled_group import read_groups
+from tests.model.chat_server import MODELS, completion, serve_chat
 from tests.model.evaluation.builders import RIGHT, lines, row
 from tests.services import wait_for
 
@@ -59,9 +59,9 @@ def test_the_packaged_example_is_judged_by_what_its_hidden_tests_said(run, real_
 def test_a_limit_takes_a_part_of_what_a_larger_one_takes(tmp_path):
     path = tmp_path / "groups.jsonl"
     path.write_text(lines(*[row(number, True) for number in range(30)]))
-    few, more = sample(read(path), 10), sample(read(path), 20)
+    few, more = sample_groups(read_groups(path), 10), sample_groups(read_groups(path), 20)
     assert more[:10] == few
-    assert len(sample(read(path))) == 30
+    assert len(sample_groups(read_groups(path))) == 30
     assert [group.instance_id for group in few] != [f"octo__app-{n}" for n in range(10)]
 
 
@@ -107,7 +107,7 @@ def test_a_minimum_of_lines_is_other_work_under_another_name(run, tmp_path, veri
     assert said == {"not_judged"}
     twins = {json.loads(line)["key"]["verifier"] for line in kept.splitlines()}
     assert twins == ({named, f"{named}-strict"} if verifier == "consensus" else {named})
-    assert {judge_catalog.plain(one) for one in twins} == {verifier}
+    assert {judge_catalog.strip_suffixes(one) for one in twins} == {verifier}
 
 
 def test_an_option_that_does_nothing_is_a_usage_error(run):
@@ -121,12 +121,12 @@ def test_an_option_that_does_nothing_is_a_usage_error(run):
 def test_in_process_vllm_can_be_chosen_for_a_batch(run):
     result = run("--engine", "local_vllm", script=None)
     assert result.exit_code == 5
-    assert "engine local_vllm needs vllm, which this Python has not" in result.stderr
+    assert "engine local_vllm needs vllm, which is not installed here" in result.stderr
 
 
 def test_a_key_is_read_from_a_file_and_sent(run, tmp_path):
     (tmp_path / "key").write_text("s3cret\n")
-    with serving(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
         given = ("--engine-url", server.url, "--api-key-file", "key", "--votes", "1")
         document(run(*given, "--json", script=None))
         sent = {headers["Authorization"] for _path, headers, _body in server.seen}
@@ -141,9 +141,11 @@ def test_the_name_of_a_run_tells_whose_it_is():
             VotingChoice(leave_one_out=True),
             VotingChoice(edited_lines=12, leave_one_out=True),
         ):
-            assert judge_catalog.plain(judge_catalog.called(name, voting)) == name
+            assert judge_catalog.strip_suffixes(judge_catalog.build_run_name(name, voting)) == name
             assert (
-                judge_catalog.plain(judge_catalog.called(name, voting) + judge_catalog.STRICT)
+                judge_catalog.strip_suffixes(
+                    judge_catalog.build_run_name(name, voting) + judge_catalog.STRICT_SUFFIX
+                )
                 == name
             )
 
@@ -202,7 +204,7 @@ def test_one_slow_group_holds_back_none_of_the_others(tmp_path):
     (tmp_path / "groups.jsonl").write_text(lines(*[row(number, True) for number in range(6)]))
     kept, over = tmp_path / "run.jsonl", threading.Event()
     held = replace(completion("\\boxed{}"), wait_for=over)
-    with serving(models=[MODELS], chat=[held, completion("\\boxed{}")]) as server:
+    with serve_chat(models=[MODELS], chat=[held, completion("\\boxed{}")]) as server:
         command = [sys.executable, "-m", "app.cli", "evaluate", "--verifier", "r4p", "--votes", "1"]
         command += ["--groups", tmp_path / "groups.jsonl", "--engine-url", server.url]
         process = subprocess.Popen([*command, "--together", "4", "--out", kept], cwd=ROOT)
@@ -213,7 +215,7 @@ def test_one_slow_group_holds_back_none_of_the_others(tmp_path):
             process.send_signal(signal.SIGKILL)
             assert process.wait() == -signal.SIGKILL
             over.set()
-    assert len({one.instance_id for one in run_file.read(kept)}) == 5
+    assert len({one.instance_id for one in run_file.read_run_file(kept)}) == 5
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,7 @@ def test_a_bad_file_of_groups_is_one_line_and_a_usage_error(run, tmp_path, conte
 def test_an_unknown_verifier_is_one_line_and_a_usage_error(run):
     result = run(verifier="oracle")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no verifier is called 'oracle'; there are r4p, " in result.stderr
+    assert "unknown verifier 'oracle'; choose r4p, " in result.stderr
     assert result.stderr.count("\n") == 1
 
 
@@ -266,14 +268,14 @@ def test_a_dead_url_is_one_line_and_no_backend(run):
 
 
 def test_a_server_is_asked_by_url(run):
-    with serving(models=[MODELS], chat=[completion("It works.\n\\boxed{1, 2, 3}")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("It works.\n\\boxed{1, 2, 3}")]) as server:
         made = document(run("--engine-url", server.url, "--votes", "1", "--json", script=None))
     assert made["engine"]["model"] == "r4p"
     assert made["f1"] == made["constant_baselines"]["all_correct"]["f1"]
 
 
 def test_nothing_of_the_labels_reaches_the_engine(run, tmp_path):
-    with serving(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("\\boxed{}")]) as server:
         secret = row(1, True, False)
         secret["patches"][0] |= {"source": "secret-system/run", "also_from": ["secret-other/1"]}
         (tmp_path / "groups.jsonl").write_text(lines(secret))

@@ -8,12 +8,12 @@ from model.calibration import calibrator_file
 from model.calibration.calibration import Calibrator, History
 from model.domain import EngineInfo
 from model.evaluation import judge_catalog, run_file
-from model.evaluation.labelled_group import read
-from model.evaluation.report.input_folder import read as read_folder
+from model.evaluation.labelled_group import read_groups
+from model.evaluation.report.input_folder import read_report_input as read_folder
 from tests.model.commands.evaluate.test_evaluate import document
 from tests.model.evaluation.builders import lines, row
 from training.calibrate import main
-from training.calibrators.evidence import cases, rows
+from training.calibrators.evidence import collect_evidence, list_rows
 
 train = Typer()
 train.command()(main)
@@ -40,7 +40,7 @@ def test_a_run_becomes_a_calibrator_and_a_run_with_probabilities(run, learn, tmp
     made = document(run(*ask, "--calibrator", "c.json", groups="many.jsonl"))
     assert (plain["calibrated"], made["calibrated"]) == (False, True)
     assert made["verifier"] == f"r4p-calibrated-{kept.digest}"
-    assert judge_catalog.plain(made["verifier"]) == "r4p"
+    assert judge_catalog.strip_suffixes(made["verifier"]) == "r4p"
     assert made["brier"]["value"] > plain["brier"]["value"] == 0  # forty issues prove no certainty
     probabilities = {kept.calibrator.probability(one.evidence) for one in _rows(tmp_path)}
     told = [one["belief"] for one in made["reliability"]]
@@ -50,7 +50,7 @@ def test_a_run_becomes_a_calibrator_and_a_run_with_probabilities(run, learn, tmp
 
 
 def _rows(folder):
-    return rows(cases(run_file.in_order(folder / "runs" / "many.r4p.jsonl")))
+    return list_rows(collect_evidence(run_file.read_sorted(folder / "runs" / "many.r4p.jsonl")))
 
 
 def test_runs_with_and_without_are_other_work_in_one_file(run, learn, tmp_path):
@@ -80,17 +80,20 @@ def test_consensus_is_weighed_by_what_its_held_out_run_taught(run, learn, tmp_pa
 
 
 def test_consensus_beside_votes_never_saw_the_issue(run, real_group, tmp_path):
-    (group,) = read(tmp_path / real_group)
+    (group,) = read_groups(tmp_path / real_group)
     for strict in (False, True):
-        judge = judge_catalog.consensus(strict=strict)
+        judge = judge_catalog.build_consensus_judge(strict=strict)
         by = calibrator_file.CalibratorFile(
-            "consensus", judge_catalog.everyday(judge.engine), _weighing("consensus"), 0.2
+            "consensus",
+            judge_catalog.get_production_engine(judge.engine),
+            _weighing("consensus"),
+            0.2,
         )
-        weighed = judge_catalog.weighed(judge, by, "consensus-calibrated-0")
+        weighed = judge_catalog.calibrate_judge(judge, by, "consensus-calibrated-0")
         believed = [one.belief for one in weighed.judge(group).patches]
         raw = [one.belief for one in judge.judge(group).patches]
         assert believed == pytest.approx(raw, abs=0.01)
-        assert weighed.verifier == "consensus-calibrated-0" + judge_catalog.STRICT * strict
+        assert weighed.verifier == "consensus-calibrated-0" + judge_catalog.STRICT_SUFFIX * strict
 
 
 def _weighing(*names):

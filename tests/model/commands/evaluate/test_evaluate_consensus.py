@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from model.evaluation import judge_catalog
-from model.evaluation.labelled_group import read
+from model.evaluation.labelled_group import read_groups
 from model.verifiers import consensus as verifiers
 from model.verifiers.hybrid import HybridVerifier
 from tests.model.commands.evaluate.test_evaluate import document
@@ -29,9 +29,9 @@ def test_consensus_needs_no_engine_and_has_its_strict_twin_beside_it(run, real_g
 
 
 def test_a_hybrid_asks_no_fit_that_saw_the_issue_either(run, real_group):
-    (group,) = read(Path(real_group))
-    judge = judge_catalog.composed("hybrid:consensus+consensus", [None, None], 1)
-    unseeing = verifiers.unseeing(group.repo, group.instance_id)
+    (group,) = read_groups(Path(real_group))
+    judge = judge_catalog.build_hybrid_judge("hybrid:consensus+consensus", [None, None], 1)
+    unseeing = verifiers.build_holdout(group.repo, group.instance_id)
     patches = [one.patch for one in group.patches]
     said = HybridVerifier(unseeing, unseeing).verify(group.issue, patches, votes=1)
     believed = [one.belief for one in judge.judge(group).patches]
@@ -50,12 +50,12 @@ def test_issues_that_consensus_may_have_learnt_from_are_told(run, real_group):
 
 
 def test_consensus_asks_a_fit_that_never_saw_the_issue(run, real_group):
-    (group,) = read(Path(real_group))
+    (group,) = read_groups(Path(real_group))
     for strict in (False, True):
-        unseeing = verifiers.unseeing(group.repo, group.instance_id, strict=strict)
+        unseeing = verifiers.build_holdout(group.repo, group.instance_id, strict=strict)
         said = unseeing.verify(group.issue, [one.patch for one in group.patches])
-        known = verifiers.shipped().verify(group.issue, [one.patch for one in group.patches])
-        judge = judge_catalog.consensus(strict=strict)
+        known = verifiers.build_shipped().verify(group.issue, [one.patch for one in group.patches])
+        judge = judge_catalog.build_consensus_judge(strict=strict)
         believed = [one.belief for one in judge.judge(group).patches]
         assert believed == [one.score for one in said.patches]
         assert believed != [one.score for one in known.patches]

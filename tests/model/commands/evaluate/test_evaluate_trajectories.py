@@ -6,11 +6,11 @@ import pytest
 
 from model import catalog
 from model.evaluation import judge_catalog, labelled_group
-from model.evaluation.attacks.attack_cases import cases
+from model.evaluation.attacks.attack_cases import build_cases
 from model.evaluation.attacks.attack_plays import Place
-from model.evaluation.evaluation_run import run as run_all
+from model.evaluation.evaluation_run import judge_groups as run_all
 from tests.model.evaluation.builders import lines, row
-from tests.model.fake_engines import Weighing, token
+from tests.model.fake_engines import LogprobEngine, build_token
 
 NAME = "yes-no-trajectory"
 
@@ -34,31 +34,33 @@ def test_a_file_without_any_is_refused_with_the_field_that_is_missing(run, verif
 
 
 def test_a_file_with_some_is_judged_by_them(told):
-    read = list(labelled_group.read(told))
-    judge_catalog.check(NAME, read)
-    engine = Weighing({"I ran the tests": [token("YES", YES=0.9, NO=0.1)], "": [token("NO", NO=1)]})
-    judged = run_all(read, judge_catalog.ordinary(NAME, catalog.verifier(NAME, engine), 1))
+    read = list(labelled_group.read_groups(told))
+    judge_catalog.check_trajectories(NAME, read)
+    engine = LogprobEngine(
+        {"I ran the tests": [build_token("YES", YES=0.9, NO=0.1)], "": [build_token("NO", NO=1)]}
+    )
+    judged = run_all(read, judge_catalog.build_judge(NAME, catalog.load_verifier(NAME, engine), 1))
     assert len(engine.requests) == 4
     assert sum("I ran the tests" in str(one.messages) for one in engine.requests) == 1
     assert judged[0].patches[0].score == pytest.approx(0.9)
 
 
 def test_others_never_see_one(told):
-    read = list(labelled_group.read(told))
+    read = list(labelled_group.read_groups(told))
     for name in ("yes-no", "r4p"):
-        judge_catalog.check(name, [])
-        engine = Weighing({"": [token("YES", YES=0.9, NO=0.1)]})
-        run_all(read, judge_catalog.ordinary(name, catalog.verifier(name, engine), 1))
+        judge_catalog.check_trajectories(name, [])
+        engine = LogprobEngine({"": [build_token("YES", YES=0.9, NO=0.1)]})
+        run_all(read, judge_catalog.build_judge(name, catalog.load_verifier(name, engine), 1))
         assert engine.requests
         assert "I ran the tests" not in str(engine.requests)
 
 
 def test_an_attack_leaves_the_trajectory_of_the_attacker_as_it_is(told):
-    first = next(iter(labelled_group.read(told)))
+    first = next(iter(labelled_group.read_groups(told)))
     texts = [replace(one.patch, trajectory="Mine.") for one in first.patches]
     patches = zip(first.patches, texts, strict=True)
     known = replace(first, patches=tuple(replace(one, patch=text) for one, text in patches))
-    made = [case for case in cases([known]) if case.play.place is Place.COMMENT]
+    made = [case for case in build_cases([known]) if case.template.place is Place.COMMENT]
     assert made
     for case in made:
         for group in case.groups:
