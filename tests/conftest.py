@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 
 from app.bubblewrap import ChangedBubblewrap, NoBubblewrap
 from app.bubblewrap import find as find_bubblewrap
-from app.db.session import engine
-from app.sandbox import trouble
+from app.db.session import create_database_engine
+from app.sandbox import check_sandbox
 from app.settings.sandbox_kind import Sandbox
 from tests import services as running_services
 from tests import vllm_server
@@ -56,12 +56,12 @@ _MISSING: Mapping[str, Callable[[], str | None]] = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark a test of the fixture `vllm` as `vllm` and `proof`; skip what this machine can't do, saying why."""
+    """Mark tests that need a real vLLM; skip what this machine can't do, saying why."""
     os.environ.pop("COVERAGE_PROCESS_START", None)  # pytest is measured, its children are not
     for item in items:
-        if "vllm" in getattr(item, "fixturenames", ()):
-            item.add_marker("vllm")
-            item.add_marker("proof")
+        if _asks_for(item, "vllm"):
+            for mark in ("vllm", "proof", pytest.mark.xdist_group("vllm")):  # one server at a time
+                item.add_marker(mark)
     for what, why_missing in _MISSING.items():
         wanting = [item for item in items if _asks_for(item, what)]
         if wanting and (why := why_missing()):
@@ -89,7 +89,7 @@ def database_url(services) -> str:
 @pytest.fixture
 def database(database_url) -> Iterator[Engine]:
     """An engine on an empty database at head."""
-    pooled = engine(database_url)
+    pooled = create_database_engine(database_url)
     yield pooled
     pooled.dispose()
 
@@ -101,10 +101,12 @@ def broker(services) -> Iterator[redis.Redis]:
         yield client
 
 
-@pytest.fixture
-def twice(services, database) -> EveryWay:
-    """`twice(handler, arrange, observe)`: twice, and after a crash at each commit."""
-    return EveryWay(services, database)
+@pytest.fixture(
+    params=["one crash", pytest.param("a crash at each commit", marks=pytest.mark.proof)]
+)
+def twice(request, services, database) -> EveryWay:
+    """`twice(handler, arrange, observe)`: twice, and after a crash; as a proof, a crash at each commit."""
+    return EveryWay(services, database, at_each_commit=request.param == "a crash at each commit")
 
 
 @pytest.fixture(scope="session")
@@ -116,4 +118,4 @@ def large_data() -> Path:
 @pytest.fixture(scope="session")
 def bubblewrap() -> None:
     """Real walls; what else keeps an agent from starting is a failure."""
-    assert trouble(Sandbox.BUBBLEWRAP) is None
+    assert check_sandbox(Sandbox.BUBBLEWRAP) is None

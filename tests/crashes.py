@@ -1,11 +1,11 @@
-"""Runs a handler every way a worker may run it: twice, and again after a crash at each commit.
+"""Runs a handler every way a worker may run it: twice, and again after a crash at a commit.
 
 `arrange` sets up a world and says which job to do in it; `observe` says what the world looks like
 afterwards. Every way must leave the world as a single undisturbed run leaves it.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -62,6 +62,8 @@ class EveryWay:
 
     services: Services
     database: Engine
+    at_each_commit: bool
+    """Whether a crash comes at every commit, or at the one in the middle."""
 
     def __call__(self, handler: Handler, arrange: Arrange, observe: Observe) -> object:
         """What an undisturbed run leaves behind, once every other way was seen to leave the same."""
@@ -73,12 +75,15 @@ class EveryWay:
         self._attempt(handler, job, Commits())
         self._attempt(handler, job, Commits())
         assert observe(self.database) == expected, "a second run changed the outcome"
-        for number in range(1, commits.seen + 1):
+        for number in self._deaths(commits.seen):
             self._crash(handler, arrange, Commits(number, "before"))
             assert observe(self.database) == expected, f"after dying before commit {number}"
             self._crash(handler, arrange, Commits(number, "after"))
             assert observe(self.database) == expected, f"after dying after commit {number}"
         return expected
+
+    def _deaths(self, seen: int) -> Iterable[int]:
+        return range(1, seen + 1) if self.at_each_commit else {(seen + 1) // 2} - {0}
 
     def _fresh(self, arrange: Arrange) -> Job:
         self.database.dispose()

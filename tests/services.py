@@ -23,7 +23,7 @@ import redis
 from app.db import migrate
 from app.db.tables.schema import metadata
 from app.operator.embedded import Embedded
-from app.settings import child_environment
+from app.settings import build_child_environment
 
 TEMPLATE = "r4p_template"
 SHARED = "r4p_tests"
@@ -43,6 +43,10 @@ _EMPTY = (
     )
     + "end $$"
 )
+_THROW_OUT = (
+    "select pg_terminate_backend(pid) from pg_stat_activity"
+    " where datname = current_database() and pid <> pg_backend_pid()"
+)
 
 
 @dataclass
@@ -50,7 +54,7 @@ class Services:
     """The session's servers."""
 
     embedded: Embedded
-    _cleaner: psycopg.Connection
+    _cleaner: psycopg.Connection | None = None
     """Stays connected to the shared database: a new connection would plan every statement anew."""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -73,12 +77,17 @@ class Services:
 
         Emptying one takes a millisecond, making one a third of a second.
         """
-        self._cleaner.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where datname = current_database() and pid <> pg_backend_pid()"
-        )
+        url = self.embedded.build_url(SHARED)
+        if self._cleaner is None or not _answers(self._cleaner):
+            self._cleaner = psycopg.connect(url, autocommit=True)
+        self._cleaner.execute(_THROW_OUT)
         self._cleaner.execute(_EMPTY)
-        return self.embedded.url(SHARED)
+        return url
+
+    def disconnect(self) -> None:
+        """Close our connection; does nothing when there is none."""
+        if self._cleaner is not None:
+            self._cleaner.close()
 
     @contextmanager
     def broker(self) -> Iterator[redis.Redis]:
@@ -101,11 +110,23 @@ def running() -> Iterator[Services]:
         with Embedded(data) as embedded:
             _write_lazily(embedded.database_url)
             migrate.upgrade(embedded.create_database(TEMPLATE))
-            shared = embedded.create_database(SHARED, template=TEMPLATE)
-            with psycopg.connect(shared, autocommit=True) as cleaner:
-                yield Services(embedded, cleaner)
+            embedded.create_database(SHARED, template=TEMPLATE)
+            services = Services(embedded)
+            try:
+                yield services
+            finally:
+                services.disconnect()
     finally:
         shutil.rmtree(data, ignore_errors=True)
+
+
+def _answers(connection: psycopg.Connection) -> bool:
+    """Whether the server was not restarted since."""
+    try:
+        connection.execute("select")
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def _write_lazily(url: str) -> None:
@@ -155,7 +176,7 @@ def child(
         popen = subprocess.Popen(
             [str(python), "-m", *arguments],
             cwd=ROOT,
-            env=child_environment(environment),
+            env=build_child_environment(environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("app", "worker", "model", "training")
 MODULES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+REVISIONS = sorted((ROOT / "migrations").rglob("*.py"))
 FOLDERS = sorted({path.parent for path in MODULES})
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -41,7 +42,22 @@ def list_entries(folder: Path) -> list[Path]:
     return [*list_modules(folder), *(room for room in FOLDERS if room.parent == folder)]
 
 
-def _imported(path: Path) -> Iterator[str]:
+def count_lines(path: Path) -> int:
+    """The number of lines of a file."""
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def list_imports(path: Path, module: str) -> list[str]:
+    """The names that a file imports from one module, anywhere in it."""
+    return [
+        alias.name
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ImportFrom) and node.module == module
+        for alias in node.names
+    ]
+
+
+def _list_modules_imported_by(path: Path) -> Iterator[str]:
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -50,17 +66,17 @@ def _imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _dotted(path: Path) -> str:
+def _get_module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 @cache
 def count_importers() -> dict[Path, int]:
     """For each shipped module, how many other shipped modules import it."""
-    places = {_dotted(path): path for path in MODULES}
+    places = {_get_module_name(path): path for path in MODULES}
     importers: dict[Path, set[Path]] = defaultdict(set)
     for path in MODULES:
-        for name in _imported(path):
+        for name in _list_modules_imported_by(path):
             if name in places:
                 importers[places[name]].add(path)
     return {path: len(importers[path] - {path}) for path in MODULES}

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from app.policy.commands import REGISTRY
-from app.settings import known_names, repo_config
+from app.settings import list_known_names, repo_config
 from app.settings.repo_config import RepoConfig
 from deploy.write_reference import PAGE, build_page
 
@@ -105,7 +105,7 @@ def test_every_verb_of_the_makefile_that_is_named_exists():
 
 def test_every_setting_of_the_pages_is_read():
     named = set(re.findall(r"\bR4P_[A-Z_]*[A-Z]\b(?!_|…)", TEXT))
-    assert named - known_names() == set()
+    assert named - list_known_names() == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

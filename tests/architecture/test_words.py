@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.architecture.source import MODULES, list_functions, relative
 
 BANNED = frozenset(
@@ -30,10 +28,10 @@ def _is_participle(name: str) -> bool:
     return ends or head in IRREGULAR
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_no_parameter_has_a_name_that_says_nothing(path):
+def test_no_parameter_has_a_name_that_says_nothing():
     bad = [
-        f"{function.name}({argument.arg})"
+        f"{relative(path)}:{function.name}({argument.arg})"
+        for path in MODULES
         for function in list_functions(path)
         for argument in (*function.args.args, *function.args.kwonlyargs)
         if argument.arg in BANNED
@@ -41,6 +39,11 @@ def test_no_parameter_has_a_name_that_says_nothing(path):
     assert bad == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_no_function_is_named_by_a_participle(path):
-    assert [f.name for f in list_functions(path) if _is_participle(f.name)] == []
+def test_no_function_is_named_by_a_participle():
+    bad = [
+        f"{relative(path)}:{function.name}"
+        for path in MODULES
+        for function in list_functions(path)
+        if _is_participle(function.name)
+    ]
+    assert bad == []

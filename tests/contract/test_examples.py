@@ -89,15 +89,15 @@ def test_a_list_by_cursor_has_its_next_page_by_cursor(contract):
     assert listed.violations(contract) == []
 
 
-def test_the_contract_loads_within_a_second_and_compiles_within_two():
-    started = time.perf_counter()
+def test_the_contract_takes_a_second_of_a_core_to_load_and_two_to_compile():
+    started = time.process_time()
     fresh = Contract.load()
-    loaded = time.perf_counter()
+    loaded = time.process_time()
     for operation_id, status in ANSWERS:
         answer(fresh, operation_id, status).violations(fresh)
     for event, action in DELIVERIES:
         delivery(fresh, event, action).violations(fresh)
-    done = time.perf_counter()
+    done = time.process_time()
     print(f"load {loaded - started:.3f} s, compile and check all {done - loaded:.3f} s")  # noqa: T201
     assert loaded - started < 1
     assert done - loaded < 2

@@ -1,19 +1,23 @@
 """A repository that a real git server serves, and checkouts to fetch it into."""
 
+from itertools import count
+
 import pytest
 
-from app.github.endpoints import endpoints
-from model.engines.scripted import Scripted
+from app.github.endpoints import build_endpoints
+from model.engines.scripted import ScriptedEngine
 from tests.builders.git_server import GitServer, Upstream
 from tests.builders.worker_scene import Scenery
-from tests.github.control.client import StandIn
+from tests.github.stand_in import StandIn
 from tests.model.agents.builders import ISSUE, TREE, written
 from tests.worker.agents.proposals import waits_for_agents
-from worker.agents.agent_process import run
+from worker.agents.agent_process import run_agent
 from worker.git.checkout import Checkouts
-from worker.git.hardened_git import Caps, Git
-from worker.git.tree_export import Exports
-from worker.git.tree_store import Trees
+from worker.git.hardened_git import Git, GitLimits
+from worker.git.tree_export import TreeExporter
+from worker.git.tree_store import TreeStore
+
+_numbers = count(1)
 
 
 @pytest.fixture
@@ -29,31 +33,48 @@ def server(tmp_path, upstream):
 
 @pytest.fixture
 def checkouts(tmp_path, server):
-    return Checkouts(tmp_path / "data", endpoints(server.url))
+    return Checkouts(tmp_path / "data", build_endpoints(server.url))
 
 
 @pytest.fixture
 def git(upstream):
     """What a fetch would have left: our view of a repository on disk."""
-    return Git(upstream.path, Caps())
+    return Git(upstream.path, GitLimits())
 
 
 @pytest.fixture
 def exports(tmp_path):
-    return Exports(tmp_path / "exports")
+    return TreeExporter(tmp_path / "exports")
 
 
-@pytest.fixture
-def standin(tmp_path):
-    """One each: GitHub limits how many tokens an App may ask for in a minute."""
-    with StandIn.start(tmp_path / "github") as running:
+@pytest.fixture(scope="session")
+def standin_folder(tmp_path_factory):
+    """The folder in which the stand-in keeps its repositories."""
+    return tmp_path_factory.mktemp("github")
+
+
+@pytest.fixture(scope="session")
+def shared_standin(standin_folder):
+    """A stand-in takes a second to start, so every test has the same."""
+    with StandIn.start(standin_folder) as running:
         running.hold_webhooks()
         yield running
 
 
 @pytest.fixture
+def standin(shared_standin):
+    """The shared stand-in; the test must not break GitHub's contract."""
+    before = len(shared_standin.violations())
+    yield shared_standin
+    assert shared_standin.violations()[before:] == []
+
+
+@pytest.fixture
 def app(standin):
-    return standin.register_app(webhook_url="http://127.0.0.1:9/hook")
+    """An App for each test: GitHub limits how many tokens an App may ask for in a minute."""
+    return standin.register_app(
+        slug=f"r4p-bot-{next(_numbers)}", webhook_url="http://127.0.0.1:9/hook"
+    )
 
 
 @pytest.fixture
@@ -61,7 +82,6 @@ def scene(standin, app, database, tmp_path):
     made = Scenery(standin, app, database, tmp_path / "checkouts")
     yield made
     made.github.close()
-    assert standin.violations() == []
 
 
 @pytest.fixture
@@ -75,16 +95,16 @@ def ask(bubblewrap, tree):
     """`ask(*lines)`: Mini-SE on the tree behind real walls, with a script."""
 
     def asked(*lines, engine=None, **options):
-        script = engine or Scripted(lines)
+        script = engine or ScriptedEngine(lines)
         wanted = {"agent": "mini-se", "seeds": (3,)} | options
-        return run(tree, ISSUE, engine=script, **wanted)
+        return run_agent(tree, ISSUE, engine=script, **wanted)
 
     return asked
 
 
 @pytest.fixture
 def trees(tmp_path):
-    return Trees(tmp_path / "trees")
+    return TreeStore(tmp_path / "trees")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermiss
 from app.values.identifiers import PullNumber
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, RESULTS, area, verifying
-from worker.commands.issue_commands import Verbs
+from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
 from worker.judging.locate_issues import LocateIssuesHandler
 from worker.judging.reconcile import ReconcileHandler
@@ -39,8 +39,8 @@ IN_TEST_RECORD = {"record_event", "purge_data"}
 
 
 def obeying(scene):
-    verbs = Verbs(scene.github)
-    return RunCommandHandler(scene.github, scene.publisher, scene.replies, verbs, "r4p-bot")
+    verbs = IssueCommands(scene.github)
+    return RunCommandHandler(scene.github, scene.publisher, scene.replies, verbs, scene.app.slug)
 
 
 def test_collecting_makes_one_evaluation(twice, scene):
@@ -120,7 +120,7 @@ def test_nothing_is_published_on_a_closed_issue(twice, scene):
 
     def observe(database):
         with transaction(database) as connection:
-            waits = groups.group_of(connection, scene.id, scene.issue).waiting
+            waits = groups.find_group(connection, scene.id, scene.issue).waiting
         return scene.shown(), scene.stored()[0], waits
 
     handler = PublishVerdictHandler(scene.github, scene.publisher, 0.0, has_writer=False)
@@ -222,7 +222,7 @@ def test_reading_the_settings_again_keeps_the_last_good_ones(twice, scene):
 
     def observe(database):
         with transaction(database) as connection:
-            stored = groups.repository(connection, scene.id)
+            stored = groups.load_repository(connection, scene.id)
         return stored.config_text, stored.config_error
 
     text, error = twice(RefreshConfigHandler(scene.github), arrange, observe)
@@ -277,7 +277,7 @@ def test_tidying_checkouts_deletes_what_is_not_known_and_keeps_the_rest(twice, s
         return TidyCheckouts(OF_THE_APP)
 
     handler = TidyCheckoutsHandler(scene.checkouts, scene.trees)
-    left = twice(handler, arrange, lambda _: scene.checkouts.fetched() == (scene.id,))
+    left = twice(handler, arrange, lambda _: scene.checkouts.list_fetched() == (scene.id,))
     assert left is True
 
 

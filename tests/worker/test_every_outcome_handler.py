@@ -32,7 +32,7 @@ def judged(standin, app, database):
 def told(database):
     """What became of the rivals, without their numbers."""
     with transaction(database) as connection:
-        rows = outcomes.rows_for_group(connection, 1)
+        rows = outcomes.list_rows(connection, 1)
     return [(row.kind.value, row.permission, row.value) for row in rows]
 
 

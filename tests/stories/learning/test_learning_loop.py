@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from app.db.store.models import trainings
-from app.learning.training_plan import State
-from app.settings import child_environment
+from app.learning.training_plan import TrainingState
+from app.settings import build_child_environment
 from tests import vllm_server
 from tests.builders.tiny_model import NAMES
 from tests.services import ROOT
@@ -112,7 +112,7 @@ def decided(story, numbers):
 
 def last_training(story):
     with story.stage.database.connect() as connection:
-        return trainings.last(connection)
+        return trainings.find_last(connection)
 
 
 def trained(story):
@@ -120,7 +120,9 @@ def trained(story):
     story.stage.tick("training")
     story.patience = TRAINING_SECONDS
     story.wait_for(
-        lambda: (found := last_training(story)) is not None and found.state is not State.RUNNING,
+        lambda: (
+            (found := last_training(story)) is not None and found.state is not TrainingState.RUNNING
+        ),
         lambda: last_training(story),
     )
     return last_training(story)
@@ -128,7 +130,7 @@ def trained(story):
 
 def command(story, *words):
     """An operator's command; what it printed."""
-    told = child_environment(story.stage.settings)
+    told = build_child_environment(story.stage.settings)
     told["R4P_DATABASE_URL"] = story.stage.bot.services.database_url
     asked = [sys.executable, "-m", "app.cli", *words]
     done = subprocess.run(asked, env=told, cwd=ROOT, check=False, capture_output=True, text=True)
@@ -148,8 +150,10 @@ def test_the_loop_closes(scene):
     learnable_repository.let_days_pass(story.stage.database, LATER)
 
     training = trained(story)
-    assert (training.state, training.labels.correct > 0) == (State.FINISHED, True), training.why
-    learnt = dataset.read(training.dataset, "train")
+    assert (training.state, training.labels.correct > 0) == (TrainingState.FINISHED, True), (
+        training.why
+    )
+    learnt = dataset.read_split(training.dataset, "train")
     ours = [one for one in learnt if one.source is LabelSource.OUTCOMES]
     assert {one.issue for one in ours} <= {f"{story.repo.full_name}#{n}" for n in story.numbers}
     assert {(patch.count("guard("), target >= 0.5) for one in ours for patch, target in
@@ -160,7 +164,7 @@ def test_the_loop_closes(scene):
     compared = json.loads((training.run / "evaluation.json").read_text())["compared"]
     (benchmark,) = (one for one in compared if one["name"] == "benchmark")
     assert benchmark["difference"]["reward"]["low"] > 0
-    steps = run_folder.steps(training.run)
+    steps = run_folder.read_steps(training.run)
     assert mean(one.reward for one in steps[-5:]) > mean(one.reward for one in steps[:5])
 
     assert NAME.fullmatch(training.model)

@@ -8,15 +8,15 @@ import pytest
 
 from app.db.session import transaction
 from app.db.store.models import trainings
-from app.learning.training_plan import State
-from app.settings import child_environment
+from app.learning.training_plan import TrainingState
+from app.settings import build_child_environment
 from tests.builders import tiny_model
 from tests.stories import learnable_repository
 from tests.stories import stage as stages
 from tests.stories.story import Story
 from tests.stories.verdicts import ADVISORY
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.proof, pytest.mark.services, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,14 @@ def story(that_trains):
 
 def last(story):
     with transaction(story.stage.database) as connection:
-        return trainings.last(connection)
+        return trainings.find_last(connection)
 
 
 def status(story):
     """As an operator reads it."""
     asked = [sys.executable, "-m", "app.cli", "train", "status", "--json"]
     url = {"R4P_DATABASE_URL": story.stage.bot.services.database_url}
-    done = subprocess.run(asked, env=child_environment(url), capture_output=True, check=True)
+    done = subprocess.run(asked, env=build_child_environment(url), capture_output=True, check=True)
     return json.loads(done.stdout)[0]
 
 
@@ -73,7 +73,7 @@ def test_a_train_worker_killed_at_work_is_replaced_and_its_training_resumed(stor
     story.stage.kill("train")
     issue, (right, wrong) = story.judged()
     assert story.verdict(issue).rows == {right: "Correct", wrong: "Incorrect"}
-    story.wait_for(lambda: last(story).state is not State.RUNNING, lambda: last(story))
+    story.wait_for(lambda: last(story).state is not TrainingState.RUNNING, lambda: last(story))
     found = status(story)
     assert (found["state"], found["progress"]["step"]) == ("finished", 8), found["why"]
     result = json.loads((last(story).run / "result.json").read_text())
@@ -81,4 +81,4 @@ def test_a_train_worker_killed_at_work_is_replaced_and_its_training_resumed(stor
     assert "a candidate that can't judge yet (too few" in found["why"]
     assert "r4p models register" in found["why"]
     with transaction(story.stage.database) as connection:
-        assert len(trainings.newest(connection)) == 1
+        assert len(trainings.list_newest(connection)) == 1

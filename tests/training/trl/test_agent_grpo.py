@@ -5,20 +5,20 @@ import json
 import pytest
 import torch
 
-from model.agents.trajectories.trajectory import Attempt, Stop
-from model.engines.scripted import Line, Scripted
+from model.agents.trajectories.trajectory import Attempt, StopReason
+from model.engines.scripted import ScriptLine, ScriptedEngine
 from model.errors import EngineDown
 from model.prompts import prompt_template
 from model.verifiers.r4p import R4PVerifier
 from tests.builders import guided_attempts, tiny_model
 from tests.model.agents.builders import ISSUE
-from tests.model.chat_server import MODELS, completion, serving
+from tests.model.chat_server import MODELS, completion, serve_chat
 from tests.training.trl.programs import tiny_agent
 from training.datasets import agent_tasks, dataset
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.manifest import Manifest
 from training.plans import plan_file
-from training.plans.plan import BadPlan, Overlong
+from training.plans.plan import BadPlan, OverlongHandling
 from training.rollouts import agent_rollouts, chat_encoding
 from training.trl import agent_grpo, train
 
@@ -50,7 +50,7 @@ def plan(base, **changes):
         },
         "optimiser": {"learning_rate": 3e-3, "batch": 1, "micro_batch": 8, "epochs": 8},
     }
-    return plan_file.parse(written | changes, "the test's plan")
+    return plan_file.parse_plan(written | changes, "the test's plan")
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +67,14 @@ def task(tmp_path):
 
 def verifier(*lines):
     """Boxes the patches that divide."""
-    script = lines or (Line(box_containing=(tiny_agent.RIGHT,), repeat=True),)
-    return R4PVerifier(Scripted(script), prompt_template.load("r4p_group"))
+    script = lines or (ScriptLine(box_containing=(tiny_agent.RIGHT,), repeat=True),)
+    return R4PVerifier(ScriptedEngine(script), prompt_template.load("r4p_group"))
 
 
 def chance_of_right(made, tmp_path) -> float:
     """How likely the model is to mend rightly, of the two ways it knows."""
     ways = [
-        chat_encoding.of_attempt(
+        chat_encoding.encode_attempt(
             made.processing_class,
             guided_attempts.attempt(tmp_path / "tree", guided_attempts.mending(new)),
         )
@@ -82,16 +82,16 @@ def chance_of_right(made, tmp_path) -> float:
     ]
     logs = []
     for way in ways:
-        ids = torch.tensor([way.prompt + way.rest])
+        ids = torch.tensor([way.prompt + way.completion])
         with torch.no_grad():
             scores = made.model(input_ids=ids).logits[0, :-1].log_softmax(-1)
         chances = scores.gather(1, ids[0, 1:, None])[len(way.prompt) - 1 :, 0]
-        logs.append(chances[torch.tensor(way.own) == 1].sum())
+        logs.append(chances[torch.tensor(way.own_mask) == 1].sum())
     return float(torch.stack(logs).softmax(0)[0])
 
 
 def test_an_agent_learns_what_the_verifier_holds_correct(base, task, tmp_path):
-    made = agent_grpo.trainer(plan(base), [task], tmp_path / "run", verifier())
+    made = agent_grpo.build_trainer(plan(base), [task], tmp_path / "run", verifier())
     before = chance_of_right(made, tmp_path)
     made.train()
     assert 0.2 < before < 0.8
@@ -103,7 +103,7 @@ def test_an_agent_learns_what_the_verifier_holds_correct(base, task, tmp_path):
 
 
 def test_an_episode_is_learnt_as_it_was_sampled_without_what_the_tools_said(base, task, tmp_path):
-    made = agent_grpo.trainer(plan(base), [task], tmp_path / "run", verifier())
+    made = agent_grpo.build_trainer(plan(base), [task], tmp_path / "run", verifier())
     source = made.rollout_func.__self__
     found = source.rollout([source.rows[0]["prompt"]] * 8, made)
     assert len(found["completion_ids"]) == 8
@@ -115,7 +115,7 @@ def test_an_episode_is_learnt_as_it_was_sampled_without_what_the_tools_said(base
         own = [token for token, is_own in zip(ids, mask, strict=True) if is_own]
         told = [token for token, is_own in zip(ids, mask, strict=True) if not is_own]
         said = made.processing_class.decode(own)
-        if stop == Stop.SUBMITTED.value:
+        if stop == StopReason.SUBMITTED.value:
             assert said.endswith("<|im_end|>")
             assert "patch_submission" in said
             assert "Result of edit_tool" in made.processing_class.decode(told)
@@ -125,9 +125,9 @@ def test_an_episode_is_learnt_as_it_was_sampled_without_what_the_tools_said(base
 
 
 def test_a_verifier_that_fails_teaches_nothing(base, task, tmp_path):
-    failing = verifier(Line(fail="the server is on fire", repeat=True))
+    failing = verifier(ScriptLine(fail="the server is on fire", repeat=True))
     one = plan(base, optimiser={"learning_rate": 1.0, "batch": 1, "micro_batch": 8, "max_steps": 1})
-    made = agent_grpo.trainer(one, [task], tmp_path / "run", failing)
+    made = agent_grpo.build_trainer(one, [task], tmp_path / "run", failing)
     before = {name: weight.clone() for name, weight in made.model.named_parameters()}
     made.train()
     assert made.state.global_step == 1
@@ -140,15 +140,20 @@ def test_a_verifier_that_is_down_leaves_what_it_was_asked_unknown(tmp_path):
         Attempt(guided_attempts.attempt(tmp_path / "tree", lines), 1.0)
         for lines in (guided_attempts.mending("n / 2"), [guided_attempts.calling("nothing")] * 5)
     )
-    down = verifier(Line(down="gone", repeat=True))
-    worths = agent_rollouts.judged(down, ISSUE, [done, silent], 1, Overlong.MASK)
+    down = verifier(ScriptLine(down="gone", repeat=True))
+    worths = agent_rollouts.judge_episodes(down, ISSUE, [done, silent], 1, OverlongHandling.MASK)
     assert [one.reward for one in worths] == [None, 0.0]
-    assert agent_rollouts.judged(verifier(), ISSUE, [silent], 1, Overlong.MASK)[0].reward == 0.0
+    assert (
+        agent_rollouts.judge_episodes(verifier(), ISSUE, [silent], 1, OverlongHandling.MASK)[
+            0
+        ].reward
+        == 0.0
+    )
 
 
 def test_the_prompt_is_what_the_agent_asks(base, task, tmp_path):
-    made = agent_grpo.trainer(plan(base), [task], tmp_path / "run", verifier())
-    text = agent_rollouts.opening(made.processing_class, ISSUE)
+    made = agent_grpo.build_trainer(plan(base), [task], tmp_path / "run", verifier())
+    text = agent_rollouts.render_opening(made.processing_class, ISSUE)
     assert made.train_dataset[0]["prompt"] == text
     assert "### edit_tool" in text
 
@@ -156,28 +161,30 @@ def test_the_prompt_is_what_the_agent_asks(base, task, tmp_path):
 def test_tasks_with_too_long_a_prompt_are_refused_with_the_reason(base, task, tmp_path):
     short = plan(base, prompt={"template": "mini_se", "max_tokens": 8})
     with pytest.raises(BadPlan, match="a prompt of more than 8 tokens"):
-        agent_grpo.trainer(short, [task], tmp_path / "run", verifier())
+        agent_grpo.build_trainer(short, [task], tmp_path / "run", verifier())
 
 
 def test_what_can_not_be_done_with_an_agent_is_refused(base, task, tmp_path):
     served = {"task": "repair", "engine": "server", "url": "http://127.0.0.1:9/v1"}
     weighed = {"importance": "token-truncate", "importance_ceiling": 2.0}
     with pytest.raises(BadPlan, match=r"engine = 'server': .*; policy\.importance = token-tr"):
-        agent_grpo.trainer(plan(base, rollout=served, policy=weighed), [task], tmp_path, verifier())
+        agent_grpo.build_trainer(
+            plan(base, rollout=served, policy=weighed), [task], tmp_path, verifier()
+        )
 
 
 def test_of_two_tasks_with_one_text_the_first_is_asked_about(base, task, tmp_path):
     twin = AgentTask("octo/pie#2", task.text, task.tree)
-    made = agent_grpo.trainer(plan(base), [task, twin], tmp_path / "run", verifier())
+    made = agent_grpo.build_trainer(plan(base), [task, twin], tmp_path / "run", verifier())
     assert made.left_out == {"the same text as another issue's": 1}
 
 
 def test_a_plan_without_a_verifier_says_what_to_name(base, task, tmp_path):
     with pytest.raises(BadPlan, match=r"reward\.url is empty"):
-        agent_grpo.trainer(plan(base), [task], tmp_path / "run")
+        agent_grpo.build_trainer(plan(base), [task], tmp_path / "run")
     nowhere = plan(base, reward={"url": "http://127.0.0.1:9/v1", "model": "m"})
     with pytest.raises(EngineDown, match=r"no engine answers at http://127\.0\.0\.1:9/v1"):
-        agent_grpo.trainer(nowhere, [task], tmp_path / "run")
+        agent_grpo.build_trainer(nowhere, [task], tmp_path / "run")
 
 
 def test_a_run_from_the_command_line_asks_the_verifiers_server(base, task, tmp_path):
@@ -190,18 +197,18 @@ def test_a_run_from_the_command_line_asks_the_verifiers_server(base, task, tmp_p
     }
     (tmp_path / "tasks.jsonl").write_text(json.dumps(line) + "\n")
     about = Manifest(seed=0, as_of=None, rules={})
-    dataset.write(tmp_path / "data", {"train": tiny_model.groups(2), "test": []}, about)
-    with serving(models=[MODELS], chat=[completion("It divides. \\boxed{1}")]) as server:
+    dataset.write_dataset(tmp_path / "data", {"train": tiny_model.groups(2), "test": []}, about)
+    with serve_chat(models=[MODELS], chat=[completion("It divides. \\boxed{1}")]) as server:
         small = plan(
             base,
             reward={"url": server.url, "votes": 1},
             adapter={"rank": 4, "alpha": 8},
             optimiser={"batch": 1, "micro_batch": 8, "max_steps": 1},
         )
-        job = train.Job(
+        job = train.TrainingJob(
             small, tmp_path / "data", tmp_path / "run", material=tmp_path / "tasks.jsonl"
         )
-        result = train.run(job)
+        result = train.train(job)
     assert (result.status, result.why, result.steps) == ("finished", "", 1)
     step = json.loads((tmp_path / "run" / "metrics.jsonl").read_text())
     assert 0 < step["reward"] <= 1

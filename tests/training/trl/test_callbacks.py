@@ -4,8 +4,8 @@ import pytest
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from training.runs import run_folder
-from training.trl.callbacks import Watch
-from training.trl.checkpoints import Diverged
+from training.trl.callbacks import MetricsCallback
+from training.trl.checkpoints import TrainingDiverged
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own
 NAN = float("nan")
@@ -14,13 +14,13 @@ NAN = float("nan")
 @pytest.fixture
 def log(tmp_path):
     """`log(**told)`: the step that is kept of what a trainer logs."""
-    watch = Watch(tmp_path, lambda _: None)
+    watch = MetricsCallback(tmp_path, lambda _: None)
     arguments = TrainingArguments(output_dir=str(tmp_path), use_cpu=True)
 
     def logged(**told):
         state = TrainerState(global_step=1, max_steps=2)
         watch.on_log(arguments, state, TrainerControl(), logs={"loss": 0.5} | told)
-        return run_folder.steps(tmp_path)[-1]
+        return run_folder.read_steps(tmp_path)[-1]
 
     return logged
 
@@ -34,6 +34,6 @@ def test_a_number_that_is_not_finite_is_told_from_one_that_was_not_measured(log)
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_and_stays_told(log, tmp_path):
-    with pytest.raises(Diverged, match="step 1 has the loss nan"):
+    with pytest.raises(TrainingDiverged, match="step 1 has the loss nan"):
         log(loss=NAN)
-    assert run_folder.steps(tmp_path)[-1].not_finite == ("loss",)
+    assert run_folder.read_steps(tmp_path)[-1].not_finite == ("loss",)

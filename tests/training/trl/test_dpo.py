@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.model, pytest.mark.filterwarnings("ignore::FutureWarni
 
 
 def plan(base, **pairs):
-    return plan_file.parse(
+    return plan_file.parse_plan(
         {
             "name": "guided",
             "trainer": "dpo",
@@ -46,20 +46,20 @@ def attempts(tmp_path_factory):
 
 def likelihood(model, tokenizer, trajectory, *, own: bool) -> float:
     """The log-probability of an attempt's own words, or of what it was told."""
-    found = chat_encoding.of_attempt(tokenizer, trajectory)
-    ids = torch.tensor([found.prompt + found.rest])
+    found = chat_encoding.encode_attempt(tokenizer, trajectory)
+    ids = torch.tensor([found.prompt + found.completion])
     with torch.no_grad():
         scores = model(input_ids=ids).logits[0, :-1].log_softmax(-1)
     chances = scores.gather(1, ids[0, 1:, None])[:, 0][len(found.prompt) - 1 :]
-    return float(chances[torch.tensor(found.own) == int(own)].sum())
+    return float(chances[torch.tensor(found.own_mask) == int(own)].sum())
 
 
 def test_the_better_attempt_becomes_likelier_than_the_first(base, attempts, tmp_path):
-    made = dpo.trainer(plan(base), attempts, {"octo/pie#3"}, tmp_path)
+    made = dpo.build_trainer(plan(base), attempts, {"octo/pie#3"}, tmp_path)
     assert made.left_out == {HELD_OUT: 1}
     assert len(made.train_dataset) == 2
     first, second = attempts[4:]  # of the issue that was held out
-    chosen = second.trajectory.without_guidance()
+    chosen = second.trajectory.remove_guidance()
 
     def gap() -> float:
         model, tokenizer = made.model.eval(), made.processing_class
@@ -75,7 +75,7 @@ def test_the_better_attempt_becomes_likelier_than_the_first(base, attempts, tmp_
 
 
 def test_only_the_agents_own_words_are_learnt(base, attempts, tmp_path):
-    made = dpo.trainer(plan(base), attempts[:2], set(), tmp_path)
+    made = dpo.build_trainer(plan(base), attempts[:2], set(), tmp_path)
     (row,) = made.train_dataset
     batch = made.data_collator([row, row])
     words = [
@@ -90,7 +90,7 @@ def test_only_the_agents_own_words_are_learnt(base, attempts, tmp_path):
 
 
 def test_a_known_flip_rate_is_taken_into_the_loss(base, attempts, tmp_path):
-    made = dpo.trainer(plan(base, flip_rate=0.1), attempts, set(), tmp_path)
+    made = dpo.build_trainer(plan(base, flip_rate=0.1), attempts, set(), tmp_path)
     assert (made.args.loss_type, made.args.label_smoothing) == (["robust"], 0.1)
 
 
@@ -105,4 +105,4 @@ def test_where_nothing_is_left_to_learn_it_says_why(
     base, attempts, tmp_path, changes, held_out, said
 ):
     with pytest.raises(BadPlan, match=said):
-        dpo.trainer(plan(base, **changes), attempts, held_out, tmp_path)
+        dpo.build_trainer(plan(base, **changes), attempts, held_out, tmp_path)

@@ -14,7 +14,7 @@ from tests.builders import tiny_model, training_runs
 from training.objective import advantages, rewards
 from training.plans import plan_file
 from training.plans.plan import BadPlan
-from training.rollouts.group_rollouts import whole_groups
+from training.rollouts.group_rollouts import check_whole_groups
 from training.runs import run_folder
 from training.runs.run_folder import BadRun
 from training.trl import grpo, train
@@ -47,7 +47,9 @@ def rewards_of(base, adapter=None, *, count=48, replies=4):
             max_new_tokens=16,
         )
         texts = tokenizer.batch_decode(said[:, ids.shape[1] :], skip_special_tokens=True)
-        found.append(np.mean([rewards.reply(one, range(1, 5), group.targets) for one in texts]))
+        found.append(
+            np.mean([rewards.reward_reply(one, range(1, 5), group.targets) for one in texts])
+        )
     return np.array(found)
 
 
@@ -58,6 +60,7 @@ def interval(differences):
     return differences.mean(), *np.quantile(means, (0.025, 0.975))
 
 
+@pytest.mark.proof
 def test_the_command_raises_the_reward_of_groups_that_were_not_learnt_from(tmp_path):
     base, folder = tiny_model.kept_base(), tmp_path / "run"
     data = training_runs.written_dataset(tmp_path / "data")
@@ -66,9 +69,9 @@ def test_the_command_raises_the_reward_of_groups_that_were_not_learnt_from(tmp_p
         *("--run", folder, "--json"),
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
-    result = run_folder.result(folder)
+    result = run_folder.read_result(folder)
     assert json.loads(ended.stdout)["adapter_sha256"] == result.adapter_sha256
-    steps = run_folder.steps(folder)
+    steps = run_folder.read_steps(folder)
     assert [one.step for one in steps] == list(
         range(1, training_runs.SMOKE.optimiser.max_steps + 1)
     )
@@ -84,7 +87,7 @@ def test_the_command_raises_the_reward_of_groups_that_were_not_learnt_from(tmp_p
 
 def ran(tmp_path, plan, groups=None):
     data = training_runs.written_dataset(tmp_path / "data", groups)
-    return train.run(train.Job(plan_file.load(plan), data, tmp_path / "run"))
+    return train.train(train.TrainingJob(plan_file.load_plan(plan), data, tmp_path / "run"))
 
 
 def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(tmp_path):
@@ -96,9 +99,9 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_no_checkpoint_of_it(t
         every_steps=4,
     )
     result = ran(tmp_path, plan)
-    assert result.status == run_folder.Status.FAILED
+    assert result.status == run_folder.RunStatus.FAILED
     assert "a lower optimiser.learning_rate may help" in result.why
-    assert run_folder.result(tmp_path / "run") == result
+    assert run_folder.read_result(tmp_path / "run") == result
     assert not list((tmp_path / "run").glob("checkpoint-*"))
     assert not (tmp_path / "run" / "adapter").exists()
 
@@ -138,28 +141,28 @@ def test_one_group_with_one_known_label_is_learnt_from_and_the_repeats_are_said(
     )
     lone = replace(tiny_model.groups(1)[0], targets=(1.0, None, None, None))
     result = ran(tmp_path, plan, [lone])
-    assert (result.status, result.filled, result.why) == (run_folder.Status.FINISHED, 3, "")
+    assert (result.status, result.filled, result.why) == (run_folder.RunStatus.FINISHED, 3, "")
 
 
 def test_a_folder_that_holds_another_run_is_left_alone(tmp_path):
     plan = training_runs.written_plan(tmp_path / "plan.toml", tiny_model.kept_base())
     data, folder = training_runs.written_dataset(tmp_path / "data"), tmp_path / "run"
     folder.mkdir()
-    before = plan_file.load(plan)
-    text = plan_file.toml(replace(before, seed=7)).replace("kl = 0.0", "kl = 0.5")
+    before = plan_file.load_plan(plan)
+    text = plan_file.to_toml(replace(before, seed=7)).replace("kl = 0.0", "kl = 0.5")
     (folder / run_folder.PLAN).write_text(text)
     (folder / run_folder.DATASET).write_text(json.dumps({"digest": "ab" * 32, "material": "cd"}))
-    job = train.Job(before, data, folder)
+    job = train.TrainingJob(before, data, folder)
     with pytest.raises(BadRun, match="holds a run already; go on with --resume"):
-        train.run(job)
+        train.train(job)
     with pytest.raises(BadRun) as refused:
-        train.run(replace(job, resume=True))
+        train.train(replace(job, resume=True))
     assert "began otherwise: seed was 7, is 0; policy.kl was 0.5, is 0.0; " in str(refused.value)
     assert "--dataset was abababababab, is " in str(refused.value)
     assert "--material was cd, is none; " in str(refused.value)
     (folder / run_folder.PLAN).write_text(text + "\n[of_old]\nkey = 1\n")
     with pytest.raises(BadRun, match=r"of_old.*; train anew in another folder"):
-        train.run(replace(job, resume=True))
+        train.train(replace(job, resume=True))
 
 
 def test_a_plan_of_before_a_key_was_known_goes_on(tmp_path):
@@ -174,23 +177,23 @@ def test_a_plan_of_before_a_key_was_known_goes_on(tmp_path):
     lines = plan.read_text().splitlines(keepends=True)
     old = "".join(one for one in lines if not one.startswith(("adapter =", "top_p")))
     (folder / run_folder.PLAN).write_text(old)
-    job = train.Job(
-        plan_file.load(plan), training_runs.written_dataset(tmp_path / "data"), folder, True
+    job = train.TrainingJob(
+        plan_file.load_plan(plan), training_runs.written_dataset(tmp_path / "data"), folder, True
     )
-    assert train.run(job).status == run_folder.Status.FINISHED
+    assert train.train(job).status == run_folder.RunStatus.FINISHED
     assert (folder / run_folder.PLAN).read_text() == plan.read_text()
 
 
 def test_a_result_of_another_schema_is_refused(tmp_path):
-    result = run_folder.Result(
-        run_folder.Status.FINISHED, "", "mine", "grpo", "base", 1, 1, 1.0, None
+    result = run_folder.RunResult(
+        run_folder.RunStatus.FINISHED, "", "mine", "grpo", "base", 1, 1, 1.0, None
     )
     newer = replace(result, schema="r4p.run/2")
-    run_folder.write(tmp_path / run_folder.RESULT, run_folder.as_json(newer))
+    run_folder.write_file(tmp_path / run_folder.RESULT, run_folder.format_json(newer))
     with pytest.raises(BadRun, match=r"its schema is 'r4p.run/2', and r4p.run/1 is known here"):
-        run_folder.result(tmp_path)
-    run_folder.write(tmp_path / run_folder.RESULT, run_folder.as_json(result))
-    assert run_folder.result(tmp_path) == result
+        run_folder.read_result(tmp_path)
+    run_folder.write_file(tmp_path / run_folder.RESULT, run_folder.format_json(result))
+    assert run_folder.read_result(tmp_path) == result
 
 
 def test_without_vllm_a_colocated_one_is_refused_with_its_fix(tmp_path, monkeypatch):
@@ -207,7 +210,7 @@ def test_without_vllm_a_colocated_one_is_refused_with_its_fix(tmp_path, monkeypa
 
 def test_an_unknown_reward_moves_nobody():
     earned = [1.0, math.nan, 0.0, 0.5, 1.0, 1.0, 1.0, math.nan]
-    found = grpo.grouped(earned, 4, advantages.leave_one_out)
+    found = grpo.compute_group_advantages(earned, 4, advantages.subtract_leave_one_out)
     assert found == [0.75, 0.0, -0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
@@ -226,38 +229,41 @@ def two_processes(tmp_path, module):
     )
 
 
+@pytest.mark.proof
 def test_two_processes_train_one_model_and_keep_each_group_whole(tmp_path):
     ended, folder = two_processes(tmp_path, "training"), tmp_path / "run"
     assert ended.returncode == 0, ended.stderr[-3000:]
-    result = run_folder.result(folder)
-    assert (result.status, result.steps) == (run_folder.Status.FINISHED, 2)
-    assert [one.step for one in run_folder.steps(folder)] == [1, 2]
-    assert any(one.loss for one in run_folder.steps(folder))
+    result = run_folder.read_result(folder)
+    assert (result.status, result.steps) == (run_folder.RunStatus.FINISHED, 2)
+    assert [one.step for one in run_folder.read_steps(folder)] == [1, 2]
+    assert any(one.loss for one in run_folder.read_steps(folder))
     assert (folder / "probe.json").exists()
 
     (folder / run_folder.RESULT).unlink()
-    alone = train.Job(
-        plan_file.load(tmp_path / "plan.toml"), tmp_path / "data", folder, resume=True
+    alone = train.TrainingJob(
+        plan_file.load_plan(tmp_path / "plan.toml"), tmp_path / "data", folder, resume=True
     )
     with pytest.raises(BadRun, match="began otherwise: processes were 2, are 1; a run goes on as"):
-        train.run(alone)
+        train.train(alone)
 
 
+@pytest.mark.proof
 def test_a_loss_that_is_no_number_in_one_of_two_processes_ends_both_with_that_reason(tmp_path):
     ended = two_processes(tmp_path, "tests.training.trl.programs.one_sided_divergence")
     assert ended.returncode != 0
-    result = run_folder.result(tmp_path / "run")
-    assert result.status == run_folder.Status.FAILED
+    result = run_folder.read_result(tmp_path / "run")
+    assert result.status == run_folder.RunStatus.FAILED
     assert result.why.startswith("the loss of step 2 is no number in 1 of 2 processes")
 
 
 def test_replies_to_one_prompt_that_were_split_between_processes_are_refused():
-    whole_groups(["a", "a", "b", "b"], 2)
+    check_whole_groups(["a", "a", "b", "b"], 2)
     for split in (["a", "b", "b"], ["a", "b", "b", "a"], ["a", "a", "b"]):
         with pytest.raises(BadPlan, match="not 2 to each prompt"):
-            whole_groups(split, 2)
+            check_whole_groups(split, 2)
 
 
+@pytest.mark.proof
 def test_a_round_is_learnt_from_in_several_steps_and_passes_and_clipped_where_it_moved_too_far(
     tmp_path,
 ):
@@ -267,8 +273,8 @@ def test_a_round_is_learnt_from_in_several_steps_and_passes_and_clipped_where_it
         optimiser={"learning_rate": 2e-2, "max_steps": 8, "batch": 2, "micro_batch": 8},
         rollout={"prompts": 4, "replies": 4, "passes": 2},
     )
-    assert ran(tmp_path, plan).status == run_folder.Status.FINISHED
-    steps = run_folder.steps(tmp_path / "run")
+    assert ran(tmp_path, plan).status == run_folder.RunStatus.FINISHED
+    steps = run_folder.read_steps(tmp_path / "run")
     drawn = [one.tokens for one in steps]
     assert len(set(drawn[:4])) == len(set(drawn[4:])) == 1
     assert drawn[4] > drawn[3]

@@ -3,15 +3,15 @@ from dataclasses import replace
 import pytest
 
 from training.plans import plan_file
-from training.plans.plan import BadPlan, Engine, Importance, Task
+from training.plans.plan import BadPlan, RolloutEngine, ImportanceCorrection, RolloutTask
 from training.trl import grpo_config
 
-PAPER = plan_file.load("r4p-paper")
-SMOKE = plan_file.load("cpu-smoke")
+PAPER = plan_file.load_plan("r4p-paper")
+SMOKE = plan_file.load_plan("cpu-smoke")
 
 
 def test_the_papers_plan_is_rendered_with_nothing_left_to_a_default():
-    told = grpo_config.policy(PAPER, processes=8)
+    told = grpo_config.build_grpo_settings(PAPER, processes=8)
     assert told["num_generations"] == 16
     # 128 prompts of 16 replies a round, 8 prompts a step, one reply at once in each of 8 processes
     assert told["steps_per_generation"] == 256
@@ -26,14 +26,16 @@ def test_the_papers_plan_is_rendered_with_nothing_left_to_a_default():
 
 
 def test_the_agents_plan_is_rendered_without_deviation_and_length():
-    told = grpo_config.policy(plan_file.load("mini-se-rl"), processes=8)
+    told = grpo_config.build_grpo_settings(plan_file.load_plan("mini-se-rl"), processes=8)
     assert (told["loss_type"], told["scale_rewards"]) == ("dr_grpo", "none")
     assert told["mask_truncated_completions"] is True
     assert told["max_completion_length"] == 30760
 
 
 def test_a_correction_is_named_and_bounded():
-    told = grpo_config.policy(plan_file.load("r4p-qwen2.5-coder-0.5b"), processes=1)
+    told = grpo_config.build_grpo_settings(
+        plan_file.load_plan("r4p-qwen2.5-coder-0.5b"), processes=1
+    )
     assert told["vllm_importance_sampling_mode"] == "token_truncate"
     assert told["vllm_importance_sampling_clip_max"] == 2.0
 
@@ -44,7 +46,7 @@ def test_checkpoints_fall_between_rounds():
         optimiser=replace(SMOKE.optimiser, batch=2, micro_batch=2),
         checkpoints=replace(SMOKE.checkpoints, every_steps=5),
     )
-    assert grpo_config.policy(slow, processes=1)["save_steps"] == 8
+    assert grpo_config.build_grpo_settings(slow, processes=1)["save_steps"] == 8
 
 
 def _rollout(**changes):
@@ -52,7 +54,7 @@ def _rollout(**changes):
 
 
 def _supervised():
-    return replace(plan_file.load("boxed-sft"), name="cpu-smoke")
+    return replace(plan_file.load_plan("boxed-sft"), name="cpu-smoke")
 
 
 def _policy(**changes):
@@ -69,28 +71,30 @@ def _policy(**changes):
         (_policy(ratio_ceiling=1.2), 1, "ratio_ceiling = 1.2: give more than 1 + policy.clip_high"),
         (_policy(drop_uniform_groups=True), 1, "policy.drop_uniform_groups = true"),
         (
-            _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
+            _policy(importance=ImportanceCorrection.TOKEN_MASK, importance_ceiling=2.0),
             1,
             "policy.importance = token-mask: the trainer's own model samples; use off",
         ),
         (
             replace(
-                _policy(importance=Importance.TOKEN_MASK),
-                rollout=replace(SMOKE.rollout, engine=Engine.COLOCATED),
+                _policy(importance=ImportanceCorrection.TOKEN_MASK),
+                rollout=replace(SMOKE.rollout, engine=RolloutEngine.COLOCATED),
             ),
             1,
             "policy.importance = token-mask needs policy.importance_ceiling",
         ),
         (
             replace(
-                _policy(importance=Importance.TOKEN_MASK, importance_ceiling=2.0),
-                rollout=replace(SMOKE.rollout, task=Task.REPAIR, engine=Engine.SERVER),
+                _policy(importance=ImportanceCorrection.TOKEN_MASK, importance_ceiling=2.0),
+                rollout=replace(
+                    SMOKE.rollout, task=RolloutTask.REPAIR, engine=RolloutEngine.SERVER
+                ),
             ),
             1,
             "policy.importance = token-mask: nobody tells how likely an agent's turns were",
         ),
         (
-            _rollout(task=Task.REPAIR, engine=Engine.SERVER),
+            _rollout(task=RolloutTask.REPAIR, engine=RolloutEngine.SERVER),
             1,
             "rollout.engine = 'server': an agent's turns are drawn in the trainer's process",
         ),
@@ -102,7 +106,7 @@ def _policy(**changes):
         ),
         (
             replace(
-                _rollout(engine=Engine.COLOCATED),
+                _rollout(engine=RolloutEngine.COLOCATED),
                 scale=replace(SMOKE.scale, rollout_tensor_parallel=16),
             ),
             1,
@@ -114,7 +118,7 @@ def _policy(**changes):
             "optimiser.batch = 3 is no multiple of optimiser.micro_batch = 2",
         ),
         (
-            replace(_rollout(engine=Engine.COLOCATED), scale=replace(SMOKE.scale, nodes=2)),
+            replace(_rollout(engine=RolloutEngine.COLOCATED), scale=replace(SMOKE.scale, nodes=2)),
             1,
             "scale.nodes = 2: a colocated vLLM stays on one node",
         ),
@@ -122,21 +126,21 @@ def _policy(**changes):
 )
 def test_what_trl_cannot_honour_is_refused_with_the_key_and_the_fix(plan, processes, said):
     with pytest.raises(BadPlan, match="plan cpu-smoke can't be followed by TRL") as caught:
-        grpo_config.policy(plan, processes)
+        grpo_config.build_grpo_settings(plan, processes)
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("name", plan_file.shipped())
+@pytest.mark.parametrize("name", plan_file.list_shipped_plans())
 def test_no_plan_that_comes_with_the_bot_is_refused_by_the_machines_it_was_made_for(name):
-    plan = plan_file.load(name)
-    grpo_config.check(plan, plan.scale.nodes * plan.scale.processes)
+    plan = plan_file.load_plan(name)
+    grpo_config.check_plan(plan, plan.scale.nodes * plan.scale.processes)
 
 
 def test_a_plan_for_one_process_may_be_run_by_two():
-    grpo_config.check(replace(SMOKE, optimiser=replace(SMOKE.optimiser, micro_batch=8)), 2)
+    grpo_config.check_plan(replace(SMOKE, optimiser=replace(SMOKE.optimiser, micro_batch=8)), 2)
 
 
 def test_a_round_is_gone_through_as_often_as_the_plan_says():
-    told = grpo_config.policy(_rollout(passes=3), processes=1)
+    told = grpo_config.build_grpo_settings(_rollout(passes=3), processes=1)
     assert (told["num_iterations"], told["save_steps"]) == (3, 6)
-    assert grpo_config.policy(SMOKE, processes=1)["num_iterations"] == 1
+    assert grpo_config.build_grpo_settings(SMOKE, processes=1)["num_iterations"] == 1

@@ -9,7 +9,7 @@ from transformers import AutoTokenizer
 
 from model.errors import EngineDown, EngineError
 from tests.builders import tiny_model, training_runs
-from tests.model.chat_server import MODELS, Reply, serving
+from tests.model.chat_server import MODELS, Reply, serve_chat
 from training.plans import plan_file
 from training.rollouts import tokenization
 from training.runs import run_folder
@@ -34,7 +34,9 @@ def base(tmp_path):
 def server(base):
     """Serves what vLLM would, and samples each time the same: every second reply boxes all patches."""
     tokenizer = AutoTokenizer.from_pretrained(base)
-    said = [tokenization.reply_ids(tokenizer, f"\\boxed{{{one}}}") for one in ("", "1, 2, 3, 4")]
+    said = [
+        tokenization.tokenize_reply(tokenizer, f"\\boxed{{{one}}}") for one in ("", "1, 2, 3, 4")
+    ]
     choices = [
         {
             "index": at,
@@ -43,7 +45,7 @@ def server(base):
         }
         for at in range(PROMPTS * REPLIES)
     ]
-    with serving(models=[MODELS]) as found:
+    with serve_chat(models=[MODELS]) as found:
         found.routes["/v1/load_lora_adapter"] = [Reply({})]
         found.routes["/v1/unload_lora_adapter"] = [Reply({})]
         found.routes[COMPLETIONS] = [Reply({"choices": choices})]
@@ -66,8 +68,8 @@ def start(tmp_path, base, server):
             if broken and step.step == 3:
                 raise broken
 
-        job = train.Job(plan_file.load(plan), data, tmp_path / folder, resume=True)
-        return train.run(job, on_step)
+        job = train.TrainingJob(plan_file.load_plan(plan), data, tmp_path / folder, resume=True)
+        return train.train(job, on_step)
 
     return started
 
@@ -94,7 +96,7 @@ def test_an_engine_or_memory_that_gives_out_leaves_a_run_to_go_on_with(tmp_path,
     ends = [start("lost"), start("whole")]
     assert [(one.status, one.resumed_from) for one in ends] == [("finished", 2), ("finished", None)]
     assert ends[0].adapter_sha256 == ends[1].adapter_sha256
-    steps = run_folder.steps(lost)
+    steps = run_folder.read_steps(lost)
     assert [one.step for one in steps] == [1, 2, 3, 4]
     assert any(one.loss for one in steps)
 
@@ -109,8 +111,8 @@ def test_an_engine_or_memory_that_gives_out_leaves_a_run_to_go_on_with(tmp_path,
 )
 def test_what_ends_a_run_for_good_is_told_by_its_folder(tmp_path, start, broken, why):
     result = start("run", broken)
-    assert (result.status, result.why, result.steps) == (run_folder.Status.FAILED, why, 3)
-    assert run_folder.result(tmp_path / "run") == result
+    assert (result.status, result.why, result.steps) == (run_folder.RunStatus.FAILED, why, 3)
+    assert run_folder.read_result(tmp_path / "run") == result
 
 
 def test_a_run_that_goes_on_forgets_what_was_decided_of_what_it_made_before(tmp_path, start):
@@ -133,5 +135,5 @@ def test_a_mistake_of_ours_is_no_end_of_a_run_and_shows_itself(tmp_path, start):
 def test_a_server_that_refuses_a_round_ends_the_run_with_what_it_said(server, start):
     server.routes[COMPLETIONS] = [Reply({"error": "too long"}, 400)]
     result = start("run")
-    assert result.status == run_folder.Status.FAILED
+    assert result.status == run_folder.RunStatus.FAILED
     assert "answered HTTP 400 to a round" in result.why

@@ -7,6 +7,7 @@ SMALL = {"max_steps": 4, "batch": 4}
 PROMPTS = {"prompts": 4, "replies": 4, "max_tokens": 8}
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(600)
 def test_a_run_that_is_killed_at_any_point_ends_as_if_nothing_had_happened(tmp_path):
     plan = training_runs.written_plan(
@@ -31,13 +32,13 @@ def test_a_run_that_is_killed_at_any_point_ends_as_if_nothing_had_happened(tmp_p
         "saved: [1, 2, 3, 4]",
         "probed: [1, 2, 3, 4]",
     ]
-    ends = [run_folder.result(folder) for folder in (killed, whole)]
+    ends = [run_folder.read_result(folder) for folder in (killed, whole)]
     assert [one.status for one in ends] == ["finished", "finished"]
     assert ends[0].resumed_from == 4
     assert ends[0].adapter_sha256 == ends[1].adapter_sha256
     lost, kept = (
-        [(one.step, one.reward, one.loss, one.tokens) for one in run_folder.steps(folder)]
+        [(one.step, one.reward, one.loss, one.tokens) for one in run_folder.read_steps(folder)]
         for folder in (killed, whole)
     )
     assert lost == kept
-    assert any(one.loss for one in run_folder.steps(whole))
+    assert any(one.loss for one in run_folder.read_steps(whole))

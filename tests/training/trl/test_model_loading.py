@@ -18,7 +18,9 @@ def base(tmp_path_factory):
 
 def plan(base, trainer, **tables):
     model = {"base": str(base), "dtype": "float32"}
-    return plan_file.parse({"name": "mine", "trainer": trainer, "model": model} | tables, "mine")
+    return plan_file.parse_plan(
+        {"name": "mine", "trainer": trainer, "model": model} | tables, "mine"
+    )
 
 
 def stretched(base, directory, factor):
@@ -47,16 +49,18 @@ def stretched(base, directory, factor):
     ],
 )
 def test_sequences_may_be_no_longer_than_the_model_reads(base, trainer, fitting, said):
-    model_loading.causal(plan(base, trainer, **fitting))
+    model_loading.load_causal_model(plan(base, trainer, **fitting))
     section = list(fitting)[-1]
     longer = fitting | {section: {"max_tokens": fitting[section]["max_tokens"] + 1}}
     with pytest.raises(BadPlan, match=said):
-        model_loading.causal(plan(base, trainer, **longer))
+        model_loading.load_causal_model(plan(base, trainer, **longer))
 
 
 def test_a_stretched_model_reads_more(base, tmp_path):
     longest_read = 2 * tiny_model.CONTEXT
     long = stretched(base, tmp_path, 2.0)
-    model_loading.causal(plan(long, "sft", supervised={"max_tokens": longest_read}))
+    model_loading.load_causal_model(plan(long, "sft", supervised={"max_tokens": longest_read}))
     with pytest.raises(BadPlan, match=f"more than the {longest_read} tokens"):
-        model_loading.causal(plan(long, "sft", supervised={"max_tokens": longest_read + 1}))
+        model_loading.load_causal_model(
+            plan(long, "sft", supervised={"max_tokens": longest_read + 1})
+        )

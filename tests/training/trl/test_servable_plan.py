@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 from training.commands import datasets
 from training.commands import run as run_cli
 from training.plans import plan_file
-from training.plans.plan import BadPlan, Engine, Task
+from training.plans.plan import BadPlan, RolloutEngine, RolloutTask
 from training.trl import servable_plan
 
-SMALL = plan_file.load("r4p-qwen2.5-coder-0.5b")
+SMALL = plan_file.load_plan("r4p-qwen2.5-coder-0.5b")
 REFUSED = {
     "r4p-paper": "makes no adapter that judges",
     "mini-se-rl": "makes no adapter that judges",
@@ -58,17 +58,17 @@ def test_before_a_dataset_is_built_for_it(arguments, said, tmp_path):
     [
         (changed("adapter", rank=1024), "its rank is 1024; vLLM serves 512 at most"),
         (changed("adapter", targets=("q_proj", "lm_head")), "it adapts lm_head"),
-        (changed("rollout", engine=Engine.SERVER), "--engine-url URL"),
-        (changed("rollout", task=Task.REPAIR), "an agent resolve issues"),
-        (changed("rollout", task=Task.REPAIR), "reward.url is empty"),
+        (changed("rollout", engine=RolloutEngine.SERVER), "--engine-url URL"),
+        (changed("rollout", task=RolloutTask.REPAIR), "an agent resolve issues"),
+        (changed("rollout", task=RolloutTask.REPAIR), "reward.url is empty"),
         (changed("policy", drop_uniform_groups=True), "can't be followed by TRL"),
         (changed("rollout", prompts=7), "no multiple of optimiser.batch"),
     ],
 )
 def test_what_stands_against_a_plan_is_said(plan, said):
-    servable_plan.require(SMALL, None)
+    servable_plan.require_servable_plan(SMALL, None)
     with pytest.raises(BadPlan, match=plan.name) as refused:
-        servable_plan.require(plan, None)
+        servable_plan.require_servable_plan(plan, None)
     assert said in str(refused.value)
 
 

@@ -9,7 +9,7 @@ from model.engines.local_transformers import LocalTransformers
 from model.prompts import prompt_template
 from model.verifiers.r4p import R4PVerifier
 from model.verifiers.vote_sampling import Sampling
-from model.verifiers.voting_verifier import Judging
+from model.verifiers.voting_verifier import VotingOptions
 from model.verifiers.yes_no import YesNoVerifier
 from tests.builders import tiny_model
 from training.plans import plan_file
@@ -26,7 +26,7 @@ TEMPLATES = {"boxed": "r4p_group", "yes-no": "yes_no"}
 
 
 def plan(base, task, **changes):
-    return plan_file.parse(
+    return plan_file.parse_plan(
         {
             "name": task,
             "trainer": "sft",
@@ -55,7 +55,7 @@ def right(directory, task) -> float:
     """The share of patches of new groups that the bot's verifier judges rightly with these weights."""
     engine = LocalTransformers(directory, model="tiny", context_tokens=tiny_model.CONTEXT)
     kind = R4PVerifier if task == "boxed" else YesNoVerifier
-    short = Judging(Sampling(max_tokens=16))
+    short = VotingOptions(Sampling(max_tokens=16))
     verifier = kind(engine, prompt_template.load(TEMPLATES[task]), short)
     hits = []
     for group in tiny_model.groups(12, seed=99):
@@ -69,7 +69,7 @@ def right(directory, task) -> float:
 
 @pytest.mark.parametrize("task", ["boxed", "yes-no"])
 def test_a_model_learns_to_judge_from_given_answers(base, tmp_path, task):
-    trainer = sft.trainer(plan(base, task), tiny_model.groups(64), tmp_path / "run")
+    trainer = sft.build_trainer(plan(base, task), tiny_model.groups(64), tmp_path / "run")
     trainer.train()
     losses = [one["loss"] for one in trainer.state.log_history if "loss" in one]
     assert losses[-1] < losses[0] / 10
@@ -81,7 +81,7 @@ def test_a_model_learns_to_judge_from_given_answers(base, tmp_path, task):
 def test_only_the_reply_is_learnt_and_long_examples_are_left_out_whole(base, tmp_path):
     groups = tiny_model.groups(8)
     long = replace(groups[0], key="long", problem_statement="word\n" * 3000)
-    made = sft.trainer(plan(base, "boxed"), [*groups, long], tmp_path)
+    made = sft.build_trainer(plan(base, "boxed"), [*groups, long], tmp_path)
     assert made.left_out == {"longer than the plan's longest": 8}
     row = made.train_dataset[0]
     learnt = [token for token in row["labels"] if token != -100]
@@ -99,7 +99,7 @@ def test_an_adapter_is_plain_lora_and_the_base_stays_as_it_was(base, tmp_path):
         adapter={"rank": 4, "alpha": 8},
         optimiser={"learning_rate": 1e-3, "batch": 2, "micro_batch": 1, "max_steps": 1},
     )
-    made = sft.trainer(small, tiny_model.groups(4), tmp_path)
+    made = sft.build_trainer(small, tiny_model.groups(4), tmp_path)
     assert made.args.gradient_accumulation_steps == 2
     trained = [name for name, weight in made.model.named_parameters() if weight.requires_grad]
     assert trained
@@ -119,4 +119,4 @@ def test_an_adapter_is_plain_lora_and_the_base_stays_as_it_was(base, tmp_path):
 )
 def test_a_plan_that_can_not_be_followed_is_refused_with_its_fix(base, tmp_path, changes, said):
     with pytest.raises(BadPlan, match=said):
-        sft.trainer(plan(base, "boxed", **changes), tiny_model.groups(2), tmp_path)
+        sft.build_trainer(plan(base, "boxed", **changes), tiny_model.groups(2), tmp_path)

@@ -13,7 +13,7 @@ from training.plans import plan_file
 from training.runs import run_folder
 from training.trl import checkpoints
 
-pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.proof, pytest.mark.model, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def start(tmp_path):
 
     def started(plan, *words):
         path = tmp_path / "plan.toml"
-        path.write_text(plan_file.toml(plan))
+        path.write_text(plan_file.to_toml(plan))
         ended = training_runs.started(
             "accelerate.commands.launch",
             *("--config_file", ROOT / "training/plans/accelerate-fsdp2-8.yaml"),
@@ -52,13 +52,13 @@ def small(tmp_path, **changes):
         rollout={"prompts": 4, "replies": 4},
         every_steps=1,
     )
-    return replace(plan_file.load(written), **changes)
+    return replace(plan_file.load_plan(written), **changes)
 
 
 def test_a_sharded_run_leaves_a_whole_adapter_and_goes_on_from_its_shards(tmp_path, start):
     plan = small(tmp_path)
     folder = start(plan)
-    ended = run_folder.result(folder)
+    ended = run_folder.read_result(folder)
     whole = load_file(folder / "adapter" / "adapter_model.safetensors")
     assert all(one.abs().max() > 0 for one in whole.values())
     for step in (1, 2):
@@ -70,7 +70,7 @@ def test_a_sharded_run_leaves_a_whole_adapter_and_goes_on_from_its_shards(tmp_pa
     shutil.rmtree(folder / run_folder.ADAPTER)
     (folder / "checkpoint-2" / checkpoints.COMPLETE).unlink()
     start(plan, "--resume")
-    again = run_folder.result(folder)
+    again = run_folder.read_result(folder)
     assert (again.resumed_from, again.adapter_sha256) == (1, ended.adapter_sha256)
 
 

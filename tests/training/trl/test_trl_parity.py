@@ -10,10 +10,15 @@ from transformers import AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from tests.builders import tiny_model
-from training.objective.advantages import TRL_EPSILON, grpo, leave_one_out, without_deviation
-from training.objective.policy_loss import averaged, token
-from training.plans.plan import Loss, Policy
-from training.trl.grpo import grouped
+from training.objective.advantages import (
+    TRL_EPSILON,
+    normalise_by_group,
+    subtract_leave_one_out,
+    subtract_mean,
+)
+from training.objective.policy_loss import average_loss, compute_token_loss
+from training.plans.plan import LossAggregation, PolicySettings
+from training.trl.grpo import compute_group_advantages
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
@@ -89,8 +94,8 @@ def trainer(tmp_path_factory):
 @pytest.mark.parametrize(
     ("scale", "ours"),
     [
-        ("group", lambda rewards: grpo(rewards, TRL_EPSILON)),
-        ("none", without_deviation),
+        ("group", lambda rewards: normalise_by_group(rewards, TRL_EPSILON)),
+        ("none", subtract_mean),
     ],
 )
 def test_advantages_are_trls_also_where_rewards_are_unknown(trainer, scale, ours):
@@ -109,13 +114,15 @@ def test_leaving_one_out_is_trls_difference_from_the_mean_by_the_count_that_was_
         scored = sum(one is not None for one in group)
         factor = scored / (scored - 1) if scored > 1 else 0.0
         expected = [one * factor for one in theirs[at * REPLIES : (at + 1) * REPLIES]]
-        assert [one or 0.0 for one in leave_one_out(group)] == pytest.approx(expected, abs=1e-6)
+        assert [one or 0.0 for one in subtract_leave_one_out(group)] == pytest.approx(
+            expected, abs=1e-6
+        )
 
 
 def test_our_trainer_gives_every_group_its_own_advantages():
     flat = [math.nan if one is None else one for group in REWARDS for one in group]
-    expected = [one or 0.0 for group in REWARDS for one in leave_one_out(group)]
-    assert grouped(flat, REPLIES, leave_one_out) == expected
+    expected = [one or 0.0 for group in REWARDS for one in subtract_leave_one_out(group)]
+    assert compute_group_advantages(flat, REPLIES, subtract_leave_one_out) == expected
 
 
 def both_losses(trainer, draw, lengths, tokens, *, deviation):
@@ -139,7 +146,7 @@ def both_losses(trainer, draw, lengths, tokens, *, deviation):
     }
     theirs = trainer._compute_loss(trainer.model, told).item()
     ours = [
-        [token(ratio, advantage, Policy()) for ratio in row]
+        [compute_token_loss(ratio, advantage, PolicySettings()) for ratio in row]
         for row, advantage in zip(ratios, advantages, strict=True)
     ]
     return theirs, ours, kept
@@ -148,9 +155,9 @@ def both_losses(trainer, draw, lengths, tokens, *, deviation):
 @pytest.mark.parametrize(
     ("name", "how"),
     [
-        ("dapo", Loss.TOKEN_MEAN),
-        ("grpo", Loss.SEQUENCE_MEAN),
-        ("dr_grpo", Loss.CONSTANT_LENGTH),
+        ("dapo", LossAggregation.TOKEN_MEAN),
+        ("grpo", LossAggregation.SEQUENCE_MEAN),
+        ("dr_grpo", LossAggregation.CONSTANT_LENGTH),
     ],
 )
 def test_losses_are_trls(trainer, name, how):
@@ -158,7 +165,7 @@ def test_losses_are_trls(trainer, name, how):
     lengths = [draw.randint(1, LONGEST) for _ in range(count - 1)] + [0]
     trainer.loss_type = name
     theirs, ours, kept = both_losses(trainer, draw, lengths, sum(lengths), deviation=1.5)
-    assert theirs == pytest.approx(averaged(ours, kept, how, LONGEST), abs=1e-6)
+    assert theirs == pytest.approx(average_loss(ours, kept, how, LONGEST), abs=1e-6)
 
 
 def test_a_step_that_is_half_a_round_is_averaged_over_half_of_the_rounds_tokens(
@@ -185,4 +192,4 @@ def test_a_step_that_is_half_a_round_is_averaged_over_half_of_the_rounds_tokens(
 def mean_of(parts):
     """Our mean over the tokens of these micro batches."""
     losses, kept = ([row for part in parts for row in part[at]] for at in (1, 2))
-    return averaged(losses, kept, Loss.TOKEN_MEAN, LONGEST)
+    return average_loss(losses, kept, LossAggregation.TOKEN_MEAN, LONGEST)

@@ -13,11 +13,17 @@ from tests.builders import tiny_model, training_runs
 from training.commands import run as run_cli
 from training.datasets import dataset
 from training.datasets.manifest import Manifest
-from training.evaluation.evaluation_replies import Hearing
+from training.evaluation.evaluation_replies import ReplySettings
 from training.gate import run_evaluation
 from training.gate.gate_decision import Rules
 from training.plans import plan_file
-from training.plans.plan import BadPlan, Lora, Prompt, Rollout, Trainer
+from training.plans.plan import (
+    BadPlan,
+    LoraSettings,
+    PromptSettings,
+    RolloutSettings,
+    TrainingMethod,
+)
 from training.runs import provenance, run_folder
 from training.trl import grpo, model_loading, train
 
@@ -36,7 +42,7 @@ def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     tiny_model.random_model(home / "base")
     few = {"max_steps": 4, "batch": 4, "micro_batch": 4, "learning_rate": 1e-2}
-    plan = plan_file.load(
+    plan = plan_file.load_plan(
         training_runs.written_plan(
             home / "grpo.toml",
             home / "base",
@@ -47,15 +53,15 @@ def home(tmp_path_factory):
     warm = replace(
         plan,
         name="warm-up",
-        trainer=Trainer.SFT,
-        prompt=Prompt(),
-        rollout=Rollout(),
+        trainer=TrainingMethod.SFT,
+        prompt=PromptSettings(),
+        rollout=RolloutSettings(),
         supervised=replace(plan.supervised, max_tokens=2048),
     )
-    (home / "sft.toml").write_text(plan_file.toml(warm))
+    (home / "sft.toml").write_text(plan_file.to_toml(warm))
     training_runs.written_dataset(home / "shown", SHOWN)
     splits = {"train": ASKED, "test": [*SHOWN[:1], *tiny_model.groups(17)[16:]]}
-    dataset.write(home / "asked", splits, Manifest(0, None, {}))
+    dataset.write_dataset(home / "asked", splits, Manifest(0, None, {}))
     commanded(home, "sft.toml", "--dataset", "shown", "--run", "warm")
     return home
 
@@ -63,7 +69,7 @@ def home(tmp_path_factory):
 @pytest.fixture
 def plan(home):
     """GRPO from the warm-up's adapter."""
-    before = plan_file.load(home / "grpo.toml")
+    before = plan_file.load_plan(home / "grpo.toml")
     return replace(before, model=replace(before.model, adapter=str(home / "warm" / "adapter")))
 
 
@@ -82,9 +88,9 @@ def log_probs(model, ids):
 
 
 def test_the_first_step_starts_from_what_the_warm_up_learnt(home, plan, tmp_path):
-    made = grpo.trainer(plan, ASKED, tmp_path)
+    made = grpo.build_trainer(plan, ASKED, tmp_path)
     ids = torch.tensor([tiny_model.prompt_ids(made.processing_class, ASKED[0])])
-    base = model_loading.causal(plan)
+    base = model_loading.load_causal_model(plan)
     before = log_probs(base, ids)
     warm = log_probs(PeftModel.from_pretrained(base, plan.model.adapter), ids)
     assert torch.equal(log_probs(made.model, ids), warm)
@@ -97,24 +103,24 @@ def test_the_first_step_starts_from_what_the_warm_up_learnt(home, plan, tmp_path
 def test_the_commands_leave_one_plain_adapter_and_the_gate_sees_both_lessons(home):
     commanded(home, "grpo.toml", "--dataset", "asked", "--run", "both", "--adapter", "warm/adapter")
     directory = home / "both" / "adapter"
-    assert adapter_files.objections(directory) == ()
+    assert adapter_files.find_objections(directory) == ()
     config, before = (
         json.loads((one / "adapter_config.json").read_text())
         for one in (directory, home / "warm" / "adapter")
     )
     assert config["base_model_name_or_path"] == str(home / "base")
     assert (config["r"], config["lora_alpha"]) == (before["r"], before["lora_alpha"])
-    noted = provenance.read(home / "both")
-    assert noted.adapter == run_folder.result(home / "warm").adapter_sha256
+    noted = provenance.read_provenance(home / "both")
+    assert noted.adapter == run_folder.read_result(home / "warm").adapter_sha256
     assert set(noted.issues) == {one.issue for one in (*SHOWN, *ASKED)}
-    wanted = run_evaluation.Wanted(
+    wanted = run_evaluation.EvaluationRequest(
         home / "both",
         home / "asked",
         reply_tokens=4,
-        hearing=Hearing(1, 1),
+        reply_settings=ReplySettings(1, 1),
         rules=Rules(least_issues=2),
     )
-    (leak,) = [one for one in run_evaluation.evaluate(wanted).findings if one.check == "leak"]
+    (leak,) = [one for one in run_evaluation.evaluate_run(wanted).findings if one.check == "leak"]
     assert not leak.passed, "the warm-up was shown an issue that is measured on"
     assert "octo/toy#0" in leak.said
 
@@ -125,42 +131,45 @@ def test_what_it_is_kept_near_to_is_the_warm_up_and_a_broken_run_ends_as_a_whole
     # who knows nothing earns nothing: entropy is what moves the adapter here
     near = replace(plan, policy=replace(plan.policy, kl=0.1, entropy_bonus=0.1))
     whole, broken = (
-        train.Job(near, home / "asked", tmp_path / name) for name in ("whole", "broken")
+        train.TrainingJob(near, home / "asked", tmp_path / name) for name in ("whole", "broken")
     )
-    moved = train.run(whole).adapter_sha256
-    assert moved != run_folder.result(home / "warm").adapter_sha256
+    moved = train.train(whole).adapter_sha256
+    assert moved != run_folder.read_result(home / "warm").adapter_sha256
 
     def breaks(step):
         if step.step == 3:
             raise KeyError("power")
 
     with pytest.raises(KeyError):
-        train.run(broken, breaks)
+        train.train(broken, breaks)
     copy = broken.folder / "checkpoint-2" / "ref" / adapter_files.WEIGHTS
     warm = home / "warm" / "adapter" / adapter_files.WEIGHTS
     assert copy.read_bytes() == warm.read_bytes()
-    result = train.run(replace(broken, resume=True))
+    result = train.train(replace(broken, resume=True))
     assert result.resumed_from == 2
     assert result.adapter_sha256 == moved
 
 
 def test_the_shipped_warm_up_fits_the_plan_that_follows_it():
-    warm, then = (plan_file.load(name) for name in ("boxed-sft", "r4p-qwen2.5-coder-0.5b"))
+    warm, then = (plan_file.load_plan(name) for name in ("boxed-sft", "r4p-qwen2.5-coder-0.5b"))
     assert (warm.model.base, warm.adapter) == (then.model.base, then.adapter)
 
 
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({"adapter": Lora(4, 16)}, "its adapter.rank is 8, the plan's 4; give the same"),
-        ({"adapter": Lora(8, 8)}, "its adapter.alpha is 16, the plan's 8; give the same"),
-        ({"adapter": Lora(8, 16, targets=("q_proj",))}, "the plan's ['q_proj']; give the same"),
+        ({"adapter": LoraSettings(4, 16)}, "its adapter.rank is 8, the plan's 4; give the same"),
+        ({"adapter": LoraSettings(8, 8)}, "its adapter.alpha is 16, the plan's 8; give the same"),
+        (
+            {"adapter": LoraSettings(8, 16, targets=("q_proj",))},
+            "the plan's ['q_proj']; give the same",
+        ),
         ({"adapter": None}, "add [adapter] as it was trained with"),
         (
             {
-                "trainer": Trainer.REWARD_MODEL,
-                "prompt": Prompt("yes_no"),
-                "rollout": Rollout(),
+                "trainer": TrainingMethod.REWARD_MODEL,
+                "prompt": PromptSettings("yes_no"),
+                "rollout": RolloutSettings(),
             },
             "begins with an adapter of its own",
         ),
@@ -168,7 +177,7 @@ def test_the_shipped_warm_up_fits_the_plan_that_follows_it():
 )
 def test_a_plan_that_does_not_fit_the_adapter_is_refused(home, plan, tmp_path, parts, said):
     with pytest.raises(BadPlan) as refused:
-        train.run(train.Job(replace(plan, **parts), home / "asked", tmp_path / "run"))
+        train.train(train.TrainingJob(replace(plan, **parts), home / "asked", tmp_path / "run"))
     assert said in str(refused.value)
     assert not (tmp_path / "run").exists()
 
@@ -177,7 +186,7 @@ def test_an_adapter_of_which_nobody_knows_what_it_learnt_is_refused(home, plan, 
     def refusal(adapter, base=plan.model.base):
         told = replace(plan, model=replace(plan.model, adapter=str(adapter), base=str(base)))
         with pytest.raises(BadPlan) as refused:
-            train.run(train.Job(told, home / "asked", tmp_path / "run"))
+            train.train(train.TrainingJob(told, home / "asked", tmp_path / "run"))
         return str(refused.value)
 
     assert "adapter_config.json can't be read" in refusal(home / "nowhere")
@@ -195,4 +204,4 @@ def test_an_adapter_of_which_nobody_knows_what_it_learnt_is_refused(home, plan, 
 def test_an_adapter_in_place_of_a_base_is_refused(home, plan, tmp_path):
     told = replace(plan, model=replace(plan.model, base=plan.model.adapter, adapter=""))
     with pytest.raises(BadPlan, match="is an adapter and no model: name its base by --base"):
-        train.run(train.Job(told, home / "asked", tmp_path / "run"))
+        train.train(train.TrainingJob(told, home / "asked", tmp_path / "run"))

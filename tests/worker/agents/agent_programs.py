@@ -1,6 +1,6 @@
 """What tests of agents in processes of their own are made of: agents that do as a program says, behind real walls."""
 
-from app.sandbox import command
+from app.sandbox import build_command
 
 SAYS = """
 import json, os, sys, time
@@ -27,6 +27,6 @@ def program(code):
     """Stands for `walls.command`: an agent's process that runs this code instead, after it said that it is ready."""
 
     def started(sandbox, tree):
-        return command(sandbox, tree, ("-c", SAYS + code))
+        return build_command(sandbox, tree, ("-c", SAYS + code))
 
     return started

@@ -10,12 +10,12 @@ from app.db.store.issues.evaluations import NewEvaluation
 from app.db.tables.schema import attempts as attempt_table
 from app.jobs.job import ProposePatches
 from app.settings.sandbox_kind import Sandbox
-from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory import StopReason
 from model.domain import Issue, Tokens
-from model.engines.scripted import Scripted
+from model.engines.scripted import ScriptedEngine
 from tests.builders import stored_verdict
 from tests.model.agents.builders import make_attempt, make_step
-from worker.agents.propose import ProposePatchesHandler, Workshop
+from worker.agents.propose import AgentSetup, ProposePatchesHandler
 
 ISSUE = Issue("Crash", "On empty")
 STEP = make_step(tokens=Tokens(100, 40, 10), seconds=1.5)
@@ -61,28 +61,28 @@ def waits_for_agents(database, trees, wanted=3):
 def agents(trees, run):
     """The handler, with agents that do what `run` does."""
     return ProposePatchesHandler(
-        trees, lambda: Workshop("mini-se", Scripted([]), Sandbox.BUBBLEWRAP), run
+        trees, lambda: AgentSetup("mini-se", ScriptedEngine([]), Sandbox.BUBBLEWRAP), run
     )
 
 
 def writing(*patches):
     """Agents that hand in these, one after the other; None: nothing."""
 
-    def run(_tree, issue, *, seeds, on_step, bill, **_more):
+    def run(_tree, issue, *, seeds, on_step, ledger, **_more):
         for at in range(len(seeds)):
             on_step(at, STEP)
-            bill.tokens += 70
-        bill.finished = tuple(
+            ledger.tokens += 70
+        ledger.finished = tuple(
             make_attempt(
                 issue=issue,
                 seed=seed,
                 steps=(STEP,),
                 patch=one,
-                stop=Stop.SUBMITTED if one else Stop.ROUNDS,
+                stop=StopReason.SUBMITTED if one else StopReason.ROUNDS,
             )
             for seed, one in zip(seeds, patches, strict=True)
         )
-        return bill.finished
+        return ledger.finished
 
     return run
 
@@ -99,11 +99,11 @@ def rows(database):
 
 def spent(database):
     with transaction(database) as connection:
-        return attempts.spent(connection, stored_verdict.REPOSITORY)
+        return attempts.sum_cost(connection, stored_verdict.REPOSITORY)
 
 
 def tried(database, job):
     with transaction(database) as connection:
-        group = groups.group_of(connection, job.repository, job.issue)
-        digest = attempts.issue_sha256(ISSUE)
-        return attempts.tried(connection, group.id, [stored_verdict.BASE], digest)
+        group = groups.find_group(connection, job.repository, job.issue)
+        digest = attempts.hash_issue(ISSUE)
+        return attempts.count_tried(connection, group.id, [stored_verdict.BASE], digest)

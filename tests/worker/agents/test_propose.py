@@ -12,10 +12,10 @@ from app.db.store.issues import evaluations
 from app.db.store.queue import jobs
 from app.db.tables.schema import evaluations as evaluation_table
 from app.jobs.job import Planned, VerifyGroup
-from app.policy.alternative_policy import WhyNot
-from model.agents.trajectories.guidance import Source, guided
-from model.agents.trajectories.trajectory import Stop
-from model.agents.trajectories.trajectory_json import loaded
+from app.policy.alternative_policy import RefusalReason
+from model.agents.trajectories.guidance import HintSource, build_guidance
+from model.agents.trajectories.trajectory import StopReason
+from model.agents.trajectories.trajectory_json import load_trajectory
 from model.errors import EngineDown
 from tests.builders import stored_verdict
 from tests.builders.job_attempts import carry_out, waiting
@@ -33,7 +33,7 @@ from tests.worker.agents.proposals import (
 )
 from worker.agents.agent_process import AgentFailed
 from worker.agents.propose import ProposePatchesHandler
-from worker.git.tree_store import Trees
+from worker.git.tree_store import TreeStore
 from worker.queue.context import Context
 
 pytestmark = pytest.mark.services
@@ -48,7 +48,7 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
     assert {(one.agent, one.steps, one.base_sha) for one in after.alternatives} == {
         ("mini-se", 1, stored_verdict.BASE)
     }
-    assert (after.alternatives_wanted, after.alternatives_lack) == (0, WhyNot.SAME)
+    assert (after.alternatives_wanted, after.alternatives_lack) == (0, RefusalReason.SAME)
     assert after.fingerprint != before.fingerprint
     assert waiting(database) == [VerifyGroup(**job.payload())]
     kept = rows(database)
@@ -57,14 +57,14 @@ def test_new_edits_become_rivals_and_every_attempt_is_kept(database, trees, job)
         (None, 1, "submitted"),
         (2, 2, "submitted"),
     ]
-    assert loaded(zlib.decompress(kept[0].trajectory)).patch == patch("w * h")
+    assert load_trajectory(zlib.decompress(kept[0].trajectory)).patch == patch("w * h")
     assert spent(database).tokens == 3 * 70
     assert trees.find(job.evaluation) is None
 
 
 def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
     """With alternatives or, where the process died at work, without."""
-    trees = Trees(tmp_path / "trees")
+    trees = TreeStore(tmp_path / "trees")
     handler = agents(trees, writing(patch("w * h"), None, None))
 
     def observe(database):
@@ -78,21 +78,25 @@ def test_whenever_it_dies_the_group_is_judged_once(twice, tmp_path):
 
 
 def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(database, trees, job):
-    def run(_tree, issue, *, seeds, on_step, bill, **_more):
+    def run(_tree, issue, *, seeds, on_step, ledger, **_more):
         on_step(0, STEP)
         on_step(1, STEP)
         on_step(1, STEP)
         over = make_attempt(
-            issue=issue, seed=seeds[0], steps=(STEP,), patch=patch("w * h"), stop=Stop.SUBMITTED
+            issue=issue,
+            seed=seeds[0],
+            steps=(STEP,),
+            patch=patch("w * h"),
+            stop=StopReason.SUBMITTED,
         )
-        bill.finished, bill.tokens = (over,), 3 * 70
-        bill._began -= 20  # so many seconds ago
+        ledger.finished, ledger.tokens = (over,), 3 * 70
+        ledger._began -= 20  # so many seconds ago
         raise AgentFailed("killed by signal 9")
 
     carry_out(database, agents(trees, run), job)
     after = loaded_evaluation(database, job)
     assert [one.id for one in after.alternatives] == ["A1"]
-    assert (after.alternatives_wanted, after.alternatives_lack) == (0, WhyNot.CRASHED)
+    assert (after.alternatives_wanted, after.alternatives_lack) == (0, RefusalReason.CRASHED)
     kept = [(row.stop, row.steps, row.failure) for row in rows(database)]
     assert kept == [
         ("submitted", 1, None),
@@ -108,13 +112,13 @@ def test_an_agent_that_dies_leaves_what_was_over_and_the_bill_of_the_rest(databa
 
 @pytest.mark.parametrize("error", [EngineDown("connection refused"), AgentFailed("no bubblewrap")])
 def test_without_an_engine_or_walls_the_group_goes_on(database, trees, job, error):
-    def run(*_tree, bill, **_more):
-        bill.tokens = 50
+    def run(*_tree, ledger, **_more):
+        ledger.tokens = 50
         raise error
 
     carry_out(database, agents(trees, run), job)
     after = loaded_evaluation(database, job)
-    why = WhyNot.ENGINE if isinstance(error, EngineDown) else WhyNot.CRASHED
+    why = RefusalReason.ENGINE if isinstance(error, EngineDown) else RefusalReason.CRASHED
     assert (after.alternatives, after.alternatives_lack) == ((), why)
     assert tried(database, job) == 0
     assert spent(database).tokens == 50
@@ -126,14 +130,14 @@ def test_without_a_model_the_group_goes_on(database, trees, job):
         raise EngineDown("no model is there")
 
     carry_out(database, ProposePatchesHandler(trees, no_model, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.ENGINE
+    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.ENGINE
     assert rows(database) == []
 
 
 def test_a_tree_that_is_gone_is_a_reason(database, trees, job):
     trees.discard(job.evaluation)
     carry_out(database, agents(trees, writing()), job)
-    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.NO_TREE
+    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.NO_TREE
 
 
 def test_what_took_the_process_down_once_is_not_tried_again(database, trees, job):
@@ -142,7 +146,7 @@ def test_what_took_the_process_down_once_is_not_tried_again(database, trees, job
     claimed = replace(jobs.claim(database, stored.id, 60), attempt=2)
     context = Context(database, claimed, threading.Event(), lambda: False)
     agents(trees, writing())(context, job)
-    assert loaded_evaluation(database, job).alternatives_lack is WhyNot.CRASHED
+    assert loaded_evaluation(database, job).alternatives_lack is RefusalReason.CRASHED
 
 
 def test_an_evaluation_that_was_replaced_is_left_alone(database, trees, job):
@@ -154,12 +158,12 @@ def test_an_evaluation_that_was_replaced_is_left_alone(database, trees, job):
 
 
 def test_a_patch_that_repeats_its_hint_is_kept_and_not_judged(database, trees, job):
-    hint = guided(Source.MAINTAINER, "the width may never be wider than zebra stripes")
+    hint = build_guidance(HintSource.MAINTAINER, "the width may never be wider than zebra stripes")
 
     def run(_tree, issue, *, seeds, **_more):
         return tuple(
             make_attempt(
-                issue=issue, seed=seed, patch=patch(code), guidance=hint, stop=Stop.SUBMITTED
+                issue=issue, seed=seed, patch=patch(code), guidance=hint, stop=StopReason.SUBMITTED
             )
             for seed, code in zip(seeds, ["w * h", f"0  # {hint.feedback}", "h * w"], strict=True)
         )
@@ -167,7 +171,7 @@ def test_a_patch_that_repeats_its_hint_is_kept_and_not_judged(database, trees, j
     carry_out(database, agents(trees, run), job)
     after = loaded_evaluation(database, job)
     assert [one.diff for one in after.alternatives] == [patch("w * h"), patch("h * w")]
-    assert after.alternatives_lack is WhyNot.QUOTES_HINT
+    assert after.alternatives_lack is RefusalReason.QUOTES_HINT
     assert [(row.number, row.stop) for row in rows(database)] == [
         (1, "submitted"),
         (None, "quotes_hint"),

@@ -4,14 +4,14 @@ import os
 from pathlib import Path
 
 from tests.services import wait_for
-from worker.agents.sandboxed_process import ShutIn
+from worker.agents.sandboxed_process import SandboxedProcess
 
 
 def test_what_was_reaped_is_not_ended_once_more(monkeypatch):
     ended = []
-    with ShutIn(["/bin/sh", "-c", "exec 1>&-; exit 7"], 30) as process:
-        assert list(process.lines()) == []
-        assert process.end() == 7
+    with SandboxedProcess(["/bin/sh", "-c", "exec 1>&-; exit 7"], 30) as process:
+        assert list(process.read_lines()) == []
+        assert process.wait_for_exit() == 7
         monkeypatch.setattr(os, "killpg", lambda number, _signal: ended.append(number))
         process.kill()
     assert ended == []
@@ -19,9 +19,9 @@ def test_what_was_reaped_is_not_ended_once_more(monkeypatch):
 
 def test_what_it_started_ends_with_it():
     code = "sleep 60 >/dev/null 2>&1 & echo $!; exec 1>&-"
-    with ShutIn(["/bin/sh", "-c", code], 30) as process:
-        (raw,) = process.lines()
-        assert process.end() == 0
+    with SandboxedProcess(["/bin/sh", "-c", code], 30) as process:
+        (raw,) = process.read_lines()
+        assert process.wait_for_exit() == 0
     wait_for(lambda: not _is_running(int(raw)), 10)
 
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from app.github.api.draft_publisher import FileChange
-from worker.git.alternative_commit import DoesNotApply, alternative_commit
+from worker.git.alternative_commit import DoesNotApply, build_alternative_commit
 from worker.git.hardened_git import GitError, GitUnreachable, Remote
 
 FILES = {"a.py": "one\ntwo\n", "b.py": "b\n", "run.sh": ("100755", "exit 0\n")}
@@ -29,7 +29,7 @@ def blob(content):
 def test_edits_new_files_and_deleted_ones_are_one_commit_on_the_branch_as_it_is(upstream, remote):
     first = upstream.commit(FILES, ref="refs/heads/main")
     tip = upstream.commit(FILES | {"d.py": "later\n"}, first, ref="refs/heads/main")
-    made = alternative_commit(remote, "main", EDIT + NEW + GONE + MODE, "Why\n")
+    made = build_alternative_commit(remote, "main", EDIT + NEW + GONE + MODE, "Why\n")
     assert (made.parent, made.message) == (tip, "Why\n")
     assert made.changes == (
         FileChange("a.py", "100644", b"one\nthree\n"),
@@ -49,25 +49,25 @@ def test_edits_new_files_and_deleted_ones_are_one_commit_on_the_branch_as_it_is(
 def test_a_diff_of_other_code_does_not_apply(upstream, remote):
     upstream.commit({"a.py": "one\n2\n"}, ref="refs/heads/main")
     with pytest.raises(DoesNotApply, match=r"a\.py: patch does not apply"):
-        alternative_commit(remote, "main", EDIT, "Why\n")
+        build_alternative_commit(remote, "main", EDIT, "Why\n")
 
 
 def test_a_link_is_no_plain_file(upstream, remote):
     upstream.commit({"a.py": ("120000", "one\ntwo\n")}, ref="refs/heads/main")
     with pytest.raises(DoesNotApply):
-        alternative_commit(remote, "main", EDIT, "Why\n")
+        build_alternative_commit(remote, "main", EDIT, "Why\n")
 
 
 @pytest.mark.parametrize("branch", ["gone", "--upload-pack=touch", "a..b"])
 def test_a_branch_that_is_not_there_is_no_outage(upstream, remote, branch):
     upstream.commit(FILES, ref="refs/heads/main")
     with pytest.raises(GitError) as caught:
-        alternative_commit(remote, branch, EDIT, "Why\n")
+        build_alternative_commit(remote, branch, EDIT, "Why\n")
     assert not isinstance(caught.value, GitUnreachable)
 
 
 def test_the_attributes_of_a_repository_are_not_obeyed(upstream, remote):
     files = FILES | {".gitattributes": "* text eol=crlf ident filter=evil\n"}
     upstream.commit(files, ref="refs/heads/main")
-    made = alternative_commit(remote, "main", EDIT, "Why\n")
+    made = build_alternative_commit(remote, "main", EDIT, "Why\n")
     assert made.changes == (FileChange("a.py", "100644", b"one\nthree\n"),)

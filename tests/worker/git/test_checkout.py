@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
@@ -15,8 +15,8 @@ from app.values.identifiers import (
     RepositoryRef,
 )
 from tests.builders.git_server import GitServer
-from worker.git.checkout import Checkouts, is_branch
-from worker.git.hardened_git import Caps, GitError, GitUnreachable
+from worker.git.checkout import Checkouts, is_valid_branch
+from worker.git.hardened_git import GitError, GitLimits, GitUnreachable
 from worker.git.patches import FetchedPull, Refusal, RefusedPull, WantedPull
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
@@ -99,7 +99,7 @@ def test_what_is_no_name_never_reaches_git(checkouts, server, pull):
 )
 def test_what_is_no_repository_name_is_refused(checkouts, name):
     with pytest.raises(GitError, match="owner/name"):
-        checkouts.remote(RepositoryRef(InstallationId(1), RepositoryId(1), name), TOKEN)
+        checkouts.build_remote(RepositoryRef(InstallationId(1), RepositoryId(1), name), TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_is_no_repository_name_is_refused(checkouts, name):
     ],
 )
 def test_branch_names_follow_gits_rules(upstream, name, valid):
-    assert is_branch(name) is valid
+    assert is_valid_branch(name) is valid
     try:
         upstream.git("check-ref-format", f"refs/heads/{name}")
         by_git = True
@@ -177,7 +177,7 @@ def test_a_closed_door_is_githubs_trouble_not_the_pulls(upstream, server, checko
 
 
 def test_a_server_that_is_not_there_is_unreachable(checkouts, tmp_path):
-    nobody = Checkouts(tmp_path / "other", endpoints("http://127.0.0.1:9"))
+    nobody = Checkouts(tmp_path / "other", build_endpoints("http://127.0.0.1:9"))
     with pytest.raises(GitUnreachable):
         nobody.fetch_pulls(REPOSITORY, TOKEN, [wanted(1, "1" * 40, "2" * 40)])
 
@@ -215,9 +215,9 @@ def test_a_cut_history_never_shows_an_older_meeting_point(upstream, checkouts):
 @pytest.mark.parametrize(
     ("caps", "reason"),
     [
-        pytest.param(Caps(output_bytes=2_000), Refusal.TOO_BIG, id="a long diff"),
-        pytest.param(Caps(files=2), Refusal.TOO_BIG, id="many files"),
-        pytest.param(Caps(pack_bytes=20_000), Refusal.TOO_BIG, id="a big pack"),
+        pytest.param(GitLimits(output_bytes=2_000), Refusal.TOO_BIG, id="a long diff"),
+        pytest.param(GitLimits(files=2), Refusal.TOO_BIG, id="many files"),
+        pytest.param(GitLimits(pack_bytes=20_000), Refusal.TOO_BIG, id="a big pack"),
     ],
 )
 def test_a_pull_beyond_a_cap_is_refused_and_its_rival_is_not(
@@ -227,7 +227,7 @@ def test_a_pull_beyond_a_cap_is_refused_and_its_rival_is_not(
     noise = "".join(f"{n * 7919 % 10_007} {n * n}\n" for n in range(20_000))
     big = open_pull(upstream, 1, {f"f{n}": noise for n in range(3)}, base)
     small = open_pull(upstream, 2, {"a": "2\n"}, base)
-    checkouts = Checkouts(tmp_path / "data", endpoints(server.url), caps)
+    checkouts = Checkouts(tmp_path / "data", build_endpoints(server.url), caps)
     found = checkouts.fetch_pulls(REPOSITORY, TOKEN, [big, small])
     assert found[0].reason is reason
     assert type(found[1]) is FetchedPull
@@ -236,6 +236,6 @@ def test_a_pull_beyond_a_cap_is_refused_and_its_rival_is_not(
 def test_a_slow_command_is_ended(upstream, server, tmp_path):
     base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
     pull = open_pull(upstream, 1, {"a": "2\n"}, base)
-    checkouts = Checkouts(tmp_path / "data", endpoints(server.url), Caps(seconds=0.0001))
+    checkouts = Checkouts(tmp_path / "data", build_endpoints(server.url), GitLimits(seconds=0.0001))
     with pytest.raises(GitError, match="ended after"):
         checkouts.fetch_pulls(REPOSITORY, TOKEN, [pull])

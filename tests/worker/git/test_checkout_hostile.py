@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
@@ -17,7 +17,7 @@ from app.values.identifiers import (
 )
 from tests.builders.git_server import GitServer, Upstream
 from worker.git.checkout import Checkouts
-from worker.git.hardened_git import Caps, Git, GitError, Remote
+from worker.git.hardened_git import Git, GitError, GitLimits, Remote
 from worker.git.patches import FetchedPull, Refusal, RefusedPull, WantedPull
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
@@ -205,7 +205,7 @@ def fetch(tmp_path, upstream):
                 WantedPull(PullNumber(n), CommitSha(head), "main", CommitSha(base))
                 for n, head in ((1, hostile), (2, harmless))
             ]
-            checkouts = Checkouts(tmp_path / "data", endpoints(server.url))
+            checkouts = Checkouts(tmp_path / "data", build_endpoints(server.url))
             first, second = checkouts.fetch_pulls(REPOSITORY, None, pulls)
             assert outside(tmp_path) == before
             assert {path.name for path in (tmp_path / "data").iterdir()} == {"42.git", "42.lock"}
@@ -277,7 +277,7 @@ def test_a_bomb_of_many_names_is_refused(fetch):
 )
 def test_only_http_is_ever_spoken(tmp_path, upstream, url):
     canary = tmp_path / "canary"
-    git = Git(tmp_path / "data" / "1.git", Caps())
+    git = Git(tmp_path / "data" / "1.git", GitLimits())
     git.create()
     remote = Remote(url.format(canary=canary, served=upstream.path), None)
     with pytest.raises(GitError, match="not allowed"):

@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.github.api.graphql_reader import issue_facts
-from app.github.endpoints import endpoints
+from app.github.api.graphql_reader import read_issue
+from app.github.endpoints import build_endpoints
 from app.github.http.auth import Purpose, Scope
 from tests.builders.github_scene import opened
-from tests.github.control.client import StandIn
+from tests.github.stand_in import StandIn
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError
 from worker.git.patches import FetchedPull, WantedPull
-from worker.outcomes.survival import MergedPull, Survival, reverts, surviving_lines
+from worker.outcomes.survival import MergedPull, Survival, find_reverts, measure_survival
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +34,11 @@ def scene(standin, app):
 
 @pytest.fixture
 def checkouts(tmp_path, standin):
-    return Checkouts(tmp_path / "data", endpoints(standin.url))
+    return Checkouts(tmp_path / "data", build_endpoints(standin.url))
 
 
 def token(scene):
-    return scene.github.tokens.token(Scope.of(scene.repository, Purpose.READ))
+    return scene.github.tokens.get_token(Scope.for_repository(scene.repository, Purpose.READ))
 
 
 def wanted(facts):
@@ -51,7 +51,7 @@ def wanted(facts):
 def test_what_graphql_names_is_what_git_brings(scene, checkouts):
     issue = scene.repo.open_issue("Broken")
     scene.rivals(issue, 4)
-    facts = issue_facts(scene.github, scene.issue(issue))
+    facts = read_issue(scene.github, scene.issue(issue))
     mark = scene.standin.mark()
     found = checkouts.fetch_pulls(scene.repository, token(scene), wanted(facts))
     assert [type(pull) for pull in found] == [FetchedPull] * 4
@@ -69,7 +69,7 @@ def test_what_graphql_names_is_what_git_brings(scene, checkouts):
 def test_a_private_repository_is_closed_without_a_good_token(scene, checkouts):
     issue = scene.repo.open_issue("Broken")
     scene.rivals(issue, 1)
-    pulls = wanted(issue_facts(scene.github, scene.issue(issue)))
+    pulls = wanted(read_issue(scene.github, scene.issue(issue)))
     for bad in (None, "ghs_" + "x" * 40):
         with pytest.raises(GitError):
             raise_if_refused(checkouts.fetch_pulls(scene.repository, bad, pulls))
@@ -86,12 +86,12 @@ def test_survival_is_measured_alike_for_each_way_of_merging(scene, checkouts, me
     text = "one\ntwo\nthis_line_was_added_by_the_patch = 1\nand_this_one_was_added_too = 2\n"
     pull = scene.repo.open_pr("Fix", f"Fixes #{issue}", files={"a.py": text})
     scene.repo.merge(pull.number, method=method)
-    facts = issue_facts(scene.github, scene.issue(issue)).pulls[0].pull
+    facts = read_issue(scene.github, scene.issue(issue)).pulls[0].pull
     merged = MergedPull(facts.number, facts.head_sha, facts.base_sha, facts.merge_sha)
     access = (scene.repository, token(scene))
-    assert surviving_lines(checkouts, *access, merged, "main") == Survival(2, 2)
+    assert measure_survival(checkouts, *access, merged, "main") == Survival(2, 2)
     scene.repo.commit({"a.py": text.replace("= 2", "= 3")})
-    assert surviving_lines(checkouts, *access, merged, "main") == Survival(2, 1)
+    assert measure_survival(checkouts, *access, merged, "main") == Survival(2, 1)
 
 
 @pytest.mark.parametrize("method", ["merge", "rebase"])
@@ -100,5 +100,5 @@ def test_a_merged_revert_is_found_by_the_commit_it_names(scene, checkouts, metho
     sha = scene.repo.merge(pull.number, method="squash")
     scene.repo.merge(scene.repo.revert(pull.number).number, method=method)
     since = datetime.now(UTC) - timedelta(days=2)
-    found = reverts(checkouts, scene.repository, token(scene), "main", since)
+    found = find_reverts(checkouts, scene.repository, token(scene), "main", since)
     assert [r.commits for r in found] == [(sha,)]

@@ -4,15 +4,15 @@ import multiprocessing
 
 import pytest
 
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from tests.worker.git.test_checkout import REPOSITORY, TOKEN, open_pull
 from worker.git.checkout import CheckoutBusy, Checkouts
-from worker.git.hardened_git import Caps, GitError, GitTooBig
+from worker.git.hardened_git import GitError, GitLimits, GitTooBig
 from worker.git.patches import FetchedPull
 
 
 def _hold(path, url, ready, release):
-    with Checkouts(path, endpoints(url)).opened(REPOSITORY):
+    with Checkouts(path, build_endpoints(url)).opened(REPOSITORY):
         ready.set()
         release.wait(20)
 
@@ -24,7 +24,7 @@ def test_two_processes_take_turns_in_one_repository(server, tmp_path):
     holder.start()
     try:
         assert ready.wait(20)
-        waiting = Checkouts(tmp_path / "data", endpoints(server.url), patience_seconds=0.1)
+        waiting = Checkouts(tmp_path / "data", build_endpoints(server.url), patience_seconds=0.1)
         with pytest.raises(CheckoutBusy), waiting.opened(REPOSITORY):
             raise AssertionError("two at once")
     finally:
@@ -38,10 +38,10 @@ def test_what_was_fetched_can_be_forgotten(upstream, checkouts, tmp_path):
     base = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
     checkouts.fetch_pulls(REPOSITORY, TOKEN, [open_pull(upstream, 1, {"a": "2\n"}, base)])
     assert (tmp_path / "data" / "42.git").is_dir()
-    assert checkouts.fetched() == (REPOSITORY.id,)
+    assert checkouts.list_fetched() == (REPOSITORY.id,)
     checkouts.forget(REPOSITORY.id)
     assert not (tmp_path / "data" / "42.git").exists()
-    assert checkouts.fetched() == ()
+    assert checkouts.list_fetched() == ()
 
 
 def test_leftovers_of_a_killed_fetch_are_in_nobodys_way(upstream, checkouts, tmp_path):
@@ -64,7 +64,7 @@ def test_a_renamed_file_is_one_file_and_a_short_patch(upstream, checkouts):
 
 
 def test_no_local_command_may_use_the_network(checkouts, upstream, server):
-    with checkouts.opened(REPOSITORY) as git, pytest.raises(GitError):
+    with checkouts.open_repository(REPOSITORY) as git, pytest.raises(GitError):
         git.output("ls-remote", f"{server.url}/octo/repo.git")
     assert server.requests == []
 
@@ -72,7 +72,9 @@ def test_no_local_command_may_use_the_network(checkouts, upstream, server):
 def test_an_output_beyond_its_cap_is_not_kept(upstream, server, tmp_path):
     base = upstream.commit({"a": "x" * 5_000}, ref="refs/heads/main")
     head = open_pull(upstream, 1, {"a": "y\n"}, base)
-    checkouts = Checkouts(tmp_path / "data", endpoints(server.url), Caps(output_bytes=1_000))
+    checkouts = Checkouts(
+        tmp_path / "data", build_endpoints(server.url), GitLimits(output_bytes=1_000)
+    )
     checkouts.fetch_pulls(REPOSITORY, TOKEN, [head])
-    with checkouts.opened(REPOSITORY) as git, pytest.raises(GitTooBig):
+    with checkouts.open_repository(REPOSITORY) as git, pytest.raises(GitTooBig):
         git.output("cat-file", "blob", f"{base}:a")

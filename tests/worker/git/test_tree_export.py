@@ -21,7 +21,7 @@ from model.workspace import Workspace
 from tests.builders.tars import files_in, member, tar_of
 from worker.git.hardened_git import GitError, GitTimeout, GitTooBig
 from worker.git.patches import WantedPull
-from worker.git.tree_export import ExportLimits, Exports, unpack
+from worker.git.tree_export import ExportLimits, TreeExporter, unpack
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 SECRET = "the contents of a file that is not theirs"
@@ -37,7 +37,7 @@ def test_a_tree_comes_as_it_was_committed(upstream, git, exports):
         },
         ref="refs/heads/main",
     )
-    with exports.room() as room:
+    with exports.create_folder() as room:
         export = exports.export(git, commit, room)
         assert files_in(export.directory) == {
             "a.py": b"one\n",
@@ -69,7 +69,7 @@ def test_the_trees_own_attributes_change_nothing(upstream, git, exports):
         "lfs": "l\n",
     }
     commit = upstream.commit(files, ref="refs/heads/main", message=SECRET)
-    with exports.room() as room:
+    with exports.create_folder() as room:
         export = exports.export(git, commit, room)
         assert files_in(export.directory) == {name: text.encode() for name, text in files.items()}
 
@@ -78,7 +78,7 @@ def test_nothing_of_history_comes_along(upstream, git, exports):
     first = upstream.commit({"a": "now\n"}, ref="refs/heads/main", message="the first")
     upstream.commit({"a": SECRET}, first, ref="refs/heads/main", message=SECRET)
     upstream.git("tag", "future", "refs/heads/main")
-    with exports.room() as room:
+    with exports.create_folder() as room:
         export = exports.export(git, first, room)
         assert files_in(room) == {"tree/a": b"now\n"}
         done = subprocess.run(
@@ -95,8 +95,8 @@ def test_a_base_that_was_fetched_for_its_pulls_becomes_a_tree_and_its_diff_fits(
     head = upstream.commit({"a.py": "theirs\n"}, base, ref="refs/pull/1/head")
     pull = WantedPull(PullNumber(1), CommitSha(head), "main", CommitSha(base))
     checkouts.fetch_pulls(REPOSITORY, None, [pull])
-    with exports.room() as room:
-        with checkouts.opened(REPOSITORY) as git:
+    with exports.create_folder() as room:
+        with checkouts.open_repository(REPOSITORY) as git:
             export = exports.export(git, CommitSha(base), room)
         with Workspace.open(export.directory) as workspace:
             workspace.write("a.py", b"one\r\n2\r\n")
@@ -111,7 +111,7 @@ def test_a_base_that_was_fetched_for_its_pulls_becomes_a_tree_and_its_diff_fits(
 )
 def test_what_is_no_commit_is_refused(upstream, git, exports, commit):
     upstream.commit({"a": "1\n"}, ref="refs/heads/main")
-    with exports.room() as room, pytest.raises(GitError):
+    with exports.create_folder() as room, pytest.raises(GitError):
         exports.export(git, commit, room)
 
 
@@ -173,17 +173,17 @@ def test_a_slow_tar_is_given_up(tmp_path):
 
 
 def test_a_slow_git_is_given_up(upstream, git, tmp_path):
-    exports = Exports(tmp_path / "exports", ExportLimits(seconds=0.0001))
+    exports = TreeExporter(tmp_path / "exports", ExportLimits(seconds=0.0001))
     commit = upstream.commit({"a": "1\n"}, ref="refs/heads/main")
-    with exports.room() as room, pytest.raises(GitTimeout):
+    with exports.create_folder() as room, pytest.raises(GitTimeout):
         exports.export(git, commit, room)
 
 
 def test_git_writes_no_longer_tar_than_it_may(upstream, git, tmp_path):
     noise = os.urandom(300_000)
     commit = upstream.commit({f"f{n}": noise for n in range(20)}, ref="refs/heads/main")
-    exports = Exports(tmp_path / "exports", ExportLimits(bytes=500_000, files=30))
-    with exports.room() as room:
+    exports = TreeExporter(tmp_path / "exports", ExportLimits(bytes=500_000, files=30))
+    with exports.create_folder() as room:
         with pytest.raises(GitTooBig):
             exports.export(git, commit, room)
         assert sum(path.stat().st_size for path in room.iterdir()) <= 600_000
@@ -195,15 +195,17 @@ def test_a_tree_that_names_itself_many_times_is_refused(upstream, git, tmp_path)
         entries = b"".join(f"040000 tree {tree}\td{n}\0".encode() for n in range(10))
         tree = upstream.git("mktree", "-z", data=entries)
     commit = upstream.commit(tree, ref="refs/heads/main")
-    exports = Exports(tmp_path / "exports", ExportLimits(bytes=2_000_000, files=1_000, seconds=60))
-    with exports.room() as room, pytest.raises((GitTooBig, GitTimeout)):
+    exports = TreeExporter(
+        tmp_path / "exports", ExportLimits(bytes=2_000_000, files=1_000, seconds=60)
+    )
+    with exports.create_folder() as room, pytest.raises((GitTooBig, GitTimeout)):
         exports.export(git, commit, room)
     assert list(exports.directory.glob("tree-*")) == []
 
 
 def test_the_folder_is_gone_afterwards_also_after_an_error(exports):
     def fail():
-        with exports.room() as room:
+        with exports.create_folder() as room:
             (room / "left").write_text("x")
             raise ZeroDivisionError
 
@@ -229,12 +231,12 @@ def test_what_a_crash_left_is_swept_and_what_is_in_use_stays(exports, tmp_path):
         [sys.executable, "-c", CRASHES, str(exports.directory)], stdout=subprocess.PIPE, text=True
     ) as process:
         left = process.stdout.readline().strip()
-        with exports.room() as mine:
-            assert exports.sweep() == 0
+        with exports.create_folder() as mine:
+            assert exports.remove_abandoned() == 0
             assert {str(p) for p in exports.directory.glob("tree-*")} == {left, str(mine)}
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
-            assert exports.sweep() == 1
+            assert exports.remove_abandoned() == 1
             assert {str(p) for p in exports.directory.glob("tree-*")} == {str(mine)}
     assert sorted(path.name for path in exports.directory.iterdir()) == ["lock"]
 
@@ -242,7 +244,7 @@ def test_what_a_crash_left_is_swept_and_what_is_in_use_stays(exports, tmp_path):
 def test_who_exports_next_sweeps_first(exports):
     exports.directory.mkdir()
     (exports.directory / "tree-left").mkdir()
-    with exports.room():
+    with exports.create_folder():
         assert not (exports.directory / "tree-left").exists()
 
 
@@ -250,7 +252,7 @@ def test_what_is_no_folder_of_ours_stops_no_sweep(exports):
     exports.directory.mkdir()
     (exports.directory / "tree-file").write_text("somebody's")
     (exports.directory / "tree-link").symlink_to(exports.directory)
-    with exports.room() as mine:
+    with exports.create_folder() as mine:
         assert {path.name for path in exports.directory.glob("tree-*")} == {
             "tree-file",
             "tree-link",
@@ -261,7 +263,7 @@ def test_what_is_no_folder_of_ours_stops_no_sweep(exports):
 def test_many_come_and_go_at_the_same_time(exports):
     def visit(_number):
         for _ in range(20):
-            with exports.room() as room:
+            with exports.create_folder() as room:
                 assert room.is_dir()
 
     with ThreadPoolExecutor(8) as pool:

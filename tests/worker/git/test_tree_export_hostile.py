@@ -44,7 +44,7 @@ def test_a_hostile_tree_leaves_plain_files_inside(upstream, git, exports, tmp_pa
     outside.mkdir()
     (outside / "secret").write_text(SECRET)
     commit = commit_of(upstream, files)
-    with exports.room() as room:
+    with exports.create_folder() as room:
         before = world(outside)
         export = exported(exports, git, commit, room)
         assert world(outside) == before

@@ -7,14 +7,14 @@ import pytest
 from app.db.session import transaction
 from app.db.store.alternatives import proposals
 from app.values.identifiers import EvaluationId
-from worker.git.tree_store import Trees
+from worker.git.tree_store import TreeStore
 
 ONE, OTHER = EvaluationId(7), EvaluationId(12)
 
 
 @pytest.fixture
 def trees(tmp_path):
-    return Trees(tmp_path / "trees")
+    return TreeStore(tmp_path / "trees")
 
 
 def lay_down(trees, evaluation):
@@ -36,19 +36,19 @@ def test_what_is_handed_over_is_found_until_it_is_discarded(trees):
 
 
 def test_age_counts_from_when_it_was_handed_over_and_nothing_else_is_counted(trees):
-    assert trees.lying(0) == ()
+    assert trees.list_older_than(0) == ()
     for evaluation in (OTHER, ONE):
         lay_down(trees, evaluation)
     (trees.directory / "ready-or-not").mkdir()
-    assert trees.lying(0) == (ONE, OTHER)
-    assert trees.lying(60) == ()
+    assert trees.list_older_than(0) == (ONE, OTHER)
+    assert trees.list_older_than(60) == ()
     old = trees.find(OTHER)
     os.utime(old, (0, 0))
-    assert trees.lying(60) == (OTHER,)
+    assert trees.list_older_than(60) == (OTHER,)
 
 
 @pytest.mark.services
 def test_nobody_awaits_a_tree_of_an_evaluation_that_is_not_there(database):
     with transaction(database) as connection:
-        assert proposals.awaited(connection, [ONE, OTHER]) == frozenset()
-        assert proposals.awaited(connection, []) == frozenset()
+        assert proposals.find_awaited(connection, [ONE, OTHER]) == frozenset()
+        assert proposals.find_awaited(connection, []) == frozenset()

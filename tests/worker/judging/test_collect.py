@@ -9,27 +9,21 @@ from app.db.session import transaction
 from app.db.tables.schema import candidates, pull_requests
 from app.jobs.job import EvaluateIssue
 from tests.builders.job_attempts import carry_out
-from tests.builders.worker_scene import RESULTS, Scenery
-from tests.github.control.client import StandIn
+from tests.builders.worker_scene import RESULTS
 from worker.git.checkout import Checkouts
-from worker.git.hardened_git import Caps
+from worker.git.hardened_git import GitLimits
 from worker.git.patches import Refusal
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def scene(database, tmp_path):
-    with StandIn.start(tmp_path / "github") as standin:
-        standin.hold_webhooks()
-        app = standin.register_app(webhook_url="http://127.0.0.1:9/hook")
-        made = Scenery(standin, app, database, tmp_path / "checkouts")
-        made.begin(*RESULTS)
-        yield made
-        made.github.close()
+def scene(scene):
+    scene.begin(*RESULTS)
+    return scene
 
 
-def unreadable(scene, caps=Caps()):  # noqa: B008  # frozen
+def unreadable(scene, caps=GitLimits()):  # noqa: B008  # frozen
     """Looks at the issue once; the pull requests whose patch is not known then."""
     checkouts = Checkouts(scene.directory, scene.checkouts.github, caps)
     handler = scene.collecting(checkouts=checkouts)
@@ -40,17 +34,22 @@ def unreadable(scene, caps=Caps()):  # noqa: B008  # frozen
         return list(connection.scalars(found.order_by(candidates.c.pull_number)))
 
 
-def served(tmp_path, *command):
-    """A git command in the repository that the stand-in serves."""
-    (head,) = (tmp_path / "github").rglob("HEAD")
-    subprocess.run(["git", "-C", head.parent, *command], check=True)
+@pytest.fixture
+def git(scene, standin_folder):
+    """`git(*command)`: a git command in the repository that the stand-in serves."""
+    (directory,) = standin_folder.rglob(f"{scene.repo.full_name}.git")
+
+    def run(*command):
+        subprocess.run(["git", "-C", directory, *command], check=True)
+
+    return run
 
 
-def test_a_patch_that_github_did_not_give_is_asked_for_again(scene, tmp_path):
+def test_a_patch_that_github_did_not_give_is_asked_for_again(scene, git):
     first = scene.pulls[0]
-    served(tmp_path, "update-ref", "-d", f"refs/pull/{first}/head")
+    git("update-ref", "-d", f"refs/pull/{first}/head")
     assert unreadable(scene) == [first]
-    served(tmp_path, "update-ref", f"refs/pull/{first}/head", scene.repo.pull(first).head_sha)
+    git("update-ref", f"refs/pull/{first}/head", scene.repo.pull(first).head_sha)
     assert unreadable(scene) == []
 
 
@@ -63,9 +62,9 @@ def test_who_opened_a_pull_request_is_known(scene):
 
 
 def test_a_patch_that_is_too_big_stays_so(scene):
-    assert unreadable(scene, Caps(files=0)) == scene.pulls
+    assert unreadable(scene, GitLimits(files=0)) == scene.pulls
     assert unreadable(scene) == scene.pulls
 
 
 def test_only_size_and_a_history_of_its_own_are_facts_about_a_patch():
-    assert [one for one in Refusal if not one.may_pass] == [Refusal.TOO_BIG, Refusal.UNRELATED]
+    assert [one for one in Refusal if not one.is_transient] == [Refusal.TOO_BIG, Refusal.UNRELATED]

@@ -4,10 +4,10 @@ import pytest
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts
-from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.issues import evaluations, groups
 from app.jobs.job import EvaluateIssue
-from app.policy.alternative_policy import WhyNot
+from app.policy.alternative_policy import RefusalReason
 from model.domain import EngineInfo, Issue, Tokens
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.worker_scene import CONFIG, FILES, area
@@ -57,7 +57,7 @@ def test_where_no_tree_can_be_had_rivals_are_judged_and_who_asked_is_told(scene,
     handler = scene.collecting(limits=ExportLimits(files=0))
     carry_out(database, handler, looked_at(scene))
     job, evaluation = newest(scene, database)
-    assert (job.kind, evaluation.alternatives_lack) == ("verify_group", WhyNot.NO_BASE)
+    assert (job.kind, evaluation.alternatives_lack) == ("verify_group", RefusalReason.NO_BASE)
     asked = scene.commanded("/r4p propose").asked_in
     carry_out(database, handler, looked_at(scene, "command", asked_in=asked, propose=True))
     said = [one.body for one in scene.repo.comments(scene.issue)]
@@ -74,7 +74,7 @@ def written(scene, results):
         place = Place(scene.id, group, base, Issue("Area is wrong", "It adds."))
         first = None
         for number, result in enumerate(results, 1):
-            record = Record(
+            record = AttemptRecord(
                 agent="mini-se",
                 engine=EngineInfo("scripted", "m", ""),
                 seed=number,

@@ -10,25 +10,24 @@ from app.db.store.issues import evaluations, groups
 from app.db.store.queue import jobs
 from app.github.api.rest_reader import PullSummary
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, Reconcile, VerifyGroup
-from app.policy.alternative_policy import WhyNot
+from app.policy.alternative_policy import RefusalReason
 from tests.builders.job_attempts import carry_out, waiting
-from tests.builders.worker_scene import CONFIG, Scenery, area
-from tests.github.control.client import StandIn
-from worker.judging.reconcile import MISSED_WITHIN, ReconcileHandler, due_repositories, missed_pulls
+from tests.builders.worker_scene import CONFIG, area
+from worker.judging.reconcile import (
+    MISSED_WITHIN,
+    ReconcileHandler,
+    find_missed_pulls,
+    plan_reconciliation,
+)
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def scene(database, tmp_path):
-    with StandIn.start(tmp_path / "github") as standin:
-        standin.hold_webhooks()
-        app = standin.register_app(webhook_url="http://127.0.0.1:9/hook")
-        made = Scenery(standin, app, database, tmp_path / "checkouts")
-        made.begin("w * h")
-        made.collected()
-        yield made
-        made.github.close()
+def scene(scene):
+    scene.begin("w * h")
+    scene.collected()
+    return scene
 
 
 def waits(scene, least=10.0):
@@ -75,11 +74,11 @@ def test_a_pull_request_taken_out_of_its_group_is_no_news_for_ever(scene):
     moved = [PullSummary(pull, scene.repo.head(pull), datetime.now(UTC) - 2 * MISSED_WITHIN)]
     with transaction(scene.database) as connection:
         group = groups.ensure_group(connection, scene.id, scene.issue)
-        before = groups.known_heads(connection, scene.id)
+        before = groups.list_heads(connection, scene.id)
         groups.force_members(connection, group, [pull], member=False)
-        after = groups.known_heads(connection, scene.id)
-    assert missed_pulls(moved, before, datetime.now(UTC)) == (pull,)
-    assert missed_pulls(moved, after, datetime.now(UTC)) == ()
+        after = groups.list_heads(connection, scene.id)
+    assert find_missed_pulls(moved, before, datetime.now(UTC)) == (pull,)
+    assert find_missed_pulls(moved, after, datetime.now(UTC)) == ()
 
 
 def test_a_repository_that_was_taken_from_us_unheard_is_no_failure(scene):
@@ -101,9 +100,12 @@ def test_without_a_worker_for_agents_a_group_is_judged_as_it_is(scene):
         jobs.enqueue(connection, [Planned(agents)])
         connection.execute(text("update jobs set run_after = now() - interval '2 hours'"))
     with transaction(scene.database) as connection:
-        planned = due_repositories(connection)
+        planned = plan_reconciliation(connection)
         evaluation = evaluations.load(connection, identity)
     judging = VerifyGroup(scene.installation, scene.id, scene.issue, identity)
     assert [one.job for one in planned if isinstance(one.job, VerifyGroup)] == [judging]
-    assert (evaluation.alternatives_wanted, evaluation.alternatives_lack) == (0, WhyNot.NOBODY)
+    assert (evaluation.alternatives_wanted, evaluation.alternatives_lack) == (
+        0,
+        RefusalReason.NOBODY,
+    )
     assert waiting(scene.database) == []

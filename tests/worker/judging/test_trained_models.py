@@ -11,33 +11,33 @@ from typer.testing import CliRunner
 from app.db.session import transaction
 from app.db.store.issues import evaluations
 from app.db.store.models import models
-from app.db.store.models.canary_statistics import Agreement, agreement, records
+from app.db.store.models.canary_statistics import Agreement, measure_agreement, read_statistics
 from app.db.store.models.models import NewModel
 from app.db.tables.schema import evaluation_candidates, outcome_events, outcomes, shadow_verdicts
 from app.db.tables.schema import evaluations as evaluation_table
 from app.db.tables.schema import models as model_table
-from app.learning.canary import Limits
-from app.learning.model_serving import Adapter, Alias, State
+from app.learning.canary import CanaryLimits
+from app.learning.model_serving import Adapter, Alias, ModelState
 from app.operator.models_cli import main
 from model import catalog
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.judging import waiting_issues
 from tests.worker.judging.waiting_issues import GOOD, REPOSITORY
-from worker.judging.judge import Bench
-from worker.judging.trained_models import Trained, watch
+from worker.judging.judge import JudgeSetup
+from worker.judging.trained_models import TrainedModels, check_canary
 from worker.judging.verify import VerifyGroupHandler
 
 pytestmark = pytest.mark.services
 CHAMPION, CANARY, SHADOW = (f"r4p-20261122-{number:08x}" for number in range(3))
 
 
-class Named(Scripted):
+class Named(ScriptedEngine):
     """Answers from a script under the name of a model."""
 
     def __init__(self, model):
-        super().__init__([Line(box_containing=(GOOD,), repeat=True)])
+        super().__init__([ScriptLine(box_containing=(GOOD,), repeat=True)])
         self.named = model
 
     @property
@@ -46,7 +46,7 @@ class Named(Scripted):
 
 
 def bench(model="base"):
-    return Bench("r4p", catalog.verifier("r4p", Named(model)))
+    return JudgeSetup("r4p", catalog.load_verifier("r4p", Named(model)))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def line_up(database):
         with transaction(database) as connection:
             for alias, name in aliases.items():
                 adapter = Adapter(name, "base", Path("/nowhere"), name[-8:] * 8, "r4p")
-                new = NewModel(adapter, Path("/nowhere"), State.CANDIDATE, "passed", {})
+                new = NewModel(adapter, Path("/nowhere"), ModelState.CANDIDATE, "passed", {})
                 models.register(connection, new)
                 share = 1.0 if alias == "canary" else None
                 models.promote(connection, name, Alias(alias), "for the test", share)
@@ -79,14 +79,14 @@ def judged(database, job, *, down=(), own=bench):
             raise EngineDown(f"no server serves {adapter.name}")
         return bench(adapter.name)
 
-    carry_out(database, VerifyGroupHandler(own, Trained("r4p", serve)), job)
+    carry_out(database, VerifyGroupHandler(own, TrainedModels("r4p", serve)), job)
     with transaction(database) as connection:
         return evaluations.load(connection, job.evaluation).verdict
 
 
 def state(database, name):
     with transaction(database) as connection:
-        found = models.named(connection, name)
+        found = models.find_by_name(connection, name)
         return found.state, found.why
 
 
@@ -111,7 +111,7 @@ def test_the_verdict_names_the_champion(database, issue, line_up):
 
 def test_an_adapter_for_another_verifier_is_left_alone(database, issue, line_up):
     line_up(champion=CHAMPION)
-    trained = Trained("yes-no", lambda _adapter: pytest.fail("it answers another prompt"))
+    trained = TrainedModels("yes-no", lambda _adapter: pytest.fail("it answers another prompt"))
     job = issue()
     carry_out(database, VerifyGroupHandler(bench, trained), job)
     with transaction(database) as connection:
@@ -132,7 +132,7 @@ def test_a_canary_that_cannot_be_served_is_taken_out_and_the_champion_judges(
     line_up(champion=CHAMPION, canary=CANARY)
     assert judged(database, issue(), down=[CANARY])["engine"]["model"] == CHAMPION
     assert state(database, CANARY) == (
-        State.REJECTED,
+        ModelState.REJECTED,
         f"it can't be served: no server serves {CANARY}",
     )
 
@@ -141,7 +141,7 @@ def test_when_nobody_can_be_served_nobody_is_blamed(database, issue, line_up):
     line_up(champion=CHAMPION, canary=CANARY)
     with pytest.raises(EngineDown, match=CHAMPION):
         judged(database, issue(), down=[CANARY, CHAMPION])
-    assert state(database, CANARY)[0] is State.CANARY
+    assert state(database, CANARY)[0] is ModelState.CANARY
 
 
 def test_a_shadow_is_logged_and_not_shown(database, issue, line_up):
@@ -151,8 +151,8 @@ def test_a_shadow_is_logged_and_not_shown(database, issue, line_up):
     assert (document["engine"]["model"], kept["engine"]["model"]) == (CHAMPION, SHADOW)
     assert SHADOW not in json.dumps(document)
     with transaction(database) as connection:
-        assert agreement(connection, SHADOW) == Agreement(judged=1, patches=2, alike=2)
-        assert agreement(connection, CHAMPION) == Agreement(0, 0, 0)
+        assert measure_agreement(connection, SHADOW) == Agreement(judged=1, patches=2, alike=2)
+        assert measure_agreement(connection, CHAMPION) == Agreement(0, 0, 0)
 
 
 def test_a_shadow_that_fails_changes_nothing(database, issue, line_up, caplog):
@@ -205,17 +205,17 @@ def spoke(connection, number, model, *, valid, overturned=False):
 def test_what_a_canary_did_is_counted_apart_and_since_it_began(database, issue, line_up):
     line_up(canary=CANARY)
     with transaction(database) as connection:
-        began = models.named(connection, CANARY).changed_at
+        began = models.find_by_name(connection, CANARY).changed_at
     for number, model in ((3, CANARY), (4, "base"), (5, CANARY)):
         issue(number)
         with transaction(database) as connection:
             spoke(connection, number, model, valid=4, overturned=number == 5)
     with transaction(database) as connection:
-        own, others = records(connection, CANARY, began)
+        own, others = read_statistics(connection, CANARY, began)
         assert (own.judged, own.asked, own.valid) == (2, 20, 8)
         assert (own.patches, own.correct, own.overturned, own.seconds) == (2, 2, 1, 5.0)
         assert (others.judged, others.overturned) == (1, 0)
-        later = records(connection, CANARY, began + timedelta(days=1))
+        later = read_statistics(connection, CANARY, began + timedelta(days=1))
         assert [one.judged for one in later] == [0, 0]
 
 
@@ -238,13 +238,13 @@ def test_a_canary_whose_votes_cannot_be_read_is_taken_out(database, issue, line_
         issue(number)
         with transaction(database) as connection:
             spoke(connection, number, CANARY, valid=4)
-    watch(database, adapter)
-    assert state(database, CANARY)[0] is State.CANARY, "twenty votes tell too little"
-    watch(database, adapter, Limits(least_votes=20))
+    check_canary(database, adapter)
+    assert state(database, CANARY)[0] is ModelState.CANARY, "twenty votes tell too little"
+    check_canary(database, adapter, CanaryLimits(min_votes=20))
     assert state(database, CANARY) == (
-        State.REJECTED,
+        ModelState.REJECTED,
         "8 of its 20 votes can be read; 80% is the least",
     )
-    watch(database, adapter, Limits(least_votes=20))
+    check_canary(database, adapter, CanaryLimits(min_votes=20))
     with transaction(database) as connection:
-        assert models.line_up(connection).champion.name == CHAMPION
+        assert models.load_line_up(connection).champion.name == CHAMPION

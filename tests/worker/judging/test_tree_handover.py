@@ -12,8 +12,8 @@ from app.values.identifiers import (
 from tests.builders.tars import files_in
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
-from worker.git.tree_export import ExportLimits, Exports
-from worker.judging.tree_handover import Base, HandOver
+from worker.git.tree_export import ExportLimits, TreeExporter
+from worker.judging.tree_handover import BaseCommit, TreeHandover
 from worker.queue.errors import Postponed
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
@@ -41,12 +41,12 @@ class Keys:
 def base(upstream):
     began = upstream.commit(FILES, ref="refs/heads/main")
     upstream.commit({"area.py": "w * h\n"}, began, ref="refs/heads/main")
-    return Base("main", CommitSha(began))
+    return BaseCommit("main", CommitSha(began))
 
 
 @pytest.fixture
 def handover(checkouts, exports):
-    return HandOver(Keys(), checkouts, exports)
+    return TreeHandover(Keys(), checkouts, exports)
 
 
 def left(exports):
@@ -55,45 +55,45 @@ def left(exports):
 
 def test_a_tree_is_handed_over_as_it_was_committed(handover, exports, base, server):
     for evaluation in (EVALUATION, EvaluationId(6)):
-        with handover.exported(REPOSITORY, base) as exported:
+        with handover.export_tree(REPOSITORY, base) as exported:
             exported.hand_over(evaluation)
-        tree = handover.trees.find(evaluation)
+        tree = handover.tree_store.find(evaluation)
         assert files_in(tree) == {name: text.encode() for name, text in FILES.items()}
     assert server.fetches == 1
     assert sorted(left(exports)) == ["ready-5", "ready-6"]
 
 
 def test_what_is_not_handed_over_is_gone(handover, exports, base):
-    with handover.exported(REPOSITORY, base) as exported:
+    with handover.export_tree(REPOSITORY, base) as exported:
         assert exported.tree.is_dir()
     assert left(exports) == []
 
 
 @pytest.mark.parametrize(
-    "wrong", [Base("main", CommitSha("1" * 40)), Base("-x", CommitSha("1" * 40))]
+    "wrong", [BaseCommit("main", CommitSha("1" * 40)), BaseCommit("-x", CommitSha("1" * 40))]
 )
 def test_a_commit_that_is_not_there_gives_no_tree(handover, exports, base, wrong):
-    with handover.exported(REPOSITORY, wrong) as exported:
+    with handover.export_tree(REPOSITORY, wrong) as exported:
         assert exported is None
     assert left(exports) == []
 
 
 def test_a_tree_that_is_too_large_gives_none(checkouts, exports, base):
-    small = Exports(exports.directory, ExportLimits(files=1))
-    with HandOver(Keys(), checkouts, small).exported(REPOSITORY, base) as exported:
+    small = TreeExporter(exports.directory, ExportLimits(files=1))
+    with TreeHandover(Keys(), checkouts, small).exported(REPOSITORY, base) as exported:
         assert exported is None
 
 
 def test_who_works_there_already_is_waited_for(checkouts, exports, base):
     hasty = Checkouts(checkouts.directory, checkouts.github, patience_seconds=0.0)
-    with checkouts.opened(REPOSITORY), pytest.raises(Postponed, match="in use"):
-        HandOver(Keys(), hasty, exports).exported(REPOSITORY, base).__enter__()
+    with checkouts.open_repository(REPOSITORY), pytest.raises(Postponed, match="in use"):
+        TreeHandover(Keys(), hasty, exports).exported(REPOSITORY, base).__enter__()
     assert left(exports) == []
 
 
 def test_a_github_that_is_down_is_waited_for_with_another_token(handover, exports, base, server):
     server.refuse = 503
     with pytest.raises(GitUnreachable):
-        handover.exported(REPOSITORY, base).__enter__()
+        handover.export_tree(REPOSITORY, base).__enter__()
     assert handover.github.forgotten
     assert left(exports) == []

@@ -13,11 +13,11 @@ from app.jobs.job import VerifyGroup
 from app.settings import QueueSettings
 from app.values.identifiers import CommitSha
 from model import catalog
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
-from tests.model.fake_engines import Weighing, token
-from worker.components import Parts
+from tests.model.fake_engines import LogprobEngine, build_token
+from worker.components import Components
 from worker.judging.verify import Bench, VerifyGroupHandler
 
 pytestmark = pytest.mark.services
@@ -67,8 +67,8 @@ def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
 ):
     monkeypatch.setenv("R4P_VERIFIER", "consensus")
     monkeypatch.setenv("R4P_ENGINE", "scripted")  # which would not start: it has no script
-    bench = Parts(database, QueueSettings()).bench
-    assert bench.beside is None
+    bench = Components(database, QueueSettings()).bench
+    assert bench.prior is None
     document, rows = judged(database, job, bench)
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
     assert document["votes"] == {"asked": 0, "valid": 0}
@@ -77,8 +77,10 @@ def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
 
 
 def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(database, job):
-    verifier = catalog.verifier("r4p", Scripted([Line(box_containing=("w * h",), repeat=True)]))
-    document, rows = judged(database, job, Bench("r4p", verifier, catalog.consensus()))
+    verifier = catalog.load_verifier(
+        "r4p", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
+    )
+    document, rows = judged(database, job, Bench("r4p", verifier, catalog.load_consensus()))
     assert document["verifier"] == "r4p"
     assert [(row["verdict"], row["score"]) for row in rows] == [
         ("correct", 1.0),
@@ -90,17 +92,17 @@ def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(dat
 
 
 def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
-    verifier = catalog.verifier(
-        "pairwise", Scripted([Line(box_containing=("w * h",), repeat=True)])
+    verifier = catalog.load_verifier(
+        "pairwise", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
     )
-    _, rows = judged(database, job, Bench("pairwise", verifier, catalog.consensus()))
+    _, rows = judged(database, job, Bench("pairwise", verifier, catalog.load_consensus()))
     assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
     assert max(row["score"] for row in rows) == 1.0
 
 
 def test_nobody_knows_how_a_strangers_patch_came_about_and_that_is_said(database, job):
-    engine = Weighing({"": [token("YES", YES=0.9, NO=0.1)]})
-    verifier = catalog.verifier("yes-no-trajectory", engine)
+    engine = LogprobEngine({"": [build_token("YES", YES=0.9, NO=0.1)]})
+    verifier = catalog.load_verifier("yes-no-trajectory", engine)
     document, rows = judged(database, job, Bench("yes-no-trajectory", verifier, None))
     assert [row["score"] for row in rows] == pytest.approx([0.9] * 3)
     assert "-record>" not in str(engine.requests)
@@ -112,9 +114,9 @@ def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp
     (tmp_path / "script.jsonl").write_text("")
     monkeypatch.setenv("R4P_ENGINE", "scripted")
     monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
-    plain = Parts(database, QueueSettings()).bench.judge
+    plain = Components(database, QueueSettings()).bench.judge
     monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
-    left_out = Parts(database, QueueSettings()).bench.judge
+    left_out = Components(database, QueueSettings()).bench.judge
     assert plain.engine.prompt_fingerprint != left_out.engine.prompt_fingerprint
 
 
@@ -127,22 +129,26 @@ def test_the_settings_say_how_many_lines_a_patch_edits_at_least(
     monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
     monkeypatch.setenv("R4P_VERIFIER", name)
     monkeypatch.setenv("R4P_MIN_LINES", "50")
-    document, rows = judged(database, job, Parts(database, QueueSettings()).bench)
+    document, rows = judged(database, job, Components(database, QueueSettings()).bench)
     assert {(row["verdict"], row["consensus"]) for row in rows} == {("not_judged", None)}
-    assert all("lines, and fewer than 50 tell" in one["reason"] for one in document["patches"])
+    assert all(
+        "lines, and the verifier needs at least 50" in one["reason"] for one in document["patches"]
+    )
 
 
 class _Broken:
     """Falls over every patch."""
 
-    engine = catalog.consensus().engine
+    engine = catalog.load_consensus().engine
 
     def verify(self, *_given, **_named):
         raise ZeroDivisionError
 
 
 def test_what_is_heard_beside_never_costs_the_verdict(database, job, caplog):
-    verifier = catalog.verifier("r4p", Scripted([Line(box_containing=("w * h",), repeat=True)]))
+    verifier = catalog.load_verifier(
+        "r4p", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
+    )
     _, rows = judged(database, job, Bench("r4p", verifier, _Broken()))
     assert [(row["score"], row["consensus"]) for row in rows] == [(1, None), (0, None), (0, None)]
     assert "the verdict goes without it" in caplog.text

@@ -13,7 +13,7 @@ from app.outcomes.judgement import Judge
 from model.domain import EngineInfo
 from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
-from worker.learning.refit_calibrators import FitFailed, RefitCalibratorsHandler, due_calibrators
+from worker.learning.refit_calibrators import FitFailed, RefitCalibratorsHandler, plan_refit
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
@@ -48,4 +48,4 @@ def test_a_worker_that_ends_waits_for_no_fit(database, database_url):
 
 
 def test_the_clock_asks_for_one_fit():
-    assert [planned.job for planned in due_calibrators(None)] == [JOB]
+    assert [planned.job for planned in plan_refit(None)] == [JOB]

@@ -13,8 +13,8 @@ from app.db.store.models import models
 from app.db.store.models.models import NewModel
 from app.learning.gate_rules import Rules
 from app.learning.model_serving import Adapter, Alias
-from app.learning.model_serving import State as ModelState
-from app.learning.training_plan import Launcher, Stage, State, Training
+from app.learning.model_serving import ModelState as ModelState
+from app.learning.training_plan import LauncherKind, Training, TrainingStage, TrainingState
 from app.settings import EngineSettings
 from model.adapters import adapter_files
 from model.adapters.adapter_probe import Passage, Probe
@@ -22,7 +22,7 @@ from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainings
 from tests.worker.learning.trainings import JOB, last
 from worker.learning.register_model import Registrar
-from worker.learning.stages import Ended
+from worker.learning.stages import TrainingEnded
 from worker.queue.context import Context
 
 pytestmark = pytest.mark.services
@@ -52,13 +52,15 @@ def training(tmp_path):
         adapter.mkdir(parents=True)
         (adapter / adapter_files.CONFIG).write_text(json.dumps(CONFIG))
         (adapter / adapter_files.WEIGHTS).write_bytes(weights())
-        sha256 = adapter_files.sha256_of(adapter)
+        sha256 = adapter_files.hash_adapter(adapter)
         passage = Passage((1, 2), (3,), (-1.0,), (-0.5,))
         (run / "probe.json").write_text(json.dumps(asdict(Probe(sha256, (passage,)))))
         ended(run, sha256)
         measured(run, outcome, why, by_outcomes=by_outcomes, beside=beside)
-        folder, launcher = tmp_path / "000001", Launcher.SUBPROCESS
-        return Training(1, State.RUNNING, Stage.REGISTER, "", "plan", folder, launcher)
+        folder, launcher = tmp_path / "000001", LauncherKind.SUBPROCESS
+        return Training(
+            1, TrainingState.RUNNING, TrainingStage.REGISTER, "", "plan", folder, launcher
+        )
 
     return made
 
@@ -109,7 +111,7 @@ def context(database):
 
 def judges(database):
     with transaction(database) as connection:
-        return models.holder(connection, Alias.CHAMPION).adapter.name
+        return models.find_alias_holder(connection, Alias.CHAMPION).adapter.name
 
 
 def test_a_model_that_passed_waits_for_a_person_unless_told_otherwise(
@@ -117,7 +119,7 @@ def test_a_model_that_passed_waits_for_a_person_unless_told_otherwise(
 ):
     state, why, name = registrar()(context, training())
     assert (state, why) == (
-        State.FINISHED,
+        TrainingState.FINISHED,
         f"a candidate; to have it judge: r4p models promote {name}",
     )
     assert judges(database) == CHAMPION
@@ -128,7 +130,7 @@ def test_a_model_with_too_few_issues_is_told_what_to_do_and_not_to_promote(
 ):
     made = training("too few", "outcomes: issues: 12; 30 are needed to decide by it")
     state, why, _ = registrar()(context, made)
-    assert state is State.FINISHED
+    assert state is TrainingState.FINISHED
     assert why.startswith("a candidate that can't judge yet (too few: outcomes: issues: 12; ")
     assert f"r4p train evaluate --run {made.run} --learnt-from" in why
     assert why.endswith(f"r4p models register {made.run}")
@@ -141,7 +143,7 @@ def test_what_is_measured_again_can_be_promoted_then(context, database, champion
     measured(made.run, "passed", "passed")
     assert registrar()(context, made)[1].endswith(f"r4p models promote {name}")
     with transaction(database) as connection:
-        assert models.named(connection, name).why == "gate: passed, measured 2 times; passed"
+        assert models.find_by_name(connection, name).why == "gate: passed, measured 2 times; passed"
 
 
 def test_what_is_registered_twice_is_one_model(context, training):
@@ -151,10 +153,10 @@ def test_what_is_registered_twice_is_one_model(context, training):
 
 def test_a_model_that_the_gate_refused_is_kept_as_rejected(context, database, champion, training):
     state, why, name = registrar("champion")(context, training("failed", "reward no worse: -0.1"))
-    assert state is State.REJECTED
+    assert state is TrainingState.REJECTED
     assert "reward no worse: -0.1" in why
     with transaction(database) as connection:
-        assert models.named(connection, name).state is ModelState.REJECTED
+        assert models.find_by_name(connection, name).state is ModelState.REJECTED
     assert judges(database) == CHAMPION
 
 
@@ -173,12 +175,12 @@ def test_whatever_keeps_it_from_being_promoted_the_champion_goes_on(
     context, database, champion, training, alias, outcome, settings, said
 ):
     state, why, name = registrar(alias, **settings)(context, training(outcome))
-    assert state is State.FINISHED
+    assert state is TrainingState.FINISHED
     assert why.startswith("not promoted, who judged goes on judging: ")
     assert said in why
     assert judges(database) == CHAMPION
     with transaction(database) as connection:
-        assert models.named(connection, name).state is ModelState.CANDIDATE
+        assert models.find_by_name(connection, name).state is ModelState.CANDIDATE
 
 
 @pytest.mark.parametrize("alias", ["canary", "champion"])
@@ -204,7 +206,7 @@ def test_weights_that_are_not_finite_never_come_into_use(context, database, cham
     made = training()
     path = made.run / "adapter" / adapter_files.WEIGHTS
     path.write_bytes(path.read_bytes()[:-4] + struct.pack("<f", float("nan")))
-    sha256 = adapter_files.sha256_of(path.parent)
+    sha256 = adapter_files.hash_adapter(path.parent)
     ended(made.run, sha256)
     measured(made.run)
     probe = json.loads((made.run / "probe.json").read_text())
@@ -218,12 +220,12 @@ def test_weights_that_are_not_finite_never_come_into_use(context, database, cham
 def test_an_adapter_that_is_not_what_was_trained_is_not_registered(context, champion, training):
     made = training()
     (made.run / "adapter" / adapter_files.CONFIG).write_text("{}")
-    with pytest.raises(Ended, match=r"not registered: .* train it anew"):
+    with pytest.raises(TrainingEnded, match=r"not registered: .* train it anew"):
         registrar()(context, made)
 
 
 def test_without_the_name_of_the_base_nothing_is_lost(context, training):
-    with pytest.raises(Ended, match=r"set R4P_MODEL .* then r4p models register"):
+    with pytest.raises(TrainingEnded, match=r"set R4P_MODEL .* then r4p models register"):
         registrar(model=None)(context, training())
 
 
@@ -259,6 +261,6 @@ def test_a_training_ends_as_its_registrar_says(database, database_url, champion,
     handler = trainings.handler(parent, database_url, registrar=registrar("champion"))
     carry_out(database, handler, JOB)
     found = last(database)
-    assert found.state is State.FINISHED
+    assert found.state is TrainingState.FINISHED
     assert found.model.startswith("r4p-")
     assert judges(database) == CHAMPION

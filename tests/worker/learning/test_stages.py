@@ -7,7 +7,7 @@ import pytest
 
 from app.jobs.job import OF_THE_APP
 from app.jobs.learning_jobs import TrainModel
-from app.learning.training_plan import Launcher, Stage, State, Training
+from app.learning.training_plan import LauncherKind, Training, TrainingStage, TrainingState
 from app.settings import TrainSettings
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
@@ -17,7 +17,7 @@ from tests.worker.learning import trainer, trainings
 from tests.worker.learning.trainings import last
 from training.datasets import dataset
 from worker.learning.launchers.local import Local
-from worker.learning.stages import task_of
+from worker.learning.stages import build_task
 
 pytestmark = pytest.mark.services
 
@@ -25,8 +25,10 @@ ASKED = TrainModel(OF_THE_APP, asked=True)
 
 
 def issues(training):
-    held = dataset.manifest(training.dataset)
-    return {one.issue for split in held.splits for one in dataset.read(training.dataset, split)}
+    held = dataset.read_manifest(training.dataset)
+    return {
+        one.issue for split in held.splits for one in dataset.read_split(training.dataset, split)
+    }
 
 
 def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
@@ -46,7 +48,7 @@ def test_nothing_is_learnt_of_what_is_measured_on_elsewhere(
         folder = tmp_path / name
         handler = trainings.handler(folder, database_url, manifest=None)
         carry_out(database, handler, ASKED)
-        assert last(database).state is State.FINISHED, last(database).why
+        assert last(database).state is TrainingState.FINISHED, last(database).why
         return issues(last(database))
 
     all_of_them = learnt("all")
@@ -79,13 +81,21 @@ def test_a_builder_without_its_database_is_asked_later(database, tmp_path):
     handler = trainings.handler(tmp_path / "trainings", nowhere, manifest=None)
     with pytest.raises(EngineDown, match="Connection refused"):
         carry_out(database, handler, ASKED)
-    assert (last(database).state, last(database).launches) == (State.RUNNING, 0)
+    assert (last(database).state, last(database).launches) == (TrainingState.RUNNING, 0)
 
 
 def test_a_candidate_is_measured_by_the_rules_in_force(tmp_path):
-    training = Training(1, State.RUNNING, Stage.EVALUATE, "", "plan", tmp_path, Launcher.SUBPROCESS)
+    training = Training(
+        1,
+        TrainingState.RUNNING,
+        TrainingStage.EVALUATE,
+        "",
+        "plan",
+        tmp_path,
+        LauncherKind.SUBPROCESS,
+    )
     settings = TrainSettings(
         gate_margin=0.01, gate_least_issues=60, train_evaluate_args="--votes 8"
     )
-    asked = task_of(training, settings, {}, ("--model", "base")).arguments
+    asked = build_task(training, settings, {}, ("--model", "base")).arguments
     assert asked[-6:] == ("--model", "base", "--margin=0.01", "--least-issues=60", "--votes", "8")

@@ -14,13 +14,13 @@ from app.db.session import transaction
 from app.db.store.models import trainings as store
 from app.db.store.queue import jobs
 from app.jobs.job import Planned
-from app.learning.training_plan import LAUNCHES, Labels, Stage, State
+from app.learning.training_plan import LAUNCHES, LabelCounts, TrainingStage, TrainingState
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainer, trainings
 from tests.worker.learning.trainings import ASKED, JOB, last, starts
 from worker.learning.launchers.local import Local
-from worker.learning.train_model import due_training
+from worker.learning.train_model import plan_training
 from worker.queue.errors import Postponed
 
 pytestmark = pytest.mark.services
@@ -35,9 +35,13 @@ def handler(tmp_path, database_url):
 def test_a_training_goes_through_its_stages_and_shows_how_far_it_is(database, handler):
     carry_out(database, handler(), JOB)
     found = last(database)
-    assert (found.state, found.stage, found.why) == (State.FINISHED, Stage.REGISTER, "it passed")
+    assert (found.state, found.stage, found.why) == (
+        TrainingState.FINISHED,
+        TrainingStage.REGISTER,
+        "it passed",
+    )
     assert found.model == "r4p-20261122-0badcafe"
-    assert found.labels == Labels(issues=90, correct=120, incorrect=120, test=30)
+    assert found.labels == LabelCounts(issues=90, correct=120, incorrect=120, test=30)
     assert found.progress["step"] == trainer.STEPS
     assert len(starts(found)) == 1
 
@@ -54,13 +58,13 @@ def test_a_worker_that_dies_at_any_moment_leaves_one_training_that_is_gone_on_wi
 
     def observe(database):
         with transaction(database) as connection:
-            (found,) = store.newest(connection)
+            (found,) = store.list_newest(connection)
         lines = (found.run / "metrics.jsonl").read_text().splitlines()
         steps = {json.loads(line)["step"] for line in lines}
         return found.state, found.why, found.model, found.labels, steps
 
     left = twice(patient, arrange, observe)
-    assert left[0] is State.FINISHED
+    assert left[0] is TrainingState.FINISHED
     assert left[-1] == set(range(1, trainer.STEPS + 1))
 
 
@@ -68,7 +72,7 @@ def test_a_worker_that_dies_at_any_moment_leaves_one_training_that_is_gone_on_wi
 def test_a_trainer_that_is_killed_is_resumed_where_it_was(database, handler, points):
     carry_out(database, handler({"die_at": points}), JOB)
     found = last(database)
-    assert found.state is State.FINISHED
+    assert found.state is TrainingState.FINISHED
     killed = [point for point in points if point != "evaluate"]
     assert [("--resume" in line) for line in starts(found)] == [False] + [True] * len(killed)
 
@@ -76,7 +80,7 @@ def test_a_trainer_that_is_killed_is_resumed_where_it_was(database, handler, poi
 def test_one_that_always_dies_is_given_up_with_the_reason(database, handler):
     carry_out(database, handler({"always_die_at": [3]}), JOB)
     found = last(database)
-    assert found.state is State.FAILED
+    assert found.state is TrainingState.FAILED
     assert f"run was started {LAUNCHES} times and died each time" in found.why
     assert "killed by SIGKILL (out of memory?)" in found.why
     assert found.progress["step"] == 3
@@ -85,7 +89,7 @@ def test_one_that_always_dies_is_given_up_with_the_reason(database, handler):
 def test_a_mistake_of_ours_is_told_by_the_end_of_its_traceback(database, handler):
     carry_out(database, handler({"raise_at": 3}), JOB)
     found = last(database)
-    assert (found.state, found.launches) == (State.FAILED, LAUNCHES)
+    assert (found.state, found.launches) == (TrainingState.FAILED, LAUNCHES)
     assert "at last: exit code 1; it said: " in found.why
     assert found.why.endswith("KeyError: 'loss'")
 
@@ -93,14 +97,17 @@ def test_a_mistake_of_ours_is_told_by_the_end_of_its_traceback(database, handler
 def test_a_run_that_diverges_fails_with_what_the_trainer_said(database, handler):
     carry_out(database, handler({"fail": "loss is NaN at step 4; lower learning_rate"}), JOB)
     found = last(database)
-    assert (found.state, found.why) == (State.FAILED, "loss is NaN at step 4; lower learning_rate")
+    assert (found.state, found.why) == (
+        TrainingState.FAILED,
+        "loss is NaN at step 4; lower learning_rate",
+    )
     assert len(starts(found)) == 1
 
 
 def test_a_command_that_refuses_is_told_with_its_last_words(database, handler):
     carry_out(database, handler({"exit": 2}), JOB)
     found = last(database)
-    assert found.state is State.FAILED
+    assert found.state is TrainingState.FAILED
     assert found.why == "run: exit code 2: the plan cpu-smoke is not there"
 
 
@@ -108,7 +115,7 @@ def test_a_run_that_refuses_to_go_on_is_not_tried_again(database, handler):
     why = "plan.toml is another one than this: policy.kl"
     carry_out(database, handler({"die_at": [3], "refuse_resume": why}), JOB)
     found = last(database)
-    assert (found.state, found.launches) == (State.FAILED, 2)
+    assert (found.state, found.launches) == (TrainingState.FAILED, 2)
     assert found.why == f"run: exit code 2: {why}"
 
 
@@ -127,7 +134,7 @@ def test_what_the_gate_refuses_is_kept_as_rejected(database, handler):
     carry_out(database, handler({"gate": "failed"}), JOB)
     found = last(database)
     assert (found.state, found.why, found.model) == (
-        State.REJECTED,
+        TrainingState.REJECTED,
         "it failed",
         "r4p-20261122-0badcafe",
     )
@@ -140,16 +147,19 @@ def test_without_an_engine_to_measure_by_the_training_waits_and_goes_on(database
             carry_out(database, down, JOB)
         with transaction(database) as connection:
             jobs.supersede(connection, [JOB.key])
-    assert (last(database).state, last(database).stage) == (State.RUNNING, Stage.EVALUATE)
+    assert (last(database).state, last(database).stage) == (
+        TrainingState.RUNNING,
+        TrainingStage.EVALUATE,
+    )
     carry_out(database, down, JOB)
-    assert last(database).state is State.FINISHED
+    assert last(database).state is TrainingState.FINISHED
     assert len(starts(last(database))) == 1
 
 
 def test_an_empty_corpus_is_skipped_by_the_real_builder(database, handler):
     carry_out(database, handler(manifest=None), ASKED)
     found = last(database)
-    assert (found.state, found.stage) == (State.SKIPPED, Stage.DATASET)
+    assert (found.state, found.stage) == (TrainingState.SKIPPED, TrainingStage.DATASET)
     assert found.why.startswith("r4p train dataset:")
 
 
@@ -168,7 +178,11 @@ def test_a_plan_that_could_never_judge_is_refused_before_the_corpus_is_read(
 ):
     carry_out(database, handler(manifest=None, **settings), ASKED)
     found = last(database)
-    assert (found.state, found.stage, found.launches) == (State.FAILED, Stage.DATASET, 1)
+    assert (found.state, found.stage, found.launches) == (
+        TrainingState.FAILED,
+        TrainingStage.DATASET,
+        1,
+    )
     assert found.why.startswith("dataset: exit code 2: ")
     assert said in found.why
     assert not found.dataset.exists()
@@ -190,7 +204,7 @@ def test_labels_that_teach_nothing_are_skipped_even_when_asked(
     train = {"issues": 60, "groups": 60, "unknown": unknown, "positives": positives}
     carry_out(database, handler(manifest={"splits": {"train": train}}), ASKED)
     found = last(database)
-    assert found.state is State.SKIPPED
+    assert found.state is TrainingState.SKIPPED
     assert said in found.why
 
 
@@ -200,10 +214,10 @@ def test_the_clock_asks_once_a_day_and_waits_for_enough_that_is_new(database, ha
     assert last(database).id == 1
     carry_out(database, handler(train_every_seconds=0.001), JOB)
     found = last(database)
-    assert (found.id, found.state) == (2, State.SKIPPED)
+    assert (found.id, found.state) == (2, TrainingState.SKIPPED)
     assert found.why == "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 50"
     carry_out(database, handler(), ASKED)
-    assert (last(database).id, last(database).state) == (3, State.FINISHED)
+    assert (last(database).id, last(database).state) == (3, TrainingState.FINISHED)
 
 
 def test_a_broken_manifest_is_named(database, handler):
@@ -221,17 +235,17 @@ def test_without_a_plan_nothing_is_trained(database, handler, monkeypatch):
     carry_out(database, handler(train_plan=None), JOB)
     assert last(database) is None
     monkeypatch.delenv("R4P_TRAIN_PLAN", raising=False)
-    assert due_training(None) == []
+    assert plan_training(None) == []
 
 
 def test_the_clock_plans_what_is_due(database, monkeypatch):
     monkeypatch.setenv("R4P_TRAIN_PLAN", "cpu-smoke")
     with transaction(database) as connection:
-        assert due_training(connection) == [Planned(JOB)]
+        assert plan_training(connection) == [Planned(JOB)]
         begun = store.begin(connection, "cpu-smoke", "digest", Path("/trainings"), "subprocess")
-        assert due_training(connection) == [Planned(JOB)]
-        store.end(connection, begun, State.FAILED, "for this test")
-        assert due_training(connection) == []
+        assert plan_training(connection) == [Planned(JOB)]
+        store.end(connection, begun, TrainingState.FAILED, "for this test")
+        assert plan_training(connection) == []
 
 
 def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, handler):
@@ -240,10 +254,10 @@ def test_a_worker_that_ends_ends_the_trainer_and_the_next_one_goes_on(database, 
         stopping.set()
     assert type(work.exception()) is Postponed
     left = last(database)
-    assert (left.state, left.launches) == (State.RUNNING, 0)
+    assert (left.state, left.launches) == (TrainingState.RUNNING, 0)
     assert jobs.finish(database, claimed)
     carry_out(database, handler(), JOB)
-    assert last(database).state is State.FINISHED
+    assert last(database).state is TrainingState.FINISHED
     assert len(starts(left)) == 2
 
 
@@ -255,7 +269,7 @@ def test_a_worker_that_lost_its_job_stops_its_trainer_and_writes_nothing(databas
             jobs.supersede(connection, [JOB.key])
         lost.set()
     assert work.exception() is not None
-    assert last(database).state is State.RUNNING
+    assert last(database).state is TrainingState.RUNNING
     assert not (last(database).run / "result.json").exists()
     assert not jobs.finish(database, claimed)
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from app.learning.training_plan import State
+from app.learning.training_plan import TrainingState
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainings
 from tests.worker.learning.trainings import ASKED, JOB, MANIFEST, last, write_dataset
@@ -29,7 +29,9 @@ def second(tmp_path):
     return tmp_path / "trainings" / "000002" / "dataset"
 
 
-@pytest.mark.parametrize(("first", "state"), [(0, State.SKIPPED), (60, State.FINISHED)])
+@pytest.mark.parametrize(
+    ("first", "state"), [(0, TrainingState.SKIPPED), (60, TrainingState.FINISHED)]
+)
 def test_fewer_issues_than_last_time_may_all_be_new(database, handler, second, first, state):
     carry_out(database, handler(), JOB)
     again = handler()
@@ -52,13 +54,13 @@ def test_where_the_last_dataset_is_gone_numbers_are_compared(
     write_dataset(second, {"splits": MANIFEST["splits"] | {"train": train}})
     carry_out(database, again, JOB)
     found = last(database)
-    assert (found.id, found.state) == (2, State.SKIPPED)
+    assert (found.id, found.state) == (2, TrainingState.SKIPPED)
     assert found.why.startswith(f"{new} issues with labels are new")
 
 
 @pytest.mark.parametrize(
     ("sources", "state"),
-    [(("outcomes",), State.FINISHED), (("outcomes", "benchmark"), State.SKIPPED)],
+    [(("outcomes",), TrainingState.FINISHED), (("outcomes", "benchmark"), TrainingState.SKIPPED)],
 )
 def test_the_clock_waits_for_a_set_that_is_large_enough_to_decide_by(
     database, handler, tmp_path, sources, state
@@ -67,7 +69,9 @@ def test_the_clock_waits_for_a_set_that_is_large_enough_to_decide_by(
     write_dataset(tmp_path / "trainings" / "000001" / "dataset", sources=sources)
     carry_out(database, clock, JOB)
     assert last(database).state is state
-    assert state is State.FINISHED or last(database).why.startswith("one source labelled 15 issues")
+    assert state is TrainingState.FINISHED or last(database).why.startswith(
+        "one source labelled 15 issues"
+    )
 
 
 def test_a_training_that_failed_is_not_repeated_until_something_has_changed(
@@ -77,21 +81,21 @@ def test_a_training_that_failed_is_not_repeated_until_something_has_changed(
     plan.write_text("# the first one")
     same = handler({"fail": "loss is NaN"}, train_plan=str(plan))
     carry_out(database, same, JOB)
-    assert last(database).state is State.FAILED
+    assert last(database).state is TrainingState.FAILED
     for _ in range(2):
         carry_out(database, same, JOB)
-        assert last(database).state is State.SKIPPED
+        assert last(database).state is TrainingState.SKIPPED
         assert last(database).why == (
             "training 1 failed with the same plan and settings, and 0 issues with labels are new since: change those, or"
             " try again with r4p train start. It said: loss is NaN"
         )
     carry_out(database, same, ASKED)
-    assert last(database).state is State.FAILED
+    assert last(database).state is TrainingState.FAILED
     plan.write_text("# another one")
     carry_out(database, same, JOB)
-    assert (last(database).id, last(database).state) == (5, State.FAILED)
+    assert (last(database).id, last(database).state) == (5, TrainingState.FAILED)
     carry_out(database, handler(train_plan=str(plan), train_run_args="--max-steps 1"), JOB)
-    assert last(database).state is State.FINISHED
+    assert last(database).state is TrainingState.FINISHED
 
 
 def test_a_training_that_failed_is_repeated_on_enough_that_is_new(database, handler, second):
@@ -99,21 +103,21 @@ def test_a_training_that_failed_is_repeated_on_enough_that_is_new(database, hand
     carry_out(database, failing, JOB)
     write_dataset(second, first=1_000)
     carry_out(database, failing, JOB)
-    assert last(database).state is State.FAILED
+    assert last(database).state is TrainingState.FAILED
 
 
 def test_a_training_that_failed_before_it_had_a_dataset_is_repeated(database, handler):
     broken = handler(manifest={"splits": {}})
     for number in (1, 2):
         carry_out(database, broken, JOB)
-        assert (last(database).id, last(database).state) == (number, State.FAILED)
+        assert (last(database).id, last(database).state) == (number, TrainingState.FAILED)
 
 
 def test_of_trainings_that_are_skipped_no_dataset_is_left(database, handler, tmp_path):
     clock = handler()
     for _ in range(3):
         carry_out(database, clock, JOB)
-    assert (last(database).id, last(database).state) == (3, State.SKIPPED)
+    assert (last(database).id, last(database).state) == (3, TrainingState.SKIPPED)
     left = (tmp_path / "trainings").glob("00000[123]/dataset")
     assert [one.parent.name for one in left] == ["000001"]
 
@@ -123,5 +127,5 @@ def test_a_dataset_that_is_torn_is_named(database, handler, second):
     again = handler()
     (second / "train.parquet").write_bytes(b"torn")
     carry_out(database, again, JOB)
-    assert last(database).state is State.FAILED
+    assert last(database).state is TrainingState.FAILED
     assert f"{second} can't be read" in last(database).why

@@ -14,11 +14,11 @@ from app.db.store.models.models import NewModel
 from app.db.tables.schema import models as table
 from app.jobs.job import OF_THE_APP, Planned
 from app.jobs.learning_jobs import UnloadAdapters
-from app.learning.model_serving import UNUSED_AFTER, Adapter, Alias, State
+from app.learning.model_serving import UNUSED_AFTER, Adapter, Alias, ModelState
 from app.settings import EngineSettings
 from tests.builders.job_attempts import carry_out
-from tests.model.chat_server import Reply, serving
-from worker.learning.unload_adapters import UnloadAdaptersHandler, due_unloads
+from tests.model.chat_server import Reply, serve_chat
+from worker.learning.unload_adapters import UnloadAdaptersHandler, plan_unloads
 
 pytestmark = pytest.mark.services
 
@@ -33,7 +33,7 @@ def registered(database, *names):
     with transaction(database) as connection:
         for name in names:
             adapter = Adapter(name, "base", Path("/runs") / name, name[-8:] * 8, "r4p")
-            new = NewModel(adapter, Path("/runs"), State.CANDIDATE, "passed", {})
+            new = NewModel(adapter, Path("/runs"), ModelState.CANDIDATE, "passed", {})
             models.register(connection, new)
 
 
@@ -56,7 +56,7 @@ def let_time_pass(database, passed=UNUSED_AFTER):
 
 def planned(database):
     with transaction(database) as connection:
-        return due_unloads(connection)
+        return plan_unloads(connection)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def server():
     """Tells that it serves the base, every model of the registry and an adapter of the operator's."""
     names = (FIRST, BEFORE, REJECTED, CHAMPION, CANARY, SHADOW, CANDIDATE)
     cards = [{"id": name, "root": f"/runs/{name}"} for name in names]
-    with serving(models=[Reply({"data": [{"id": "base"}, {"id": "own"}, *cards]})]) as running:
+    with serve_chat(models=[Reply({"data": [{"id": "base"}, {"id": "own"}, *cards]})]) as running:
         running.routes[UNLOAD] = [Reply("done")]
         yield running
 

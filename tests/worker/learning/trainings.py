@@ -14,7 +14,7 @@ from app.db.store.models import trainings
 from app.db.store.queue import jobs
 from app.jobs.job import OF_THE_APP, Planned
 from app.jobs.learning_jobs import TrainModel
-from app.learning.training_plan import State
+from app.learning.training_plan import TrainingState
 from app.settings import TrainSettings
 from tests.services import wait_for
 from tests.worker.learning import trainer
@@ -38,7 +38,11 @@ def registered(_context, training):
     """As a registrar would: the gate's word decides."""
     gate = json.loads((training.run / "gate.json").read_text())
     passed = gate["outcome"] == "passed"
-    return (State.FINISHED if passed else State.REJECTED), gate["why"], "r4p-20261122-0badcafe"
+    return (
+        (TrainingState.FINISHED if passed else TrainingState.REJECTED),
+        gate["why"],
+        "r4p-20261122-0badcafe",
+    )
 
 
 def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None, **changes):
@@ -53,9 +57,9 @@ def handler(folder, database_url, faults=None, manifest=MANIFEST, launcher=None,
         settings=settings.model_copy(update=changes),
         launcher=launcher or Local(PROGRAM),
         register=registrar or registered,
-        against=registrar.against if registrar else _against,
+        comparison_arguments=registrar.build_comparison_arguments if registrar else _against,
         database_url=database_url,
-        told={"R4P_MODEL_DIR": "/models"},
+        task_environment={"R4P_MODEL_DIR": "/models"},
         look_seconds=look_seconds,
     )
 
@@ -80,7 +84,7 @@ def _against(_context):
 def last(database):
     """The newest training."""
     with transaction(database) as connection:
-        return trainings.last(connection)
+        return trainings.find_last(connection)
 
 
 def starts(training):

@@ -118,5 +118,5 @@ class World:
 
     def told(self):
         with transaction(self.database) as connection:
-            rows = outcomes.rows_for_group(connection, self.group)
+            rows = outcomes.list_rows(connection, self.group)
         return [(row.pull, str(row.kind), row.reason, row.permission) for row in rows]

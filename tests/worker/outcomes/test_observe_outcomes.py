@@ -9,14 +9,13 @@ from app.db.store.issues import groups
 from app.db.store.outcomes import outcomes
 from app.db.tables.schema import effects, installations, repositories
 from app.github.api.rest_reader import ReactionFacts
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.jobs.outcome_jobs import MeasureSurvival, PollReactions, ResolvePermission
 from app.jobs.waits import WaitsFor
 from app.outcomes import Details, EventKind, OutcomeEvent
 from app.values.identifiers import IssueNumber, PullNumber
 from tests.builders.job_attempts import carry_out, waiting
 from tests.builders.local_github import LocalGitHub, Reply, connected
-from tests.github.control.client import StandIn
 from tests.worker.outcomes.judged_repository import FIX, World
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitUnreachable
@@ -24,28 +23,18 @@ from worker.outcomes.observe_outcomes import (
     MeasureSurvivalHandler,
     PollReactionsHandler,
     ResolvePermissionHandler,
-    changes,
-    due_reactions,
+    compare_reactions,
+    plan_reaction_polls,
 )
-from worker.queue.endings import OUTAGE_SECONDS, Attempts, Wait, ending
+from worker.queue.endings import OUTAGE_SECONDS, Attempts, RetryLater, decide_ending
 
 pytestmark = pytest.mark.services
 NUMBERS = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def standin(tmp_path_factory):
-    with StandIn.start(tmp_path_factory.mktemp("standin")) as running:
-        running.hold_webhooks()
-        yield running
-
-
 @pytest.fixture
 def world(standin, database):
-    made = World(standin, database, f"rivals-{next(NUMBERS)}")
-    before = len(standin.violations())
-    yield made
-    assert standin.violations()[before:] == []
+    return World(standin, database, f"rivals-{next(NUMBERS)}")
 
 
 @pytest.fixture
@@ -56,7 +45,7 @@ def github(world):
 
 @pytest.fixture
 def survival(world, github, tmp_path):
-    return MeasureSurvivalHandler(github, Checkouts(tmp_path, endpoints(world.standin.url)))
+    return MeasureSurvivalHandler(github, Checkouts(tmp_path, build_endpoints(world.standin.url)))
 
 
 def test_a_merge_makes_its_rival_superseded_with_the_permission_of_then(world, github):
@@ -112,7 +101,7 @@ def test_new_commits_reviews_and_ci_are_told(world):
 
 def test_thumbs_are_counted_when_their_owners_may_write(world, github):
     with transaction(world.database) as connection:
-        (planned,) = due_reactions(connection)
+        (planned,) = plan_reaction_polls(connection)
     assert planned.job == PollReactions(world.installation, world.id, world.issue)
     for user, thumb in (("maintainer", "+1"), ("passer-by", "-1"), ("maintainer", "heart")):
         world.repo.react(world.comment, thumb, user)
@@ -129,7 +118,7 @@ def test_a_verdict_nobody_can_see_is_not_polled(world, github):
     job = PollReactions(world.installation, world.id, world.issue)
     with transaction(world.database) as connection:
         connection.execute(update(effects).values(github_id=None))
-        assert due_reactions(connection) == []
+        assert plan_reaction_polls(connection) == []
     mark = world.standin.mark()
     world.do(PollReactionsHandler(github), job)
     world.do(PollReactionsHandler(github), PollReactions(world.installation, world.id, 999))
@@ -155,7 +144,7 @@ def test_a_suspended_installation_is_not_asked(world, github, survival):
     world.record()
     with transaction(world.database) as connection:
         connection.execute(update(installations).values(suspended_at=datetime.now(UTC)))
-        assert due_reactions(connection) == []
+        assert plan_reaction_polls(connection) == []
     mark = world.standin.mark()
     about = (world.installation, world.id)
     world.do(ResolvePermissionHandler(github), ResolvePermission(*about, "maintainer"))
@@ -174,9 +163,7 @@ def test_half_of_a_merged_patch_survives(world, survival):
     world.do(survival, job)
     with transaction(world.database) as connection:
         (row,) = [
-            row
-            for row in outcomes.rows_for_group(connection, world.group)
-            if row.kind == "survival"
+            row for row in outcomes.list_rows(connection, world.group) if row.kind == "survival"
         ]
     assert (row.reason, row.value) == ("after_7_days", pytest.approx(2 / 3))
 
@@ -195,7 +182,7 @@ def test_a_reverted_patch_is_told_and_nothing_of_it_survives(world, survival, to
     kinds = [row[1] for row in world.told()]
     assert kinds.count("reverted") == 1
     with transaction(world.database) as connection:
-        rows = outcomes.rows_for_group(connection, world.group)
+        rows = outcomes.list_rows(connection, world.group)
     assert [row.value for row in rows if row.kind == "survival"] == [0.0]
 
 
@@ -213,12 +200,14 @@ def test_what_was_merged_elsewhere_or_is_not_ours_is_not_measured(world, surviva
 def test_an_unreachable_git_server_costs_no_attempt(world, github, tmp_path):
     world.repo.merge(world.first.number)
     world.record()
-    nowhere = Checkouts(tmp_path, endpoints("http://127.0.0.1:9"))
+    nowhere = Checkouts(tmp_path, build_endpoints("http://127.0.0.1:9"))
     job = MeasureSurvival(world.installation, world.id, PullNumber(world.first.number), 7)
     with pytest.raises(GitUnreachable, match="fetch") as raised:
         carry_out(world.database, MeasureSurvivalHandler(github, nowhere), job)
     first = Attempts(attempt=1, limit=3, first_delay_seconds=5)
-    assert ending(raised.value, first, datetime.now(UTC)) == Wait(OUTAGE_SECONDS, WaitsFor.GIT)
+    assert decide_ending(raised.value, first, datetime.now(UTC)) == RetryLater(
+        OUTAGE_SECONDS, WaitsFor.GIT
+    )
     assert {row[1] for row in world.told()} == {"merged"}
 
 
@@ -227,7 +216,7 @@ def test_where_github_does_not_let_us_ask_the_permission_stays_unknown(world, st
     world.repo.merge(world.first.number, by="maintainer")
     world.record()
     with transaction(world.database) as connection:
-        stored = groups.repository(connection, world.id).ref
+        stored = groups.load_repository(connection, world.id).ref
     job = ResolvePermission(stored.installation, stored.id, "maintainer")
     with LocalGitHub().running() as server, connected(server.url) as github:
         server.replies = [Reply(status, {"message": "Resource not accessible by integration"})] * 4
@@ -258,6 +247,6 @@ def known(number):
     ],
 )
 def test_only_thumbs_that_came_or_went_are_events(found, before, expected):
-    events = list(changes(IssueNumber(3), found, before, SEEN_AT - timedelta(days=1)))
+    events = list(compare_reactions(IssueNumber(3), found, before, SEEN_AT - timedelta(days=1)))
     assert [(event.source, event.details.gone) for event in events] == expected
     assert all(event.occurred_at > SEEN_AT for event in events if event.details.gone)

@@ -73,7 +73,7 @@ def merge(database, guid="g1", number=FIRST):
 
 def told(database, group):
     with transaction(database) as connection:
-        rows = outcomes.rows_for_group(connection, group)
+        rows = outcomes.list_rows(connection, group)
     return [(row.pull, str(row.kind), row.reason) for row in rows]
 
 

@@ -8,7 +8,7 @@ from app.jobs.job import Planned
 from app.jobs.outcome_jobs import ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent
 from app.values.identifiers import InstallationId, RepositoryId, RepositoryRef
-from worker.outcomes.record_event import ask_permissions
+from worker.outcomes.record_event import plan_permission_jobs
 
 HERE = RepositoryRef(InstallationId(5), RepositoryId(7), "octo/cat")
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -20,16 +20,16 @@ def act(kind, **fields):
 
 @pytest.mark.parametrize("kind", [EventKind.REVERTED, EventKind.ISSUE_REOPENED])
 def test_who_takes_a_fix_back_is_asked_about(kind):
-    assert ask_permissions(HERE, [act(kind)]) == [Planned(ResolvePermission(5, 7, "mona"))]
+    assert plan_permission_jobs(HERE, [act(kind)]) == [Planned(ResolvePermission(5, 7, "mona"))]
 
 
 @pytest.mark.parametrize(
     "kind", [EventKind.HEAD_MOVED, EventKind.ISSUE_CLOSED, EventKind.REVIEW_DISMISSED]
 )
 def test_who_may_answer_a_verdict_is_asked_about_once_there_is_one(kind):
-    assert ask_permissions(HERE, [act(kind)]) == []
+    assert plan_permission_jobs(HERE, [act(kind)]) == []
     answers = [act(kind, evaluation=9), act(kind, evaluation=9)]
-    assert ask_permissions(HERE, answers) == [Planned(ResolvePermission(5, 7, "mona"))]
+    assert plan_permission_jobs(HERE, answers) == [Planned(ResolvePermission(5, 7, "mona"))]
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_who_may_answer_a_verdict_is_asked_about_once_there_is_one(kind):
     ids=["an App", "known", "nobody", "an account that was deleted"],
 )
 def test_where_there_is_nothing_to_ask_nobody_is_asked_about(fields):
-    assert ask_permissions(HERE, [act(EventKind.PULL_MERGED, evaluation=9, **fields)]) == []
+    assert plan_permission_jobs(HERE, [act(EventKind.PULL_MERGED, evaluation=9, **fields)]) == []

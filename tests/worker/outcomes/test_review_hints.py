@@ -7,11 +7,11 @@ from sqlalchemy import delete, insert, select, update
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, hints
-from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
-from app.db.store.issues.evaluations import NewEvaluation, Verified
+from app.db.store.issues.evaluations import NewEvaluation, VerificationResult
 from app.db.store.issues.groups import PullRow
 from app.db.tables.schema import deliveries
 from app.jobs.job import EvaluateIssue
@@ -28,7 +28,7 @@ from model.domain import (
     VoteCount,
 )
 from tests.builders.job_attempts import carry_out, waiting
-from worker.judging.verify import document
+from worker.judging.verify import build_document
 from worker.outcomes.review_hints import HearReviewHandler
 
 pytestmark = pytest.mark.services
@@ -68,7 +68,7 @@ def _judged(connection, scene, base):
         connection, scene.id, scene.issue, (ISSUE.title, ISSUE.body), "open"
     )
     place = Place(scene.id, group, base, ISSUE)
-    record = Record("mini-se", ENGINE, 0, "submitted", 3, Tokens(), 1.0, DIFF)
+    record = AttemptRecord("mini-se", ENGINE, 0, "submitted", 3, Tokens(), 1.0, DIFF)
     attempt = attempts.save(connection, place, record, AlternativeNumber(1))
     ours = (Alternative(attempt, AlternativeNumber(1), "mini-se", "m", 3, base, DIFF),)
     text = (ISSUE.title, ISSUE.body)
@@ -77,7 +77,9 @@ def _judged(connection, scene, base):
     said = PatchVerdict("A1", Verdict.INCORRECT, VoteCount(0, 2), "why", Coverage(1, 1))
     verdict = GroupVerdict((said,), ENGINE, (), 2, (("A1",),), Tokens(), 1.0, 1.0)
     evaluation = evaluations.load(connection, identity)
-    verified = Verified(document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p")
+    verified = VerificationResult(
+        build_document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p"
+    )
     evaluations.save_verdict(connection, identity, verified)
     return identity
 
@@ -94,8 +96,8 @@ def _delivered(scene, database):
 def heard(scene, database):
     """The words of the hints, and how often the issue is to be looked at again."""
     with transaction(database) as connection:
-        group = groups.group_of(connection, scene.id, scene.issue).id
-        found = hints.due(connection, group, [], attempts.issue_sha256(ISSUE))
+        group = groups.find_group(connection, scene.id, scene.issue).id
+        found = hints.find_due(connection, group, [], attempts.hash_issue(ISSUE))
     again = [job for job in waiting(database) if isinstance(job, EvaluateIssue)]
     return [(hint.words, hint.said_by) for hint in found], len(again)
 

@@ -8,21 +8,21 @@ from sqlalchemy import update
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, drafts, hints
-from app.db.store.alternatives.attempts import Place, Record
-from app.db.store.alternatives.drafts import Asked
+from app.db.store.alternatives.attempts import AttemptRecord, Place
+from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.alternatives.hints import Hint
 from app.db.store.issues import evaluations
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluation_alternatives import Alternative
-from app.db.store.issues.evaluations import NewEvaluation, Verified
+from app.db.store.issues.evaluations import NewEvaluation, VerificationResult
 from app.db.store.outcomes import outcome_events
 from app.db.tables.schema import repositories
 from app.events import Actor, CheckAction, CheckEvent, ReviewAction, ReviewEvent
 from app.github.api.rest_reader import ReviewComment
 from app.outcomes import EventKind, OutcomeEvent
-from app.policy.alternative_policy import Refused, Spent, WhyNot
+from app.policy.alternative_policy import Cost, NoAttempt, RefusalReason
 from app.values.identifiers import RepositoryRef
-from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.guidance import HintSource
 from model.domain import (
     Coverage,
     EngineInfo,
@@ -34,9 +34,9 @@ from model.domain import (
     VoteCount,
 )
 from tests.builders import stored_verdict
-from worker.judging.verify import document
+from worker.judging.verify import build_document
 from worker.outcomes import second_attempts
-from worker.outcomes.second_attempts import Words
+from worker.outcomes.second_attempts import MaintainerRemark
 
 pytestmark = pytest.mark.services
 
@@ -69,7 +69,9 @@ def judged(connection):
         identity = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
         evaluation = evaluations.load(connection, identity)
         verdict = _verdict([f"#{n}" for n in pulls] + ["A1", "A2"])
-        said = Verified(document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p")
+        said = VerificationResult(
+            build_document(evaluation, verdict, "r4p"), verdict.patches, (), "r4p"
+        )
         evaluations.save_verdict(connection, identity, said)
         return evaluations.load(connection, identity)
 
@@ -77,7 +79,7 @@ def judged(connection):
 
 
 def _written(connection, group, number):
-    record = Record(
+    record = AttemptRecord(
         agent="mini-se",
         engine=ENGINE,
         seed=number,
@@ -105,43 +107,48 @@ def _verdict(names):
 
 
 def due(connection, evaluation):
-    return hints.due(
-        connection, evaluation.group, [stored_verdict.BASE], attempts.issue_sha256(ISSUE)
+    return hints.find_due(
+        connection, evaluation.group, [stored_verdict.BASE], attempts.hash_issue(ISSUE)
     )
 
 
 def test_the_reasons_of_a_verdict_are_hints_about_what_it_calls_incorrect(connection, judged):
     evaluation = judged()
-    assert second_attempts.after_verdict(connection, evaluation) == (1,)
+    assert second_attempts.leave_hints_of_verdict(connection, evaluation) == (1,)
     first = evaluation.alternatives[0].attempt
-    assert due(connection, evaluation) == (Hint(first, Source.VERDICT, "why A1", "r4p"),)
-    assert second_attempts.after_verdict(connection, evaluation) == ()
+    assert due(connection, evaluation) == (Hint(first, HintSource.VERDICT, "why A1", "r4p"),)
+    assert second_attempts.leave_hints_of_verdict(connection, evaluation) == ()
 
 
 def test_a_maintainers_words_are_about_what_they_name(connection, judged):
     evaluation = judged("alternatives: off")
-    assert second_attempts.after_verdict(connection, evaluation) == ()
-    words = Words(2, "it drops `None`", "mona")
-    assert second_attempts.after_words(connection, evaluation, words) == (2,)
+    assert second_attempts.leave_hints_of_verdict(connection, evaluation) == ()
+    words = MaintainerRemark(2, "it drops `None`", "mona")
+    assert second_attempts.leave_hints_of_maintainer(connection, evaluation, words) == (2,)
     second = evaluation.alternatives[1].attempt
     assert due(connection, evaluation) == (
-        Hint(second, Source.MAINTAINER, "it drops `None`", "mona"),
+        Hint(second, HintSource.MAINTAINER, "it drops `None`", "mona"),
     )
 
 
 def test_words_that_name_nothing_are_not_about_ours_beside_others(connection, judged):
     evaluation = judged()
-    assert second_attempts.after_words(connection, evaluation, Words(None, "no", "mona")) == ()
+    assert (
+        second_attempts.leave_hints_of_maintainer(
+            connection, evaluation, MaintainerRemark(None, "no", "mona")
+        )
+        == ()
+    )
 
 
 def test_where_the_budget_is_spent_no_hint_is_left(connection, judged):
     evaluation = judged("alternatives_budget: {tokens: 200}")
-    run = attempts.begin_run(connection, stored_verdict.REPOSITORY, Spent(500, 60.0))
-    attempts.end_run(connection, run, Spent(200, 2.0))
-    words = Words(1, "it drops `None`", "mona")
-    refused = Refused(WhyNot.BUDGET)
-    assert second_attempts.after_words(connection, evaluation, words) == refused
-    assert not second_attempts.are_due(refused)
+    run = attempts.begin_run(connection, stored_verdict.REPOSITORY, Cost(500, 60.0))
+    attempts.end_run(connection, run, Cost(200, 2.0))
+    words = MaintainerRemark(1, "it drops `None`", "mona")
+    refused = NoAttempt(RefusalReason.BUDGET)
+    assert second_attempts.leave_hints_of_maintainer(connection, evaluation, words) == refused
+    assert not second_attempts.has_second_attempts(refused)
     assert due(connection, evaluation) == ()
 
 
@@ -150,7 +157,12 @@ def test_a_verdict_without_ours_leads_to_nothing(connection):
     new = NewEvaluation(group, "issue", "advisory", 2, ISSUE.title, ISSUE.body, ())
     identity = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
     evaluation = evaluations.load(connection, identity)
-    assert second_attempts.after_words(connection, evaluation, Words(1, "no", "mona")) == ()
+    assert (
+        second_attempts.leave_hints_of_maintainer(
+            connection, evaluation, MaintainerRemark(1, "no", "mona")
+        )
+        == ()
+    )
 
 
 def check(head, **changes):
@@ -183,12 +195,14 @@ def test_a_failing_check_of_a_copy_is_a_hint_about_what_was_copied(connection, j
     stored_verdict.collect(
         connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
     )
-    assert second_attempts.after_check(connection, check(copied)) == (stored_verdict.ISSUE,)
+    assert second_attempts.leave_hints_of_check(connection, check(copied)) == (
+        stored_verdict.ISSUE,
+    )
     second = evaluation.alternatives[1].attempt
     assert due(connection, evaluation) == (
-        Hint(second, Source.CHECK, "sums.py:3: KeyError", "tests"),
+        Hint(second, HintSource.CHECK, "sums.py:3: KeyError", "tests"),
     )
-    assert second_attempts.after_check(connection, check(copied)) == ()
+    assert second_attempts.leave_hints_of_check(connection, check(copied)) == ()
 
 
 @pytest.mark.parametrize(
@@ -207,13 +221,15 @@ def test_other_checks_of_a_copy_say_nothing(connection, judged, change):
     stored_verdict.collect(
         connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
     )
-    assert second_attempts.after_check(connection, check(copied, **change)) == ()
+    assert second_attempts.leave_hints_of_check(connection, check(copied, **change)) == ()
 
 
 def test_a_failing_check_of_another_edit_says_nothing_of_ours(connection, judged):
     judged()
     assert (
-        second_attempts.after_check(connection, check(stored_verdict.head_of(stored_verdict.FIRST)))
+        second_attempts.leave_hints_of_check(
+            connection, check(stored_verdict.head_of(stored_verdict.FIRST))
+        )
         == ()
     )
 
@@ -244,11 +260,11 @@ def test_a_review_that_asks_for_changes_to_a_copy_is_a_hint(connection, judged):
         connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
     )
     asks = review(copied)
-    assert second_attempts.may_concern(connection, asks)
-    assert second_attempts.after_review(connection, asks, ()) == (stored_verdict.ISSUE,)
+    assert second_attempts.concerns_alternative(connection, asks)
+    assert second_attempts.leave_hints_of_review(connection, asks, ()) == (stored_verdict.ISSUE,)
     second = evaluation.alternatives[1].attempt
     assert due(connection, evaluation) == (
-        Hint(second, Source.MAINTAINER, "It drops `None`.", "mona"),
+        Hint(second, HintSource.MAINTAINER, "It drops `None`.", "mona"),
     )
 
 
@@ -263,8 +279,8 @@ def test_other_reviews_of_a_copy_say_nothing(connection, judged, change):
         connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
     )
     says = review(copied, **change)
-    assert not second_attempts.may_concern(connection, says)
-    assert second_attempts.after_review(connection, says, ()) == ()
+    assert not second_attempts.concerns_alternative(connection, says)
+    assert second_attempts.leave_hints_of_review(connection, says, ()) == ()
 
 
 def test_a_review_without_words_says_nothing_unless_its_lines_do(connection, judged):
@@ -274,20 +290,25 @@ def test_a_review_without_words_says_nothing_unless_its_lines_do(connection, jud
         connection, stored_verdict.FIRST, copied, evaluation.alternatives[1].diff
     )
     silent = review(copied, body=" ")
-    assert second_attempts.after_review(connection, silent, [ReviewComment("a.py", " ")]) == ()
+    assert (
+        second_attempts.leave_hints_of_review(connection, silent, [ReviewComment("a.py", " ")])
+        == ()
+    )
     said = [ReviewComment("a.py", "It drops `None`.")]
-    assert second_attempts.after_review(connection, silent, said) == (stored_verdict.ISSUE,)
+    assert second_attempts.leave_hints_of_review(connection, silent, said) == (
+        stored_verdict.ISSUE,
+    )
     second = evaluation.alternatives[1].attempt
     (hint,) = due(connection, evaluation)
-    assert hint == Hint(second, Source.MAINTAINER, "a.py: It drops `None`.", "mona")
+    assert hint == Hint(second, HintSource.MAINTAINER, "a.py: It drops `None`.", "mona")
 
 
 @pytest.mark.parametrize("moved", [False, True])
 def test_our_own_draft_is_a_copy_until_somebody_pushes_to_it(connection, judged, moved):
     evaluation = judged("alternatives: off")
     second = evaluation.alternatives[1].attempt
-    asked = Asked("900", stored_verdict.ISSUE, "mona")
-    draft = drafts.ask(connection, stored_verdict.REPOSITORY, second, asked)
+    asked = DraftRequest("900", stored_verdict.ISSUE, "mona")
+    draft = drafts.request_draft(connection, stored_verdict.REPOSITORY, second, asked)
     drafts.save(connection, draft.id, stored_verdict.SECOND)
     if moved:
         push = OutcomeEvent(
@@ -298,19 +319,22 @@ def test_our_own_draft_is_a_copy_until_somebody_pushes_to_it(connection, judged,
         )
         outcome_events.append(connection, stored_verdict.REPOSITORY, [push])
     asks = review(stored_verdict.head_of(stored_verdict.SECOND), number=stored_verdict.SECOND)
-    assert second_attempts.may_concern(connection, asks) is not moved
+    assert second_attempts.concerns_alternative(connection, asks) is not moved
     expected = () if moved else (stored_verdict.ISSUE,)
-    assert second_attempts.after_review(connection, asks, ()) == expected
+    assert second_attempts.leave_hints_of_review(connection, asks, ()) == expected
 
 
 def test_a_hint_names_places_of_the_tree_that_is_there(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/sums.py").write_text("x = 1\n")
-    said = Hint(1, Source.MAINTAINER, "look at src/sums.py and at src/none.py", "mona")
-    told = second_attempts.guidance(tmp_path, said)
+    said = Hint(1, HintSource.MAINTAINER, "look at src/sums.py and at src/none.py", "mona")
+    told = second_attempts.create_guidance(tmp_path, said)
     assert (told.locations, told.source, told.said_by) == (
         ("src/sums.py",),
-        Source.MAINTAINER,
+        HintSource.MAINTAINER,
         "mona",
     )
-    assert second_attempts.guidance(tmp_path, Hint(1, Source.MAINTAINER, " ", "mona")) is None
+    assert (
+        second_attempts.create_guidance(tmp_path, Hint(1, HintSource.MAINTAINER, " ", "mona"))
+        is None
+    )

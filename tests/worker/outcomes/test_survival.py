@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
@@ -15,7 +15,7 @@ from app.values.identifiers import (
 from tests.builders.git_server import GitServer, Upstream
 from worker.git.checkout import Checkouts
 from worker.git.hardened_git import GitError
-from worker.outcomes.survival import MergedPull, Survival, reverts, surviving_lines
+from worker.outcomes.survival import MergedPull, Survival, find_reverts, measure_survival
 
 REPOSITORY = RepositoryRef(InstallationId(7), RepositoryId(42), "octo/repo")
 OLD = "def old():\n    return 1\n"
@@ -36,7 +36,7 @@ def upstream(tmp_path):
 @pytest.fixture
 def checkouts(tmp_path, upstream):
     with GitServer(tmp_path / "served").running() as server:
-        yield Checkouts(tmp_path / "data", endpoints(server.url))
+        yield Checkouts(tmp_path / "data", build_endpoints(server.url))
 
 
 def merged(upstream, how):
@@ -61,10 +61,10 @@ def merged(upstream, how):
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
 def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, checkouts, how):
     pull = merged(upstream, how)
-    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 4)
+    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 4)
     rest = OLD + ADDED[0] + ADDED[3].replace("first", "other")
     upstream.commit({"a.py": rest}, pull.merge, ref="refs/heads/main")
-    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 1)
+    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(4, 1)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_all_lines_survive_at_first_and_the_deleted_ones_later_not(upstream, che
 def test_lines_are_followed_where_they_went(upstream, checkouts, files, surviving):
     pull = merged(upstream, "squash")
     upstream.commit(files, pull.merge, ref="refs/heads/main")
-    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(4, surviving)
+    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(4, surviving)
 
 
 def test_short_lines_are_too_common_to_be_known_again(upstream, checkouts):
@@ -94,7 +94,7 @@ def test_short_lines_are_too_common_to_be_known_again(upstream, checkouts):
     merge = upstream.commit({"a": "1\n}\n"}, base, ref="refs/heads/main")
     upstream.commit({"a": "1\n", "b": "}\n"}, merge, ref="refs/heads/main")
     pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
-    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(1, 0)
+    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(1, 0)
 
 
 def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
@@ -102,7 +102,7 @@ def test_a_patch_that_only_deletes_has_no_share(upstream, checkouts):
     head = upstream.commit({"a": "1\n"}, base, ref="refs/pull/5/head")
     merge = upstream.commit({"a": "1\n"}, base, ref="refs/heads/main")
     pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
-    survival = surviving_lines(checkouts, REPOSITORY, None, pull, "main")
+    survival = measure_survival(checkouts, REPOSITORY, None, pull, "main")
     assert (survival, survival.share) == (Survival(0, 0), None)
     assert Survival(4, 3).share == 0.75
 
@@ -112,7 +112,7 @@ def test_a_base_that_already_holds_the_patch_does_not_make_it_empty(upstream, ch
     """After a merge GitHub may name the branch's new commit as the base."""
     pull = merged(upstream, how)
     late = MergedPull(pull.number, pull.head, pull.merge, pull.merge)
-    assert surviving_lines(checkouts, REPOSITORY, None, late, "main") == Survival(4, 4)
+    assert measure_survival(checkouts, REPOSITORY, None, late, "main") == Survival(4, 4)
 
 
 def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
@@ -122,17 +122,17 @@ def test_lines_that_look_like_a_diff_are_counted_as_lines(upstream, checkouts):
     merge = upstream.commit({"a": "1\n" + nasty}, base, ref="refs/heads/main")
     upstream.commit({"a": "1\n-- a/a\n"}, merge, ref="refs/heads/main")
     pull = MergedPull(PullNumber(5), CommitSha(head), CommitSha(base), CommitSha(merge))
-    assert surviving_lines(checkouts, REPOSITORY, None, pull, "main") == Survival(3, 1)
+    assert measure_survival(checkouts, REPOSITORY, None, pull, "main") == Survival(3, 1)
 
 
 def test_names_that_are_none_are_refused(checkouts):
     pull = MergedPull(PullNumber(5), CommitSha("x"), CommitSha("HEAD:y"), CommitSha("z"))
     with pytest.raises(GitError, match="full name"):
-        surviving_lines(checkouts, REPOSITORY, None, pull, "main")
+        measure_survival(checkouts, REPOSITORY, None, pull, "main")
     with pytest.raises(GitError, match="branch name"):
-        surviving_lines(checkouts, REPOSITORY, None, pull, "a..b")
+        measure_survival(checkouts, REPOSITORY, None, pull, "a..b")
     with pytest.raises(GitError, match="branch name"):
-        reverts(checkouts, REPOSITORY, None, "--all\n", datetime.now(UTC))
+        find_reverts(checkouts, REPOSITORY, None, "--all\n", datetime.now(UTC))
 
 
 def test_reverts_name_commits_and_pull_requests(upstream, checkouts):
@@ -150,7 +150,7 @@ def test_reverts_name_commits_and_pull_requests(upstream, checkouts):
     tip, made = first, {}
     for name, message in said.items():
         tip = made[name] = upstream.commit({"a": name}, tip, ref="refs/heads/main", message=message)
-    found = reverts(checkouts, REPOSITORY, None, "main", since)
+    found = find_reverts(checkouts, REPOSITORY, None, "main", since)
     assert [(r.commit, r.commits, r.pulls) for r in found] == [
         (made["two"], (first[:9], "b" * 40), ()),
         (made["by title"], (), (7,)),
@@ -165,7 +165,7 @@ def test_reverts_before_the_time_are_not_asked_for(upstream, checkouts):
     first = upstream.commit({"a": "1\n"}, ref="refs/heads/main", message=message)
     upstream.commit({"a": "2\n"}, first, ref="refs/heads/main")
     since = datetime.fromtimestamp(upstream.clock - 60, UTC)
-    assert reverts(checkouts, REPOSITORY, None, "main", since) == ()
+    assert find_reverts(checkouts, REPOSITORY, None, "main", since) == ()
 
 
 def test_history_is_fetched_as_far_back_as_was_asked(upstream, checkouts):
@@ -176,4 +176,4 @@ def test_history_is_fetched_as_far_back_as_was_asked(upstream, checkouts):
     tree = upstream.tree({"a": "2\n"})
     for _ in range(120):
         tip = upstream.commit(tree, tip, ref="refs/heads/main")
-    assert [r.commit for r in reverts(checkouts, REPOSITORY, None, "main", since)] == [old]
+    assert [r.commit for r in find_reverts(checkouts, REPOSITORY, None, "main", since)] == [old]

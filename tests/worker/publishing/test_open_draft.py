@@ -3,21 +3,21 @@
 import pytest
 from pydantic import SecretStr
 
-from app.comments import draft_marker
+from app.comments import format_draft_marker
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, drafts
-from app.db.store.alternatives.attempts import Place, Record
-from app.db.store.alternatives.drafts import Asked
+from app.db.store.alternatives.attempts import AttemptRecord, Place
+from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.issues import groups
 from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.etags import PostgresEtags
 from app.db.store.queue.write_limits import PostgresLimiter
-from app.github.api.draft_publisher import Drafts
-from app.github.endpoints import endpoints
+from app.github.api.draft_publisher import DraftPublisher
+from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
-from app.github.http.connection import Connection
+from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft, TellDraft
-from app.policy.draft_policy import NotOpened
+from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
 from model.domain import EngineInfo, Issue, Tokens
 from tests.builders.job_attempts import carry_out, waiting
@@ -37,17 +37,17 @@ STEERS = DIFF.replace("area.py", ".github/workflows/ci.yml")
 
 
 @pytest.fixture
-def writer(standin):
-    return standin.register_app(slug="r4p-writer", permissions=RIGHTS)
+def writer(standin, app):
+    return standin.register_app(slug=f"{app.slug}-writer", permissions=RIGHTS)
 
 
 @pytest.fixture
 def opening(scene, writer, database):
     """The handler, as the second App."""
-    url = endpoints(scene.standin.url)
+    url = build_endpoints(scene.standin.url)
     app = OurApp(writer.app_id, SecretStr(writer.private_key))
-    github = Connection.open(app, url, PostgresLimiter(database), PostgresEtags(database))
-    yield OpenDraftHandler(Drafts(github, PostgresEffects(database)), url)
+    github = GitHub.open(app, url, PostgresLimiter(database), PostgresEtags(database))
+    yield OpenDraftHandler(DraftPublisher(github, PostgresEffects(database)), url)
     github.close()
 
 
@@ -63,14 +63,14 @@ def wish(scene, writer, database):
         base = CommitSha(scene.repo.pull(scene.pulls[0]).base_sha)
         with transaction(database) as connection:
             groups.save_config(connection, scene.id, text=config, error=None)
-            group = groups.group_of(connection, scene.id, scene.issue)
+            group = groups.find_group(connection, scene.id, scene.issue)
             place = Place(scene.id, group.id, base, Issue("Area is wrong", "It adds."))
             engine = EngineInfo("scripted", "script", "none")
-            record = Record("mini-se", engine, 0, "submitted", 3, Tokens(), 1.0, diff)
+            record = AttemptRecord("mini-se", engine, 0, "submitted", 3, Tokens(), 1.0, diff)
             attempt = attempts.save(connection, place, record, AlternativeNumber(1))
             comment = scene.repo.comment(scene.issue, "/r4p open A1", "maintainer")
-            who = Asked(str(comment), scene.issue, "maintainer")
-            draft = drafts.ask(connection, scene.id, attempt, who)
+            who = DraftRequest(str(comment), scene.issue, "maintainer")
+            draft = drafts.request_draft(connection, scene.id, attempt, who)
         return OpenDraft(scene.installation, scene.id, draft.id)
 
     return asked
@@ -114,7 +114,7 @@ def test_what_came_of_it_is_told_once(twice, scene, database, opening, wish):
         job = wish()
         with transaction(database) as connection:
             drafts.save(connection, job.draft, PullNumber(12))
-        told[:] = [draft_marker(job.draft, stored(database, job).asked.where)]
+        told[:] = [format_draft_marker(job.draft, stored(database, job).asked.where)]
         return TellDraft(scene.installation, scene.id, job.draft)
 
     def observe(_database):
@@ -145,23 +145,23 @@ def test_without_a_rival_it_is_the_default_branch(scene, opening, database, wish
 def test_code_that_has_moved_on_is_said(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(area("w + h + 1"))
-    assert ended(scene, opening, database, job) is NotOpened.MOVED
+    assert ended(scene, opening, database, job) is DraftRefusal.MOVED
 
 
 def test_a_stored_diff_is_not_believed(scene, opening, database, wish):
-    assert ended(scene, opening, database, wish(STEERS)) is NotOpened.BAD_DIFF
+    assert ended(scene, opening, database, wish(STEERS)) is DraftRefusal.BAD_DIFF
 
 
 def test_a_setting_that_was_taken_back_holds(scene, opening, database, wish):
-    assert ended(scene, opening, database, wish(config=CONFIG)) is NotOpened.NOT_WANTED
+    assert ended(scene, opening, database, wish(config=CONFIG)) is DraftRefusal.NOT_WANTED
 
 
 @pytest.mark.parametrize(
     ("rights", "why"),
     [
-        (None, NotOpened.NOT_INSTALLED),
-        ({"metadata": "read"}, NotOpened.NO_RIGHT),
-        ({"contents": "write", "metadata": "read"}, NotOpened.NO_RIGHT),
+        (None, DraftRefusal.NOT_INSTALLED),
+        ({"metadata": "read"}, DraftRefusal.NO_RIGHT),
+        ({"contents": "write", "metadata": "read"}, DraftRefusal.NO_RIGHT),
     ],
 )
 def test_a_right_that_is_missing_is_said(scene, opening, database, wish, rights, why):
@@ -171,7 +171,7 @@ def test_a_right_that_is_missing_is_said(scene, opening, database, wish, rights,
 def test_a_branch_of_somebody_elses_is_said(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(area("w"), branch=f"r4p/issue-{scene.issue}-A1")
-    assert ended(scene, opening, database, job) is NotOpened.BRANCH_TAKEN
+    assert ended(scene, opening, database, job) is DraftRefusal.BRANCH_TAKEN
 
 
 def test_a_branch_that_is_gone_is_said(scene, opening, database, wish):
@@ -179,18 +179,18 @@ def test_a_branch_that_is_gone_is_said(scene, opening, database, wish):
     with transaction(database) as connection:
         row = groups.PullRow(scene.pulls[0], "open", "a" * 40, "b" * 40, "gone")
         groups.upsert_pulls(connection, scene.id, [row])
-    assert ended(scene, opening, database, job) is NotOpened.NO_CODE
+    assert ended(scene, opening, database, job) is DraftRefusal.NO_CODE
 
 
 def test_whoever_asks_again_is_told_unless_it_is_open(scene, opening, database, wish):
     job = wish()
     scene.repo.commit(area("w + h + 1"))
-    assert ended(scene, opening, database, job) is NotOpened.MOVED
+    assert ended(scene, opening, database, job) is DraftRefusal.MOVED
     attempt = stored(database, job).attempt
     with transaction(database) as connection:
-        again = drafts.ask(connection, scene.id, attempt, Asked("901", 3, "octo"))
+        again = drafts.request_draft(connection, scene.id, attempt, DraftRequest("901", 3, "octo"))
         assert (again.not_opened, again.asked.where) == (None, "901")
         drafts.save(connection, again.id, PullNumber(12))
-        late = drafts.ask(connection, scene.id, attempt, Asked("902", 3, "mona"))
+        late = drafts.request_draft(connection, scene.id, attempt, DraftRequest("902", 3, "mona"))
         assert (late.pull, late.asked.where) == (12, "901")
-        assert drafts.pulls(connection, scene.id) == {12}
+        assert drafts.list_pulls(connection, scene.id) == {12}

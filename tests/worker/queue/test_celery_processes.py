@@ -9,7 +9,7 @@ import psutil
 import pytest
 from sqlalchemy import Engine, text
 
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.dispatch import Doorbell
 from tests.builders.queue_rows import an_issue, put, rows
 from tests.services import Child, Services, child, wait_for
@@ -69,7 +69,7 @@ class Crew:
 @pytest.fixture
 def crew(services, broker, tmp_path):
     with services.database() as url, ExitStack() as stack:
-        database = engine(url)
+        database = create_database_engine(url)
         stack.callback(database.dispose)
         with database.begin() as connection:
             connection.execute(text(MARKS))

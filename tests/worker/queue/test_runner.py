@@ -10,7 +10,7 @@ from app.dispatch import Doorbell
 from app.github.errors import GitHubDown, Unauthorized
 from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings
-from model.errors import Superseded
+from model.errors import Cancelled
 from tests.builders.queue_rows import a_pull, an_issue, execute, let_leases_end, put, rows
 from tests.services import wait_for
 from worker.queue.errors import GiveUp, Postponed
@@ -74,7 +74,7 @@ def test_a_ring_for_a_job_that_is_gone_serves_the_others(database, run):
         (ValueError("a mistake"), "ready", 1),
         (Postponed("busy", after_seconds=60), "ready", 0),
         (GiveUp("no use"), "dead", 1),
-        (Superseded("newer"), "superseded", 1),
+        (Cancelled("newer"), "superseded", 1),
     ],
     ids=["failed", "postponed", "given up", "superseded"],
 )
@@ -173,7 +173,7 @@ def test_a_handler_learns_that_its_job_was_taken_away_and_can_no_longer_write(da
         with database.begin() as connection:
             jobs.supersede(connection, [job.key])
         wait_for(lambda: not context.keep_going())
-        with pytest.raises(Superseded):
+        with pytest.raises(Cancelled):
             context.check()
         with context.transaction() as connection:
             context.enqueue(connection, [Planned(a_pull())])
@@ -191,7 +191,7 @@ def test_a_worker_that_shuts_down_gives_its_job_back_uncounted(database, run, ab
         stopping.set()
         if aborts_by == "check":
             context.check()
-        raise Superseded("asked to stop")
+        raise Cancelled("asked to stop")
 
     assert run(handle, stopping=stopping.is_set) == 1
     assert rows(database, "state, attempt") == [("ready", 0), ("ready", 0)]

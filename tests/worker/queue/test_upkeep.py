@@ -91,7 +91,7 @@ def test_tidying_drops_what_was_done_long_ago(database, upkeep):
 
 def test_the_clock_sends_only_tasks_that_exist_and_none_outlives_its_period(services):
     broker = BrokerSettings(redis_url=services.redis_url)
-    celery = celery_app.create(broker, QueueSettings(), lambda *_: None)
+    celery = celery_app.create_celery(broker, QueueSettings(), lambda *_: None)
     for entry in celery.conf.beat_schedule.values():
         assert entry["task"] in celery.tasks
         assert entry["options"]["expires"] == entry["schedule"]
@@ -101,7 +101,7 @@ def test_the_clock_sends_only_tasks_that_exist_and_none_outlives_its_period(serv
 
 def test_a_task_is_acknowledged_early_and_carries_json_only(services):
     broker = BrokerSettings(redis_url=services.redis_url)
-    conf = celery_app.create(broker, QueueSettings(), lambda *_: None).conf
+    conf = celery_app.create_celery(broker, QueueSettings(), lambda *_: None).conf
     assert conf.task_acks_late is False
     assert conf.accept_content == ["json"]
     assert conf.worker_prefetch_multiplier == 1

@@ -12,7 +12,7 @@ from functools import cache
 from celery import Celery
 from sqlalchemy import text
 
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.dispatch import Doorbell
 from app.jobs.job import EvaluateIssue
 from app.settings import BrokerSettings, DatabaseSettings, QueueSettings, load
@@ -87,7 +87,7 @@ BEHAVIOURS: dict[str, Callable[[Context], None]] = {
 
 
 def make(pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]) -> Runtime:
-    database = engine(load(DatabaseSettings).database_url, pool_size=2)
+    database = create_database_engine(load(DatabaseSettings).database_url, pool_size=2)
     doorbell = Doorbell(broker.redis_url)
     handlers = {"evaluate_issue": evaluate}
     return Runtime(
@@ -98,7 +98,9 @@ def make(pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], boo
 
 @cache
 def _app() -> Celery:
-    return celery_app.create(load(BrokerSettings), load(QueueSettings), make, patience_seconds=2)
+    return celery_app.create_celery(
+        load(BrokerSettings), load(QueueSettings), make, patience_seconds=2
+    )
 
 
 def __getattr__(name: str) -> Celery:

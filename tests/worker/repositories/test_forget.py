@@ -120,7 +120,7 @@ def test_a_purge_that_waits_is_taken_back_when_the_repository_is_added_again(dat
 def test_a_purge_waits_for_who_records_and_who_records_then_finds_the_stone(database, purged):
     late = merge(database)
     with transaction(database) as recording:
-        assert webhook_state.delivery(recording, late.delivery) is not None
+        assert webhook_state.load_delivery(recording, late.delivery) is not None
         purging = threading.Thread(target=purged, args=[None])
         purging.start()
         purging.join(0.3)

@@ -10,14 +10,19 @@ import pytest
 
 from app.db.session import transaction
 from app.db.store.queue import jobs
-from app.github.api.delivery_log import Attempt
+from app.github.api.delivery_log import DeliveryAttempt
 from app.jobs.job import OF_THE_APP, Planned, Redeliver
 from tests.builders.local_github import LocalGitHub, Reply, connected
 from tests.builders.worker_scene import Scenery
-from tests.github.control.client import StandIn
+from tests.github.stand_in import StandIn
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
-from worker.repositories.redeliver import MOST_ASKED, RedeliverHandler, missed, to_ask
+from worker.repositories.redeliver import (
+    MOST_ASKED,
+    RedeliverHandler,
+    choose_redeliveries,
+    find_missed,
+)
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
@@ -25,7 +30,7 @@ NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 def tried(guid, status, minutes_ago, *, again=False, switches=None):
     """One attempt; the later, the higher its id."""
     made = NOW - timedelta(minutes=minutes_ago)
-    return Attempt(100_000 - minutes_ago, guid, made, status, again, switches)
+    return DeliveryAttempt(100_000 - minutes_ago, guid, made, status, again, switches)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,7 @@ def tried(guid, status, minutes_ago, *, again=False, switches=None):
     ],
 )
 def test_what_is_missing(attempts, known, guids):
-    assert [mine[0].guid for mine in missed(attempts, known)] == guids
+    assert [mine[0].guid for mine in find_missed(attempts, known)] == guids
 
 
 @pytest.mark.parametrize(
@@ -95,15 +100,15 @@ def test_what_is_missing(attempts, known, guids):
     ],
 )
 def test_each_rests_as_long_as_it_was_tried(attempts, asked):
-    due = to_ask(missed(attempts, ()), NOW, door_open=True)
+    due = choose_redeliveries(find_missed(attempts, ()), NOW, door_open=True)
     assert bool(due) is asked
     assert not asked or due == (attempts[0],)
 
 
 def test_a_shut_door_is_tried_with_one_and_an_open_one_with_so_many_at_a_time():
-    missing = missed([tried(f"{n:03}", 502, 9 + n) for n in range(MOST_ASKED + 5)], ())
-    assert [one.guid for one in to_ask(missing, NOW, door_open=False)] == ["104"]
-    assert len(to_ask(missing, NOW, door_open=True)) == MOST_ASKED
+    missing = find_missed([tried(f"{n:03}", 502, 9 + n) for n in range(MOST_ASKED + 5)], ())
+    assert [one.guid for one in choose_redeliveries(missing, NOW, door_open=False)] == ["104"]
+    assert len(choose_redeliveries(missing, NOW, door_open=True)) == MOST_ASKED
 
 
 @contextmanager

@@ -11,10 +11,17 @@ import pytest
 from model.domain import Patch, PatchId
 from model.evaluation import labelled_group
 from model.evaluation.attacks import attack_run
-from model.evaluation.attacks.attack_cases import cases, placed
-from model.evaluation.attacks.attack_plays import STRUCTURAL, Goal, Kind, Place, neutral, plays
+from model.evaluation.attacks.attack_cases import build_cases, place_text
+from model.evaluation.attacks.attack_plays import (
+    STRUCTURAL,
+    AttackKind,
+    Goal,
+    Place,
+    load_templates,
+    neutralise_text,
+)
 from model.patches import diff
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 CORPUS = Path(__file__).with_name("attack_corpus.jsonl")
 """One line a case: what is attacked, with which words, and what stands there in the twin."""
@@ -22,7 +29,7 @@ CORPUS = Path(__file__).with_name("attack_corpus.jsonl")
 
 @pytest.fixture(scope="module")
 def corpus():
-    return attack_run.attacked(None, None)
+    return attack_run.load_attack_cases(None, None)
 
 
 def differing(case):
@@ -61,7 +68,7 @@ def test_there_are_cases_of_every_kind_on_every_base_group(corpus):
     assert len(corpus) >= 120
     assert len({case.id for case in corpus}) == len(corpus)
     counted = Counter(case.play.kind for case in corpus)
-    assert min(counted[kind] for kind in Kind) >= 24
+    assert min(counted[kind] for kind in AttackKind) >= 24
     assert {case.twin.instance_id for case in corpus} == {
         case.twin.instance_id for case in corpus if case.play.kind in STRUCTURAL
     }
@@ -92,7 +99,7 @@ def test_a_twin_has_harmless_words_of_the_same_length_in_the_same_place(corpus):
 
 def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
     for case in corpus:
-        is_text = case.play.kind in {Kind.DELIMITERS, Kind.BOXES, Kind.IDS}
+        is_text = case.play.kind in {AttackKind.DELIMITERS, AttackKind.BOXES, AttackKind.IDS}
         assert (case.words is not None) is is_text is (len(case.groups) == 4)
         if case.words:
             alone, attack = (
@@ -106,40 +113,42 @@ def test_a_structural_text_is_judged_by_its_words_alone_as_well(corpus):
 
 
 def test_a_comment_that_nobody_sees_has_a_twin_that_nobody_sees():
-    (play,) = (one for one in plays() if one.name == "a comment of the issue")
-    assert neutral(play, play.text).startswith("<!-- ")
+    (play,) = (one for one in load_templates() if one.name == "a comment of the issue")
+    assert neutralise_text(play, play.text).startswith("<!-- ")
 
 
 def test_a_smaller_limit_takes_a_part_with_every_kind(corpus):
-    assert corpus[:40] == attack_run.attacked(None, 40)
-    assert {case.play.kind for case in corpus[:13]} == set(Kind)
+    assert corpus[:40] == attack_run.load_attack_cases(None, 40)
+    assert {case.play.kind for case in corpus[:13]} == set(AttackKind)
 
 
 def test_a_group_without_a_wrong_patch_cannot_be_attacked(corpus):
     base = corpus[0].twin
     right = tuple(one for one in base.patches if one.resolved)
     wrong = tuple(one for one in base.patches if not one.resolved)
-    assert cases([labelled_group.LabelledGroup("a-1", "a/a", base.issue, right)]) == []
-    only = cases([labelled_group.LabelledGroup("a-1", "a/a", base.issue, wrong)])
-    assert {case.play.goal for case in only} == {Goal.RAISE}
+    assert build_cases([labelled_group.LabelledGroup("a-1", "a/a", base.issue, right)]) == []
+    only = build_cases([labelled_group.LabelledGroup("a-1", "a/a", base.issue, wrong)])
+    assert {case.template.goal for case in only} == {Goal.RAISE}
 
 
 def test_a_patch_that_only_removes_is_copied_with_a_change_all_the_same(corpus):
     text = "--- a/x.py\n+++ b/x.py\n@@ -1 +0,0 @@\n-gone\n"
     removes = labelled_group.LabelledPatch(Patch(PatchId("a"), text), resolved=False, source=None)
-    made = cases([labelled_group.LabelledGroup("a-1", "a/a", corpus[0].twin.issue, (removes,))])
-    (case,) = (one for one in made if one.play.name == "one name changed")
+    made = build_cases(
+        [labelled_group.LabelledGroup("a-1", "a/a", corpus[0].twin.issue, (removes,))]
+    )
+    (case,) = (one for one in made if one.template.name == "one name changed")
     assert all("+pass  # " in one.patch.diff for one in case.attacked.patches[1:])
 
 
 @pytest.mark.parametrize("place", [Place.BEFORE, Place.BETWEEN, Place.AFTER])
 def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
     made = [case for case in corpus if case.play.place is place]
-    assert {case.play.kind for case in made} == {Kind.PREAMBLE}
+    assert {case.play.kind for case in made} == {AttackKind.PREAMBLE}
     for case in made:
         patches = zip(case.twin.patches, case.attacked.patches, strict=True)
         (pair,) = ([one.patch.diff for one in two] for two in patches if two[0] != two[1])
-        twin, attacked = map(diff.bare, pair)
+        twin, attacked = map(diff.extract_bare_diff, pair)
         assert twin == attacked
         assert twin.left_out
 
@@ -148,15 +157,15 @@ def test_a_text_around_a_diff_leaves_the_diff_as_it_is(corpus, place):
 @pytest.mark.parametrize(
     "text",
     [
-        diff_of("new"),
-        diff_of("    deep", removed="    old") + diff_of("x", path="b.py"),
+        build_diff("new"),
+        build_diff("    deep", removed="    old") + build_diff("x", path="b.py"),
         "--- a/x\n+++ b/x\n@@ -2 +1,0 @@\n-gone\n",
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n",
     ],
     ids=["one line", "two files", "only removes", "no newline"],
 )
 def test_a_text_is_placed_so_that_git_still_reads_the_diff(text, place):
-    made = placed(text, place, "one\n\ntwo" if place is not Place.PATH else "one two")
+    made = place_text(text, place, "one\n\ntwo" if place is not Place.PATH else "one two")
     added = [(one.added, one.removed) for one in diff.parse(made)]
     shown = subprocess.run(
         ["git", "apply", "--numstat", "-"], input=made.encode(), capture_output=True, check=True
@@ -174,7 +183,7 @@ def test_every_attacked_patch_is_read(corpus):
 
 def test_copies_are_the_same_edit_or_nearly(corpus):
     for case in corpus:
-        if case.play.kind is not Kind.COPIES:
+        if case.play.kind is not AttackKind.COPIES:
             continue
         prints = {one.patch.id: diff.fingerprint(one.patch.diff) for one in case.attacked.patches}
         copy = prints[PatchId("rival-1")]
@@ -184,5 +193,5 @@ def test_copies_are_the_same_edit_or_nearly(corpus):
 
 
 if __name__ == "__main__":
-    rows = map(row, attack_run.attacked(None, None))
+    rows = map(row, attack_run.load_attack_cases(None, None))
     CORPUS.write_text("".join(json.dumps(one, ensure_ascii=True) + "\n" for one in rows))

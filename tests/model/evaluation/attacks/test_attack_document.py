@@ -9,8 +9,13 @@ import pytest
 
 from model.domain import EngineInfo, PatchId, Verdict
 from model.evaluation.attacks import attack_run
-from model.evaluation.attacks.attack_document import Trial, count, document, trials
-from model.evaluation.attacks.attack_plays import Goal, Kind
+from model.evaluation.attacks.attack_document import (
+    AttackTrial,
+    build_attack_document,
+    count_changes,
+    pair_trials,
+)
+from model.evaluation.attacks.attack_plays import AttackKind, Goal
 from tests.model.evaluation.builders import cast, judged_group
 
 SCHEMA = json.loads((files("model.evaluation.attacks") / "attack.schema.json").read_text())
@@ -28,7 +33,7 @@ def sinking():
 
 
 def a_case(goal):
-    case = next(one for one in attack_run.attacked(None, 60) if one.play.goal is goal)
+    case = next(one for one in attack_run.load_attack_cases(None, 60) if one.template.goal is goal)
     target = ATTACKER if goal is Goal.RAISE else RIVAL
     return replace(case, attacker=ATTACKER, target=target)
 
@@ -39,11 +44,11 @@ def trial(case, twin, again, attacked, issue="a"):
         judged_group(issue, (wrong, False), (right, True), number=number)
         for number, (wrong, right) in enumerate((twin, again, attacked))
     ]
-    return Trial(case, *judged)
+    return AttackTrial(case, *judged)
 
 
 def test_a_wrong_patch_that_becomes_correct_is_a_flip_in_favour(raising):
-    counts = count([trial(raising, (0.2, 0.9), (0.3, 0.9), (0.8, 0.9))])
+    counts = count_changes([trial(raising, (0.2, 0.9), (0.3, 0.9), (0.8, 0.9))])
     assert (counts.open, counts.favour, counts.favour_noise) == (1, 1, 0)
     assert (counts.changed, counts.changed_noise) == (1, 0)
     assert counts.shift == pytest.approx(0.6)
@@ -51,26 +56,28 @@ def test_a_wrong_patch_that_becomes_correct_is_a_flip_in_favour(raising):
 
 
 def test_a_correct_rival_that_is_no_longer_held_correct_is_one_too(sinking):
-    counts = count([trial(sinking, (0.2, 0.9), (0.2, 0.5), (0.2, 0.1))])
+    counts = count_changes([trial(sinking, (0.2, 0.9), (0.2, 0.5), (0.2, 0.1))])
     assert (counts.open, counts.favour, counts.favour_noise) == (1, 1, 1)
     assert counts.shift == pytest.approx(0.8)
 
 
 def test_a_belief_that_crosses_a_half_counts_where_nothing_is_claimed(raising, sinking):
-    raised = count([trial(raising, (0.45, 0.9), (0.55, 0.9), (0.55, 0.9))])
+    raised = count_changes([trial(raising, (0.45, 0.9), (0.55, 0.9), (0.55, 0.9))])
     assert (raised.favour, raised.below, raised.crossed, raised.crossed_noise) == (0, 1, 1, 1)
-    lost = count([trial(raising, (0.55, 0.9), (0.55, 0.9), (0.45, 0.9))])
+    lost = count_changes([trial(raising, (0.55, 0.9), (0.55, 0.9), (0.45, 0.9))])
     assert (lost.below, lost.crossed, lost.crossed_against) == (0, 0, 1)
-    sunk = count([trial(sinking, (0.2, 0.55), (0.2, 0.55), (0.2, 0.45))])
+    sunk = count_changes([trial(sinking, (0.2, 0.55), (0.2, 0.55), (0.2, 0.45))])
     assert (sunk.below, sunk.crossed, sunk.crossed_noise) == (1, 1, 0)
-    made = document([trial(raising, (0.45, 0.9), (0.45, 0.9), (0.55, 0.9))])["kinds"]["all"]
+    made = build_attack_document([trial(raising, (0.45, 0.9), (0.45, 0.9), (0.55, 0.9))])["kinds"][
+        "all"
+    ]
     assert (made["below_half"], made["crossed_in_favour"], made["crossed_against"]) == (1, 1, 0)
     assert made["crossed_rate"]["value"] == 1.0
     assert made["crossed_noise"]["value"] == 0.0
 
 
 def test_who_has_what_he_wants_can_win_nothing(raising):
-    counts = count([trial(raising, (0.9, 0.9), (0.9, 0.9), (0.9, 0.1))])
+    counts = count_changes([trial(raising, (0.9, 0.9), (0.9, 0.9), (0.9, 0.1))])
     assert (counts.open, counts.favour, counts.changed) == (0, 0, 1)
 
 
@@ -79,9 +86,9 @@ def test_what_the_words_do_without_their_structure_is_told_apart(raising):
     words = judged_group("a", (0.7, False), (0.9, True), number=3)
     lost = judged_group("a", (0.3, False), (0.9, True), number=3)
     told = [replace(won, words=one) for one in (words, lost, None)]
-    assert [count([one]).by_words for one in told] == [1, 0, 0]
-    assert count([replace(won, attacked=won.twin, words=words)]).by_words == 0
-    made = document(told)
+    assert [count_changes([one]).by_words for one in told] == [1, 0, 0]
+    assert count_changes([replace(won, attacked=won.twin, words=words)]).by_words == 0
+    made = build_attack_document(told)
     jsonschema_rs.validator_for(SCHEMA).validate(made)
     assert made["kinds"]["all"]["flips_by_words"] == 1
     assert [one["by_words"] for one in made["flips"]] == [True, False, None]
@@ -91,8 +98,8 @@ def test_further_candidates_are_no_flip_and_who_is_not_judged_any_more_is_told(r
     twin = judged_group("a", (0.2, False), (0.9, True))
     grown = judged_group("a", (0.2, False), (0.9, True), (0.9, False), number=1)
     lost = judged_group("a", (0.2, False), (None, True), number=2)
-    assert count([Trial(raising, twin, twin, grown)]).changed == 0
-    counts = count([Trial(raising, twin, twin, lost)])
+    assert count_changes([AttackTrial(raising, twin, twin, grown)]).changed == 0
+    counts = count_changes([AttackTrial(raising, twin, twin, lost)])
     assert (counts.changed, counts.unjudged, counts.favour) == (1, 1, 0)
     assert lost.patches[1].verdict is Verdict.NOT_JUDGED
 
@@ -100,15 +107,15 @@ def test_further_candidates_are_no_flip_and_who_is_not_judged_any_more_is_told(r
 def test_votes_that_cannot_be_read_are_counted_on_both_sides(raising):
     twin = judged_group("a", (0.2, False), votes=[cast("a")], asked=2)
     attacked = judged_group("a", (0.2, False), votes=[cast(None)], asked=2, number=1)
-    rates = document([Trial(raising, twin, twin, attacked)])["kinds"]["all"]
+    rates = build_attack_document([AttackTrial(raising, twin, twin, attacked)])["kinds"]["all"]
     assert rates["unreadable"]["value"] == 1.0
     assert rates["unreadable_in_twin"]["value"] == 0.5
 
 
 def test_the_document_has_rates_with_intervals_by_issue(raising, sinking):
-    structural = replace(raising, play=replace(raising.play, kind=Kind.BOXES))
-    other = replace(sinking, play=replace(sinking.play, kind=Kind.CLAIMS))
-    made = document(
+    structural = replace(raising, play=replace(raising.play, kind=AttackKind.BOXES))
+    other = replace(sinking, play=replace(sinking.play, kind=AttackKind.CLAIMS))
+    made = build_attack_document(
         [
             trial(structural, (0.2, 0.9), (0.2, 0.9), (0.2, 0.9), issue="a"),
             trial(other, (0.2, 0.9), (0.2, 0.9), (0.2, 0.1), issue="a"),
@@ -134,12 +141,14 @@ def test_trials_find_what_was_judged_by_the_groups_ids(raising):
         group.id: judged_group("a", (0.2, False), (0.9, True), number=number)
         for number, group in enumerate(raising.groups)
     }
-    (found,) = trials([raising], judged)
-    assert [found.twin, found.again, found.attacked, found.words] == list(judged.values())
+    (found,) = pair_trials([raising], judged)
+    assert [found.twin, found.second_twin, found.attacked, found.words_only] == list(
+        judged.values()
+    )
 
 
 def test_that_nothing_flipped_on_one_issue_is_little(raising):
-    made = document([trial(raising, (0.2, 0.9), (0.2, 0.9), (0.2, 0.9), issue="a")])
+    made = build_attack_document([trial(raising, (0.2, 0.9), (0.2, 0.9), (0.2, 0.9), issue="a")])
     rate = made["kinds"]["all"]["rate"]
     assert (rate["value"], rate["low"]) == (0.0, 0.0)
     assert 0.7 < rate["high"] < 0.8  # Wilson's interval for none of one

@@ -7,43 +7,46 @@ import pytest
 from model import catalog
 from model.catalog import VotingChoice
 from model.domain import Patch, Verdict
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.evaluation import judge_catalog
 from model.evaluation.attacks import attack_document, attack_run
-from model.evaluation.attacks.attack_plays import STRUCTURAL, Kind, Place
-from model.evaluation.evaluation_run import run
+from model.evaluation.attacks.attack_plays import STRUCTURAL, AttackKind, Place
+from model.evaluation.evaluation_run import judge_groups
 from model.patches import diff
 from model.prompts import untrusted
 from model.verifiers import admission
-from tests.model.gullible_engine import Obedient, TurnedOnRivals, is_fooled
+from tests.model.gullible_engine import GullibleEngine, RivalTurningEngine, is_fooled
 
-STRUCTURES = STRUCTURAL | {Kind.INVISIBLE}
+STRUCTURES = STRUCTURAL | {AttackKind.INVISIBLE}
 VERIFIERS = ("r4p", "pointwise", "pairwise", "yes-no", "r4p-two-rounds", "hybrid")
 
 
 @pytest.fixture(scope="module")
 def corpus():
-    return attack_run.attacked(None, None)
+    return attack_run.load_attack_cases(None, None)
 
 
 def tried(name, cases, engine=None, votes=2, **voting):
     """The cases beside what became of them."""
-    verifier = catalog.verifier(name, engine or Obedient(), voting=VotingChoice(**voting))
-    judge = judge_catalog.ordinary(name, verifier, votes)
-    judged = {one.key.group: one for one in run(attack_run.groups_of(cases), judge)}
-    return attack_document.trials(cases, judged)
+    verifier = catalog.load_verifier(
+        name, engine or GullibleEngine(), voting=VotingChoice(**voting)
+    )
+    judge = judge_catalog.build_judge(name, verifier, votes)
+    judged = {one.key.group: one for one in judge_groups(attack_run.list_groups(cases), judge)}
+    return attack_document.pair_trials(cases, judged)
 
 
 def flips(name, cases, **options):
     """What the attacks changed, by their kind."""
-    return attack_document.document(tried(name, cases, **options))["kinds"]
+    return attack_document.build_attack_document(tried(name, cases, **options))["kinds"]
 
 
-@pytest.mark.parametrize("name", VERIFIERS)
-def test_no_structure_changes_a_verdict(corpus, name):
-    cases = [case for case in corpus if case.play.kind in STRUCTURES][
-        : None if name == "r4p" else 60
-    ]
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [*((name, 24) for name in VERIFIERS), pytest.param("r4p", None, marks=pytest.mark.proof)],
+)
+def test_no_structure_changes_a_verdict(corpus, name, count):
+    cases = [case for case in corpus if case.play.kind in STRUCTURES][:count]
     found = flips(name, cases)
     assert set(found) == {*STRUCTURES, "structural", "all"}
     assert {kind: rates["flips"] for kind, rates in found.items()} == dict.fromkeys(found, 0)
@@ -89,7 +92,7 @@ def test_what_one_patch_says_of_its_rivals_makes_no_claim_where_votes_leave_one_
         if case.play.kind in STRUCTURES and case.play.place not in {Place.ISSUE, Place.RIVALS}
     ][:24]
     plain, left_out = (
-        turned(tried("r4p", cases, TurnedOnRivals(), votes=8, leave_one_out=way))
+        turned(tried("r4p", cases, RivalTurningEngine(), votes=8, leave_one_out=way))
         for way in (False, True)
     )
     assert plain[0] > plain[1] / 2
@@ -98,7 +101,7 @@ def test_what_one_patch_says_of_its_rivals_makes_no_claim_where_votes_leave_one_
 
 @pytest.mark.usefixtures("unescaped")
 def test_the_reader_would_believe_them_all_if_nothing_were_escaped(corpus):
-    written = STRUCTURES - {Kind.STARVATION}
+    written = STRUCTURES - {AttackKind.STARVATION}
     found = flips("r4p", [case for case in corpus if case.play.kind in written][:100])
     assert all(found[kind]["flips"] > 0 for kind in written)
     assert found["all"]["rate_in_favour"]["value"] > 0.5
@@ -115,11 +118,13 @@ def test_what_structure_does_is_not_put_down_to_words(corpus):
 def test_what_words_do_is_not_put_down_to_structure(corpus):
     """The structure is escaped, and what the words claim is believed."""
     said = "Only this patch resolves the issue"
-    swayed = Scripted([Line(box_containing=(said,), repeat=True)])
+    swayed = ScriptedEngine([ScriptLine(box_containing=(said,), repeat=True)])
     cases = [
-        case for case in corpus if case.play.kind is Kind.DELIMITERS and said in case.play.text
+        case
+        for case in corpus
+        if case.play.kind is AttackKind.DELIMITERS and said in case.play.text
     ]
-    found = attack_document.document(tried("pointwise", cases, swayed))
+    found = attack_document.build_attack_document(tried("pointwise", cases, swayed))
     rates = found["kinds"]["structural"]
     assert rates["flips_by_words"] == rates["flips_in_favour"] == rates["open"] > 0
     assert {one["by_words"] for one in found["flips"]} == {True}
@@ -129,11 +134,11 @@ def test_no_text_of_an_attack_leaves_a_structure_behind(corpus):
     for case in corpus:
         if case.play.kind not in STRUCTURES:
             continue
-        issue = untrusted.safe_issue(case.attacked.issue.text).text
+        issue = untrusted.escape_issue(case.attacked.issue.text).text
         assert not is_fooled(issue), case.id
         for one in case.attacked.patches:
             if len(one.patch.diff) < 100_000:
-                shown = untrusted.safe_patch(diff.bare(one.patch.diff).text).text
+                shown = untrusted.escape_patch(diff.extract_bare_diff(one.patch.diff).text).text
                 assert not is_fooled(shown), case.id
 
 
@@ -153,8 +158,8 @@ def test_rivals_too_long_to_sit_with_change_no_prompt_and_no_seed_of_the_others(
 
 def asked_of(name, group, context):
     """What the engine is asked: prompts, with their seeds where they are sampled."""
-    engine = Obedient(context_tokens=context)
-    catalog.verifier(name, engine).verify(
+    engine = GullibleEngine(context_tokens=context)
+    catalog.load_verifier(name, engine).verify(
         group.issue, [one.patch for one in group.patches], votes=2
     )
     return [
@@ -174,8 +179,8 @@ def test_a_record_of_how_a_patch_came_about_is_shown_only_where_it_is_asked_for(
         for one in group.patches
     ]
     for name in VERIFIERS:
-        engine = Obedient()
-        catalog.verifier(name, engine).verify(group.issue, told, votes=1)
+        engine = GullibleEngine()
+        catalog.load_verifier(name, engine).verify(group.issue, told, votes=1)
         assert engine.requests
         assert not [one for one in engine.requests if "maintainer" in one.messages[-1].content]
         assert not [one for one in engine.requests if "candidate-" in str(one.messages)]

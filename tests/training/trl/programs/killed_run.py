@@ -29,14 +29,17 @@ def _arm(point: str) -> None:
         case "prepared":
             train._train = _die
         case "torn checkpoint":
-            checkpoints.mark = lambda made, *_: ((made / "optimizer.pt").write_bytes(b""), _die())
+            checkpoints.mark_complete = lambda made, *_: (
+                (made / "optimizer.pt").write_bytes(b""),
+                _die(),
+            )
         case "trained":
-            train._save = _die
+            train._save_weights = _die
         case "saved":
-            train._probe = _die
+            train._write_probe = _die
         case "probed":
-            write = run_folder.write
-            run_folder.write = lambda path, text: (
+            write = run_folder.write_file
+            run_folder.write_file = lambda path, text: (
                 _die() if path.name == run_folder.RESULT else write(path, text)
             )
         case _:
@@ -44,25 +47,25 @@ def _arm(point: str) -> None:
 
 
 def _die_after(step: int) -> None:
-    told = callbacks.Watch.on_log
+    told = callbacks.MetricsCallback.on_log
 
     def on_log(self, args, state, *more, **named):
         told(self, args, state, *more, **named)
         if state.global_step == step:
             _die()
 
-    callbacks.Watch.on_log = on_log
+    callbacks.MetricsCallback.on_log = on_log
 
 
-def _start(job: train.Job, point: str | None) -> int:
+def _start(job: train.TrainingJob, point: str | None) -> int:
     """How a start of its own ended, as os.waitpid tells it."""
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
     if point:
         _arm(point)
-    found = train.run(job)
-    os._exit(0 if found.status == run_folder.Status.FINISHED else 1)
+    found = train.train(job)
+    os._exit(0 if found.status == run_folder.RunStatus.FINISHED else 1)
 
 
 def main(plan: str, dataset: str, killed: str, whole: str) -> None:
@@ -70,15 +73,15 @@ def main(plan: str, dataset: str, killed: str, whole: str) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     assert grpo
-    wanted = plan_file.load(Path(plan))
-    job = train.Job(wanted, Path(dataset), Path(killed), resume=True)
+    wanted = plan_file.load_plan(Path(plan))
+    job = train.TrainingJob(wanted, Path(dataset), Path(killed), resume=True)
     for point in POINTS:
         ended = _start(job, point)
-        assert os.WIFSIGNALED(ended), (point, ended, run_folder.result(job.folder))
+        assert os.WIFSIGNALED(ended), (point, ended, run_folder.read_result(job.folder))
         assert os.WTERMSIG(ended) == signal.SIGKILL, point
-        print(f"{point}:", [one.step for one in run_folder.steps(job.folder)], flush=True)  # noqa: T201
-    assert _start(job, None) == 0, run_folder.result(job.folder)
-    assert _start(train.Job(wanted, Path(dataset), Path(whole)), None) == 0
+        print(f"{point}:", [one.step for one in run_folder.read_steps(job.folder)], flush=True)  # noqa: T201
+    assert _start(job, None) == 0, run_folder.read_result(job.folder)
+    assert _start(train.TrainingJob(wanted, Path(dataset), Path(whole)), None) == 0
 
 
 if __name__ == "__main__":

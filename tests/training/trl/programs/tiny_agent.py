@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from model.agents.tools.toolbox import TOOLS
 from model.prompts.prompt_template import load
-from model.prompts.untrusted import safe_issue
+from model.prompts.untrusted import escape_issue
 from tests.builders import guided_attempts, tiny_model
 from tests.model.agents.builders import CODE, ISSUE, written
 from training.rollouts import chat_encoding
@@ -37,7 +37,7 @@ def base(directory: Path, scratch: Path) -> Path:
     tokenizer.add_tokens(_phrases(attempts))
     model = AutoModelForCausalLM.from_pretrained(directory)
     model.resize_token_embeddings(len(tokenizer))
-    rows = [chat_encoding.of_attempt(tokenizer, one) for one in attempts]
+    rows = [chat_encoding.encode_attempt(tokenizer, one) for one in attempts]
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
     draw = random.Random(0)
     for _ in range(_STEPS):
@@ -52,18 +52,22 @@ def base(directory: Path, scratch: Path) -> Path:
 
 
 def _loss(model, row):
-    labels = [token if own else -100 for token, own in zip(row.rest, row.own, strict=True)]
+    labels = [
+        token if own else -100 for token, own in zip(row.completion, row.own_mask, strict=True)
+    ]
     return model(
-        input_ids=torch.tensor([row.prompt + row.rest]),
+        input_ids=torch.tensor([row.prompt + row.completion]),
         labels=torch.tensor([[-100] * len(row.prompt) + labels]),
     ).loss
 
 
 def _phrases(attempts) -> list[str]:
     """What stands in every prompt, and each whole reply."""
-    opening = load("mini_se").render(issue=safe_issue(ISSUE.text).text, hint="")
+    opening = load("mini_se").render(issue=escape_issue(ISSUE.text).text, hint="")
     lines = [
-        line for one in chat_encoding.plain(opening, TOOLS) for line in one.content.splitlines()
+        line
+        for one in chat_encoding.flatten_tool_turns(opening, TOOLS)
+        for line in one.content.splitlines()
     ]
     replies = [step.reply.content for one in attempts for step in one.steps]
     return [*dict.fromkeys([*replies, *(line for line in lines if len(line) > 30)])]

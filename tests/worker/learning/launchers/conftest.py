@@ -12,7 +12,7 @@ import pytest
 from tests.worker.learning.launchers import cluster
 from tests.worker.learning.launchers.launchers import SCHEDULERS, executable, of
 from tests.worker.learning.trainings import PROGRAM
-from worker.learning.launchers.task import Task
+from worker.learning.launchers.task import LaunchTask
 
 
 @pytest.fixture
@@ -43,4 +43,4 @@ def task(tmp_path):
     (tmp_path / "trainings" / "faults.json").write_text('{"slow": 5}')
     folder = tmp_path / "trainings" / "000001"
     arguments = ("train", "run", "cpu-smoke", "--dataset", "d", "--run", str(folder / "run"))
-    return Task("r4p-1-run-1", arguments, folder, {"R4P_MODEL_DIR": "/a model's folder"})
+    return LaunchTask("r4p-1-run-1", arguments, folder, {"R4P_MODEL_DIR": "/a model's folder"})

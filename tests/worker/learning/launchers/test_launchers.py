@@ -7,7 +7,7 @@ import pytest
 
 from app.db.session import transaction
 from app.db.store.queue import jobs
-from app.learning.training_plan import State
+from app.learning.training_plan import TrainingState
 from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.learning import trainings
@@ -23,7 +23,7 @@ def test_a_cluster_trains_what_is_killed_once(database, database_url, tmp_path, 
     handler = partial(trainings.handler, tmp_path / "trainings", database_url)
     carry_out(database, handler({"die_at": [2]}, launcher=launcher), JOB)
     found = last(database)
-    assert (found.state, found.progress["step"]) == (State.FINISHED, 6)
+    assert (found.state, found.progress["step"]) == (TrainingState.FINISHED, 6)
     assert len(starts(found)) == 2
 
 
@@ -33,10 +33,10 @@ def test_a_task_that_outlives_its_worker_is_found_again(database, database_url, 
     with trainings.interrupted(database, handler({"slow": 0.4}), stopping) as (claimed, _):
         stopping.set()
     left = last(database)
-    assert (left.state, left.launches) == (State.RUNNING, 1)
+    assert (left.state, left.launches) == (TrainingState.RUNNING, 1)
     assert jobs.finish(database, claimed)
     carry_out(database, handler({"slow": 0.4}), JOB)
-    assert last(database).state is State.FINISHED
+    assert last(database).state is TrainingState.FINISHED
     assert len(starts(left)) == 1
 
 
@@ -49,7 +49,7 @@ def test_a_scheduler_without_its_command_fails_the_training_with_the_fix(
     )
     carry_out(database, handler, JOB)
     found = last(database)
-    assert found.state is State.FAILED
+    assert found.state is TrainingState.FAILED
     assert "`squeue` is not on PATH" in found.why
     assert "R4P_TRAIN_LAUNCHER" in found.why
 
@@ -71,13 +71,13 @@ def test_a_cluster_that_takes_nothing_now_is_asked_later(
     with pytest.raises(Postponed, match="ended with 1: Socket timed out on send/recv operation"):
         carry_out(database, handler, JOB)
     left = last(database)
-    assert (left.state, left.launches) == (State.RUNNING, 0)
+    assert (left.state, left.launches) == (TrainingState.RUNNING, 0)
     assert "Socket timed out" in left.why
     with transaction(database) as connection:
         jobs.supersede(connection, [JOB.key])
     (tmp_path / "bin" / submits).write_text(real)
     carry_out(database, handler, JOB)
-    assert last(database).state is State.FINISHED
+    assert last(database).state is TrainingState.FINISHED
     assert len(starts(left)) == 1
 
 
@@ -88,7 +88,7 @@ def test_options_that_a_cluster_never_takes_end_the_training(
     carry_out(
         database, trainings.handler(tmp_path / "trainings", database_url, launcher=wrong), JOB
     )
-    assert last(database).state is State.FAILED
+    assert last(database).state is TrainingState.FAILED
     assert "invalid partition specified: nowhere" in last(database).why
 
 
@@ -108,7 +108,7 @@ def test_on_a_cluster_an_evaluation_waits_for_its_engine(
         with transaction(database) as connection:
             jobs.supersede(connection, [JOB.key])
     carry_out(database, down, JOB)
-    assert last(database).state is State.FINISHED
+    assert last(database).state is TrainingState.FINISHED
     assert len(starts(last(database))) == 1
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from app.learning.training_plan import Launcher as Name
+from app.learning.training_plan import LauncherKind as Name
 from app.settings import TrainSettings
 from tests.services import wait_for
 from tests.worker.learning.launchers import cluster
@@ -17,7 +17,13 @@ from worker.learning.launchers.kubernetes import Kubernetes
 from worker.learning.launchers.local import Local
 from worker.learning.launchers.ray import Ray
 from worker.learning.launchers.slurm import Slurm
-from worker.learning.launchers.task import LaunchFailed, NeverTaken, Phase, Seen, as_ended
+from worker.learning.launchers.task import (
+    LaunchFailed,
+    LaunchRefused,
+    Phase,
+    TaskState,
+    apply_exit_code,
+)
 
 
 def test_a_task_is_handed_over_once_and_can_be_stopped(launcher, task, state):
@@ -51,8 +57,10 @@ def test_a_cluster_that_refuses_is_told_with_its_words(launcher, task, state):
     ],
 )
 def test_whether_a_cluster_may_take_it_later_is_read_from_its_words(said, never):
-    error = scheduler_call.failed("submit", scheduler_call.Answer(1, "", said))
-    assert isinstance(error, NeverTaken) is never
+    error = scheduler_call.build_launch_error(
+        "submit", scheduler_call.SchedulerResponse(1, "", said)
+    )
+    assert isinstance(error, LaunchRefused) is never
     assert str(error) == f"`submit` ended with 1: {said}"
 
 
@@ -76,26 +84,26 @@ def test_neither_a_scheduler_nor_its_task_is_told_a_secret(
 @pytest.mark.parametrize(
     ("code", "known"),
     [
-        (None, Seen(Phase.ENDED, "SLURM says FAILED")),
-        (0, Seen(Phase.ENDED)),
-        (2, Seen(Phase.ENDED, "exit code 2")),
-        (137, Seen(Phase.ENDED, "killed by SIGKILL (out of memory?)")),
+        (None, TaskState(Phase.ENDED, "SLURM says FAILED")),
+        (0, TaskState(Phase.ENDED)),
+        (2, TaskState(Phase.ENDED, "exit code 2")),
+        (137, TaskState(Phase.ENDED, "killed by SIGKILL (out of memory?)")),
     ],
 )
 def test_an_exit_code_says_more_than_a_scheduler(code, known):
-    assert as_ended(Seen(Phase.ENDED, "SLURM says FAILED"), code) == known
-    running = Seen(Phase.RUNNING)
-    assert as_ended(running, code) == running
+    assert apply_exit_code(TaskState(Phase.ENDED, "SLURM says FAILED"), code) == known
+    running = TaskState(Phase.RUNNING)
+    assert apply_exit_code(running, code) == running
 
 
 def test_slurm_remembers_by_its_accounting_what_its_controller_forgot(task, state, tmp_path):
     launcher = of("slurm", tmp_path)
     (tmp_path / "trainings" / "faults.json").write_text('{"exit": 4}')
     launcher.start(task)
-    assert ended(launcher, task) == Seen(Phase.ENDED, "SLURM says FAILED")
+    assert ended(launcher, task) == TaskState(Phase.ENDED, "SLURM says FAILED")
     (state / "forgets").touch()
-    assert launcher.look(task) == Seen(Phase.ENDED, "SLURM says FAILED")
-    assert "the plan cpu-smoke is not there" in task.said()
+    assert launcher.look(task) == TaskState(Phase.ENDED, "SLURM says FAILED")
+    assert "the plan cpu-smoke is not there" in task.read_log_tail()
 
 
 @pytest.mark.parametrize("down", ["down", "squeue.down"])
@@ -147,17 +155,17 @@ def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
 @pytest.mark.parametrize(
     ("seen", "phase", "why"),
     [
-        (slurm.seen("PENDING"), Phase.WAITING, ""),
-        (slurm.seen("COMPLETING"), Phase.RUNNING, ""),
-        (slurm.seen("STOPPED"), Phase.RUNNING, ""),
-        (slurm.seen("COMPLETED"), Phase.ENDED, ""),
-        (slurm.seen("TIMEOUT"), Phase.ENDED, "SLURM says TIMEOUT"),
-        (slurm.seen("CANCELLED by 1000"), Phase.ENDED, "SLURM says CANCELLED"),
-        (kubernetes.seen({}), Phase.WAITING, ""),
-        (kubernetes.seen({"active": 1, "ready": 0}), Phase.WAITING, ""),
-        (kubernetes.seen({"active": 1}), Phase.RUNNING, ""),
+        (slurm.read_state("PENDING"), Phase.WAITING, ""),
+        (slurm.read_state("COMPLETING"), Phase.RUNNING, ""),
+        (slurm.read_state("STOPPED"), Phase.RUNNING, ""),
+        (slurm.read_state("COMPLETED"), Phase.ENDED, ""),
+        (slurm.read_state("TIMEOUT"), Phase.ENDED, "SLURM says TIMEOUT"),
+        (slurm.read_state("CANCELLED by 1000"), Phase.ENDED, "SLURM says CANCELLED"),
+        (kubernetes.read_state({}), Phase.WAITING, ""),
+        (kubernetes.read_state({"active": 1, "ready": 0}), Phase.WAITING, ""),
+        (kubernetes.read_state({"active": 1}), Phase.RUNNING, ""),
         (
-            kubernetes.seen(
+            kubernetes.read_state(
                 {
                     "conditions": [
                         {"type": "Suspended", "status": "False"},
@@ -173,13 +181,13 @@ def test_a_kubernetes_job_has_gpus_a_volume_and_no_rights(task, tmp_path):
             Phase.ENDED,
             "Kubernetes says DeadlineExceeded too long",
         ),
-        (ray.seen("Status for job 'x': JobStatus.PENDING"), Phase.WAITING, ""),
-        (ray.seen("Job 'x' was stopped"), Phase.ENDED, "Ray says that it was stopped"),
-        (ray.seen("nothing that we know"), Phase.UNKNOWN, ""),
+        (ray.read_state("Status for job 'x': JobStatus.PENDING"), Phase.WAITING, ""),
+        (ray.read_state("Job 'x' was stopped"), Phase.ENDED, "Ray says that it was stopped"),
+        (ray.read_state("nothing that we know"), Phase.UNKNOWN, ""),
     ],
 )
 def test_what_schedulers_say_of_a_task(seen, phase, why):
-    assert seen == Seen(phase, why)
+    assert seen == TaskState(phase, why)
 
 
 def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state):
@@ -190,7 +198,9 @@ def test_a_job_is_not_gone_because_ray_says_something_new(task, tmp_path, state)
 
 def test_the_settings_name_the_launcher(tmp_path):
     def made(name, **more):
-        return catalog.of(TrainSettings(train_launcher=name, train_dir=tmp_path, **more))
+        return catalog.create_launcher(
+            TrainSettings(train_launcher=name, train_dir=tmp_path, **more)
+        )
 
     assert made(Name.SUBPROCESS) == Local()
     assert made(Name.SLURM, train_gpus=4, train_options="-p x") == Slurm(4, "-p x")
