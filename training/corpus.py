@@ -1,4 +1,4 @@
-"""The one door of training to the database: what was recorded comes in, what was learnt goes out."""
+"""Give training access to the database: it reads history and labels, and stores calibrators and label checks."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,114 +14,125 @@ from app.db.store.models.models import UnknownModel
 from app.db.store.outcomes import history, label_checks, training_rows
 from app.outcomes.judgement import Judge, LabelCheck, PatchKey, PullRecord, Shadow
 from app.settings import DatabaseSettings, load
-from app.settings.repo_config import Training
+from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import IssueNumber, IssueRef, RepositoryId
 from model.agents.trajectories import trajectory_json
-from training.curation.pools import Pool, from_labels
+from training.curation.pools import Pool, build_from_labels
 from training.datasets.guided_pairs import JudgedAttempt
 from training.labels import labels
 from training.objective import episode_rewards
-from training.plans.plan import Overlong
+from training.plans.plan import OverlongHandling
 
-__all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "UnknownModel", "opened"]
+__all__ = ["Corpus", "NewCalibrator", "StoredCalibrator", "UnknownModel", "open_corpus"]
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What this installation of the bot has lived through."""
+    """All issues, patches and outcomes that this installation recorded, plus its calibrators."""
 
     database: Engine
 
-    def records(self, group: int | None = None) -> list[PullRecord]:
-        """Every pull request that was submitted to a judge, with what became of it; `group`: of one issue."""
+    def list_records(self, group: int | None = None) -> list[PullRecord]:
+        """Return every judged pull request with its outcomes. `group` limits the list to one issue."""
         with session.transaction(self.database) as connection:
-            return history.records(connection, group)
+            return history.load_records(connection, group)
 
-    def shadow(self, model: str) -> Shadow:
-        """What a trained model said while nobody was shown it. Raises UnknownModel."""
+    def read_shadow(self, model: str) -> Shadow:
+        """Return the unpublished verdicts of a trained model. Raises UnknownModel."""
         with session.transaction(self.database) as connection:
-            return history.shadow(connection, model)
+            return history.load_shadow(connection, model)
 
-    def outdated(self) -> int:
-        """How many pull requests have outcomes that an older rule derived; `r4p outcomes rederive` brings them up to date."""
+    def count_outdated(self) -> int:
+        """Count pull requests with outcomes of an older rule version. `r4p outcomes rederive` updates them."""
         with session.transaction(self.database) as connection:
-            return history.outdated(connection)
+            return history.count_outdated(connection)
 
-    def checks(self) -> dict[PatchKey, LabelCheck]:
-        """What people found who looked at patches."""
+    def read_checks(self) -> dict[PatchKey, LabelCheck]:
+        """Return the labels that people checked by hand."""
         with session.transaction(self.database) as connection:
-            return label_checks.every(connection)
+            return label_checks.load_label_checks(connection)
 
-    def keep_checks(self, answers: Mapping[PatchKey, bool], now: datetime) -> int:
-        """Store what was found; returns how many are new or changed."""
+    def save_checks(self, answers: Mapping[PatchKey, bool], now: datetime) -> int:
+        """Store hand-checked labels and return how many are new or changed."""
         with session.transaction(self.database) as connection:
-            return label_checks.save(connection, answers, now)
+            return label_checks.save_label_checks(connection, answers, now)
 
-    def find(self, number: IssueNumber, repository: str | None = None) -> dict[int, IssueRef]:
-        """Issues of that number, by our numbers of them."""
+    def find_issues(
+        self, number: IssueNumber, repository: str | None = None
+    ) -> dict[int, IssueRef]:
+        """Return the issues with that number. The keys are the bot's own issue ids."""
         with session.transaction(self.database) as connection:
-            return history.find(connection, number, repository)
+            return history.find_issues(connection, number, repository)
 
-    def may_learn(self, repository: RepositoryId) -> bool:
-        """Whether the repository lets the bot learn from it."""
+    def can_learn_from(self, repository: RepositoryId) -> bool:
+        """Tell whether the repository allows training on its history."""
         with session.transaction(self.database) as connection:
-            return repository in training_rows.consenting(connection)
+            return repository in training_rows.find_consenting_repositories(connection)
 
-    def pools(self, now: datetime, to: Collection[Training] = (Training.ON,)) -> list[Pool]:
-        """Issues and first-submitted patches with their labels by now, of repositories whose settings say one of these.
+    def build_pools(
+        self, now: datetime, settings: Collection[TrainingConsent] = (TrainingConsent.ON,)
+    ) -> list[Pool]:
+        """Return issues and their first submitted patches, labelled as of `now`.
 
-        What was purged is gone from here on; what a repository takes back by its settings likewise.
+        Only repositories whose `training` setting is in `settings` are included. Purged content and
+        repositories that withdrew consent are left out.
         """
         with session.transaction(self.database) as connection:
-            allowed = training_rows.consenting(connection, to)
+            allowed = training_rows.find_consenting_repositories(connection, settings)
             records = [
-                one for one in history.records(connection) if one.issue.repository.id in allowed
+                one
+                for one in history.load_records(connection)
+                if one.issue.repository.id in allowed
             ]
-            found = labels.all_of(records, now, label_checks.every(connection))
+            found = labels.label_patches(records, now, label_checks.load_label_checks(connection))
             known = [one for one in found if one.is_first]
-            return from_labels(
+            return build_from_labels(
                 known,
-                training_rows.issues(connection, {one.group for one in known}),
-                training_rows.diffs(connection, {one.patch for one in known}),
-                training_rows.authors(connection, allowed),
+                training_rows.load_issues(connection, {one.group for one in known}),
+                training_rows.load_diffs(connection, {one.patch for one in known}),
+                training_rows.load_authors(connection, allowed),
             )
 
-    def attempts(self) -> list[JudgedAttempt]:
-        """What agents did, with what the verifier made of it, of repositories that let the bot learn."""
+    def list_attempts(self) -> list[JudgedAttempt]:
+        """Return agents' attempts and the verifier's belief in each, from repositories that allow training."""
         with session.transaction(self.database) as connection:
-            told = training_rows.attempts(connection, training_rows.consenting(connection))
-        return [_judged(one) for one in told]
+            told = training_rows.load_attempts(
+                connection, training_rows.find_consenting_repositories(connection)
+            )
+        return [_build_judged_attempt(one) for one in told]
 
-    def active(self, judge: Judge) -> StoredCalibrator | None:
-        """The calibrator in use; one that was fitted under other rules is none."""
+    def find_active_calibrator(self, judge: Judge) -> StoredCalibrator | None:
+        """Return the calibrator in use. None also when it was fitted under another rule version."""
         with session.transaction(self.database) as connection:
             try:
-                return calibrators.active(connection, judge)
+                return calibrators.load_active(connection, judge)
             except ValueError:
                 return None
 
-    def newest(self, judge: Judge) -> StoredCalibrator | None:
-        """The last one that was fitted, in use or not; likewise."""
+    def find_newest_calibrator(self, judge: Judge) -> StoredCalibrator | None:
+        """Return the calibrator that was fitted last, in use or not. None also under another rule version."""
         with session.transaction(self.database) as connection:
             try:
-                return calibrators.newest(connection, judge)
+                return calibrators.load_newest(connection, judge)
             except ValueError:
                 return None
 
-    def keep(self, new: NewCalibrator) -> int:
-        """Store a calibrator, in use or not; returns its number."""
+    def save_calibrator(self, new: NewCalibrator) -> int:
+        """Store a calibrator and return its id."""
         with session.transaction(self.database) as connection:
             return calibrators.save(connection, new)
 
 
 @contextmanager
-def opened() -> Iterator[Corpus]:
-    """The corpus in the database of R4P_DATABASE_URL. Raises SettingsError."""
-    with session.opened(load(DatabaseSettings).database_url) as database:
+def open_corpus() -> Iterator[Corpus]:
+    """Open the database of R4P_DATABASE_URL. Raises SettingsError."""
+    with session.open_engine(load(DatabaseSettings).database_url) as database:
         yield Corpus(database)
 
 
-def _judged(told: training_rows.ToldAttempt) -> JudgedAttempt:
-    trajectory = trajectory_json.loaded(told.trajectory)
-    belief = episode_rewards.worth(trajectory.stop, told.belief, Overlong.KEEP).reward
+def _build_judged_attempt(told: training_rows.JudgedAttempt) -> JudgedAttempt:
+    trajectory = trajectory_json.load_trajectory(told.trajectory)
+    belief = episode_rewards.reward_episode(
+        trajectory.stop, told.belief, OverlongHandling.KEEP
+    ).reward
     return JudgedAttempt(told.issue, belief, trajectory)

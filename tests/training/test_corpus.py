@@ -113,7 +113,7 @@ def configured(database, text, error=None):
 
 
 def test_an_issue_and_its_patches_are_as_they_were_first(scene):
-    found = Corpus(scene).pools(NOW)
+    found = Corpus(scene).build_pools(NOW)
     assert [one.issue for one in found] == [f"octo/cat#{number}" for number in range(1, 7)]
     first = found[0]
     assert first.statement == f"Issue 0\n\n{_body(0)}"
@@ -130,7 +130,7 @@ def test_an_issue_and_its_patches_are_as_they_were_first(scene):
 
 
 def test_what_was_not_known_then_is_not_known(scene):
-    (first, *_) = Corpus(scene).pools(START + timedelta(days=3))
+    (first, *_) = Corpus(scene).build_pools(START + timedelta(days=3))
     assert [one.target for one in first.patches] == [None] * 4
 
 
@@ -147,13 +147,13 @@ def test_what_was_not_known_then_is_not_known(scene):
 )
 def test_nothing_is_learnt_without_consent(scene, text, error):
     configured(scene, text, error)
-    assert Corpus(scene).pools(NOW) == []
+    assert Corpus(scene).build_pools(NOW) == []
 
 
 def test_where_the_app_is_suspended_nothing_is_learnt(scene):
     with transaction(scene) as connection:
         connection.execute(update(installations).values(suspended_at=NOW))
-    assert Corpus(scene).pools(NOW) == []
+    assert Corpus(scene).build_pools(NOW) == []
 
 
 def build(out, *more):
@@ -167,7 +167,7 @@ def test_what_is_purged_or_taken_back_is_in_no_later_dataset(
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
     before = build(tmp_path / "before")
     assert before.exit_code == 0, before.output
-    groups_before = dataset.read(tmp_path / "before", "train")
+    groups_before = dataset.read_split(tmp_path / "before", "train")
     assert {one.repo for one in groups_before} == {"octo/cat"}
     assert all(one.source is LabelSource.OUTCOMES for one in groups_before)
     with transaction(scene) as connection:
@@ -183,4 +183,4 @@ def test_what_is_purged_or_taken_back_is_in_no_later_dataset(
         purge.purge(connection, INSTALLATION, REPOSITORY)
     assert build(tmp_path / "after").exit_code == datasets.NOTHING
     assert not (tmp_path / "after").exists()
-    assert [one for name in SPLITS for one in dataset.read(tmp_path / "before", name)]
+    assert [one for name in SPLITS for one in dataset.read_split(tmp_path / "before", name)]

@@ -1,6 +1,7 @@
-"""As many groups with many correct patches as with few, so that no constant answer pays (pure).
+"""Balance groups by their number of correct patches, so that no constant answer earns a reward (pure).
 
-Where a quarter of all patches is correct, an empty box is right three times out of four, and is what a verifier learns.
+If a quarter of all patches is correct, an empty box is right three times out of four. A verifier would learn to
+answer that.
 """
 
 import hashlib
@@ -11,44 +12,49 @@ from enum import StrEnum
 from training.datasets.groups import TrainingGroup
 
 _Class = tuple[int, int]
-"""Patches that are rather correct, and those that are rather not."""
+"""Numbers of (correct, incorrect) patches in a group."""
 
 
 class Balance(StrEnum):
-    """What is made equal."""
+    """Which group counts are made equal."""
 
     EVEN = "even"
-    """Each number of correct patches is there equally often (R4P, appendix B.1)."""
+    """Every number of correct patches occurs equally often (R4P, appendix B.1)."""
     MIRRORED = "mirrored"
-    """As many groups with one correct patch as with one incorrect, with none as with all: keeps more of them."""
+    """(k correct, m incorrect) occurs as often as (m correct, k incorrect). Keeps more groups than `even`."""
     NONE = "none"
 
 
-def balanced(
-    groups: Sequence[TrainingGroup], how: Balance, seed: int
+def balance_groups(
+    groups: Sequence[TrainingGroup], balance: Balance, seed: int
 ) -> tuple[list[TrainingGroup], list[str]]:
-    """What is kept, and a reason for each that is not. Groups with equally many labels are balanced among themselves.
+    """Return the kept groups and a reason for each dropped one.
 
-    Which groups of a class are kept is drawn, issue by issue in turns, so that none has more of them than it must.
+    Only groups with equally many labels are compared. The choice is random and takes issues in turn, so that
+    dropped groups spread over issues.
     """
-    if how is Balance.NONE:
+    if balance is Balance.NONE:
         return list(groups), []
     classes: dict[_Class, list[TrainingGroup]] = defaultdict(list)
-    for one in groups:
-        classes[_class(one)].append(one)
-    wanted = _wanted({name: len(found) for name, found in classes.items()}, how)
-    kept = {one.key for name, found in classes.items() for one in _drawn(found, wanted[name], seed)}
+    for group in groups:
+        classes[_count_labels(group)].append(group)
+    wanted = _count_wanted({name: len(members) for name, members in classes.items()}, balance)
+    kept = {
+        group.key
+        for name, members in classes.items()
+        for group in _sample_groups(members, wanted[name], seed)
+    }
     reasons = [
         "too many with so many correct patches"
-        if wanted[_class(one)]
+        if wanted[_count_labels(group)]
         else "none with as many incorrect ones"
-        for one in groups
-        if one.key not in kept
+        for group in groups
+        if group.key not in kept
     ]
-    return [one for one in groups if one.key in kept], reasons
+    return [group for group in groups if group.key in kept], reasons
 
 
-def _wanted(counts: dict[_Class, int], how: Balance) -> dict[_Class, int]:
+def _count_wanted(counts: dict[_Class, int], how: Balance) -> dict[_Class, int]:
     paired = {
         (correct, incorrect): min(count, counts.get((incorrect, correct), 0))
         for (correct, incorrect), count in counts.items()
@@ -62,22 +68,22 @@ def _wanted(counts: dict[_Class, int], how: Balance) -> dict[_Class, int]:
     return {name: least[sum(name)] if count else 0 for name, count in paired.items()}
 
 
-def _drawn(groups: Sequence[TrainingGroup], count: int, seed: int) -> list[TrainingGroup]:
+def _sample_groups(groups: Sequence[TrainingGroup], count: int, seed: int) -> list[TrainingGroup]:
     by_issue: dict[str, list[TrainingGroup]] = defaultdict(list)
-    for one in sorted(groups, key=lambda one: _lot(seed, one.key)):
-        by_issue[one.issue].append(one)
+    for group in sorted(groups, key=lambda group: _hash_key(seed, group.key)):
+        by_issue[group.issue].append(group)
     turns = [
-        (turn, _lot(seed, issue), one)
-        for issue, found in by_issue.items()
-        for turn, one in enumerate(found)
+        (turn, _hash_key(seed, issue), group)
+        for issue, members in by_issue.items()
+        for turn, group in enumerate(members)
     ]
-    return [one for _, _, one in sorted(turns, key=lambda each: each[:2])[:count]]
+    return [group for _, _, group in sorted(turns, key=lambda turn: turn[:2])[:count]]
 
 
-def _class(group: TrainingGroup) -> _Class:
-    known = sum(target is not None for target in group.targets)
-    return group.positives, known - group.positives
+def _count_labels(group: TrainingGroup) -> _Class:
+    labelled = sum(target is not None for target in group.targets)
+    return group.positives, labelled - group.positives
 
 
-def _lot(seed: int, name: str) -> str:
+def _hash_key(seed: int, name: str) -> str:
     return hashlib.sha256(f"{seed} {name}".encode()).hexdigest()

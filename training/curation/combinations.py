@@ -1,4 +1,4 @@
-"""From the patches known for an issue to groups: all fours of six, as R4P forms them (appendix B.1; pure)."""
+"""Form training groups from the patches of an issue: all fours of six patches (R4P, appendix B.1; pure)."""
 
 import hashlib
 import random
@@ -11,75 +11,78 @@ from training.datasets.groups import TrainingGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """How groups are formed."""
+class GroupShape:
+    """Sizes of the groups that are formed."""
 
     seats: int = 4
-    most: int = 6
-    """Patches of one issue that are combined: of six there are 15 fours, of twelve 495."""
-    least: int = 2
-    """Patches below which there is nothing to compare. Free seats are padded, as they are when the bot judges."""
-    most_characters: int | None = None
+    max_patches: int = 6
+    """Limit for an issue and its patches together. None: no limit."""
+    min_patches: int = 2
+    """Issues with fewer patches are dropped. Free seats become padding."""
+    max_characters: int | None = None
     """Of an issue with its patches; None: whatever the model's context holds."""
 
 
-def groups(pool: Pool, shape: Shape, seed: int) -> tuple[list[TrainingGroup], list[str]]:
-    """The groups of an issue, their patches in an order that tells nothing, and a reason for each that is none."""
-    if pool.known == 0:
+def form_groups(pool: Pool, shape: GroupShape, seed: int) -> tuple[list[TrainingGroup], list[str]]:
+    """Return the groups of an issue and a reason for each dropped one.
+
+    Patches are ordered by the hash of their text, so the order does not reveal their labels.
+    """
+    if pool.known_count == 0:
         return [], ["nothing is known of its patches"]
-    if len(pool.patches) < shape.least:
-        return [], [f"fewer than {shape.least} patches"]
-    chosen = _chosen(pool, shape.most, seed)
+    if len(pool.patches) < shape.min_patches:
+        return [], [f"fewer than {shape.min_patches} patches"]
+    chosen = _choose_patches(pool, shape.max_patches, seed)
     kept, reasons = [], list[str]()
     for seated in combinations(chosen, min(shape.seats, len(chosen))):
-        if all(one.target is None for one in seated):
+        if all(patch.target is None for patch in seated):
             reasons.append("nothing is known of its patches")
-        elif shape.most_characters and _characters(pool, seated) > shape.most_characters:
-            reasons.append(f"more than {shape.most_characters:,} characters")
+        elif shape.max_characters and _count_characters(pool, seated) > shape.max_characters:
+            reasons.append(f"more than {shape.max_characters:,} characters")
         else:
-            kept.append(_group(pool, seated, shape.seats))
+            kept.append(_build_group(pool, seated, shape.seats))
     return kept, reasons
 
 
-def a_few(groups: Iterable[TrainingGroup], most: int, seed: int) -> list[TrainingGroup]:
-    """At most so many groups of each issue: they share patches, so more of them tell little."""
+def limit_per_issue(groups: Iterable[TrainingGroup], limit: int, seed: int) -> list[TrainingGroup]:
+    """Keep at most `limit` groups of each issue. Groups of one issue share patches and add little."""
     kept: dict[str, list[TrainingGroup]] = {}
-    for one in sorted(groups, key=lambda one: _rank(f"{seed} {one.key}")):
-        kept.setdefault(one.issue, []).append(one)
-    return [one for issue in sorted(kept) for one in kept[issue][:most]]
+    for group in sorted(groups, key=lambda group: _hash_text(f"{seed} {group.key}")):
+        kept.setdefault(group.issue, []).append(group)
+    return [group for issue in sorted(kept) for group in kept[issue][:limit]]
 
 
-def _chosen(pool: Pool, most: int, seed: int) -> list[PoolPatch]:
-    """Those of which something is known before others, by lot; in an order that depends on their text alone."""
+def _choose_patches(pool: Pool, most: int, seed: int) -> list[PoolPatch]:
+    """Choose patches at random, labelled ones first. The order depends on their text only."""
     lots = random.Random(f"{seed} {pool.issue}")
-    order = sorted(pool.patches, key=lambda one: _rank(one.diff))
+    order = sorted(pool.patches, key=lambda patch: _hash_text(patch.diff))
     lots.shuffle(order)
-    taken = sorted(order, key=lambda one: one.target is None)[:most]
-    return sorted(taken, key=lambda one: _rank(one.diff))
+    taken = sorted(order, key=lambda patch: patch.target is None)[:most]
+    return sorted(taken, key=lambda patch: _hash_text(patch.diff))
 
 
-def _group(pool: Pool, seated: tuple[PoolPatch, ...], seats: int) -> TrainingGroup:
+def _build_group(pool: Pool, seated: tuple[PoolPatch, ...], seats: int) -> TrainingGroup:
     free = seats - len(seated)
-    known = [one for one in seated if one.target is not None]
-    told = [one.outcome_at for one in known if one.outcome_at is not None]
+    labelled = [patch for patch in seated if patch.target is not None]
+    times = [patch.outcome_at for patch in labelled if patch.outcome_at is not None]
     return TrainingGroup(
-        key=_rank("\0".join((pool.issue, *(one.diff for one in seated))))[:16],
+        key=_hash_text("\0".join((pool.issue, *(patch.diff for patch in seated))))[:16],
         issue=pool.issue,
         repo=pool.repo,
         problem_statement=pool.statement,
-        patches=(*(one.diff for one in seated), *[""] * free),
-        targets=(*(one.target for one in seated), *[None] * free),
-        weight=sum(one.weight for one in known) / len(known),
+        patches=(*(patch.diff for patch in seated), *[""] * free),
+        targets=(*(patch.target for patch in seated), *[None] * free),
+        weight=sum(patch.weight for patch in labelled) / len(labelled),
         source=pool.source,
         as_of=pool.as_of,
-        outcome_at=max(told, default=None),
+        outcome_at=max(times, default=None),
         licence=pool.licence,
     )
 
 
-def _characters(pool: Pool, seated: tuple[PoolPatch, ...]) -> int:
-    return len(pool.statement) + sum(len(one.diff) for one in seated)
+def _count_characters(pool: Pool, seated: tuple[PoolPatch, ...]) -> int:
+    return len(pool.statement) + sum(len(patch.diff) for patch in seated)
 
 
-def _rank(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

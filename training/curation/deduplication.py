@@ -1,4 +1,4 @@
-"""The same thing twice: one edit in an issue, one issue under two names, and what will be measured on (pure)."""
+"""Remove duplicate patches and issues, and everything that an evaluation will measure (pure)."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,85 +7,89 @@ from functools import lru_cache
 
 from model.errors import BadDiff
 from model.patches import diff
-from training.curation.near_duplicates import Known
-from training.curation.patch_filters import MOST_READ
-from training.curation.pools import Pool, PoolPatch, belief
+from training.curation.near_duplicates import NearDuplicateIndex
+from training.curation.patch_filters import MAX_RAW_CHARACTERS
+from training.curation.pools import Pool, PoolPatch, describe_belief
 from training.curation.steps import Reason
 
 
-def one_of_each_edit(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Of the same edit in an issue one, with what is known of it; none where it has opposite labels."""
+def drop_duplicate_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+    """Keep one patch of each edit in an issue, with the merged label. Drop edits with opposite labels."""
     kept, reasons = [], list[str]()
     for pool in pools:
         by_edit: dict[str, list[PoolPatch]] = {}
-        for one in pool.patches:
-            by_edit.setdefault(edit(one.diff), []).append(one)
+        for patch in pool.patches:
+            by_edit.setdefault(build_edit_key(patch.diff), []).append(patch)
         left: list[PoolPatch] = []
         for copies in by_edit.values():
-            if len({belief(one) for one in copies} - {"unknown"}) > 1:
+            if len({describe_belief(patch) for patch in copies} - {"unknown"}) > 1:
                 reasons += ["copies with opposite labels"] * len(copies)
                 continue
-            left.append(_told(copies))
+            left.append(_merge_copies(copies))
             reasons += ["the same edit as another"] * (len(copies) - 1)
         kept += [replace(pool, patches=tuple(left))] if left else []
     return kept, reasons
 
 
-def one_of_each_issue(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Of issues that say the same the one of which most is known; which of them it is depends on no order."""
-    known, kept, reasons = Known(), list[Pool](), list[str]()
-    for pool in sorted(pools, key=lambda one: (-one.known, one.issue)):
-        if known.like(pool.statement) is not None:
+def drop_duplicate_issues(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+    """Keep one of the issues that say the same: the one with most labels. Input order does not matter."""
+    index, kept, reasons = NearDuplicateIndex(), list[Pool](), list[str]()
+    for pool in sorted(pools, key=lambda pool: (-pool.known_count, pool.issue)):
+        if index.find(pool.statement) is not None:
             reasons.append("says the same as another issue")
             continue
-        known.add(pool.issue, pool.statement)
+        index.add(pool.issue, pool.statement)
         kept.append(pool)
-    chosen = {one.issue for one in kept}
+    chosen = {pool.issue for pool in kept}
     return [pool for pool in pools if pool.issue in chosen], reasons
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What will be measured on: nothing of it may be learnt."""
+class EvaluationSet:
+    """The issues, texts and edits of an evaluation. Training must not use them."""
 
     issues: frozenset[str]
     repositories: frozenset[str]
-    """All of these is left out; empty: only the issues."""
-    texts: Known
+    """Repositories to exclude completely. Empty: only the issues are excluded."""
+    texts: NearDuplicateIndex
     edits: frozenset[str]
 
     @classmethod
-    def of(cls, pools: Sequence[Pool], *, whole_repositories: bool = False) -> "Measured":
-        """Of what the evaluation's files hold."""
+    def from_pools(
+        cls, pools: Sequence[Pool], *, whole_repositories: bool = False
+    ) -> "EvaluationSet":
+        """Build the set from the pools of an evaluation."""
         return cls(
             issues=frozenset(pool.issue for pool in pools),
             repositories=frozenset(pool.repo for pool in pools if whole_repositories),
-            texts=Known((pool.issue, pool.statement) for pool in pools),
-            edits=frozenset(edit(one.diff) for pool in pools for one in pool.patches if one.diff),
+            texts=NearDuplicateIndex((pool.issue, pool.statement) for pool in pools),
+            edits=frozenset(
+                build_edit_key(patch.diff) for pool in pools for patch in pool.patches if patch.diff
+            ),
         )
 
-    def reason(self, pool: Pool) -> Reason:
-        """Why nothing may be learnt of an issue."""
+    def find_overlap(self, pool: Pool) -> Reason:
+        """Return why training may not use this issue, or None."""
         if pool.repo in self.repositories:
             return "a repository that is measured on"
         if pool.issue in self.issues:
             return "an issue that is measured on"
-        if self.texts.like(pool.statement) is not None:
+        if self.texts.find(pool.statement) is not None:
             return "says the same as an issue that is measured on"
-        if any(edit(one.diff) in self.edits for one in pool.patches if one.diff):
+        if any(build_edit_key(patch.diff) in self.edits for patch in pool.patches if patch.diff):
             return "has a patch that is measured on"
         return None
 
 
-def edits(pool: Pool) -> Iterator[str]:
-    """A fingerprint of each patch."""
-    return (edit(one.diff) for one in pool.patches if one.diff)
+def list_edit_keys(pool: Pool) -> Iterator[str]:
+    """Yield the edit key of each patch."""
+    return (build_edit_key(patch.diff) for patch in pool.patches if patch.diff)
 
 
 @lru_cache(maxsize=65_536)
-def edit(text: str) -> str:
-    """Equal for equal edits; text that is no diff, or too long to be read, is only like itself."""
-    if len(text) > MOST_READ:
+def build_edit_key(text: str) -> str:
+    """Return a key that is equal for equal edits. Text that is no diff or is too long is compared as text."""
+    if len(text) > MAX_RAW_CHARACTERS:
         return f"text {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
     try:
         return diff.fingerprint(text)
@@ -93,17 +97,19 @@ def edit(text: str) -> str:
         return f"text {text}"
 
 
-def _told(copies: Sequence[PoolPatch]) -> PoolPatch:
-    """The first one, with the mean of what is known of all."""
-    known = [(one.target, one.weight) for one in copies if one.target is not None]
-    if not known:
+def _merge_copies(copies: Sequence[PoolPatch]) -> PoolPatch:
+    """Return the first copy with the weighted mean target of all labelled copies."""
+    labelled = [(copy.target, copy.weight) for copy in copies if copy.target is not None]
+    if not labelled:
         return copies[0]
-    weight = sum(weight for _, weight in known)
-    target = sum(target * weight for target, weight in known) / weight if weight else known[0][0]
-    told = [one.outcome_at for one in copies if one.outcome_at is not None]
+    weight = sum(weight for _, weight in labelled)
+    target = (
+        sum(target * weight for target, weight in labelled) / weight if weight else labelled[0][0]
+    )
+    times = [copy.outcome_at for copy in copies if copy.outcome_at is not None]
     return replace(
         copies[0],
         target=target,
-        weight=max(weight for _, weight in known),
-        outcome_at=max(told, default=None),
+        weight=max(weight for _, weight in labelled),
+        outcome_at=max(times, default=None),
     )

@@ -1,4 +1,4 @@
-"""Outcomes as labelled groups, one JSON object a line: what `r4p evaluate` reads (pure)."""
+"""Convert labelled pools into the JSON groups that `r4p evaluate` reads, one object a line (pure)."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,25 +6,25 @@ from typing import Any
 
 from training.curation.pools import Pool, PoolPatch
 
-LEAST_CONFIDENT = 0.8
-"""A label that is less sure is left out: a labelled group has no way to say perhaps."""
+MIN_CONFIDENCE = 0.8
+"""Less certain labels are left out, because a labelled group holds only correct or incorrect."""
 
 
-def groups(
-    pools: Iterable[Pool], least_confident: float = LEAST_CONFIDENT
+def build_labelled_groups(
+    pools: Iterable[Pool], min_confidence: float = MIN_CONFIDENCE
 ) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Each issue with the patches whose truth is known, and what was left out, by reason."""
-    found, left_out = [], Counter[str]()
+    """Return each issue with its confidently labelled patches, and counts of what was left out by reason."""
+    labelled, left_out = [], Counter[str]()
     for pool in pools:
-        told = [one for one in pool.patches if _is_sure(one, least_confident)]
-        unknown = sum(one.target is None for one in pool.patches)
+        patches = [patch for patch in pool.patches if _is_sure(patch, min_confidence)]
+        unknown = sum(patch.target is None for patch in pool.patches)
         left_out["patches whose label is unknown"] += unknown
-        left_out["patches whose label is not sure"] += len(pool.patches) - unknown - len(told)
-        if told:
-            found.append(_group(pool, told))
+        left_out["patches whose label is not sure"] += len(pool.patches) - unknown - len(patches)
+        if patches:
+            labelled.append(_build_labelled_group(pool, patches))
         else:
             left_out["issues without a known patch"] += 1
-    return found, +left_out
+    return labelled, +left_out
 
 
 def _is_sure(patch: PoolPatch, least_confident: float) -> bool:
@@ -33,18 +33,18 @@ def _is_sure(patch: PoolPatch, least_confident: float) -> bool:
     return max(patch.target, 1 - patch.target) >= least_confident
 
 
-def _group(pool: Pool, told: Iterable[PoolPatch]) -> dict[str, Any]:
+def _build_labelled_group(pool: Pool, patches: Iterable[PoolPatch]) -> dict[str, Any]:
     return {
         "instance_id": pool.issue,
         "repo": pool.repo,
         "problem_statement": pool.statement,
         "patches": [
             {
-                "patch": one.diff,
-                "resolved": one.target is not None and one.target >= 0.5,
-                "probability": one.target,
+                "patch": patch.diff,
+                "resolved": patch.target is not None and patch.target >= 0.5,
+                "probability": patch.target,
                 "source": "outcomes",
             }
-            for one in told
+            for patch in patches
         ],
     }

@@ -1,4 +1,4 @@
-"""Which issues say the same, found without comparing each with each (pure)."""
+"""Find near-duplicate texts without comparing every pair, by hashed word shingles (pure)."""
 
 import hashlib
 import re
@@ -7,90 +7,92 @@ from collections.abc import Iterable, Mapping
 
 _TOKEN = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-"""What a form tells whoever fills it in, the same in every issue."""
+"""HTML comments of issue forms, which are the same in every issue."""
 _PHRASE = 5
-"""Words in a row that are compared."""
+"""Words in one shingle."""
 _SKETCH = 64
-"""Phrases of a text by which others like it are looked up: of texts that are alike some are the same."""
+"""Shingles of a text that are indexed: the smallest hashes, so similar texts share some."""
 _COMMON = 50
-"""Texts by which a phrase is looked up: one that more of them have is a form's, and tells nothing."""
-ALIKE = 0.6
-"""Share of all phrases of two texts that both have, from which on they are one issue told twice."""
+"""A shingle stops being indexed after this many texts: it comes from a form."""
+MIN_SHARED = 0.6
+"""Two texts are near-duplicates from this Jaccard similarity on."""
 
-Phrases = frozenset[int]
+Shingles = frozenset[int]
 
 
-def phrases(text: str) -> Phrases:
-    """Every five words in a row, hashed; of a shorter text the whole."""
+def hash_shingles(text: str) -> Shingles:
+    """Return the hashes of every five consecutive words. A shorter text gives one hash."""
     words = _TOKEN.findall(_COMMENT.sub(" ", text).lower())
     rows = range(max(1, len(words) - _PHRASE + 1))
-    return frozenset(_number(" ".join(words[start : start + _PHRASE])) for start in rows)
+    return frozenset(_hash_words(" ".join(words[start : start + _PHRASE])) for start in rows)
 
 
-def alike(one: Phrases, other: Phrases) -> bool:
-    """Whether two texts are one issue."""
-    return len(one & other) >= ALIKE * len(one | other)
+def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
+    """Tell whether the Jaccard similarity of two texts reaches MIN_SHARED."""
+    return len(first & second) >= MIN_SHARED * len(first | second)
 
 
-class Known:
-    """Texts by which others that say the same are found."""
+class NearDuplicateIndex:
+    """An index of named texts that finds near-duplicates of a new text."""
 
     def __init__(self, texts: Iterable[tuple[str, str]] = ()) -> None:
-        """Of names and texts."""
-        self._phrases: dict[str, Phrases] = {}
+        """Index pairs of name and text."""
+        self._shingles: dict[str, Shingles] = {}
         self._names: dict[int, list[str]] = defaultdict(list)
         for name, text in texts:
             self.add(name, text)
 
     def add(self, name: str, text: str) -> None:
-        """Know one more."""
-        told = phrases(text)
-        self._phrases[name] = told
-        for number in _sketch(told):
+        """Add a text."""
+        shingles = hash_shingles(text)
+        self._shingles[name] = shingles
+        for number in _select_sketch(shingles):
             if len(self._names[number]) < _COMMON:
                 self._names[number].append(name)
 
-    def like(self, text: str) -> str | None:
-        """The name of one that says the same; None: there is none."""
-        told = phrases(text)
+    def find(self, text: str) -> str | None:
+        """Return the name of a near-duplicate, or None."""
+        shingles = hash_shingles(text)
         names = dict.fromkeys(
-            name for number in _sketch(told) for name in self._names.get(number, ())
+            name for number in _select_sketch(shingles) for name in self._names.get(number, ())
         )
-        return next((name for name in names if alike(told, self._phrases[name])), None)
+        return next(
+            (name for name in names if is_near_duplicate(shingles, self._shingles[name])), None
+        )
 
 
 class Clusters:
-    """Names that belong together, directly or through others."""
+    """Disjoint sets of names (union-find)."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Start with every name alone."""
         self._parent: dict[str, str] = {}
 
-    def join(self, one: str, other: str) -> None:
-        """These two belong together."""
-        self._parent[self.of(one)] = self.of(other)
+    def join(self, first: str, second: str) -> None:
+        """Merge the sets of two names."""
+        self._parent[self.find_root(first)] = self.find_root(second)
 
-    def of(self, name: str) -> str:
-        """The name that stands for all of its cluster."""
+    def find_root(self, name: str) -> str:
+        """Return the name that represents the set."""
         while (parent := self._parent.get(name, name)) != name:
             name = parent
         return name
 
 
-def by_shared(marks: Mapping[str, Iterable[str]]) -> Clusters:
-    """Names joined wherever they share a mark."""
-    found, seen = Clusters(), dict[str, str]()
+def cluster_by_shared(marks: Mapping[str, Iterable[str]]) -> Clusters:
+    """Join names that share at least one mark, directly or through others."""
+    clusters, seen = Clusters(), dict[str, str]()
     for name, own in marks.items():
         for mark in own:
-            found.join(name, seen.setdefault(mark, name))
-    return found
+            clusters.join(name, seen.setdefault(mark, name))
+    return clusters
 
 
-def _sketch(told: Phrases) -> list[int]:
-    return sorted(told)[:_SKETCH]
+def _select_sketch(shingles: Shingles) -> list[int]:
+    return sorted(shingles)[:_SKETCH]
 
 
-def _number(text: str) -> int:
+def _hash_words(text: str) -> int:
     return int.from_bytes(
         hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
     )

@@ -1,6 +1,6 @@
-"""Which patches are an attempt at an issue that somebody can judge: SWE-RL's and R4P's filters (pure).
+"""Drop patches that are no judgeable attempt at an issue, with the filters of SWE-RL and R4P (pure).
 
-Who wrote a patch is asked only of robots that raise versions: a coding agent's patch is what the bot is for.
+Authors matter only for dependency robots. Patches by coding agents are what the bot judges, so they stay.
 """
 
 import re
@@ -14,12 +14,12 @@ from model.patches.diff import FilePatch
 from training.curation.pools import Pool, PoolPatch
 from training.curation.steps import Reason
 
-MOST_READ = 600_000
-"""Characters of a patch as it was handed in, ten times those of a fix; longer ones are parsed for seconds, each."""
+MAX_RAW_CHARACTERS = 600_000
+"""Longer raw patches are dropped unread: parsing one takes seconds. Ten times the limit of a fix."""
 _CHORES = re.compile(
     r"dependabot|renovate|greenkeeper|pyup|snyk|automerge|pre-commit-ci", re.IGNORECASE
 )
-"""Robots that keep dependencies up to date; SWE-RL (appendix A) drops what they open."""
+"""Robots that update dependencies. SWE-RL (appendix A) drops their patches."""
 _LOCKS = frozenset(
     [
         "bun.lock",
@@ -55,7 +55,7 @@ _DEPENDENCIES = re.compile(
     r"|^\.github/workflows/|^\.pre-commit-config\.yaml$",
     re.IGNORECASE,
 )
-"""Files that name versions of other software. Elsewhere a number with a point is a number, and a fix."""
+"""Files that name versions of other software. A number with a point elsewhere may be a fix."""
 _VERSION = re.compile(
     r"(?<![\w.])[\^~v]?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|alpha|beta|dev|post)[-.]?\d*)?"
 )
@@ -64,36 +64,38 @@ _CHANGED = re.compile(r"^([-+])(?!\1\1 )(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ChangeLimits:
-    """What a patch has to be."""
+    """Limits on the size of a patch."""
 
     files: int = 5
-    """R4P's study: 1 to 5."""
+    """Maximum number of files. R4P studied 1 to 5."""
     lines: int = 1_000
-    """Added and removed together; above, somebody has checked in data, or reformatted."""
+    """Maximum of added plus removed lines. Larger patches add data or reformat code."""
     characters: int = 60_000
     suffix: str | None = None
-    """Only files of this ending, as `.py`; None: any."""
+    """Required suffix of all files, such as `.py`. None: any."""
 
 
-def only_edits(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Patches without the head of a mail, dates, messages and signatures: whoever judges is not shown them either."""
+def drop_rewrites(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+    """Reduce patches to their diff, without mail headers, dates and signatures. Verifiers do not see those
+    either.
+    """
     kept, reasons = [], list[str]()
     for pool in pools:
         left = []
-        for one in pool.patches:
-            if len(one.diff) > MOST_READ:
-                reasons.append(f"more than {MOST_READ:,} characters as handed in")
+        for patch in pool.patches:
+            if len(patch.diff) > MAX_RAW_CHARACTERS:
+                reasons.append(f"more than {MAX_RAW_CHARACTERS:,} characters as handed in")
                 continue
             try:
-                left.append(replace(one, diff=diff.bare(one.diff).text))
+                left.append(replace(patch, diff=diff.extract_bare_diff(patch.diff).text))
             except BadDiff:
                 reasons.append("no unified diff")
         kept += [replace(pool, patches=tuple(left))] if left else []
     return kept, reasons
 
 
-def unfit(patch: PoolPatch, limits: ChangeLimits) -> Reason:
-    """Why a patch is left out. Raises BadDiff: `only_edits` comes before."""
+def find_rejection(patch: PoolPatch, limits: ChangeLimits) -> Reason:
+    """Return why a patch is dropped, or None. Raises BadDiff unless `drop_rewrites` ran before."""
     if patch.author and _CHORES.search(patch.author):
         return "by a robot that keeps dependencies up to date"
     if not patch.diff.strip():
@@ -101,41 +103,45 @@ def unfit(patch: PoolPatch, limits: ChangeLimits) -> Reason:
     if len(patch.diff) > limits.characters:
         return f"more than {limits.characters:,} characters"
     files = diff.parse(patch.diff)
-    return _of_files(files, limits) or _of_lines(files, patch.diff, limits)
+    return _reject_files(files, limits) or _reject_lines(files, patch.diff, limits)
 
 
-def _of_files(files: tuple[FilePatch, ...], limits: ChangeLimits) -> Reason:
-    if not any(one.is_textual for one in files):
+def _reject_files(files: tuple[FilePatch, ...], limits: ChangeLimits) -> Reason:
+    if not any(file.is_textual for file in files):
         return "changes nothing that can be read"
     if len(files) > limits.files:
         return f"more than {limits.files} files"
-    if limits.suffix and any(splitext(one.path)[1] != limits.suffix for one in files):
+    if limits.suffix and any(splitext(file.path)[1] != limits.suffix for file in files):
         return f"touches other files than {limits.suffix}"
-    if _all(files, lambda path: basename(path).lower() in _LOCKS):
+    if _match_all(files, lambda path: basename(path).lower() in _LOCKS):
         return "only lock files"
-    if _all(files, lambda path: bool(_PROSE.search(path))):
+    if _match_all(files, lambda path: bool(_PROSE.search(path))):
         return "only prose"
     return None
 
 
-def _of_lines(files: tuple[FilePatch, ...], text: str, limits: ChangeLimits) -> Reason:
-    if sum(one.added + one.removed for one in files) > limits.lines:
+def _reject_lines(files: tuple[FilePatch, ...], text: str, limits: ChangeLimits) -> Reason:
+    if sum(file.added + file.removed for file in files) > limits.lines:
         return f"more than {limits.lines:,} lines"
     lines = {
         sign: [line for mark, line in _CHANGED.findall(text) if mark == sign and line.strip()]
         for sign in "-+"
     }
-    names_versions = _all(files, lambda path: bool(_DEPENDENCIES.search(path))) or all(
+    names_versions = _match_all(files, lambda path: bool(_DEPENDENCIES.search(path))) or all(
         "version" in line.lower() for line in (*lines["-"], *lines["+"])
     )
-    return "only versions" if names_versions and _only_numbers(lines["-"], lines["+"]) else None
+    return (
+        "only versions"
+        if names_versions and _has_only_version_changes(lines["-"], lines["+"])
+        else None
+    )
 
 
-def _only_numbers(removed: list[str], added: list[str]) -> bool:
-    """What is removed comes again, but for the numbers of versions."""
+def _has_only_version_changes(removed: list[str], added: list[str]) -> bool:
+    """Tell whether the removed and added lines differ in version numbers only."""
     before, after = (sorted(_VERSION.sub("0", line) for line in side) for side in (removed, added))
     return bool(before) and before == after and sorted(removed) != sorted(added)
 
 
-def _all(files: tuple[FilePatch, ...], condition: Callable[[str], bool]) -> bool:
-    return all(condition(one.path) for one in files)
+def _match_all(files: tuple[FilePatch, ...], condition: Callable[[str], bool]) -> bool:
+    return all(condition(file.path) for file in files)

@@ -1,4 +1,4 @@
-"""Every patch that is known for an issue, before any group is formed of them (pure)."""
+"""Collect all patches of each issue, from benchmarks or from recorded outcomes (pure)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,57 +14,57 @@ from training.labels.labels import LabelledPatch
 
 @dataclass(frozen=True, slots=True)
 class PoolPatch:
-    """One patch as it was first submitted, and what is believed of it."""
+    """A patch as first submitted, with its label."""
 
     diff: str
     target: float | None
-    """The probability that it is correct; None: unknown."""
+    """Probability that the patch is correct. None: unknown."""
     weight: float = 1.0
     author: str | None = None
-    """Who wrote it: a login, or a benchmark's `family/run`. Decides what is kept; never stored, never shown."""
+    """A login, or `family/run` of a benchmark. Only filters use it; it is never stored or shown."""
     outcome_at: datetime | None = None
-    """When its label was known."""
+    """Time at which the label could be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """An issue and the patches for it."""
+    """An issue with all its patches."""
 
     issue: str
-    """`owner/repo#number` or a benchmark's instance."""
+    """`owner/repo#number`, or the instance id of a benchmark."""
     repo: str
     statement: str
-    """The issue's text as it was when the first patch was judged."""
+    """The issue's text when its first patch was judged."""
     patches: tuple[PoolPatch, ...]
     source: LabelSource = LabelSource.BENCHMARK
     as_of: datetime | None = None
-    """When the text was read."""
+    """Time at which the text was read."""
     licence: str | None = None
-    """The repository's, by its SPDX name; None: not known."""
+    """SPDX name of the repository's licence. None: unknown."""
 
     @property
-    def known(self) -> int:
-        """How many patches have a label."""
-        return sum(one.target is not None for one in self.patches)
+    def known_count(self) -> int:
+        """Number of labelled patches."""
+        return sum(patch.target is not None for patch in self.patches)
 
-    def without_later_labels(self, moment: datetime) -> "Pool":
-        """As it was at that moment: what was decided then or later is unknown."""
+    def hide_later_labels(self, moment: datetime) -> "Pool":
+        """Return the pool with the labels of `moment` or later set to unknown."""
         hidden = tuple(
-            replace(one, target=None, outcome_at=None)
-            if one.outcome_at is not None and one.outcome_at >= moment
-            else one
-            for one in self.patches
+            replace(patch, target=None, outcome_at=None)
+            if patch.outcome_at is not None and patch.outcome_at >= moment
+            else patch
+            for patch in self.patches
         )
         return replace(self, patches=hidden)
 
 
-def from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
-    """One pool for each issue of labelled groups; groups about the same issue are joined."""
+def build_from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
+    """Return one pool for each issue of labelled groups. Groups of the same issue are joined."""
     joined: dict[str, Pool] = {}
     for group in groups:
         patches = tuple(
-            PoolPatch(one.patch.diff, float(one.resolved), author=one.source)
-            for one in group.patches
+            PoolPatch(patch.patch.diff, float(patch.resolved), author=patch.source)
+            for patch in group.patches
         )
         before = joined.get(group.instance_id)
         if before is None:
@@ -76,46 +76,46 @@ def from_groups(groups: Iterable[LabelledGroup]) -> list[Pool]:
     return list(joined.values())
 
 
-def from_labels(
+def build_from_labels(
     labels: Iterable[LabelledPatch],
     issues: Mapping[int, FrozenIssue],
     diffs: Mapping[str, str],
     authors: Mapping[tuple[RepositoryId, PullNumber], str],
 ) -> list[Pool]:
-    """One pool for each issue that was judged; a patch whose text is gone is left out."""
+    """Return one pool for each judged issue. Patches whose text was purged are left out."""
     by_issue: dict[int, list[LabelledPatch]] = {}
-    for one in labels:
-        if one.patch in diffs and one.group in issues:
-            by_issue.setdefault(one.group, []).append(one)
+    for label in labels:
+        if label.patch in diffs and label.group in issues:
+            by_issue.setdefault(label.group, []).append(label)
     return [
         Pool(
-            issue=f"{found[0].issue.repository.full_name}#{found[0].issue.number}",
-            repo=found[0].issue.repository.full_name,
+            issue=f"{pool_labels[0].issue.repository.full_name}#{pool_labels[0].issue.number}",
+            repo=pool_labels[0].issue.repository.full_name,
             statement=issues[group].text.text,
             patches=tuple(
                 PoolPatch(
-                    diff=diffs[one.patch],
-                    target=one.probability,
-                    weight=one.weight if one.probability is not None else 1.0,
-                    author=authors.get((one.issue.repository.id, one.pull)),
-                    outcome_at=one.outcome_at,
+                    diff=diffs[label.patch],
+                    target=label.probability,
+                    weight=label.weight if label.probability is not None else 1.0,
+                    author=authors.get((label.issue.repository.id, label.pull)),
+                    outcome_at=label.outcome_at,
                 )
-                for one in found
+                for label in pool_labels
             ),
             source=LabelSource.OUTCOMES,
             as_of=issues[group].read_at,
         )
-        for group, found in by_issue.items()
+        for group, pool_labels in by_issue.items()
     ]
 
 
-def patches(pools: Iterable[Pool]) -> Counter[str]:
-    """How many patches there are, by what is believed of them: `correct`, `incorrect`, `unknown`."""
-    return Counter(belief(one) for pool in pools for one in pool.patches)
+def count_patches(pools: Iterable[Pool]) -> Counter[str]:
+    """Count patches by label: `correct`, `incorrect`, `unknown`."""
+    return Counter(describe_belief(patch) for pool in pools for patch in pool.patches)
 
 
-def belief(patch: PoolPatch) -> str:
-    """`correct` from a half on, `incorrect` below, `unknown`."""
+def describe_belief(patch: PoolPatch) -> str:
+    """Return `correct` for a target of at least 0.5, `incorrect` below, `unknown` for None."""
     if patch.target is None:
         return "unknown"
     return "correct" if patch.target >= 0.5 else "incorrect"

@@ -1,28 +1,28 @@
-"""Who is left out as a whole: by licence, by name, or because a style would give the label away (pure)."""
+"""Drop whole sources: by licence, by name, or because all their patches have the same label (pure)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from training.curation.pools import Pool, PoolPatch, belief
+from training.curation.pools import Pool, PoolPatch, describe_belief
 from training.curation.steps import Reason
 from training.datasets.groups import LabelSource
 
-LEAST = 20
-"""Labelled patches from which on a benchmark's system is known to have only one sort."""
+MIN_LABELLED = 20
+"""A benchmark system is checked for one-sided labels from this many labelled patches on."""
 
 
-def unwanted(patch: PoolPatch, patterns: Collection[str]) -> Reason:
-    """Why a patch of a named source is left out; patterns as `family/*`."""
+def find_unwanted(patch: PoolPatch, patterns: Collection[str]) -> Reason:
+    """Return why a patch from an excluded source is dropped, or None. Patterns are `family/*`."""
     named = any(fnmatchcase(patch.author or "", pattern) for pattern in patterns)
     return "of a source that is left out" if named else None
 
 
-def unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
-    """Why an issue is left out whose repository's licence is not among these, by SPDX name.
+def find_unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
+    """Return why an issue is dropped if its repository's licence is not in `licences` (SPDX names).
 
-    Whose maintainers let the bot learn from their history is asked for no licence.
+    Repositories with `training: on` need no licence check.
     """
     if pool.source is LabelSource.OUTCOMES:
         return None
@@ -31,28 +31,32 @@ def unlicensed(pool: Pool, licences: Collection[str]) -> Reason:
     return None if pool.licence in licences else "its licence is not among those wanted"
 
 
-def without_one_sided(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
-    """Without a benchmark's systems of which only correct, or only incorrect patches are there.
+def drop_one_sided(pools: Sequence[Pool]) -> tuple[list[Pool], Iterable[str]]:
+    """Drop benchmark systems whose patches are all correct or all incorrect: their style reveals the label.
 
-    Who merges its own work is no benchmark's system: outcomes are left alone, their weights are capped instead.
+    Outcomes of repositories stay. Their weights are capped instead.
     """
     beliefs: dict[str, list[str]] = defaultdict(list)
     for pool in pools:
-        for one in pool.patches:
-            if one.target is not None:
-                beliefs[_system(pool, one)].append(belief(one))
-    gone = {name for name, told in beliefs.items() if len(told) >= LEAST and len(set(told)) == 1}
+        for patch in pool.patches:
+            if patch.target is not None:
+                beliefs[_get_system(pool, patch)].append(describe_belief(patch))
+    gone = {
+        name
+        for name, labels in beliefs.items()
+        if len(labels) >= MIN_LABELLED and len(set(labels)) == 1
+    }
     gone.discard("")
     kept, reasons = [], list[str]()
     for pool in pools:
-        left = tuple(one for one in pool.patches if _system(pool, one) not in gone)
+        left = tuple(patch for patch in pool.patches if _get_system(pool, patch) not in gone)
         reasons += ["its system's patches have one label"] * (len(pool.patches) - len(left))
         kept += [replace(pool, patches=left)] if left else []
     return kept, reasons
 
 
-def _system(pool: Pool, patch: PoolPatch) -> str:
-    """The family of a benchmark's source; empty where nobody is named, and of outcomes."""
+def _get_system(pool: Pool, patch: PoolPatch) -> str:
+    """Return the benchmark family of a patch. Empty for outcomes and unnamed authors."""
     if pool.source is not LabelSource.BENCHMARK:
         return ""
     return (patch.author or "").partition("/")[0]

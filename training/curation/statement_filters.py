@@ -1,4 +1,4 @@
-"""Which issues can be judged by their text alone: the filters of R4P's study of issues (appendix A; pure)."""
+"""Drop issues whose text alone cannot be judged, with the filters of R4P (appendix A; pure)."""
 
 import re
 from dataclasses import dataclass
@@ -19,34 +19,34 @@ _ELSEWHERE = re.compile(
     r"|\b[0-9a-f]{7,40}\b",
     re.IGNORECASE,
 )
-"""Links, other issues, people, commits: what a reader of the text alone does not see."""
+"""Links, issue references, mentions and commits, which a reader of the text cannot open."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
-    """What a statement has to be."""
+    """Limits on the text of an issue."""
 
-    least: int = 100
-    """Characters."""
-    most: int = 4_000
+    min_characters: int = 100
+    """Minimum length."""
+    max_characters: int = 4_000
     only_ascii: bool = False
-    """The paper's setting; it would leave out whoever writes in another language."""
-    least_words: int = 10
-    """Words besides links, mentions and numbers: what is left when nothing can be looked up."""
+    """The paper's setting. It drops most issues that are not in English."""
+    min_words: int = 10
+    """Minimum words besides links, mentions and numbers."""
 
 
-def unfit(pool: Pool, limits: StatementLimits) -> Reason:
+def find_rejection(pool: Pool, limits: StatementLimits) -> Reason:
     """Why an issue is left out."""
     text = pool.statement.strip()
-    if len(text) < limits.least:
-        return f"shorter than {limits.least:,} characters"
-    if len(text) > limits.most:
-        return f"longer than {limits.most:,} characters"
+    if len(text) < limits.min_characters:
+        return f"shorter than {limits.min_characters:,} characters"
+    if len(text) > limits.max_characters:
+        return f"longer than {limits.max_characters:,} characters"
     if limits.only_ascii and not text.isascii():
         return "not only ASCII"
     if _IMAGE.search(text):
         return "shows an image"
-    if len(_WORD.findall(_ELSEWHERE.sub(" ", text))) < limits.least_words:
+    if len(_WORD.findall(_ELSEWHERE.sub(" ", text))) < limits.min_words:
         return "says it elsewhere"
     return None

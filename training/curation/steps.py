@@ -1,74 +1,76 @@
-"""Curation as named steps, each of which keeps or drops with a reason that is counted (pure)."""
+"""Run curation as named steps that keep items or drop them with a counted reason (pure)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from training.curation.pools import Pool, PoolPatch
-from training.datasets.manifest import Step
+from training.datasets.manifest import CurationStep
 
 Reason = str | None
-"""Why something is dropped; None: it is kept."""
+"""Why an item is dropped. None: it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssueStep:
-    """Looks at one issue after the other."""
+    """A step that decides about one issue at a time."""
 
     name: str
-    reason: Callable[[Pool], Reason]
+    find_reason: Callable[[Pool], Reason]
 
-    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], Step]:
-        """What is kept, and what is not."""
-        told = [(pool, self.reason(pool)) for pool in pools]
-        kept = [pool for pool, reason in told if reason is None]
-        return kept, _step(self.name, kept, (reason for _, reason in told))
+    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], CurationStep]:
+        """Return the kept pools and the step's counts."""
+        decisions = [(pool, self.find_reason(pool)) for pool in pools]
+        kept = [pool for pool, reason in decisions if reason is None]
+        return kept, _count_step(self.name, kept, (reason for _, reason in decisions))
 
 
 @dataclass(frozen=True, slots=True)
 class PatchStep:
-    """Looks at one patch after the other; an issue without a patch is no issue any more."""
+    """A step that decides about one patch at a time. Issues without a patch are dropped too."""
 
     name: str
-    reason: Callable[[Pool, PoolPatch], Reason]
+    find_reason: Callable[[Pool, PoolPatch], Reason]
 
-    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], Step]:
-        """What is kept, and what is not."""
+    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], CurationStep]:
+        """Return the kept pools and the step's counts."""
         kept, reasons = [], Counter[Reason]()
         for pool in pools:
-            told = [(one, self.reason(pool, one)) for one in pool.patches]
-            reasons.update(reason for _, reason in told)
-            left = tuple(one for one, reason in told if reason is None)
+            decisions = [(patch, self.find_reason(pool, patch)) for patch in pool.patches]
+            reasons.update(reason for _, reason in decisions)
+            left = tuple(patch for patch, reason in decisions if reason is None)
             kept += [replace(pool, patches=left)] if left else []
-        return kept, _step(self.name, kept, reasons.elements())
+        return kept, _count_step(self.name, kept, reasons.elements())
 
 
 @dataclass(frozen=True, slots=True)
-class WholeStep:
-    """Looks at all of them together; returns what is kept and a reason for each issue or patch that is not."""
+class PoolsStep:
+    """A step that needs all pools. `choose` returns the kept pools and a reason for each dropped item."""
 
     name: str
     choose: Callable[[Sequence[Pool]], tuple[list[Pool], Iterable[str]]]
 
-    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], Step]:
-        """What is kept, and what is not."""
+    def __call__(self, pools: Sequence[Pool]) -> tuple[list[Pool], CurationStep]:
+        """Return the kept pools and the step's counts."""
         kept, reasons = self.choose(pools)
-        return kept, _step(self.name, kept, reasons)
+        return kept, _count_step(self.name, kept, reasons)
 
 
-AnyStep = IssueStep | PatchStep | WholeStep
+AnyStep = IssueStep | PatchStep | PoolsStep
 
 
-def curated(pools: Sequence[Pool], steps: Iterable[AnyStep]) -> tuple[list[Pool], list[Step]]:
-    """What all steps leave, one after the other, with what each dropped."""
-    kept, told = list(pools), []
+def run_steps(
+    pools: Sequence[Pool], steps: Iterable[AnyStep]
+) -> tuple[list[Pool], list[CurationStep]]:
+    """Apply the steps in order and return the remaining pools with each step's counts."""
+    kept, counts = list(pools), []
     for step in steps:
-        kept, said = step(kept)
-        told.append(said)
-    return kept, told
+        kept, count = step(kept)
+        counts.append(count)
+    return kept, counts
 
 
-def _step(name: str, kept: Sequence[Pool], reasons: Iterable[Reason]) -> Step:
+def _count_step(name: str, kept: Sequence[Pool], reasons: Iterable[Reason]) -> CurationStep:
     dropped = Counter(reason for reason in reasons if reason is not None)
     patches = sum(len(pool.patches) for pool in kept)
-    return Step(name, len(kept), patches, dict(sorted(dropped.items())))
+    return CurationStep(name, len(kept), patches, dict(sorted(dropped.items())))

@@ -1,9 +1,9 @@
-"""Issues that an agent is to resolve, with their trees: a file of one JSON object a line, `r4p.task/1`.
+"""Read the tasks that an agent has to resolve: one JSON object a line, `r4p.task/1`.
 
     {"format": "r4p.task/1", "issue": "owner/repo#7", "title": "...", "body": "...", "tree": "trees/7"}
 
-`tree` is a folder beside the file, with the source tree as it was when the issue was written and without history: later
-commits hold the fix.
+`tree` is a folder beside the file. It holds the source tree at the time of the issue, without history: later
+commits contain the fix.
 """
 
 import json
@@ -20,28 +20,30 @@ FORMAT = "r4p.task/1"
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """One issue to resolve."""
+    """An issue that an agent has to resolve, with its source tree."""
 
     issue: str
     """`owner/repo#number`, as in the groups of a dataset."""
-    text: Issue
+    statement: Issue
     tree: Path
 
     @property
     def group(self) -> TrainingGroup:
-        """The task as something to be drawn: the issue with the patch that changes nothing, and so resolves nothing."""
+        """The task as a training group with one empty, incorrect patch, so that the round schedule can order
+        it.
+        """
         return TrainingGroup(
             key=self.issue,
             issue=self.issue,
             repo=self.issue.partition("#")[0],
-            problem_statement=self.text.text,
+            problem_statement=self.statement.text,
             patches=("",),
             targets=(0.0,),
         )
 
 
-def read(path: Path | None, held_out: Collection[str] = ()) -> list[AgentTask]:
-    """The tasks of a file, without issues that are held out for evaluation. Raises BadPlan naming file and line."""
+def read_tasks(path: Path | None, held_out: Collection[str] = ()) -> list[AgentTask]:
+    """Read the tasks of a file, without issues held out for evaluation. Raises BadPlan with file and line."""
     if path is None:
         raise BadPlan(
             "this plan has an agent resolve issues: name the file of its tasks with --material"
@@ -50,29 +52,32 @@ def read(path: Path | None, held_out: Collection[str] = ()) -> list[AgentTask]:
         lines = path.read_text().splitlines()
     except OSError as error:
         raise BadPlan(f"tasks {path} can't be read: {error.strerror}") from error
-    every = [_task(line, path.parent, f"{path}, line {at}") for at, line in enumerate(lines, 1)]
-    kept = [one for one in every if one.issue not in held_out]
-    if len({one.issue for one in kept}) < len(kept):
+    tasks = [
+        _parse_task(line, path.parent, f"{path}, line {number}")
+        for number, line in enumerate(lines, 1)
+    ]
+    kept = [task for task in tasks if task.issue not in held_out]
+    if len({task.issue for task in kept}) < len(kept):
         raise BadPlan(f"{path} has two tasks of one issue; give each issue one")
     if not kept:
         raise BadPlan(
-            f"none of the {len(every)} tasks in {path} may be learnt from: "
-            + ("their issues are held out for evaluation" if every else "there are none")
+            f"none of the {len(tasks)} tasks in {path} may be learnt from: "
+            + ("their issues are held out for evaluation" if tasks else "there are none")
         )
     return kept
 
 
-def _task(line: str, folder: Path, where: str) -> AgentTask:
+def _parse_task(line: str, folder: Path, where: str) -> AgentTask:
     try:
-        told = json.loads(line)
-        if told["format"] != FORMAT:
-            raise BadPlan(f"{where} is {told['format']!r}, and {FORMAT} is understood here")
-        issue = Issue(str(told["title"]), str(told["body"]))
-        tree = folder / told["tree"]
+        document = json.loads(line)
+        if document["format"] != FORMAT:
+            raise BadPlan(f"{where} is {document['format']!r}, and {FORMAT} is understood here")
+        issue = Issue(str(document["title"]), str(document["body"]))
+        tree = folder / document["tree"]
     except (ValueError, KeyError, TypeError) as error:
         raise (
             error if isinstance(error, BadPlan) else BadPlan(f"{where} is no task: {error!r}")
         ) from error
     if not tree.is_dir():
         raise BadPlan(f"{where}: there is no folder {tree}")
-    return AgentTask(str(told["issue"]), issue, tree)
+    return AgentTask(str(document["issue"]), issue, tree)

@@ -1,4 +1,4 @@
-"""A folder is there whole or not at all, whatever ends its writer."""
+"""Create folders atomically: a folder exists complete or not at all."""
 
 import tempfile
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 @contextmanager
-def appearing(directory: Path) -> Iterator[Path]:
-    """A folder to write in, which becomes `directory` when the block ends well, and is deleted when it doesn't."""
+def create_atomically(directory: Path) -> Iterator[Path]:
+    """Yield an empty folder. It becomes `directory` when the block succeeds and is deleted when it raises."""
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as room:
-        made = Path(room, directory.name)
-        made.mkdir()
-        yield made
-        made.rename(directory)
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
+        folder = Path(scratch, directory.name)
+        folder.mkdir()
+        yield folder
+        folder.rename(directory)

@@ -1,4 +1,4 @@
-"""Agents' attempts with what is believed of them, as a file: one JSON object a line, `r4p.attempt/1`."""
+"""Read and write agents' judged attempts, one JSON object a line (`r4p.attempt/1`)."""
 
 import json
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from training.plans.plan import BadPlan
 FORMAT = "r4p.attempt/1"
 
 
-def write(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
-    """Write them anew; returns how many."""
-    lines = [_line(one) for one in attempts]
+def write_attempts(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
+    """Replace the file with these attempts and return their number."""
+    lines = [_format_attempt(attempt) for attempt in attempts]
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
     beside.write_text("".join(lines))
@@ -22,8 +22,8 @@ def write(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
     return len(lines)
 
 
-def read(path: Path | None) -> list[JudgedAttempt]:
-    """What `write` wrote. Raises BadPlan naming the file and the line."""
+def read_attempts(path: Path | None) -> list[JudgedAttempt]:
+    """Read the file that `write_attempts` wrote. Raises BadPlan with file and line."""
     if path is None:
         raise BadPlan("this plan learns from attempts: name their file with --material")
     try:
@@ -32,23 +32,28 @@ def read(path: Path | None) -> list[JudgedAttempt]:
         raise BadPlan(
             f"attempts {path} can't be read: {error.strerror}; write them with: r4p train attempts"
         ) from error
-    return [_attempt(line, f"{path}, line {at}") for at, line in enumerate(lines, 1)]
+    return [_parse_attempt(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
 
 
-def _line(one: JudgedAttempt) -> str:
-    told = json.loads(trajectory_json.dumped(one.trajectory))
-    document = {"format": FORMAT, "issue": one.issue, "belief": one.belief, "trajectory": told}
+def _format_attempt(attempt: JudgedAttempt) -> str:
+    trajectory = json.loads(trajectory_json.dump_trajectory(attempt.trajectory))
+    document = {
+        "format": FORMAT,
+        "issue": attempt.issue,
+        "belief": attempt.belief,
+        "trajectory": trajectory,
+    }
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
-def _attempt(line: str, where: str) -> JudgedAttempt:
+def _parse_attempt(line: str, where: str) -> JudgedAttempt:
     try:
         document = json.loads(line)
         if document["format"] != FORMAT:
             raise BadPlan(f"{where} is {document['format']!r}, and {FORMAT} is understood here")
         raw = json.dumps(document["trajectory"]).encode()
         belief = None if document["belief"] is None else float(document["belief"])
-        return JudgedAttempt(str(document["issue"]), belief, trajectory_json.loaded(raw))
+        return JudgedAttempt(str(document["issue"]), belief, trajectory_json.load_trajectory(raw))
     except (ValueError, KeyError, TypeError, BadTrajectory) as error:
         if isinstance(error, BadPlan):
             raise

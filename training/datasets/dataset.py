@@ -1,7 +1,7 @@
-"""Datasets on disk: Parquet files and a manifest that says what is in them and how they came about. Never changed.
+"""Read and write datasets: a manifest and one Parquet file for each split. Datasets never change.
 
-A dataset is a folder: `manifest.json` and one `SPLIT.parquet` for each split, one row for each TrainingGroup. Groups
-are stored in one order of patches; whoever trains permutes them, anew in each epoch.
+A dataset is a folder with `manifest.json` and one `SPLIT.parquet` for each split, with one row for each
+TrainingGroup. Patches are stored in one order; training permutes them anew in each epoch.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from model import typed_json
 from training.datasets import atomic_folder
 from training.datasets.groups import LabelSource, TrainingGroup
-from training.datasets.manifest import SCHEMA, UNKNOWN, Manifest, Split
+from training.datasets.manifest import SCHEMA, UNKNOWN, Manifest, SplitSummary
 
 MANIFEST = "manifest.json"
 
@@ -41,91 +41,93 @@ _COLUMNS = pa.schema(
 
 
 class BadDataset(ValueError):
-    """A folder that holds no whole dataset, or may not be written; says which and what to do."""
+    """A folder that holds no complete dataset or may not be written. The message names it and the fix."""
 
 
-def write(
+def write_dataset(
     directory: Path, splits: Mapping[str, Sequence[TrainingGroup]], manifest: Manifest
 ) -> Manifest:
-    """Write a dataset, whole or not at all; returns its manifest, with what its splits hold.
+    """Write a dataset atomically and return its manifest with the summaries of its splits.
 
-    Raises BadDataset where something stands already, or a key occurs twice.
+    Raises BadDataset if the folder exists or a group key occurs twice.
     """
-    _check(directory, splits)
-    with atomic_folder.appearing(directory) as beside:
-        held = {name: _write_split(_file(beside, name), of) for name, of in splits.items()}
-        made = replace(manifest, splits=held)
-        (beside / MANIFEST).write_text(made.json)
-    return made
+    _check_writable(directory, splits)
+    with atomic_folder.create_atomically(directory) as beside:
+        summaries = {
+            name: _write_split(_get_file(beside, name), groups) for name, groups in splits.items()
+        }
+        complete = replace(manifest, splits=summaries)
+        (beside / MANIFEST).write_text(complete.json)
+    return complete
 
 
-def manifest(directory: Path) -> Manifest:
-    """How the dataset came about. Raises BadDataset."""
+def read_manifest(directory: Path) -> Manifest:
+    """Read the manifest of a dataset. Raises BadDataset."""
     path = directory / MANIFEST
     try:
-        found = typed_json.read(Manifest, json.loads(path.read_text()))
+        manifest = typed_json.read(Manifest, json.loads(path.read_text()))
     except OSError as error:
         raise BadDataset(
             f"{path} can't be read: {error.strerror}; write a dataset with: r4p train dataset build"
         ) from error
     except (ValueError, TypeError) as error:
         raise BadDataset(f"{path} is no manifest of a dataset: {error}; build it anew") from error
-    if found.schema != SCHEMA:
+    if manifest.schema != SCHEMA:
         raise BadDataset(
-            f"{path} is {found.schema}, and {SCHEMA} is understood here; build it anew"
+            f"{path} is {manifest.schema}, and {SCHEMA} is understood here; build it anew"
         )
-    return found
+    return manifest
 
 
-def read(directory: Path, split: str) -> list[TrainingGroup]:
-    """The groups of a split, in the order they were written. Raises BadDataset, also for a file that was changed."""
-    splits = manifest(directory).splits
+def read_split(directory: Path, split: str) -> list[TrainingGroup]:
+    """Read the groups of a split in stored order. Raises BadDataset, also if the file was changed."""
+    splits = read_manifest(directory).splits
     if split not in splits:
         raise BadDataset(
             f"{directory} has no split {split}; it has {', '.join(sorted(splits)) or 'none at all'}"
         )
-    path = _file(directory, split)
+    path = _get_file(directory, split)
     try:
-        if _hash(path) != splits[split].sha256:
+        if _hash_file(path) != splits[split].sha256:
             raise BadDataset(f"{path} is not what {MANIFEST} says it is; build the dataset anew")
-        return [_group(row) for row in pq.read_table(path).to_pylist()]
+        return [_build_group(row) for row in pq.read_table(path).to_pylist()]
     except OSError as error:
         raise BadDataset(
             f"{path} can't be read: {error.strerror}; build the dataset anew"
         ) from error
 
 
-def _check(directory: Path, splits: Mapping[str, Sequence[TrainingGroup]]) -> None:
+def _check_writable(directory: Path, splits: Mapping[str, Sequence[TrainingGroup]]) -> None:
     if directory.exists():
         raise BadDataset(
             f"{directory} is there already; a dataset is never changed, name a new folder"
         )
-    counts = Counter(one.key for of in splits.values() for one in of)
+    counts = Counter(group.key for groups in splits.values() for group in groups)
     if twice := [key for key, count in counts.items() if count > 1]:
         raise BadDataset(f"group {twice[0]} is in the dataset twice; keys name a group for good")
 
 
-def _file(directory: Path, split: str) -> Path:
+def _get_file(directory: Path, split: str) -> Path:
     return directory / f"{split}.parquet"
 
 
-def _write_split(path: Path, groups: Sequence[TrainingGroup]) -> Split:
-    rows = [asdict(one) | {"source": one.source.value} for one in groups]
+def _write_split(path: Path, groups: Sequence[TrainingGroup]) -> SplitSummary:
+    rows = [asdict(group) | {"source": group.source.value} for group in groups]
     pq.write_table(pa.Table.from_pylist(rows, schema=_COLUMNS), path, compression="zstd")
-    positives = Counter(str(one.positives) for one in groups)
-    licences = Counter(one.licence or UNKNOWN for one in groups)
-    return Split(
-        sha256=_hash(path),
+    positives = Counter(str(group.positives) for group in groups)
+    licences = Counter(group.licence or UNKNOWN for group in groups)
+    return SplitSummary(
+        sha256=_hash_file(path),
         groups=len(groups),
-        issues=len({one.issue for one in groups}),
-        repositories=len({one.repo for one in groups}),
-        unknown=sum(target is None for one in groups for target in one.targets),
+        issues=len({group.issue for group in groups}),
+        repositories=len({group.repo for group in groups}),
+        unknown=sum(target is None for group in groups for target in group.targets),
         positives=dict(sorted(positives.items())),
         licences=dict(sorted(licences.items())),
     )
 
 
-def _group(row: Mapping[str, Any]) -> TrainingGroup:
+def _build_group(row: Mapping[str, Any]) -> TrainingGroup:
     fixed = {
         "patches": tuple(row["patches"]),
         "targets": tuple(row["targets"]),
@@ -134,6 +136,6 @@ def _group(row: Mapping[str, Any]) -> TrainingGroup:
     return TrainingGroup(**{**row, **fixed})
 
 
-def _hash(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

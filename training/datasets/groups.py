@@ -1,4 +1,4 @@
-"""What is learnt from: an issue, the patches judged against each other, and what is believed of each (pure)."""
+"""Define the training group: an issue, its rival patches and the belief in each (pure)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class LabelSource(StrEnum):
-    """Who said which patches are correct. Evaluations never pool the two."""
+    """Origin of the labels. Evaluations report the two origins separately."""
 
     OUTCOMES = "outcomes"
     BENCHMARK = "benchmark"
@@ -14,40 +14,40 @@ class LabelSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrainingGroup:
-    """One group of patches for one issue, as a verifier is shown it (R4P, section 3)."""
+    """One group of patches of one issue, as a verifier sees it (R4P, section 3)."""
 
     key: str
-    """Names the group for good."""
+    """A permanent name of the group."""
     issue: str
-    """`owner/repo#number` or a benchmark's instance: what is split and resampled as one."""
+    """`owner/repo#number`, or a benchmark's instance id. Splits and resampling keep an issue together."""
     repo: str
     problem_statement: str
-    """The issue's text as it was when the patches were judged."""
+    """The issue's text when the patches were judged."""
     patches: tuple[str, ...]
-    """Unified diffs; an empty one is padding."""
+    """Unified diffs, one for each seat. An empty string is padding."""
     targets: tuple[float | None, ...]
-    """The probability that each patch is correct, 0 to 1. None: unknown, or padding; never taken for 0."""
+    """Probability that each patch is correct, 0 to 1. None: unknown or padding, never treated as 0."""
     weight: float = 1.0
     source: LabelSource = LabelSource.BENCHMARK
     as_of: datetime | None = None
-    """What the text holds was known by then."""
+    """Time at which the text was read."""
     outcome_at: datetime | None = None
-    """When the last of its labels was known."""
+    """Time at which the last label became known."""
     licence: str | None = None
-    """The repository's, by its SPDX name; None: not known."""
+    """SPDX name of the repository's licence. None: unknown."""
 
     def __post_init__(self) -> None:
         if len(self.patches) != len(self.targets):
             raise ValueError(
                 f"group {self.key}: {len(self.patches)} patches and {len(self.targets)} targets; give one for each"
             )
-        strange = [one for one in self.targets if one is not None and not 0 <= one <= 1]
-        if strange:
+        invalid = [target for target in self.targets if target is not None and not 0 <= target <= 1]
+        if invalid:
             raise ValueError(
-                f"group {self.key}: target {strange[0]} is no probability; give 0 to 1"
+                f"group {self.key}: target {invalid[0]} is no probability; give 0 to 1"
             )
 
     @property
     def positives(self) -> int:
-        """How many patches are rather correct than not."""
-        return sum(one is not None and one >= 0.5 for one in self.targets)
+        """Number of patches with a target of at least 0.5."""
+        return sum(target is not None and target >= 0.5 for target in self.targets)

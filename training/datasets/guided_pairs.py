@@ -1,7 +1,7 @@
-"""Pairs of an attempt that had a hint and the one before it, which had none (Agent-RLVR, section 3) (pure).
+"""Pair each guided attempt with the failed attempt before it (Agent-RLVR, section 3) (pure).
 
-What is learnt is to act without the hint as one would with it: it is taken out of the better one's prompt, and who
-repeats it in its own words teaches nothing. Issues of an evaluation are never learnt from.
+Training on a pair teaches the agent to act without the hint as it did with the hint. The hint is removed from
+the chosen prompt. Attempts that quote their hint and issues of an evaluation are left out.
 """
 
 from collections import Counter
@@ -9,105 +9,108 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from model.agents.trajectories import trajectory_json
-from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.guidance import HintSource
 from model.agents.trajectories.trajectory import Trajectory
 
 HELD_OUT = "its issue is held out for evaluation"
 NO_PARENT = "the attempt that its hint is about is not known"
-QUOTES = "it repeats its hint"
+QUOTES_HINT = "it repeats its hint"
 UNJUDGED = "nobody judged it, or the one before it"
 NO_BETTER = "it is no better than the one before it"
-NO_TALK = "a pipeline's attempt is no conversation"
+NO_CONVERSATION = "a pipeline's attempt is no conversation"
 OTHER_PROMPT = "it was asked something else than the one before it"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedAttempt:
-    """An attempt with what is believed of its patch."""
+    """An attempt with the verifier's belief in its patch."""
 
     issue: str
     """`owner/repo#number`, as in the groups of a dataset."""
     belief: float | None
-    """The probability that its patch is correct, 0 where it handed in none; None: nobody judged it."""
+    """Probability that the patch is correct, 0 without a patch. None: not judged."""
     trajectory: Trajectory
 
     @property
-    def name(self) -> str:
-        """What a later attempt's hint calls it."""
-        return trajectory_json.identity(self.trajectory)
+    def identity(self) -> str:
+        """The name by which the hint of a later attempt refers to this attempt."""
+        return trajectory_json.compute_identity(self.trajectory)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two attempts at one issue from one prompt, one better than the other."""
+class GuidedPair:
+    """Two attempts at one issue from the same prompt, the first better than the second."""
 
     issue: str
     chosen: Trajectory
-    """Without its hint."""
+    """The better attempt, without its hint."""
     rejected: Trajectory
 
 
 @dataclass(slots=True)
-class Pairs:
-    """What can be learnt, and why the other guided attempts can't."""
+class GuidedPairs:
+    """The usable pairs, and counts of unusable guided attempts by reason."""
 
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[GuidedPair] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def guided(
-    attempts: Sequence[JudgedAttempt], held_out: Collection[str] = (), *, at_least: float = 0.5
-) -> Pairs:
-    """Every guided attempt that is rather correct than not, and more so than the one its hint is about."""
-    known = {one.name: one for one in attempts}
-    found = Pairs()
-    for one in attempts:
-        if one.trajectory.guidance is None:
+def pair_guided_attempts(
+    attempts: Sequence[JudgedAttempt], held_out: Collection[str] = (), *, min_belief: float = 0.5
+) -> GuidedPairs:
+    """Pair every guided attempt that is better than the attempt its hint is about.
+
+    `min_belief` is the lowest belief, 0 to 1, of a chosen attempt.
+    """
+    by_identity = {attempt.identity: attempt for attempt in attempts}
+    result = GuidedPairs()
+    for attempt in attempts:
+        if attempt.trajectory.guidance is None:
             continue
-        pair = _pair(one, known, held_out, at_least)
-        if isinstance(pair, Pair):
-            found.pairs.append(pair)
+        pair = _build_pair(attempt, by_identity, held_out, min_belief)
+        if isinstance(pair, GuidedPair):
+            result.pairs.append(pair)
         else:
-            found.left_out[pair] += 1
-    return found
+            result.left_out[pair] += 1
+    return result
 
 
-def _pair(
+def _build_pair(
     better: JudgedAttempt,
-    known: Mapping[str, JudgedAttempt],
+    by_identity: Mapping[str, JudgedAttempt],
     held_out: Collection[str],
     at_least: float,
-) -> Pair | str:
-    """The pair, or why there is none."""
+) -> GuidedPair | str:
+    """Return the pair, or the reason why there is none."""
     hint = better.trajectory.guidance
-    first = known.get(hint.parent) if hint else None
+    first = by_identity.get(hint.parent) if hint else None
     if better.issue in held_out:
         return HELD_OUT
     if hint is None or first is None:
         return NO_PARENT
-    if worse := _objection(better.belief, _found_wanting(first.belief, hint.source), at_least):
+    if worse := _find_objection(better.belief, _lower_belief(first.belief, hint.source), at_least):
         return worse
-    chosen = better.trajectory.without_guidance()
+    chosen = better.trajectory.remove_guidance()
     if chosen is None:
-        return QUOTES
-    rejected = first.trajectory.without_guidance()
-    return QUOTES if rejected is None else _comparable(better.issue, chosen, rejected)
+        return QUOTES_HINT
+    rejected = first.trajectory.remove_guidance()
+    return QUOTES_HINT if rejected is None else _pair_comparable(better.issue, chosen, rejected)
 
 
-def _comparable(issue: str, chosen: Trajectory, rejected: Trajectory) -> Pair | str:
+def _pair_comparable(issue: str, chosen: Trajectory, rejected: Trajectory) -> GuidedPair | str:
     if not chosen.opening or not rejected.opening:
-        return NO_TALK
+        return NO_CONVERSATION
     if (chosen.opening, chosen.tools) != (rejected.opening, rejected.tools):
         return OTHER_PROMPT
-    return Pair(issue, chosen, rejected)
+    return GuidedPair(issue, chosen, rejected)
 
 
-def _found_wanting(belief: float | None, source: Source) -> float | None:
-    """What is believed of an attempt that got a hint: a maintainer or a check that says it is wrong knows it."""
-    return belief if source is Source.VERDICT else 0.0
+def _lower_belief(belief: float | None, source: HintSource) -> float | None:
+    """Return the belief in the attempt that received a hint. It is 0 if a maintainer or a check rejected it."""
+    return belief if source is HintSource.VERDICT else 0.0
 
 
-def _objection(better: float | None, worse: float | None, at_least: float) -> str | None:
+def _find_objection(better: float | None, worse: float | None, at_least: float) -> str | None:
     if better is None or worse is None:
         return UNJUDGED
     return None if better >= at_least and better > worse else NO_BETTER

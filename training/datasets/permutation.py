@@ -1,4 +1,4 @@
-"""The order in which a group's patches are shown, another one in each epoch (pure)."""
+"""Permute the seats of a group, differently in each epoch (pure)."""
 
 import random
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 from training.datasets.groups import TrainingGroup
 
 
-def permuted(group: TrainingGroup, seed: int, epoch: int) -> TrainingGroup:
-    """The group in the order of that epoch: a seat must say nothing about a patch."""
+def permute_patches(group: TrainingGroup, seed: int, epoch: int) -> TrainingGroup:
+    """Return the group in the seat order of that epoch, so that no seat reveals a label."""
     order = list(range(len(group.patches)))
     random.Random(f"{seed} {epoch} {group.key}").shuffle(order)
     return replace(

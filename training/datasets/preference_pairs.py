@@ -1,4 +1,4 @@
-"""Pairs of patches for one issue, the one rather correct, the other rather not (pure)."""
+"""Pair correct with incorrect patches of the same issue (pure)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,27 +8,31 @@ from training.datasets.groups import TrainingGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Preference:
-    """Two patches for one issue."""
+class PreferencePair:
+    """A correct and an incorrect patch of one issue."""
 
     issue: str
     statement: str
     better: str
     worse: str
     margin: float
-    """By how much the one is believed more often correct than the other."""
+    """Difference of their targets, 0 to 1."""
 
 
-def of_groups(groups: Iterable[TrainingGroup]) -> list[Preference]:
-    """Every pair, once however many groups both are in; patches of unknown truth are in none."""
-    found = {(one.issue, one.better, one.worse): one for group in groups for one in _of(group)}
-    return list(found.values())
+def build_preferences(groups: Iterable[TrainingGroup]) -> list[PreferencePair]:
+    """Return every pair once, however many groups contain it. Unlabelled patches are skipped."""
+    pairs = {
+        (pair.issue, pair.better, pair.worse): pair
+        for group in groups
+        for pair in _iterate_preferences(group)
+    }
+    return list(pairs.values())
 
 
-def _of(group: TrainingGroup) -> Iterator[Preference]:
+def _iterate_preferences(group: TrainingGroup) -> Iterator[PreferencePair]:
     pairs = zip(group.patches, group.targets, strict=True)
-    known = [(patch, target) for patch, target in pairs if patch and target is not None]
-    right = [one for one in known if one[1] >= 0.5]
-    wrong = [one for one in known if one[1] < 0.5]
+    labelled = [(patch, target) for patch, target in pairs if patch and target is not None]
+    right = [patch for patch in labelled if patch[1] >= 0.5]
+    wrong = [patch for patch in labelled if patch[1] < 0.5]
     for (better, high), (worse, low) in product(right, wrong):
-        yield Preference(group.issue, group.problem_statement, better, worse, high - low)
+        yield PreferencePair(group.issue, group.problem_statement, better, worse, high - low)

@@ -1,7 +1,7 @@
-"""Which groups are judged in which round of a training run, and in which order of seats (pure).
+"""Arrange the groups of a training run in rounds, with a seat order for each (pure).
 
-Epochs are laid out one after the other, each group in another order of patches. A trainer takes whole rounds only, and
-would drop what does not fill one: the last round is filled up with the beginning of another epoch, and that is said.
+Epochs follow one another, each with new seat orders. A trainer drops incomplete rounds, so groups of one more
+epoch fill the last round. The schedule counts them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,45 +13,49 @@ from training.plans.plan import TrainPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
-    """What is asked, in order."""
+class RoundSchedule:
+    """The groups of all rounds in order."""
 
     groups: tuple[TrainingGroup, ...]
-    """A whole number of rounds."""
+    """Groups of all rounds: `rounds` times the prompts of a round."""
     filled: int
-    """Groups at the end that are asked once more than planned."""
+    """Number of groups at the end that fill the last round."""
     rounds: int
     steps: int
-    """Optimiser steps."""
+    """Number of optimiser steps."""
 
 
-def steps_of_round(plan: TrainPlan) -> int:
-    """Optimiser steps between one drawing of replies and the next."""
+def count_steps_per_round(plan: TrainPlan) -> int:
+    """Return the optimiser steps between two samplings of replies."""
     return plan.rollout.prompts // plan.optimiser.batch * plan.rollout.passes
 
 
-def laid_out(groups: Sequence[TrainingGroup], plan: TrainPlan) -> Rounds:
-    """Every round of a run. Raises ValueError where there is nothing to ask."""
-    asked = [one for one in groups if one.weight > 0 and any(t is not None for t in one.targets)]
-    if not asked:
+def schedule_rounds(groups: Sequence[TrainingGroup], plan: TrainPlan) -> RoundSchedule:
+    """Arrange the rounds of a run. Raises ValueError if no group has a label and a positive weight."""
+    usable = [
+        group for group in groups if group.weight > 0 and any(t is not None for t in group.targets)
+    ]
+    if not usable:
         raise ValueError(
             f"none of {len(groups)} groups has a patch whose label is known; nothing can be learnt from them"
         )
-    per_round, of_round = plan.rollout.prompts, steps_of_round(plan)
-    drawn: list[TrainingGroup] = []
+    per_round, steps_per_round = plan.rollout.prompts, count_steps_per_round(plan)
+    scheduled: list[TrainingGroup] = []
     for epoch in range(plan.optimiser.epochs):
-        drawn += epochs.drawn(asked, plan.seed, epoch)
-    rounds = max(1, -(-len(drawn) // per_round))
+        scheduled += epochs.sample_epoch(usable, plan.seed, epoch)
+    rounds = max(1, -(-len(scheduled) // per_round))
     if plan.optimiser.max_steps is not None:
-        rounds = min(rounds, -(-plan.optimiser.max_steps // of_round))
-    filled = max(0, rounds * per_round - len(drawn))
-    more = _endless(asked, plan.seed, plan.optimiser.epochs)
-    drawn += (next(more) for _ in range(filled))
-    steps = min(rounds * of_round, plan.optimiser.max_steps or rounds * of_round)
-    return Rounds(tuple(drawn[: rounds * per_round]), filled, rounds, steps)
+        rounds = min(rounds, -(-plan.optimiser.max_steps // steps_per_round))
+    filled = max(0, rounds * per_round - len(scheduled))
+    extra = _repeat_epochs(usable, plan.seed, plan.optimiser.epochs)
+    scheduled += (next(extra) for _ in range(filled))
+    steps = min(rounds * steps_per_round, plan.optimiser.max_steps or rounds * steps_per_round)
+    return RoundSchedule(tuple(scheduled[: rounds * per_round]), filled, rounds, steps)
 
 
-def _endless(groups: Sequence[TrainingGroup], seed: int, epoch: int) -> Iterator[TrainingGroup]:
+def _repeat_epochs(
+    groups: Sequence[TrainingGroup], seed: int, epoch: int
+) -> Iterator[TrainingGroup]:
     while True:
-        yield from epochs.drawn(groups, seed, epoch) or groups
+        yield from epochs.sample_epoch(groups, seed, epoch) or groups
         epoch += 1

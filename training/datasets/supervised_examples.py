@@ -1,7 +1,7 @@
-"""Given replies to learn from: the boxed answer to a group, or YES and NO about one patch (pure).
+"""Build supervised examples: the boxed answer to a group, or YES and NO about one patch (pure).
 
-All epochs are laid out one after the other, each drawn anew: groups in another order of seats, YES and NO in equal
-numbers, patches of uncertain label as YES as often as they are believed to be.
+Every epoch is sampled anew, and all epochs follow one another in one list. Seat orders change, YES and NO occur
+equally often, and an uncertain patch is YES with the probability of its target.
 """
 
 import random
@@ -14,7 +14,7 @@ from model.errors import BadDiff
 from model.prompts.prompt_template import Template
 from model.protocols import Message
 from training.datasets import verifier_prompts
-from training.datasets.epochs import drawn
+from training.datasets.epochs import sample_epoch
 from training.datasets.groups import TrainingGroup
 
 UNKNOWN = "a patch of unknown truth"
@@ -23,8 +23,8 @@ NO_COUNTERPART = "no patch of the other answer to pair it with"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
-    """A question and the reply that is learnt."""
+class SupervisedExample:
+    """A prompt and the reply to learn."""
 
     key: str
     messages: tuple[Message, ...]
@@ -32,48 +32,52 @@ class Example:
 
 
 @dataclass(slots=True)
-class Examples:
-    """What is shown, epoch after epoch, and why something is not."""
+class SupervisedExamples:
+    """The examples of all epochs, and counts of what was left out."""
 
-    shown: list[Example] = field(default_factory=list)
+    shown: list[SupervisedExample] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    """Groups or patches by reason, counted once for each epoch."""
+    """Groups or patches by reason, counted in each epoch."""
 
     def add(self, key: str, ask: Callable[[], tuple[Message, ...]], reply: str) -> None:
-        """One more, unless its question can't be asked."""
+        """Add an example, or count it as unreadable if its prompt cannot be built."""
         try:
-            self.shown.append(Example(key, ask(), reply))
+            self.shown.append(SupervisedExample(key, ask(), reply))
         except BadDiff:
             self.left_out[UNREADABLE] += 1
 
 
-def boxed(
+def build_boxed(
     template: Template, groups: Sequence[TrainingGroup], *, seed: int, epochs: int
-) -> Examples:
-    """The right answer to each group, and no reasoning, since none is known. Groups with an unknown truth are left out."""
-    found = Examples()
+) -> SupervisedExamples:
+    """Build the boxed answer to each group, without reasoning. Groups with an unknown label are left out."""
+    examples = SupervisedExamples()
     for epoch in range(epochs):
-        for group in drawn(groups, seed, epoch):
-            if _is_known(group):
-                found.add(
-                    group.key, partial(verifier_prompts.of_group, template, group), answer(group)
+        for group in sample_epoch(groups, seed, epoch):
+            if _has_all_labels(group):
+                examples.add(
+                    group.key,
+                    partial(verifier_prompts.render_group, template, group),
+                    format_answer(group),
                 )
             else:
-                found.left_out[UNKNOWN] += 1
-    return found
+                examples.left_out[UNKNOWN] += 1
+    return examples
 
 
-def answer(group: TrainingGroup) -> str:
-    """The box that names the patches which are rather correct than not."""
+def format_answer(group: TrainingGroup) -> str:
+    """Return the box with the seats whose target is at least 0.5."""
     seats = [
-        str(seat) for seat, one in enumerate(group.targets, 1) if one is not None and one >= 0.5
+        str(seat)
+        for seat, target in enumerate(group.targets, 1)
+        if target is not None and target >= 0.5
     ]
     return f"\\boxed{{{', '.join(seats)}}}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Labelled:
-    """A patch, once however many groups it is in."""
+class _LabelledPatch:
+    """A labelled patch of an issue, independent of groups."""
 
     issue: str
     statement: str
@@ -82,48 +86,56 @@ class _Labelled:
     weight: float
 
 
-def yes_no(
+def build_yes_no(
     template: Template, groups: Sequence[TrainingGroup], *, seed: int, epochs: int
-) -> Examples:
-    """YES or NO about each labelled patch, as many of one as of the other in each epoch (R2E-Gym, section 4)."""
-    found = Examples()
-    patches = _labelled(groups)
-    found.left_out[UNKNOWN] += epochs * len(_unknown(groups))
+) -> SupervisedExamples:
+    """Build as many YES as NO examples in each epoch, one labelled patch each (R2E-Gym, section 4)."""
+    examples = SupervisedExamples()
+    patches = _list_labelled(groups)
+    examples.left_out[UNKNOWN] += epochs * len(_find_unlabelled(groups))
     for epoch in range(epochs):
         rng = random.Random(f"{seed} {epoch}")
-        said: dict[str, list[_Labelled]] = {"YES": [], "NO": []}
-        for one in patches:
-            times = int(one.weight) + (rng.random() < one.weight % 1)
-            said["YES" if rng.random() < one.target else "NO"] += [one] * times
-        fewest = min(map(len, said.values()))
-        found.left_out[NO_COUNTERPART] += sum(map(len, said.values())) - 2 * fewest
-        chosen = [(word, one) for word, all_ in said.items() for one in rng.sample(all_, fewest)]
+        by_answer: dict[str, list[_LabelledPatch]] = {"YES": [], "NO": []}
+        for patch in patches:
+            times = int(patch.weight) + (rng.random() < patch.weight % 1)
+            by_answer["YES" if rng.random() < patch.target else "NO"] += [patch] * times
+        fewest = min(map(len, by_answer.values()))
+        examples.left_out[NO_COUNTERPART] += sum(map(len, by_answer.values())) - 2 * fewest
+        chosen = [
+            (word, patch)
+            for word, labelled in by_answer.items()
+            for patch in rng.sample(labelled, fewest)
+        ]
         rng.shuffle(chosen)
-        for word, one in chosen:
-            ask = partial(verifier_prompts.of_patches, template, one.statement, (one.patch,))
-            found.add(one.issue, ask, word)
-    found.left_out += Counter()  # takes out what was counted zero times
-    return found
+        for word, patch in chosen:
+            ask = partial(
+                verifier_prompts.render_patches, template, patch.statement, (patch.patch,)
+            )
+            examples.add(patch.issue, ask, word)
+    examples.left_out += Counter()  # takes out what was counted zero times
+    return examples
 
 
-def _is_known(group: TrainingGroup) -> bool:
-    """Whether the truth of every patch is known; padding has none to know."""
+def _has_all_labels(group: TrainingGroup) -> bool:
+    """Tell whether every patch of the group has a label. Padding does not count."""
     pairs = zip(group.patches, group.targets, strict=True)
     return all(target is not None for patch, target in pairs if patch)
 
 
-def _labelled(groups: Iterable[TrainingGroup]) -> list[_Labelled]:
-    """Each labelled patch of an issue, with what was said of it first."""
-    found: dict[tuple[str, str], _Labelled] = {}
+def _list_labelled(groups: Iterable[TrainingGroup]) -> list[_LabelledPatch]:
+    """Return each labelled patch of an issue once, with its first label."""
+    labelled: dict[tuple[str, str], _LabelledPatch] = {}
     for group in groups:
         for patch, target in zip(group.patches, group.targets, strict=True):
             if patch and target is not None:
-                one = _Labelled(group.issue, group.problem_statement, patch, target, group.weight)
-                found.setdefault((group.issue, patch), one)
-    return list(found.values())
+                entry = _LabelledPatch(
+                    group.issue, group.problem_statement, patch, target, group.weight
+                )
+                labelled.setdefault((group.issue, patch), entry)
+    return list(labelled.values())
 
 
-def _unknown(groups: Iterable[TrainingGroup]) -> set[tuple[str, str]]:
+def _find_unlabelled(groups: Iterable[TrainingGroup]) -> set[tuple[str, str]]:
     return {
         (group.issue, patch)
         for group in groups

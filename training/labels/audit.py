@@ -1,105 +1,111 @@
-"""What labels are worth, by those that somebody checked by hand: what each rule is believed, how often labels flip (pure)."""
+"""Estimate from hand-checked labels how often each label rule is right (pure)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from training.labels.rules import RULES, Grade
+from training.labels.rules import RULES, LabelGrade
 
-PRIOR = 10.0
-"""As many checked labels as the unaudited belief of a rule weighs."""
+PRIOR_WEIGHT = 10.0
+"""The assumed probability of a rule weighs as much as this many checked labels."""
 
 _SIDES = {
-    name: rule.grade.is_positive for name, rule in RULES.items() if rule.grade is not Grade.UNKNOWN
+    name: rule.grade.is_positive
+    for name, rule in RULES.items()
+    if rule.grade is not LabelGrade.UNKNOWN
 }
 
-LEAST = 20
-"""Checked patches of each truth, below which no flip rate is told."""
+MIN_CHECKED = 20
+"""Flip rates need this many checked patches of each truth."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """One label that somebody checked."""
+class CheckedLabel:
+    """A label that a person compared with the truth."""
 
     rule: str
     is_correct: bool
-    """The truth, found by reading the issue and the patch."""
+    """The truth, from reading the issue and the patch."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlipRates:
-    """How often a label says the opposite of the truth."""
+    """How often labels contradict the truth, as shares from 0 to 1."""
 
     wrong_to_right: float
-    """Of incorrect patches with a label, the share labelled as correct: r0."""
+    """r0: share of incorrect patches that are labelled correct."""
     right_to_wrong: float
-    """Of correct ones, the share labelled as incorrect: r1."""
+    """r1: share of correct patches that are labelled incorrect."""
 
-    def corrected(self, is_positive: bool) -> float:
-        """A target that is right on average, (y - r0) / (1 - r0 - r1): it may lie beyond 0 and 1, and varies the more
-        the closer the rates add up to 1. For averages, never as a probability. Idea: arXiv 2510.00915.
+    def correct_target(self, is_positive: bool) -> float:
+        """Return the unbiased target (y - r0) / (1 - r0 - r1) of arXiv 2510.00915.
 
-        Raises ValueError when labels say nothing.
+        The result may lie outside 0 to 1. Use it in averages, never as a probability. Its variance grows as r0
+        + r1 approaches 1. Raises ValueError when r0 + r1 is 1 or more.
         """
-        told = 1 - self.wrong_to_right - self.right_to_wrong
-        if told <= 0:
+        denominator = 1 - self.wrong_to_right - self.right_to_wrong
+        if denominator <= 0:
             raise ValueError(
                 f"flip rates {self.wrong_to_right:.2f} and {self.right_to_wrong:.2f} add up to 1 or more:"
                 " such labels say nothing; mend the rules first"
             )
-        return (is_positive - self.wrong_to_right) / told
+        return (is_positive - self.wrong_to_right) / denominator
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
-    """Labels that were checked by hand, counted."""
+class LabelAudit:
+    """Counts of hand-checked labels by rule."""
 
     checked: Mapping[str, int] = field(default_factory=dict)
-    """By rule."""
+    """Checked labels of each rule."""
     correct: Mapping[str, int] = field(default_factory=dict)
-    """Of these, patches that are correct in truth."""
+    """Those of them whose patch is correct."""
 
-    def belief(self, rule: str) -> float | None:
-        """The probability that a patch with this label is correct; None: the rule says unknown."""
+    def estimate_probability(self, rule: str) -> float | None:
+        """Return the probability that a patch with this label is correct. None for rules that say unknown."""
         unaudited = RULES[rule].probability
         if unaudited is None:
             return None
-        found = self.correct.get(rule, 0) + PRIOR * unaudited
-        return found / (self.checked.get(rule, 0) + PRIOR)
+        correct = self.correct.get(rule, 0) + PRIOR_WEIGHT * unaudited
+        return correct / (self.checked.get(rule, 0) + PRIOR_WEIGHT)
 
-    def flip_rates(self, patches: Mapping[str, int]) -> FlipRates | None:
-        """By how many patches each rule labels: a sample takes rules evenly, life does not.
+    def estimate_flip_rates(self, rule_counts: Mapping[str, int]) -> FlipRates | None:
+        """Estimate the flip rates over all labelled patches, or None with too few checks.
 
-        None: too few were checked of one truth. Rules of which nothing was checked say nothing.
+        `rule_counts` is how many patches each rule labels. It re-weights the checks, because the sample takes
+        the same number from every rule. Rules without a check are left out.
         """
-        told = [rule for rule, count in self.checked.items() if count and rule in _SIDES]
-        right = {rule: self.correct.get(rule, 0) for rule in told}
-        wrong = {rule: self.checked[rule] - right[rule] for rule in told}
-        if min(sum(right.values()), sum(wrong.values())) < LEAST:
+        rules = [rule for rule, count in self.checked.items() if count and rule in _SIDES]
+        right = {rule: self.correct.get(rule, 0) for rule in rules}
+        wrong = {rule: self.checked[rule] - right[rule] for rule in rules}
+        if min(sum(right.values()), sum(wrong.values())) < MIN_CHECKED:
             return None
-        weight = {rule: patches.get(rule, 0) / self.checked[rule] for rule in told}
+        weight = {rule: rule_counts.get(rule, 0) / self.checked[rule] for rule in rules}
         return FlipRates(
-            _share(wrong, weight, of_positive=True), _share(right, weight, of_positive=False)
+            _compute_share(wrong, weight, of_positive=True),
+            _compute_share(right, weight, of_positive=False),
         )
 
 
-def _share(counts: Mapping[str, int], weight: Mapping[str, float], *, of_positive: bool) -> float:
-    """Of all these, the share that rules of one side labelled."""
+def _compute_share(
+    counts: Mapping[str, int], weight: Mapping[str, float], *, of_positive: bool
+) -> float:
+    """Return the weighted share of the counted patches whose rule labels them positive (or negative)."""
     every = {rule: count * weight[rule] for rule, count in counts.items()}
     whole = sum(every.values())
     part = sum(size for rule, size in every.items() if _SIDES[rule] is of_positive)
     return part / whole if whole else 0.0
 
 
-UNAUDITED = Audit()
+UNAUDITED = LabelAudit()
 
 
-def audit(checked: Iterable[Checked]) -> Audit:
-    """Count them. Raises ValueError for a rule that is none."""
-    checked = list(checked)
-    if strange := sorted({one.rule for one in checked} - RULES.keys()):
+def summarise_checks(checks: Iterable[CheckedLabel]) -> LabelAudit:
+    """Count checked labels by rule. Raises ValueError for an unknown rule."""
+    checks = list(checks)
+    if strange := sorted({check.rule for check in checks} - RULES.keys()):
         raise ValueError(f"{strange[0]!r} is no rule of labels; there are {', '.join(RULES)}")
-    return Audit(
-        Counter(one.rule for one in checked),
-        Counter(one.rule for one in checked if one.is_correct),
+    return LabelAudit(
+        Counter(check.rule for check in checks),
+        Counter(check.rule for check in checks if check.is_correct),
     )

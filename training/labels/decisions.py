@@ -1,13 +1,19 @@
-"""Which rule labels a patch: the first that fits what became of it (pure)."""
+"""Choose the rule that labels a patch: the first rule that fits its history (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.outcomes import OutcomeKind
-from app.outcomes.judgement import Fate, PullRecord
-from training.labels.patch_history import MERGES, Case
-from training.labels.rules import HELD_FOR, LINES_GONE, REVERT_WINDOW, REWRITTEN, RULES
+from app.outcomes.judgement import PullOutcome, PullRecord
+from training.labels.patch_history import MERGES, PatchHistory
+from training.labels.rules import (
+    HOLD_PERIOD,
+    LINES_GONE_SHARE,
+    REVERT_WINDOW,
+    REWRITTEN_SHARE,
+    RULES,
+)
 
 _CLOSED = {
     "superseded": "superseded",
@@ -16,161 +22,186 @@ _CLOSED = {
     "closed_by_author": "closed_by_author",
     "closed_by_bot": "closed_by_bot",
 }
-_DOUBTS = frozenset({"reverted_late", "issue_reopened", "lines_gone"})
-"""What was done speaks against what is said."""
+_DOUBTFUL = frozenset({"reverted_late", "issue_reopened", "lines_gone"})
+"""Rules whose deed contradicts what people say."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """The rule, and what made it fit."""
+class RuleMatch:
+    """A rule and the outcomes that made it fit."""
 
     rule: str
-    by: Fate | None = None
-    """The deed or word that decides; None: nothing has happened."""
+    outcome: PullOutcome | None = None
+    """The deciding outcome. None: nothing has happened."""
     evidence: tuple[str, ...] = ()
-    share: float | None = None
-    """Of its lines, where their survival decides."""
+    surviving_share: float | None = None
+    """Share of the patch's lines that survive, 0 to 1, where survival decides."""
     known_at: datetime | None = None
-    """When as much can be known."""
-    leans: bool | None = None
-    """To which side a deed leans that still has to hold."""
+    """The earliest time at which this could be known."""
+    leans_correct: bool | None = None
+    """The side of a recent merge or closing that may still be taken back. None: no side."""
 
 
-def decide(record: PullRecord, patch: str, rivals: Sequence[PullRecord], now: datetime) -> Decision:
-    """The rule for this patch. The record holds what was known by `now`, and so do its rivals."""
-    case = Case(record, patch, rivals, now)
-    merge = case.last(*MERGES)
-    return _with_words(case, _unmerged(case) if merge is None else _of_merged_pull(case, merge))
+def match_rule(
+    record: PullRecord, patch: str, rivals: Sequence[PullRecord], now: datetime
+) -> RuleMatch:
+    """Return the rule for this patch. `record` and `rivals` must hold nothing later than `now`."""
+    case = PatchHistory(record, patch, rivals, now)
+    merge = case.find_last(*MERGES)
+    return _apply_opinions(
+        case, _match_unmerged(case) if merge is None else _match_merged_pull(case, merge)
+    )
 
 
-def _of_merged_pull(case: Case, merge: Fate) -> Decision:
-    merged = case.merged_patch(merge)
+def _match_merged_pull(case: PatchHistory, merge: PullOutcome) -> RuleMatch:
+    merged = case.find_merged_patch(merge)
     if merged == case.patch:
-        return _merged(case, merge)
+        return _match_merged(case, merge)
     if merged is None and merge.kind is OutcomeKind.MERGED:
-        return _told("unread", merge, "merged" + _permitted(merge) + _on(merge))
-    return _before(case, merge)
+        return _build_match("unread", merge, "merged" + _format_actor(merge) + _format_date(merge))
+    return _match_changed(case, merge)
 
 
-def _merged(case: Case, merge: Fate) -> Decision:
-    """What was merged is this patch."""
-    told = ("merged" + _permitted(merge) + _on(merge),)
-    if doubt := _taken_back(case, merge, told):
+def _match_merged(case: PatchHistory, merge: PullOutcome) -> RuleMatch:
+    """Match a patch that was itself merged."""
+    evidence = ("merged" + _format_actor(merge) + _format_date(merge),)
+    if doubt := _match_taken_back(case, merge, evidence):
         return doubt
-    if case.now - merge.occurred_at < HELD_FOR:
-        return replace(_lately(merge, *told), leans=True)
-    return _held(case, merge, told)
+    if case.now - merge.occurred_at < HOLD_PERIOD:
+        return replace(_build_recent_match(merge, *evidence), leans_correct=True)
+    return _match_held(case, merge, evidence)
 
 
-def _taken_back(case: Case, taken: Fate, told: tuple[str, ...]) -> Decision | None:
-    """What speaks against a patch that was merged or landed; None: nothing has happened since."""
-    if revert := case.last(OutcomeKind.REVERTED):
+def _match_taken_back(
+    case: PatchHistory, taken: PullOutcome, evidence: tuple[str, ...]
+) -> RuleMatch | None:
+    """Return the match for a revert or a reopened issue after a merge. None: neither happened."""
+    if revert := case.find_last(OutcomeKind.REVERTED):
         late = revert.occurred_at - taken.occurred_at > REVERT_WINDOW
-        return _told(
+        return _build_match(
             "reverted_late" if late else "reverted",
             revert,
-            *told,
-            f"taken back{f' {revert.reason}' if revert.reason else ''}" + _on(revert),
+            *evidence,
+            f"taken back{f' {revert.reason}' if revert.reason else ''}" + _format_date(revert),
         )
-    if reopened := case.reopened("issue", taken):
-        return _told("issue_reopened", reopened, *told, "issue opened again" + _on(reopened))
+    if reopened := case.find_reopening("issue", taken):
+        return _build_match(
+            "issue_reopened", reopened, *evidence, "issue opened again" + _format_date(reopened)
+        )
     return None
 
 
-def _held(case: Case, merge: Fate, told: tuple[str, ...]) -> Decision:
-    lines = case.survival()
-    known_at = merge.occurred_at + HELD_FOR
+def _match_held(case: PatchHistory, merge: PullOutcome, evidence: tuple[str, ...]) -> RuleMatch:
+    lines = case.find_survival()
+    known_at = merge.occurred_at + HOLD_PERIOD
     if lines is not None and lines.value is not None:
-        told += (f"{lines.value:.0%} of its lines left {lines.reason}".replace("_", " "),)
+        evidence += (f"{lines.value:.0%} of its lines left {lines.reason}".replace("_", " "),)
         known_at = max(known_at, lines.occurred_at)
-        if lines.value < LINES_GONE:
-            return replace(_told("lines_gone", merge, *told), known_at=known_at)
+        if lines.value < LINES_GONE_SHARE:
+            return replace(_build_match("lines_gone", merge, *evidence), known_at=known_at)
     if merge.by_author and not case.is_approved:
-        return replace(_told("merged_by_author", merge, *told), known_at=known_at)
+        return replace(_build_match("merged_by_author", merge, *evidence), known_at=known_at)
     if case.is_helped:
-        return replace(_told("merged_with_help", merge, *told), known_at=known_at)
+        return replace(_build_match("merged_with_help", merge, *evidence), known_at=known_at)
     if lines is None or lines.value is None:
-        return replace(_told("merged", merge, *told), known_at=known_at)
-    rule = "rewritten" if lines.value < REWRITTEN else "survived"
-    return replace(_told(rule, merge, *told), share=lines.value, known_at=known_at)
+        return replace(_build_match("merged", merge, *evidence), known_at=known_at)
+    rule = "rewritten" if lines.value < REWRITTEN_SHARE else "survived"
+    return replace(
+        _build_match(rule, merge, *evidence), surviving_share=lines.value, known_at=known_at
+    )
 
 
-def _before(case: Case, merge: Fate) -> Decision:
-    """Another patch of the same pull request was merged."""
-    told: tuple[str, ...] = ("another patch of the pull request was merged" + _on(merge),)
-    if case.now - merge.occurred_at < HELD_FOR:
-        return _lately(merge, *told)
-    known_at = merge.occurred_at + HELD_FOR
-    if asked := case.request_for_changes():
-        told = ("changes were requested" + _permitted(asked) + _on(asked), *told)
-        return replace(_told("sent_back", asked, *told), known_at=known_at)
+def _match_changed(case: PatchHistory, merge: PullOutcome) -> RuleMatch:
+    """Match a patch whose pull request was merged with another patch."""
+    evidence: tuple[str, ...] = (
+        "another patch of the pull request was merged" + _format_date(merge),
+    )
+    if case.now - merge.occurred_at < HOLD_PERIOD:
+        return _build_recent_match(merge, *evidence)
+    known_at = merge.occurred_at + HOLD_PERIOD
+    if request := case.find_change_request():
+        evidence = (
+            "changes were requested" + _format_actor(request) + _format_date(request),
+            *evidence,
+        )
+        return replace(_build_match("sent_back", request, *evidence), known_at=known_at)
     if case.is_mended:
-        return replace(_told("mended", merge, *told), known_at=known_at)
-    return _told("changed", merge, *told)
+        return replace(_build_match("mended", merge, *evidence), known_at=known_at)
+    return _build_match("changed", merge, *evidence)
 
 
-def _unmerged(case: Case) -> Decision:
-    closing = case.last(OutcomeKind.CLOSED)
-    if closing is None or case.reopened("pull_request", closing):
-        return Decision("open" if case.is_last else "outdated")
-    return _closed(case, closing)
+def _match_unmerged(case: PatchHistory) -> RuleMatch:
+    closing = case.find_last(OutcomeKind.CLOSED)
+    if closing is None or case.find_reopening("pull_request", closing):
+        return RuleMatch("open" if case.is_last else "outdated")
+    return _match_closed(case, closing)
 
 
-def _closed(case: Case, closing: Fate) -> Decision:
+def _match_closed(case: PatchHistory, closing: PullOutcome) -> RuleMatch:
     reason = closing.reason or "unknown"
-    told: tuple[str, ...] = (
-        f"closed ({reason.replace('_', ' ')})" + _permitted(closing) + _on(closing),
+    evidence: tuple[str, ...] = (
+        f"closed ({reason.replace('_', ' ')})" + _format_actor(closing) + _format_date(closing),
     )
     has_landed = reason == "landed_indirectly" and case.is_last
-    if has_landed and (doubt := _taken_back(case, closing, told)):
+    if has_landed and (doubt := _match_taken_back(case, closing, evidence)):
         return doubt
-    if case.now - closing.occurred_at < HELD_FOR:
-        return replace(_lately(closing, *told), leans=has_landed or None)
-    known_at = closing.occurred_at + HELD_FOR
+    if case.now - closing.occurred_at < HOLD_PERIOD:
+        return replace(_build_recent_match(closing, *evidence), leans_correct=has_landed or None)
+    known_at = closing.occurred_at + HOLD_PERIOD
     if has_landed:
-        return replace(_told("landed", closing, *told), known_at=known_at)
-    if failed := case.failed_ci():
-        told = ("CI failed on it, and succeeded on a rival" + _on(failed), *told)
-        return replace(_told("failed_ci", failed, *told), known_at=known_at)
-    asked = case.request_for_changes()
-    if asked and reason == "closed_by_maintainer":
-        told = ("changes were requested" + _permitted(asked) + _on(asked), *told)
-        return replace(_told("rejected", asked, *told), known_at=known_at)
-    return _told(_CLOSED.get(reason, "closed") if case.is_last else "outdated", closing, *told)
+        return replace(_build_match("landed", closing, *evidence), known_at=known_at)
+    if failed := case.find_failed_ci():
+        evidence = ("CI failed on it, and succeeded on a rival" + _format_date(failed), *evidence)
+        return replace(_build_match("failed_ci", failed, *evidence), known_at=known_at)
+    request = case.find_change_request()
+    if request and reason == "closed_by_maintainer":
+        evidence = (
+            "changes were requested" + _format_actor(request) + _format_date(request),
+            *evidence,
+        )
+        return replace(_build_match("rejected", request, *evidence), known_at=known_at)
+    return _build_match(
+        _CLOSED.get(reason, "closed") if case.is_last else "outdated", closing, *evidence
+    )
 
 
-def _with_words(case: Case, deed: Decision) -> Decision:
-    """What people say of the patch speaks where nothing was done, and casts doubt where the opposite was."""
-    said = case.words()
-    if not said:
+def _apply_opinions(case: PatchHistory, deed: RuleMatch) -> RuleMatch:
+    """Combine the deed with what maintainers said. Words decide where no deed does, and contradictions become
+    `disputed`.
+    """
+    opinions = case.list_opinions()
+    if not opinions:
         return deed
-    sides = {right for right, _ in said}
-    right, word = said[-1]
-    told = tuple(
-        f"called {'right' if each else 'wrong'}" + _permitted(one) + _on(one) for each, one in said
+    sides = {right for right, _ in opinions}
+    right, word = opinions[-1]
+    words = tuple(
+        f"called {'right' if is_right else 'wrong'}"
+        + _format_actor(comment)
+        + _format_date(comment)
+        for is_right, comment in opinions
     )
     side = RULES[deed.rule].grade.is_positive
-    leans = deed.leans if side is None else side
+    leans = deed.leans_correct if side is None else side
     if leans is not None and (not leans) in sides and deed.rule != "reverted":
-        return _told("disputed", word, *deed.evidence, *told)
-    if side is None and deed.rule not in _DOUBTS:
+        return _build_match("disputed", word, *deed.evidence, *words)
+    if side is None and deed.rule not in _DOUBTFUL:
         rule = "words_differ" if len(sides) > 1 else "called_right" if right else "called_wrong"
-        return _told(rule, word, *deed.evidence, *told)
-    return replace(deed, evidence=deed.evidence + told)
+        return _build_match(rule, word, *deed.evidence, *words)
+    return replace(deed, evidence=deed.evidence + words)
 
 
-def _told(rule: str, by: Fate, *evidence: str) -> Decision:
-    return Decision(rule, by, evidence, known_at=by.occurred_at)
+def _build_match(rule: str, outcome: PullOutcome, *evidence: str) -> RuleMatch:
+    return RuleMatch(rule, outcome, evidence, known_at=outcome.occurred_at)
 
 
-def _lately(by: Fate, *evidence: str) -> Decision:
-    return Decision("lately", by, evidence, known_at=by.occurred_at + HELD_FOR)
+def _build_recent_match(outcome: PullOutcome, *evidence: str) -> RuleMatch:
+    return RuleMatch("lately", outcome, evidence, known_at=outcome.occurred_at + HOLD_PERIOD)
 
 
-def _permitted(fate: Fate) -> str:
-    who = "its author" if fate.by_author else "somebody"
-    return f" by {who} with {fate.permission}" if fate.permission else f" by {who}"
+def _format_actor(fate: PullOutcome) -> str:
+    person = "its author" if fate.by_author else "somebody"
+    return f" by {person} with {fate.permission}" if fate.permission else f" by {person}"
 
 
-def _on(fate: Fate) -> str:
+def _format_date(fate: PullOutcome) -> str:
     return f" on {fate.occurred_at:%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""Why each patch of an issue has its label, for people (pure)."""
+"""Explain to people why each patch of an issue has its label (pure)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.outcomes import OutcomeKind
-from app.outcomes.judgement import Fate, Judgement, PullRecord
+from app.outcomes.judgement import Judgement, PullOutcome, PullRecord
 from model.domain import Verdict
 from training.labels.labels import RULE_VERSION, LabelledPatch
 from training.labels.rules import RULES
@@ -17,8 +17,8 @@ _CLAIMS = {Verdict.CORRECT: True, Verdict.INCORRECT: False}
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """One issue's patches with their labels."""
+class IssueExplanation:
+    """The labels of one issue's patches with the records behind them."""
 
     issue: str
     """`owner/name#number`"""
@@ -26,18 +26,18 @@ class Explained:
     records: Sequence[PullRecord]
     labels: Sequence[LabelledPatch]
     is_learnt: bool
-    """The repository lets the bot learn from it."""
+    """True if the repository allows training on it."""
 
 
-def document(told: Explained) -> dict[str, Any]:
-    """As JSON values: probabilities 0 to 1 or null, times in ISO 8601, UTC."""
+def to_document(explanation: IssueExplanation) -> dict[str, Any]:
+    """Return the explanation as JSON values. Probabilities are 0 to 1 or null, times are ISO 8601 in UTC."""
     return {
         "schema": SCHEMA,
-        "issue": told.issue,
-        "as_of": _iso(told.now),
+        "issue": explanation.issue,
+        "as_of": _format_time(explanation.now),
         "rule_version": RULE_VERSION,
-        "is_learnt": told.is_learnt,
-        "patches": [_patch(told, one) for one in told.labels],
+        "is_learnt": explanation.is_learnt,
+        "patches": [_describe_patch(explanation, label) for label in explanation.labels],
         "events": [
             {
                 "pull": record.pull,
@@ -46,124 +46,134 @@ def document(told: Explained) -> dict[str, Any]:
                 "value": fate.value,
                 "actor": fate.actor,
                 "permission": fate.permission,
-                "occurred_at": _iso(fate.occurred_at),
+                "occurred_at": _format_time(fate.occurred_at),
             }
-            for record, fate in _events(told)
+            for record, fate in _list_outcomes(explanation)
         ],
     }
 
 
-def lines(told: Explained) -> Iterator[str]:
-    """As text: a paragraph for each patch, then what happened."""
-    yield f"{told.issue} as of {told.now:%Y-%m-%d}, by version {RULE_VERSION} of the rules"
-    if told.is_learnt:
+def format_lines(explanation: IssueExplanation) -> Iterator[str]:
+    """Yield the explanation as text: a paragraph for each patch, then the history."""
+    yield f"{explanation.issue} as of {explanation.now:%Y-%m-%d}, by version {RULE_VERSION} of the rules"
+    if explanation.is_learnt:
         yield "Patches as they were submitted first are learnt from."
     else:
         yield "Nothing is learnt from it: the repository's .github/r4p.yml does not say `training: on`."
-    for one in told.labels:
+    for label in explanation.labels:
         yield ""
-        yield from _paragraph(told, one)
-    happened = _happened(told)
+        yield from _format_paragraph(explanation, label)
+    happened = _list_events(explanation)
     yield ""
     yield "What happened:" if happened else "Nothing has happened."
-    yield from (f"  {at:%Y-%m-%d %H:%M}  #{pull:<6} {what}" for at, pull, what in happened)
+    yield from (f"  {time:%Y-%m-%d %H:%M}  #{pull:<6} {what}" for time, pull, what in happened)
 
 
-def _paragraph(told: Explained, one: LabelledPatch) -> Iterator[str]:
-    place = "as submitted first" if one.is_first else f"as of {one.submitted_at:%Y-%m-%d %H:%M}"
-    belief = "" if one.probability is None else f", P(correct) {one.probability:.2f}"
-    yield f"#{one.pull} {place}: {_words(one.label.value)}{belief}"
-    yield f"  {RULES[one.why].says} ({one.why})"
-    yield from (f"  - {each}" for each in one.evidence)
-    if one.settles_at:
-        yield f"  To be told on {one.settles_at:%Y-%m-%d}, unless more happens."
-    if one.outcome_at:
-        yield f"  Known since {one.outcome_at:%Y-%m-%d}; counts {one.weight:g}{_echo(one)}."
-    if said := _said(told, one):
-        yield f"  {said.judge.verifier} said: {_words(said.verdict.value)}{_judged(one, said)}"
+def _format_paragraph(explanation: IssueExplanation, label: LabelledPatch) -> Iterator[str]:
+    place = "as submitted first" if label.is_first else f"as of {label.submitted_at:%Y-%m-%d %H:%M}"
+    belief = "" if label.probability is None else f", P(correct) {label.probability:.2f}"
+    yield f"#{label.pull} {place}: {_to_words(label.label.value)}{belief}"
+    yield f"  {RULES[label.rule_name].condition} ({label.rule_name})"
+    yield from (f"  - {sentence}" for sentence in label.evidence)
+    if label.settles_at:
+        yield f"  To be told on {label.settles_at:%Y-%m-%d}, unless more happens."
+    if label.outcome_at:
+        yield f"  Known since {label.outcome_at:%Y-%m-%d}; counts {label.weight:g}{_format_echo(label)}."
+    if judgement := _find_judgement(explanation, label):
+        yield f"  {judgement.judge.verifier} said: {_to_words(judgement.verdict.value)}{_format_correctness(label, judgement)}"
 
 
-def _echo(one: LabelledPatch) -> str:
-    return ", for our verdict could be read before it was decided" if one.is_echo else ""
+def _format_echo(label: LabelledPatch) -> str:
+    return ", for our verdict could be read before it was decided" if label.is_echo else ""
 
 
-def _judged(one: LabelledPatch, said: Judgement) -> str:
-    """Whether the verdict was right, where it claimed something and the truth is known."""
-    claimed = _CLAIMS.get(said.verdict)
-    if claimed is None or one.label.is_positive is None:
+def _format_correctness(label: LabelledPatch, judgement: Judgement) -> str:
+    """Return whether the verdict was right. Empty without a claim or without a known truth."""
+    claimed = _CLAIMS.get(judgement.verdict)
+    if claimed is None or label.label.is_positive is None:
         return ""
     return (
-        ", rightly by this label" if claimed is one.label.is_positive else ", wrongly by this label"
+        ", rightly by this label"
+        if claimed is label.label.is_positive
+        else ", wrongly by this label"
     )
 
 
-def _happened(told: Explained) -> list[tuple[datetime, int, str]]:
-    """What was said and done, oldest first."""
-    said = [
-        (one.judged_at, record.pull, f"{one.judge.verifier} says {_words(one.verdict.value)}")
-        for record in told.records
-        for one in record.judgements
-        if one.judged_at <= told.now
-    ]
-    done = [(fate.occurred_at, record.pull, _event(fate)) for record, fate in _events(told)]
-    return sorted([*said, *done])
-
-
-def _event(fate: Fate) -> str:
-    if fate.kind is OutcomeKind.SURVIVAL and fate.value is not None:
-        return f"{fate.value:.0%} of its lines left {_words(fate.reason or '')}"
-    what = _words(fate.kind.value)
-    why = f" ({_words(fate.reason)})" if fate.reason else ""
-    who = f" by {fate.actor}" if fate.actor else ""
-    right = f", {fate.permission}" if fate.permission else ""
-    return f"{what}{why}{who}{right}"
-
-
-def _events(told: Explained) -> list[tuple[PullRecord, Fate]]:
-    found = [
-        (record, fate)
-        for record in told.records
-        for fate in record.fates
-        if fate.occurred_at <= told.now
-    ]
-    return sorted(found, key=lambda pair: (pair[1].occurred_at, pair[0].pull))
-
-
-def _said(told: Explained, one: LabelledPatch) -> Judgement | None:
-    """The last word of a judge about this patch."""
-    said = [
-        judgement
-        for record in told.records
-        if record.pull == one.pull
+def _list_events(explanation: IssueExplanation) -> list[tuple[datetime, int, str]]:
+    """Return verdicts and outcomes as (time, pull request, text), oldest first."""
+    verdicts = [
+        (
+            judgement.judged_at,
+            record.pull,
+            f"{judgement.judge.verifier} says {_to_words(judgement.verdict.value)}",
+        )
+        for record in explanation.records
         for judgement in record.judgements
-        if judgement.patch == one.patch and judgement.judged_at <= told.now
+        if judgement.judged_at <= explanation.now
     ]
-    return said[-1] if said else None
+    done = [
+        (fate.occurred_at, record.pull, _format_event(fate))
+        for record, fate in _list_outcomes(explanation)
+    ]
+    return sorted([*verdicts, *done])
 
 
-def _words(name: str) -> str:
+def _format_event(fate: PullOutcome) -> str:
+    if fate.kind is OutcomeKind.SURVIVAL and fate.value is not None:
+        return f"{fate.value:.0%} of its lines left {_to_words(fate.reason or '')}"
+    what = _to_words(fate.kind.value)
+    why = f" ({_to_words(fate.reason)})" if fate.reason else ""
+    actor = f" by {fate.actor}" if fate.actor else ""
+    right = f", {fate.permission}" if fate.permission else ""
+    return f"{what}{why}{actor}{right}"
+
+
+def _list_outcomes(explanation: IssueExplanation) -> list[tuple[PullRecord, PullOutcome]]:
+    events = [
+        (record, fate)
+        for record in explanation.records
+        for fate in record.outcomes
+        if fate.occurred_at <= explanation.now
+    ]
+    return sorted(events, key=lambda pair: (pair[1].occurred_at, pair[0].pull))
+
+
+def _find_judgement(explanation: IssueExplanation, label: LabelledPatch) -> Judgement | None:
+    """Return the last verdict about this patch."""
+    judgements = [
+        judgement
+        for record in explanation.records
+        if record.pull == label.pull
+        for judgement in record.judgements
+        if judgement.patch == label.patch and judgement.judged_at <= explanation.now
+    ]
+    return judgements[-1] if judgements else None
+
+
+def _to_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _patch(told: Explained, one: LabelledPatch) -> dict[str, Any]:
-    said = _said(told, one)
+def _describe_patch(explanation: IssueExplanation, label: LabelledPatch) -> dict[str, Any]:
+    judgement = _find_judgement(explanation, label)
     return {
-        "pull": one.pull,
-        "patch": one.patch,
-        "is_first": one.is_first,
-        "label": one.label.value,
-        "probability": one.probability,
-        "confidence": one.confidence,
-        "rule": one.why,
-        "says": RULES[one.why].says,
-        "evidence": list(one.evidence),
-        "weight": one.weight,
-        "is_echo": one.is_echo,
-        "outcome_at": _iso(one.outcome_at),
-        "settles_at": _iso(one.settles_at),
-        "verdict": said and {"verifier": said.judge.verifier, "says": said.verdict.value},
+        "pull": label.pull,
+        "patch": label.patch,
+        "is_first": label.is_first,
+        "label": label.label.value,
+        "probability": label.probability,
+        "confidence": label.confidence,
+        "rule": label.rule_name,
+        "says": RULES[label.rule_name].condition,
+        "evidence": list(label.evidence),
+        "weight": label.weight,
+        "is_echo": label.is_echo,
+        "outcome_at": _format_time(label.outcome_at),
+        "settles_at": _format_time(label.settles_at),
+        "verdict": judgement
+        and {"verifier": judgement.judge.verifier, "says": judgement.verdict.value},
     }
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _format_time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="seconds") if moment else None

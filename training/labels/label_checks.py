@@ -1,4 +1,4 @@
-"""Checking labels by hand: which patches to look at, what the file of answers says, what labels turn out to be worth (pure)."""
+"""Let people check labels: sample patches, read their answers, print what the labels are worth (pure)."""
 
 import json
 import random
@@ -7,71 +7,77 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.outcomes.judgement import PatchKey
-from training.labels.audit import Audit
+from training.labels.audit import LabelAudit
 from training.labels.labels import LabelledPatch
-from training.labels.rules import CHECKED, RULES, Grade
+from training.labels.rules import CHECKED_RULES, RULES, LabelGrade
 
 
-def sample(labels: Sequence[LabelledPatch], count: int, seed: int = 0) -> list[LabelledPatch]:
-    """That many labelled patches that nobody has checked, at random, from every rule as evenly as there are, mixed."""
+def sample_labels(
+    labels: Sequence[LabelledPatch], count: int, seed: int = 0
+) -> list[LabelledPatch]:
+    """Return `count` random labelled patches that nobody has checked, as evenly over the rules as possible."""
     dice = random.Random(seed)
     by_rule = defaultdict(list)
-    for one in labels:
-        if one.label is not Grade.UNKNOWN and one.why not in CHECKED.values():
-            by_rule[one.why].append(one)
-    for found in by_rule.values():
-        dice.shuffle(found)
-    turns = sorted((turn, rule) for rule, found in by_rule.items() for turn in range(len(found)))
+    for label in labels:
+        if label.label is not LabelGrade.UNKNOWN and label.rule_name not in CHECKED_RULES.values():
+            by_rule[label.rule_name].append(label)
+    for labels_of_rule in by_rule.values():
+        dice.shuffle(labels_of_rule)
+    turns = sorted(
+        (turn, rule)
+        for rule, labels_of_rule in by_rule.items()
+        for turn in range(len(labels_of_rule))
+    )
     chosen = [by_rule[rule][turn] for turn, rule in turns[:count]]
     dice.shuffle(chosen)
     return chosen
 
 
-def questions(chosen: Iterable[LabelledPatch]) -> Iterator[str]:
-    """A JSON object a line. The label is not among them: whoever checks should not be led."""
-    for one in chosen:
+def format_questions(labels: Iterable[LabelledPatch]) -> Iterator[str]:
+    """Yield one JSON object a line. The label is left out so that it cannot bias the reader."""
+    for label in labels:
         yield json.dumps(
             {
-                "issue": _issue(one),
-                "pull": one.pull,
-                "patch": one.patch,
+                "issue": _format_issue(label),
+                "pull": label.pull,
+                "patch": label.patch,
                 "correct": None,
             }
         )
 
 
-def answered(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[PatchKey, bool]:
-    """Which patches are correct. Questions left open, and patches that were purged, are passed over.
+def parse_answers(lines: Iterable[str], labels: Iterable[LabelledPatch]) -> dict[PatchKey, bool]:
+    """Return whether each answered patch is correct. Open questions and purged patches are skipped.
 
-    Raises ValueError naming the line that can't be read.
+    Raises ValueError that names the unreadable line.
     """
-    known = {(_issue(one), one.pull, one.patch): one.key for one in labels}
-    found = {}
-    for at, line in enumerate(lines, start=1):
+    keys = {(_format_issue(label), label.pull, label.patch): label.key for label in labels}
+    answers = {}
+    for number, line in enumerate(lines, start=1):
         if line.strip():
-            said = _answer(at, line)
-            key = known.get((said["issue"], said["pull"], said["patch"]))
-            if key is not None and said["correct"] is not None:
-                found[key] = said["correct"]
-    return found
+            answer = _parse_answer(number, line)
+            key = keys.get((answer["issue"], answer["pull"], answer["patch"]))
+            if key is not None and answer["correct"] is not None:
+                answers[key] = answer["correct"]
+    return answers
 
 
-def report(found: Audit, patches: Mapping[str, int]) -> Iterator[str]:
-    """What hand-checked labels are worth, as text; `patches`: how many each rule labels."""
-    if not found.checked:
+def format_audit(audit: LabelAudit, rule_counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield the audit as text. `rule_counts` is how many patches each rule labels."""
+    if not audit.checked:
         yield 'No label was checked: write true or false after "correct".'
         return
     yield f"{'rule':<18}{'checked':>8}{'correct':>9}   P(correct) from now on"
     for rule in RULES:
-        if count := found.checked.get(rule, 0):
-            belief = found.belief(rule)
-            told = (
+        if count := audit.checked.get(rule, 0):
+            belief = audit.estimate_probability(rule)
+            change = (
                 "unknown"
                 if belief is None
                 else f"{belief:.2f}, before {RULES[rule].probability:.2f}"
             )
-            yield f"{rule:<18}{count:>8}{found.correct.get(rule, 0):>9}   {told}"
-    rates = found.flip_rates(patches)
+            yield f"{rule:<18}{count:>8}{audit.correct.get(rule, 0):>9}   {change}"
+    rates = audit.estimate_flip_rates(rule_counts)
     if rates is None:
         yield "Too few were checked to say how often labels flip."
         return
@@ -81,20 +87,20 @@ def report(found: Audit, patches: Mapping[str, int]) -> Iterator[str]:
     )
 
 
-def _answer(at: int, line: str) -> dict[str, Any]:
+def _parse_answer(number: int, line: str) -> dict[str, Any]:
     try:
-        said = json.loads(line)
-        found = {name: said[name] for name in ("issue", "pull", "patch", "correct")}
+        document = json.loads(line)
+        answer = {name: document[name] for name in ("issue", "pull", "patch", "correct")}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"line {at} is not one that `r4p labels sample` prints: {error}"
+            f"line {number} is not one that `r4p labels sample` prints: {error}"
         ) from error
-    if not any(found["correct"] is one for one in (True, False, None)):
+    if not any(answer["correct"] is value for value in (True, False, None)):
         raise ValueError(
-            f'line {at}: "correct" is {found["correct"]!r}; write true, false, or leave null'
+            f'line {number}: "correct" is {answer["correct"]!r}; write true, false, or leave null'
         )
-    return found
+    return answer
 
 
-def _issue(one: LabelledPatch) -> str:
-    return f"{one.issue.repository.full_name}#{one.issue.number}"
+def _format_issue(label: LabelledPatch) -> str:
+    return f"{label.issue.repository.full_name}#{label.issue.number}"

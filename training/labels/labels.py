@@ -1,7 +1,7 @@
-"""Whether a submitted patch was correct, as far as what became of it tells (pure). Unknown is not incorrect.
+"""Label submitted patches as correct, incorrect or unknown, from the outcomes of their pull requests (pure).
 
-A label is about one patch, not about a pull request: what was merged may differ from what was submitted first. It is
-derived from raw history whenever it is needed and never stored; `now` in the past gives what could be known then.
+A label belongs to one patch: a merge may contain a later patch than the first one. Labels are derived from
+history on every use and never stored. A `now` in the past gives the labels that could be known then.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,18 +10,24 @@ from datetime import datetime
 from types import MappingProxyType
 
 from app.outcomes import APP
-from app.outcomes.judgement import Fate, LabelCheck, PatchKey, PullRecord
+from app.outcomes.judgement import LabelCheck, PatchKey, PullOutcome, PullRecord
 from app.values.identifiers import IssueRef, PullNumber
 from model.domain import Verdict
-from training.labels.audit import Audit, Checked, audit
-from training.labels.decisions import decide
-from training.labels.rules import CHECKED, RULE_VERSION, RULES, Grade, graded
-from training.labels.weight_caps import CAPS, Caps, capped
+from training.labels.audit import CheckedLabel, LabelAudit, summarise_checks
+from training.labels.decisions import match_rule
+from training.labels.rules import (
+    CHECKED_RULES,
+    RULE_VERSION,
+    RULES,
+    LabelGrade,
+    probability_of_survival,
+)
+from training.labels.weight_caps import CAPS, WeightCaps, cap_weights
 
-ECHO = 0.5
-"""What a deed or word counts that came when our verdict could be read, which may have led it.
+ECHO_WEIGHT = 0.5
+"""Weight of an outcome that came while our verdict was visible and may have caused it.
 
-Whether it agrees makes no difference: to discount agreement alone would teach that verdicts are wrong.
+The weight does not depend on agreement. A discount for agreement alone would teach that verdicts are wrong.
 """
 
 _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
@@ -29,105 +35,112 @@ _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 
 @dataclass(frozen=True, slots=True)
 class LabelledPatch:
-    """What is known of the truth about one patch."""
+    """The label of one patch, with its evidence and weight."""
 
     group: int
-    """The issue, by our number."""
+    """The bot's own id of the issue."""
     issue: IssueRef
     pull: PullNumber
     patch: str
     """SHA-256 of the diff, as in `Submission`."""
     submitted_at: datetime
     is_first: bool
-    """The pull request's first patch that could be read."""
-    why: str
-    """The rule that labelled it, by name."""
-    label: Grade
+    """True for the first readable patch of the pull request."""
+    rule_name: str
+    """Name of the rule that gave the label."""
+    label: LabelGrade
     probability: float | None
-    """That it is correct; None: unknown."""
+    """Probability that the patch is correct. None: unknown."""
     evidence: tuple[str, ...]
-    """What the label rests on; names nobody."""
+    """Sentences that support the label. They name nobody."""
     weight: float
-    """How much it counts, 0 to 1; of an unknown one nothing."""
+    """Weight in training, 0 to 1. Unknown labels weigh 0."""
     is_echo: bool
-    """A person decided it who could read our claim about this pull request before."""
+    """True if a person decided while our claim about this pull request was visible."""
     outcome_at: datetime | None
-    """When it could be known; None: unknown."""
+    """Time at which the label could be known. None: unknown."""
     settles_at: datetime | None
-    """When its window will have passed; None: it waits for no window."""
+    """End of the waiting period. None: the label waits for none."""
     decided_by: str | None
-    """Whose deed or word it is, for caps; never written into a dataset."""
-    rule: int = RULE_VERSION
+    """Person or CI that decided. Only weight caps use it, and no dataset stores it."""
+    rule_version: int = RULE_VERSION
 
     @property
     def key(self) -> PatchKey:
-        """What it is about."""
+        """Identity of the patch: issue, pull request, patch."""
         return self.group, self.pull, self.patch
 
     @property
     def confidence(self) -> float | None:
-        """The probability that the label is right; None: there is none."""
+        """Probability that the label is right. None: unknown."""
         return None if self.probability is None else max(self.probability, 1 - self.probability)
 
 
-NOTHING_CHECKED: Mapping[PatchKey, LabelCheck] = MappingProxyType({})
+NO_CHECKS: Mapping[PatchKey, LabelCheck] = MappingProxyType({})
 
 
-def all_of(
+def label_patches(
     records: Sequence[PullRecord],
     now: datetime,
-    checks: Mapping[PatchKey, LabelCheck] = NOTHING_CHECKED,
-    caps: Caps = CAPS,
+    checks: Mapping[PatchKey, LabelCheck] = NO_CHECKS,
+    caps: WeightCaps = CAPS,
 ) -> list[LabelledPatch]:
-    """Every patch that could be read of every pull request, with weights capped over all of them.
+    """Label every readable patch of every pull request, with audited probabilities and capped weights.
 
-    What people have checked by then is labelled so, and tells what the rules of all others are worth.
+    A label that a person checked by `now` replaces the derived one. The checks also correct the probabilities
+    of all other labels of the same rule.
     """
-    records = [one.by(now) for one in records]
-    checks = {key: one for key, one in checks.items() if one.checked_at <= now}
+    records = [record.limit_to(now) for record in records]
+    checks = {key: check for key, check in checks.items() if check.checked_at <= now}
     issues: dict[int, list[PullRecord]] = {}
     for record in records:
         issues.setdefault(record.group, []).append(record)
     derived = [
-        of(record, patch, now, issues[record.group])
+        label_patch(record, patch, now, issues[record.group])
         for record in records
-        for patch in patches(record)
+        for patch in list_submitted_patches(record)
     ]
-    worth = audited(derived, {key: one.is_correct for key, one in checks.items()})
-    found = [_believed(one, worth, checks.get(one.key)) for one in derived]
-    weights = capped([(one.weight, one.decided_by, one.issue.repository.id) for one in found], caps)
-    return [replace(one, weight=weight) for one, weight in zip(found, weights, strict=True)]
+    rule_audit = audit_labels(derived, {key: check.is_correct for key, check in checks.items()})
+    audited = [_apply_audit(label, rule_audit, checks.get(label.key)) for label in derived]
+    weights = cap_weights(
+        [(label.weight, label.decided_by, label.issue.repository.id) for label in audited], caps
+    )
+    return [replace(label, weight=weight) for label, weight in zip(audited, weights, strict=True)]
 
 
-def audited(derived: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) -> Audit:
-    """What rules are worth, by labels as they are derived and the truth where it is known."""
-    return audit(Checked(one.why, truth[one.key]) for one in derived if one.key in truth)
+def audit_labels(labels: Iterable[LabelledPatch], truth: Mapping[PatchKey, bool]) -> LabelAudit:
+    """Compare derived labels with the known truths."""
+    return summarise_checks(
+        CheckedLabel(label.rule_name, truth[label.key]) for label in labels if label.key in truth
+    )
 
 
-def _believed(one: LabelledPatch, worth: Audit, check: LabelCheck | None) -> LabelledPatch:
+def _apply_audit(
+    label: LabelledPatch, rule_audit: LabelAudit, check: LabelCheck | None
+) -> LabelledPatch:
     if check is not None:
-        return _checked(one, check)
-    belief = worth.belief(one.why)
-    if belief is None or not worth.checked.get(one.why):
-        return one
-    return replace(one, probability=belief, label=_side(one.label, belief))
+        return _apply_check(label, check)
+    belief = rule_audit.estimate_probability(label.rule_name)
+    if belief is None or not rule_audit.checked.get(label.rule_name):
+        return label
+    return replace(label, probability=belief, label=_choose_grade(label.label, belief))
 
 
-def _side(grade: Grade, belief: float) -> Grade:
-    """The grade, unless what was found leans to the other side."""
+def _choose_grade(grade: LabelGrade, belief: float) -> LabelGrade:
+    """Return the grade, or a weak grade of the other side if the audited belief contradicts it."""
     if (belief >= 0.5) is grade.is_positive:
         return grade
-    return Grade.WEAKLY_CORRECT if belief >= 0.5 else Grade.WEAKLY_INCORRECT
+    return LabelGrade.WEAKLY_CORRECT if belief >= 0.5 else LabelGrade.WEAKLY_INCORRECT
 
 
-def _checked(one: LabelledPatch, check: LabelCheck) -> LabelledPatch:
-    rule = RULES[CHECKED[check.is_correct]]
+def _apply_check(label: LabelledPatch, check: LabelCheck) -> LabelledPatch:
+    rule = RULES[CHECKED_RULES[check.is_correct]]
     return replace(
-        one,
-        why=rule.name,
+        label,
+        rule_name=rule.name,
         label=rule.grade,
         probability=rule.probability,
-        evidence=(*one.evidence, f"looked at on {check.checked_at:%Y-%m-%d}"),
+        evidence=(*label.evidence, f"looked at on {check.checked_at:%Y-%m-%d}"),
         weight=1.0,
         is_echo=False,
         outcome_at=check.checked_at,
@@ -136,60 +149,75 @@ def _checked(one: LabelledPatch, check: LabelCheck) -> LabelledPatch:
     )
 
 
-def patches(record: PullRecord) -> tuple[str, ...]:
-    """The pull request's patches that could be read, by content, oldest first."""
-    return tuple(dict.fromkeys(one.patch for one in record.submissions if one.patch))
+def list_submitted_patches(record: PullRecord) -> tuple[str, ...]:
+    """Return the hashes of the pull request's readable patches, oldest first."""
+    return tuple(
+        dict.fromkeys(submission.patch for submission in record.submissions if submission.patch)
+    )
 
 
-def of(
+def label_patch(
     record: PullRecord,
     patch: str,
     now: datetime,
     rivals: Sequence[PullRecord] = (),
 ) -> LabelledPatch:
-    """The label of one patch that was submitted by then, unaudited, its weight not yet capped.
+    """Label one submitted patch, without audit and without weight caps.
 
-    `rivals`: the records of the same issue, this one may be among them.
+    `rivals` are the records of the same issue. They may include `record` itself.
     """
-    record, rivals = record.by(now), [one.by(now) for one in rivals if one.pull != record.pull]
-    decision = decide(record, patch, rivals, now)
+    record, rivals = (
+        record.limit_to(now),
+        [rival.limit_to(now) for rival in rivals if rival.pull != record.pull],
+    )
+    decision = match_rule(record, patch, rivals, now)
     rule, grade = RULES[decision.rule], RULES[decision.rule].grade
-    is_echo = _is_echo(record, decision.by)
-    known = patches(record)
+    is_echo = _is_echo(record, decision.outcome)
+    submitted = list_submitted_patches(record)
     return LabelledPatch(
         group=record.group,
         issue=record.issue,
         pull=record.pull,
         patch=patch,
-        submitted_at=next(one.submitted_at for one in record.submissions if one.patch == patch),
-        is_first=known[0] == patch,
-        why=decision.rule,
+        submitted_at=next(
+            submission.submitted_at
+            for submission in record.submissions
+            if submission.patch == patch
+        ),
+        is_first=submitted[0] == patch,
+        rule_name=decision.rule,
         label=grade,
-        probability=rule.probability if decision.share is None else graded(decision.share),
+        probability=rule.probability
+        if decision.surviving_share is None
+        else probability_of_survival(decision.surviving_share),
         evidence=decision.evidence,
-        weight=0.0 if grade is Grade.UNKNOWN else ECHO if is_echo else 1.0,
-        is_echo=is_echo and grade is not Grade.UNKNOWN,
-        outcome_at=None if grade is Grade.UNKNOWN else decision.known_at,
+        weight=0.0 if grade is LabelGrade.UNKNOWN else ECHO_WEIGHT if is_echo else 1.0,
+        is_echo=is_echo and grade is not LabelGrade.UNKNOWN,
+        outcome_at=None if grade is LabelGrade.UNKNOWN else decision.known_at,
         settles_at=decision.known_at if decision.rule == "lately" else None,
-        decided_by=decision.by.actor if decision.by else None,
+        decided_by=decision.outcome.actor if decision.outcome else None,
     )
 
 
-def _is_echo(record: PullRecord, decided: Fate | None) -> bool:
-    """Whether a claim of ours could be read when a person decided."""
+def _is_echo(record: PullRecord, decided: PullOutcome | None) -> bool:
+    """Tell whether a claim of ours was visible when a person decided."""
     if decided is None or decided.evaluation is None or decided.permission == APP:
         return False
-    said = [one.verdict for one in record.judgements if one.evaluation == decided.evaluation]
-    return bool(said) and said[-1] in _CLAIMS
+    verdicts = [
+        judgement.verdict
+        for judgement in record.judgements
+        if judgement.evaluation == decided.evaluation
+    ]
+    return bool(verdicts) and verdicts[-1] in _CLAIMS
 
 
 __all__ = [
-    "ECHO",
+    "ECHO_WEIGHT",
     "RULE_VERSION",
-    "Grade",
+    "LabelGrade",
     "LabelledPatch",
-    "all_of",
-    "audited",
-    "of",
-    "patches",
+    "audit_labels",
+    "label_patch",
+    "label_patches",
+    "list_submitted_patches",
 ]

@@ -1,4 +1,4 @@
-"""One patch and what became of its pull request: the questions that the rules of labels ask of it (pure)."""
+"""Answer the questions that label rules ask about the history of one patch (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from app.outcomes import CAN_WRITE, OutcomeKind
-from app.outcomes.judgement import Fate, PullRecord
+from app.outcomes.judgement import PullOutcome, PullRecord
 from model.domain import Verdict
-from training.labels.rules import COUNTS
+from training.labels.rules import SURVIVAL_COUNTS
 
 MERGES = (OutcomeKind.MERGED, OutcomeKind.MERGED_AFTER_CHANGES)
 _SAYS_RIGHT = {
@@ -20,8 +20,8 @@ _SAYS_RIGHT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A patch that was submitted, with what was known of its pull request and its rivals by `now`."""
+class PatchHistory:
+    """A submitted patch with the history of its pull request and its rivals until `now`."""
 
     record: PullRecord
     patch: str
@@ -30,115 +30,135 @@ class Case:
 
     @property
     def heads(self) -> frozenset[str]:
-        """The commits at which the pull request was this patch."""
-        return frozenset(one.head for one in self.record.submissions if one.patch == self.patch)
+        """Commits at which the pull request contained exactly this patch."""
+        return frozenset(
+            submission.head
+            for submission in self.record.submissions
+            if submission.patch == self.patch
+        )
 
     @property
     def is_last(self) -> bool:
-        """Nothing else was submitted after it."""
+        """True if no other patch was submitted after this one."""
         return self.record.submissions[-1].patch == self.patch
 
     @property
     def is_helped(self) -> bool:
-        """Somebody else pushed a change that is in it; bringing it up to date is none."""
-        known = self.record.submissions
-        at = next(place for place, one in enumerate(known) if one.patch == self.patch)
-        steps = pairwise(known[: at + 1])
-        return any(not one.by_author and one.patch != before.patch for before, one in steps)
+        """True if another person pushed a change that this patch contains. A rebase does not count."""
+        submissions = self.record.submissions
+        index = next(
+            place for place, submission in enumerate(submissions) if submission.patch == self.patch
+        )
+        steps = pairwise(submissions[: index + 1])
+        return any(not after.by_author and after.patch != before.patch for before, after in steps)
 
     @property
     def is_mended(self) -> bool:
-        """Somebody else's push made the next patch out of it."""
-        known = self.record.submissions
-        at = max(place for place, one in enumerate(known) if one.patch == self.patch)
-        return at + 1 < len(known) and not known[at + 1].by_author
+        """True if another person's push replaced this patch."""
+        submissions = self.record.submissions
+        index = max(
+            place for place, submission in enumerate(submissions) if submission.patch == self.patch
+        )
+        return index + 1 < len(submissions) and not submissions[index + 1].by_author
 
     @property
     def is_approved(self) -> bool:
-        """By somebody with write permission, who did not take it back."""
-        return any(one.reason == "approved" for one in self._reviews().values())
+        """True if a person with write permission approved it and did not withdraw."""
+        return any(review.reason == "approved" for review in self._find_reviews().values())
 
-    def last(self, *kinds: OutcomeKind) -> Fate | None:
-        """What happened last of these."""
-        return next((one for one in reversed(self.record.fates) if one.kind in kinds), None)
+    def find_last(self, *kinds: OutcomeKind) -> PullOutcome | None:
+        """Return the last outcome of these kinds."""
+        return next(
+            (outcome for outcome in reversed(self.record.outcomes) if outcome.kind in kinds), None
+        )
 
-    def reopened(self, what: str, since: Fate) -> Fate | None:
-        """That the `issue` or the `pull_request` was opened again since then."""
+    def find_reopening(self, what: str, since: PullOutcome) -> PullOutcome | None:
+        """Return the event that reopened the `issue` or the `read_pull_request` after `since`."""
         return next(
             (
-                one
-                for one in self.record.fates
-                if one.kind is OutcomeKind.REOPENED
-                and one.reason == what
-                and one.occurred_at >= since.occurred_at
+                outcome
+                for outcome in self.record.outcomes
+                if outcome.kind is OutcomeKind.REOPENED
+                and outcome.reason == what
+                and outcome.occurred_at >= since.occurred_at
             ),
             None,
         )
 
-    def merged_patch(self, merge: Fate) -> str | None:
-        """What was merged; None: it was never read."""
-        known = self.record.submissions
-        at_head = [one.patch for one in known if one.head == merge.head and one.patch]
+    def find_merged_patch(self, merge: PullOutcome) -> str | None:
+        """Return the hash of the merged patch. None: the bot never read it."""
+        submissions = self.record.submissions
+        at_head = [
+            submission.patch
+            for submission in submissions
+            if submission.head == merge.head and submission.patch
+        ]
         if at_head:
             return at_head[-1]
         # GitHub's times are whole seconds.
         judged = [
-            one.patch
-            for one in self.record.judgements
-            if one.judged_at.replace(microsecond=0) <= merge.occurred_at
+            judgement.patch
+            for judgement in self.record.judgements
+            if judgement.judged_at.replace(microsecond=0) <= merge.occurred_at
         ]
         return judged[-1] if judged and merge.kind is OutcomeKind.MERGED else None
 
-    def survival(self) -> Fate | None:
-        """The last count of its lines that is old enough to say something."""
+    def find_survival(self) -> PullOutcome | None:
+        """Return the last count of surviving lines that is at least 30 days old."""
         counts = [
-            one
-            for one in self.record.fates
-            if one.kind is OutcomeKind.SURVIVAL and one.reason in COUNTS
+            outcome
+            for outcome in self.record.outcomes
+            if outcome.kind is OutcomeKind.SURVIVAL and outcome.reason in SURVIVAL_COUNTS
         ]
         return counts[-1] if counts else None
 
-    def request_for_changes(self) -> Fate | None:
-        """The last review of this patch that asks for changes and was not taken back."""
-        asked = [one for one in self._reviews().values() if one.reason == "changes_requested"]
-        return asked[-1] if asked else None
+    def find_change_request(self) -> PullOutcome | None:
+        """Return the last review that requests changes of this patch and was not withdrawn."""
+        requests = [
+            review
+            for review in self._find_reviews().values()
+            if review.reason == "changes_requested"
+        ]
+        return requests[-1] if requests else None
 
-    def failed_ci(self) -> Fate | None:
-        """A failure on this patch of a CI that succeeded on a rival."""
+    def find_failed_ci(self) -> PullOutcome | None:
+        """Return a CI failure of this patch whose CI succeeded on a rival."""
         passed = {
-            one.actor
+            outcome.actor
             for rival in self.rivals
-            for one in rival.fates
-            if one.kind is OutcomeKind.CI and one.reason == "success"
+            for outcome in rival.outcomes
+            if outcome.kind is OutcomeKind.CI and outcome.reason == "success"
         }
         failed = [
-            one
-            for one in self.record.fates
-            if one.kind is OutcomeKind.CI and one.reason == "failure" and one.head in self.heads
+            outcome
+            for outcome in self.record.outcomes
+            if outcome.kind is OutcomeKind.CI
+            and outcome.reason == "failure"
+            and outcome.head in self.heads
         ]
-        return next((one for one in reversed(failed) if one.actor in passed), None)
+        return next((failure for failure in reversed(failed) if failure.actor in passed), None)
 
-    def words(self) -> list[tuple[bool, Fate]]:
-        """Whether it is right, by the words of those who may write about verdicts on this patch."""
-        said = []
-        for one in self.record.fates:
-            about = [
-                each.verdict
-                for each in self.record.judgements
-                if each.evaluation == one.evaluation and each.patch == self.patch
+    def list_opinions(self) -> list[tuple[bool, PullOutcome]]:
+        """Return (is_correct, outcome) for each comment on our verdict by a person with write permission."""
+        opinions = []
+        for comment in self.record.outcomes:
+            verdicts = [
+                judgement.verdict
+                for judgement in self.record.judgements
+                if judgement.evaluation == comment.evaluation and judgement.patch == self.patch
             ]
-            right = _SAYS_RIGHT.get((one.kind, about[-1])) if about else None
-            if one.permission in CAN_WRITE and right is not None:
-                said.append((right, one))
-        return said
+            right = _SAYS_RIGHT.get((comment.kind, verdicts[-1])) if verdicts else None
+            if comment.permission in CAN_WRITE and right is not None:
+                opinions.append((right, comment))
+        return opinions
 
-    def _reviews(self) -> dict[str | None, Fate]:
-        """The last decided review of each person who may write, on this patch."""
+    def _find_reviews(self) -> dict[str | None, PullOutcome]:
+        """Return the last decisive review of this patch by each person with write permission."""
         return {
-            one.actor: one
-            for one in self.record.fates
-            if one.kind is OutcomeKind.REVIEWED
-            and one.reason in {"approved", "changes_requested"}
-            and one.permission in CAN_WRITE
-            and one.head in self.heads
+            outcome.actor: outcome
+            for outcome in self.record.outcomes
+            if outcome.kind is OutcomeKind.REVIEWED
+            and outcome.reason in {"approved", "changes_requested"}
+            and outcome.permission in CAN_WRITE
+            and outcome.head in self.heads
         }

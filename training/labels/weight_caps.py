@@ -6,28 +6,33 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """The most that labels decided by one weigh together, in labels of full weight."""
+class WeightCaps:
+    """Maximum total weight of the labels by one person or CI, and of one repository."""
 
     actor: float = 50.0
-    """By one person in one repository, or by one CI."""
+    """For one person in one repository, or one CI."""
     repository: float = 500.0
 
 
-CAPS = Caps()
+CAPS = WeightCaps()
 
 
-def capped(labels: Sequence[tuple[float, str | None, int]], caps: Caps = CAPS) -> tuple[float, ...]:
-    """The weights, in order, so that nobody weighs more than the caps let them: (weight, who decided, repository).
+def cap_weights(
+    labels: Sequence[tuple[float, str | None, int]], caps: WeightCaps = CAPS
+) -> tuple[float, ...]:
+    """Return the capped weights in input order. Each label is (weight, who decided, repository id).
 
-    Whoever exceeds a cap loses the same share of every label; what nobody decided is capped by its repository alone.
+    Labels over a cap are scaled down by the same factor. Labels without an actor only count towards the
+    repository's cap.
     """
-    people = [(repository, who) if who else None for _, who, repository in labels]
-    weights = _scaled([one[0] for one in labels], people, caps.actor)
-    return tuple(_scaled(weights, [one[2] for one in labels], caps.repository))
+    people = [(repository, actor) if actor else None for _, actor, repository in labels]
+    weights = _scale_weights([label[0] for label in labels], people, caps.actor)
+    return tuple(_scale_weights(weights, [label[2] for label in labels], caps.repository))
 
 
-def _scaled(weights: Sequence[float], owners: Sequence[object | None], most: float) -> list[float]:
+def _scale_weights(
+    weights: Sequence[float], owners: Sequence[object | None], most: float
+) -> list[float]:
     total: dict[object, float] = defaultdict(float)
     for weight, owner in zip(weights, owners, strict=True):
         if owner is not None:

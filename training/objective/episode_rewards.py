@@ -1,33 +1,35 @@
-"""What an agent's episode is worth, and whether anything is learnt from it, by how it ended (pure).
+"""Reward an agent's episode by how it ended (R4P, appendix B.2; compact filtering of DeepSWE) (pure).
 
-After R4P, appendix B.2, and DeepSWE's compact filtering. An episode that ended for reasons that are not the agent's
-(its engine failed, the clock ran out, nobody could judge its patch) is unknown: it neither teaches nor moves a baseline.
+An episode that the agent did not end has an unknown reward: its engine failed, its time ran out, or no verifier
+could judge it. It gets no loss and does not change its group's mean.
 """
 
 from dataclasses import dataclass
 
-from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory import StopReason
 from training.objective import rewards
-from training.plans.plan import Overlong
+from training.plans.plan import OverlongHandling
 
-_OVERLONG = frozenset({Stop.ROUNDS, Stop.TOKENS})
-_NOT_ITS_OWN = frozenset({Stop.ENGINE, Stop.TIMEOUT})
+_OVERLONG = frozenset({StopReason.ROUNDS, StopReason.TOKENS})
+_EXTERNAL = frozenset({StopReason.ENGINE, StopReason.TIMEOUT})
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """What comes of an episode."""
+class EpisodeReward:
+    """The reward of an episode and whether its tokens get a loss."""
 
     reward: float | None
-    """None: nobody knows."""
-    teaches: bool
-    """Whether its words are learnt from; a reward counts for its group's mean all the same."""
+    """0 to 1. None: unknown."""
+    is_trained_on: bool
+    """False masks all its tokens. A known reward still counts in the group's mean."""
 
 
-def worth(stop: Stop, believed: float | None, overlong: Overlong) -> Worth:
-    """`believed`: what the verifier thinks of its patch, None where it could not say or there is none."""
-    if stop in _NOT_ITS_OWN:
-        return Worth(None, teaches=False)
-    reward = rewards.attempt(submitted=stop is Stop.SUBMITTED, believed=believed)
-    cut_off = stop in _OVERLONG and overlong is Overlong.MASK
-    return Worth(reward, teaches=reward is not None and not cut_off)
+def reward_episode(
+    stop: StopReason, belief: float | None, overlong: OverlongHandling
+) -> EpisodeReward:
+    """Reward an episode. `belief` is the verifier's score of its patch, 0 to 1, or None if it has none."""
+    if stop in _EXTERNAL:
+        return EpisodeReward(None, is_trained_on=False)
+    reward = rewards.reward_attempt(is_submitted=stop is StopReason.SUBMITTED, belief=belief)
+    cut_off = stop in _OVERLONG and overlong is OverlongHandling.MASK
+    return EpisodeReward(reward, is_trained_on=reward is not None and not cut_off)

@@ -1,28 +1,29 @@
-"""How much a token counts that another engine sampled: the trainer's probability over the sampler's, bounded.
+"""Weigh tokens that another engine sampled by the bounded ratio of trainer to sampler probability.
 
-As TRL 1.16 weighs what its own vLLM sampled. Needs torch.
+TRL 1.16 applies the same correction to its own vLLM. Needs torch.
 """
 
 import torch
 
-from training.plans.plan import Importance
+from training.plans.plan import ImportanceCorrection
 
-_SEQUENCES = (Importance.SEQUENCE_TRUNCATE, Importance.SEQUENCE_MASK)
-_MASKED = (Importance.TOKEN_MASK, Importance.SEQUENCE_MASK)
+_SEQUENCES = (ImportanceCorrection.SEQUENCE_TRUNCATE, ImportanceCorrection.SEQUENCE_MASK)
+_MASKED = (ImportanceCorrection.TOKEN_MASK, ImportanceCorrection.SEQUENCE_MASK)
 
 
-def weights(
-    trained: torch.Tensor,
-    sampled: torch.Tensor,
+def compute_weights(
+    trainer_logprobs: torch.Tensor,
+    sampler_logprobs: torch.Tensor,
     mask: torch.Tensor,
-    mode: Importance,
+    mode: ImportanceCorrection,
     ceiling: float,
 ) -> torch.Tensor:
-    """Factors of the loss, shape (replies, tokens), from natural log-probabilities of that shape.
+    """Return loss factors of shape (replies, tokens) from natural log-probabilities of that shape.
 
-    A token that `mask` leaves out says nothing about its sequence. Above `ceiling` a factor is cut, or with `*-mask` 0.
+    Tokens with `mask` 0 do not count in sequence ratios. A factor above `ceiling` is cut to it, or set to 0 in
+    the `*-mask` modes.
     """
-    apart = (trained - sampled) * mask
+    apart = (trainer_logprobs - sampler_logprobs) * mask
     if mode in _SEQUENCES:
         apart = apart.sum(dim=-1, keepdim=True).expand_as(apart)
     ratio = apart.exp()

@@ -1,7 +1,8 @@
-"""How much a group of passes and failures can teach: four signals, all strongest at half (pure).
+"""Measure how much a group of passes and failures can teach: four signals, largest at a rate of one half
+(pure).
 
-After Rollout Pass-Rate Control (arXiv 2605.05112), which names the four; the formulas are worked out here. Rewards have
-to be 0 or 1: a share of right judgements has no pass rate.
+The names are from Rollout Pass-Rate Control (arXiv 2605.05112); the formulas are derived here. Rewards must be
+0 or 1.
 """
 
 from collections.abc import Sequence
@@ -10,55 +11,59 @@ from math import log2
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
-    """What `passed` of `of` replies carry. All are 0 where all pass or none does."""
+class PassRateSignals:
+    """Signals of `passed` passes among `total` replies. All are 0 if all replies pass or fail."""
 
     passed: int
-    of: int
+    total: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.passed <= self.of or self.of < 2:
+        if not 0 <= self.passed <= self.total or self.total < 2:
             raise ValueError(
-                f"{self.passed} of {self.of} replies passed: give at least two replies, and no more passes than replies"
+                f"{self.passed} of {self.total} replies passed: give at least two replies, and no more passes than replies"
             )
 
     @property
     def rate(self) -> float:
-        """The share that passed, 0 to 1."""
-        return self.passed / self.of
+        """Share of passes, 0 to 1."""
+        return self.passed / self.total
 
     @property
     def entropy(self) -> float:
-        """Of one reward, in bits: at most 1."""
+        """Entropy of one reward in bits, 0 to 1."""
         return -sum(share * log2(share) for share in (self.rate, 1 - self.rate) if share)
 
     @property
     def survival(self) -> float:
-        """The probability that a new group of this size, at this rate, is neither all passes nor all failures."""
-        return 1 - self.rate**self.of - (1 - self.rate) ** self.of
+        """Probability that a new group with this size and rate has both a pass and a failure."""
+        return 1 - self.rate**self.total - (1 - self.rate) ** self.total
 
     @property
     def energy(self) -> float:
-        """The mean square of the leave-one-out advantages.
+        """Mean square of the leave-one-out advantages, k (n - k) / (n - 1)² for k passes of n.
 
-        A pass has (n - k) / (n - 1) and a failure -k / (n - 1), so the mean square is k (n - k) / (n - 1)².
+        A pass has the advantage (n - k) / (n - 1), a failure -k / (n - 1).
         """
-        return self.pairs / (self.of - 1) ** 2
+        return self.pairs / (self.total - 1) ** 2
 
     @property
     def pairs(self) -> int:
-        """How many pairs of a pass and a failure there are to compare."""
-        return self.passed * (self.of - self.passed)
+        """Number of pairs of a pass and a failure."""
+        return self.passed * (self.total - self.passed)
 
 
-def signals(rewards: Sequence[float | None]) -> Signals | None:
-    """The signals of a group, without its unscorable members; None when fewer than two were scored.
+def compute_signals(rewards: Sequence[float | None]) -> PassRateSignals | None:
+    """Compute the signals of a group, ignoring unscorable replies. None with fewer than two scored replies.
 
-    Raises ValueError for a reward other than 0 and 1.
+    Raises ValueError for a reward other than 0 or 1.
     """
-    scored = [one for one in rewards if one is not None]
-    if strange := [one for one in scored if one not in {0, 1}]:
+    scored = [reward for reward in rewards if reward is not None]
+    if invalid := [reward for reward in scored if reward not in {0, 1}]:
         raise ValueError(
-            f"reward {strange[0]} has no pass rate: give 0 or 1, or judge by a threshold first"
+            f"reward {invalid[0]} has no pass rate: give 0 or 1, or judge by a threshold first"
         )
-    return Signals(sum(one == 1 for one in scored), len(scored)) if len(scored) > 1 else None
+    return (
+        PassRateSignals(sum(reward == 1 for reward in scored), len(scored))
+        if len(scored) > 1
+        else None
+    )

@@ -1,41 +1,41 @@
-"""The clipped policy loss and the ways to average it, in plain numbers: what both engines have to agree with (pure).
+"""Compute the clipped policy loss and its averages in plain numbers, as the reference for both engines (pure).
 
-PPO's clip with another bound above (DAPO, arXiv 2503.14476, section 3.1) and a bound on what a bad reply can cost
-(dual clip, arXiv 1912.09729). Trainers compute it in tensors; this is the reference they are held to.
+The loss is PPO's clip with a separate upper bound (DAPO, arXiv 2503.14476, section 3.1) and a ceiling for
+negative advantages (dual clip, arXiv 1912.09729). Tests compare TRL's and verl's tensors with it.
 """
 
 from collections.abc import Sequence
 from math import exp, inf
 
-from training.plans.plan import Loss, Policy
+from training.plans.plan import LossAggregation, PolicySettings
 
 Rows = Sequence[Sequence[float]]
-Kept = Sequence[Sequence[bool]]
+Mask = Sequence[Sequence[bool]]
 
 
-def token(log_ratio: float, advantage: float, policy: Policy) -> float:
-    """The loss of one token. `log_ratio` is its log-probability now less that when it was sampled."""
+def compute_token_loss(log_ratio: float, advantage: float, policy: PolicySettings) -> float:
+    """Return the loss of one token. `log_ratio` is log p_now - log p_sampled, in nats."""
     ratio = exp(log_ratio)
     clipped = min(max(ratio, 1 - policy.clip_low), 1 + policy.clip_high)
     ceiling = inf if policy.ratio_ceiling is None else policy.ratio_ceiling
     return -min(min(ratio, ceiling) * advantage, clipped * advantage)
 
 
-def averaged(losses: Rows, kept: Kept, how: Loss, longest: int) -> float:
-    """One loss for a batch, a row for each reply; tokens that are not `kept` count nowhere.
+def average_loss(losses: Rows, mask: Mask, aggregation: LossAggregation, max_tokens: int) -> float:
+    """Average token losses of shape (replies, tokens) to one number. Tokens with mask 0 do not count.
 
-    A reply of which nothing is kept still counts among the replies, so that dropping it never makes the others louder.
-    `longest` is the most tokens that a reply may have. 0 where nothing is kept.
+    A fully masked reply still counts in the number of replies, so masking it does not increase the weight of
+    the others. `max_tokens` is the longest reply allowed. Returns 0 if everything is masked.
     """
     sums = [
         sum(loss for loss, keep in zip(row, mask, strict=True) if keep)
-        for row, mask in zip(losses, kept, strict=True)
+        for row, mask in zip(losses, mask, strict=True)
     ]
-    counts = [sum(mask) for mask in kept]
+    counts = [sum(mask) for mask in mask]
     if not any(counts):
         return 0.0
-    if how is Loss.TOKEN_MEAN:
+    if aggregation is LossAggregation.TOKEN_MEAN:
         return sum(sums) / sum(counts)
-    if how is Loss.CONSTANT_LENGTH:
-        return sum(sums) / (len(sums) * longest)
-    return sum(one / max(count, 1) for one, count in zip(sums, counts, strict=True)) / len(sums)
+    if aggregation is LossAggregation.CONSTANT_LENGTH:
+        return sum(sums) / (len(sums) * max_tokens)
+    return sum(total / max(count, 1) for total, count in zip(sums, counts, strict=True)) / len(sums)

@@ -1,6 +1,6 @@
-"""What a reply is worth: a group judged, a fix imitated, an attempt that a verifier believes in (pure).
+"""Reward replies: a judged group, an imitated fix, or an attempt that a verifier scored (pure).
 
-None is unscorable, never 0: it neither teaches nor moves the baseline of its group.
+A reward of None means unscorable, never 0. It gets no loss and does not change its group's mean.
 """
 
 import re
@@ -12,81 +12,91 @@ from model.agents.agentless import search_replace
 from model.errors import MalformedEdit, UnreadableAnswer
 from model.voting.boxed_answer import read_box
 
-MALFORMED = -1.0
-"""For a fix that is not written as asked (SWE-RL, arXiv 2502.18449, equation 1)."""
+MALFORMED_REWARD = -1.0
+"""Reward of a fix in the wrong format (SWE-RL, arXiv 2502.18449, equation 1)."""
 MAX_CHARACTERS = 10_000
-"""A longer diff of one file is not compared: the time grows with the square, to seconds."""
+"""Longer diffs of one file are not compared: the time grows with the square of the length."""
 _ANSWER = re.compile(r"\s*<think>(.*)</think>\s*<solution>(.*)</solution>\s*", re.DOTALL)
 _TAGS = ("<think>", "</think>", "<solution>", "</solution>")
 
 
-def judgement(boxed: frozenset[int] | None, targets: Sequence[float | None]) -> float | None:
-    """The expected share of right judgements, 0 to 1 (R4P, equation 3).
+def reward_judgement(boxed: frozenset[int] | None, targets: Sequence[float | None]) -> float | None:
+    """Return the expected share of right judgements, 0 to 1 (R4P, equation 3).
 
-    `boxed` are the seats that the answer names, from 1; None: it has no box that can be read, which earns 0. `targets`
-    are the probabilities that the patches are correct; with 0 and 1 alone this is the paper's reward. Patches whose
-    truth is unknown do not count; None when no truth is known.
+    `boxed` are the seats in the answer, counted from 1. None is an unreadable answer and earns 0. `targets` are
+    the probabilities that the patches are correct; with targets of 0 and 1 the result is the paper's reward.
+    Seats with an unknown target do not count. Returns None if no target is known.
     """
-    known = [(seat, target) for seat, target in enumerate(targets, 1) if target is not None]
-    if not known:
+    labelled = [(seat, target) for seat, target in enumerate(targets, 1) if target is not None]
+    if not labelled:
         return None
     if boxed is None:
         return 0.0
-    return fmean(target if seat in boxed else 1 - target for seat, target in known)
+    return fmean(target if seat in boxed else 1 - target for seat, target in labelled)
 
 
-def reply(text: str, occupied: Collection[int], targets: Sequence[float | None]) -> float | None:
-    """What a verifier's reply to a group earns; `occupied` are the seats with a patch in them, from 1."""
+def reward_reply(
+    text: str, occupied: Collection[int], targets: Sequence[float | None]
+) -> float | None:
+    """Reward a verifier's reply to a group. `occupied` are the seats with a patch, counted from 1."""
     try:
         boxed = read_box(text, occupied)
     except UnreadableAnswer:
         boxed = None
-    return judgement(boxed, targets)
+    return reward_judgement(boxed, targets)
 
 
-def attempt(*, submitted: bool, believed: float | None) -> float | None:
-    """What an agent's attempt earns by a verifier's word: the belief in its patch, 0 or 1 where one vote was asked.
+def reward_attempt(*, is_submitted: bool, belief: float | None) -> float | None:
+    """Reward an agent's attempt with the verifier's belief in its patch, 0 to 1.
 
-    An attempt without a patch earns 0: that is known. A verifier that failed or could not be read (`believed` is None)
-    says nothing: a server that is down must not teach that every patch is wrong.
+    An attempt without a patch earns 0. A `belief` of None (the verifier failed) returns None, so that a server
+    failure does not teach that patches are wrong.
     """
-    return believed if submitted else 0.0
+    return belief if is_submitted else 0.0
 
 
-def imitation(text: str, shown: Mapping[str, str], merged: Mapping[str, str]) -> float | None:
-    """How like the merged fix a reply's edits are, 0 to 1, or MALFORMED (SWE-RL, section 2.1).
+def reward_imitation(
+    text: str, shown: Mapping[str, str], merged: Mapping[str, str]
+) -> float | None:
+    """Return the similarity of a reply's edits to the merged fix, 0 to 1, or MALFORMED_REWARD (SWE-RL, section
+    2.1).
 
-    `shown` has the files before, by path; `merged` those that the fix changed, afterwards. A reply is one thought in
-    `<think>`, then edits in one `<solution>` as `model.agents.agentless.search_replace` reads them; it is stricter than the paper
-    where SEARCH fits several places. None where the merged fix is too long to compare.
+    `shown` maps paths to files before the fix, `merged` maps the fixed paths to files after it. A reply is one
+    `<think>` and one `<solution>` with edits for `model.agents.agentless.search_replace`. An ambiguous SEARCH
+    is malformed, which is stricter than the paper. Returns None if the merged fix is too long to compare.
     """
     match = _ANSWER.fullmatch(text)
     if match is None or any(text.count(tag) != 1 for tag in _TAGS):
-        return MALFORMED
+        return MALFORMED_REWARD
     try:
         changed = search_replace.apply(search_replace.parse(match[2]), shown)
     except MalformedEdit:
-        return MALFORMED
-    return likeness(shown, changed, merged)
+        return MALFORMED_REWARD
+    return measure_similarity(shown, changed, merged)
 
 
-def likeness(
+def measure_similarity(
     before: Mapping[str, str], changed: Mapping[str, str], merged: Mapping[str, str]
 ) -> float | None:
-    """The mean likeness of two changes over the files that either touches; 1 when neither changes anything.
+    """Return the mean similarity of two changes over all files that either touches; 1 if neither changes
+    anything.
 
-    A file that one side leaves alone counts 0, and so does a diff that only the imitator made too long. None where the
-    merged one is too long to compare.
+    A file that only one of them changes counts 0, as does a diff of ours that is too long. Returns None if a
+    merged diff is too long.
     """
-    ours, theirs = _diffs(before, changed), _diffs(before, merged)
-    if any(len(diff) > MAX_CHARACTERS for diff in theirs.values()):
+    own_diffs, merged_diffs = _build_diffs(before, changed), _build_diffs(before, merged)
+    if any(len(diff) > MAX_CHARACTERS for diff in merged_diffs.values()):
         return None
-    touched = sorted(ours.keys() | theirs.keys())
-    return fmean(_ratio(ours.get(path), theirs.get(path)) for path in touched) if touched else 1.0
+    touched = sorted(own_diffs.keys() | merged_diffs.keys())
+    return (
+        fmean(_compute_ratio(own_diffs.get(path), merged_diffs.get(path)) for path in touched)
+        if touched
+        else 1.0
+    )
 
 
-def _diffs(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
-    """Unified diffs by path, with three lines of context, of the files that differ."""
+def _build_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    """Return unified diffs by path, with three lines of context, of the files that differ."""
     pairs = {path: (before.get(path, ""), text) for path, text in after.items()}
     return {
         path: "\n".join(unified_diff(old.split("\n"), new.split("\n"), lineterm=""))
@@ -95,8 +105,8 @@ def _diffs(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str
     }
 
 
-def _ratio(ours: str | None, theirs: str | None) -> float:
-    if ours is None or theirs is None or len(ours) > MAX_CHARACTERS:
+def _compute_ratio(own_diff: str | None, merged_diff: str | None) -> float:
+    if own_diff is None or merged_diff is None or len(own_diff) > MAX_CHARACTERS:
         return 0.0
     # difflib's guess at junk would make the value jump at 200 characters
-    return SequenceMatcher(None, ours, theirs, autojunk=False).ratio()
+    return SequenceMatcher(None, own_diff, merged_diff, autojunk=False).ratio()

@@ -1,7 +1,7 @@
-"""A training run's plan: what is trained, how, on how many machines. One plan for every engine that trains.
+"""Define the plan of a training run. One plan serves every training engine.
 
-`training/trl/grpo_config.py` renders it for TRL, `training/verl/hydra_overrides.py` for verl; each refuses a setting that its engine
-can't honour. Values are frozen, and checked where the file comes in: `training/plans/plan_file.py`.
+`training/trl/grpo_config.py` renders it for TRL and `training/verl/hydra_overrides.py` for verl. Each refuses
+settings that its engine cannot follow. `training/plans/plan_file.py` reads and checks the values.
 """
 
 from dataclasses import dataclass, field
@@ -20,63 +20,63 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class BadPlan(ValueError):
-    """A plan that can't be read or followed: names the key, the value and the fix."""
+    """A plan that cannot be read or followed. The message names key, value and fix."""
 
 
-class Trainer(StrEnum):
-    """How a model is taught."""
+class TrainingMethod(StrEnum):
+    """How the model learns."""
 
     GRPO = "grpo"
     """From rewards of its own replies (DeepSeekMath; R4P, section 3)."""
     SFT = "sft"
-    """From replies that are given."""
+    """From given replies."""
     DPO = "dpo"
-    """From pairs, one better than the other."""
+    """From pairs of a better and a worse attempt."""
     REWARD_MODEL = "reward-model"
-    """To score, from pairs (Bradley-Terry)."""
+    """To score patches, from pairs (Bradley-Terry)."""
 
 
-class Engine(StrEnum):
-    """Who writes the replies that are rewarded."""
+class RolloutEngine(StrEnum):
+    """Which engine samples the replies."""
 
     TRANSFORMERS = "transformers"
-    """The model being trained, in the trainer's own process."""
+    """The model in training, in the trainer's process."""
     SERVER = "server"
-    """A vLLM server that is given the adapter anew for each round."""
+    """A vLLM server that loads the current adapter before each round."""
     COLOCATED = "colocated"
     """A vLLM inside the trainer's process, on the same GPUs."""
 
 
-class Task(StrEnum):
-    """What a reply is an answer to."""
+class RolloutTask(StrEnum):
+    """What the model has to do."""
 
     JUDGE = "judge"
-    """A group of patches is judged, as the bot does."""
+    """Judge a group of patches, as the bot does."""
     REPAIR = "repair"
-    """An agent resolves an issue, and the verifier judges its patch."""
+    """Resolve an issue as an agent. The verifier judges the patch."""
 
 
-class Advantage(StrEnum):
-    """How rewards of one group become advantages; formulas in training/objective/advantages.py."""
+class AdvantageEstimator(StrEnum):
+    """How the rewards of one group become advantages, see `training/objective/advantages.py`."""
 
     GRPO = "grpo"
     LEAVE_ONE_OUT = "leave-one-out"
     WITHOUT_DEVIATION = "without-deviation"
 
 
-class Loss(StrEnum):
-    """How the losses of a step's tokens become one number."""
+class LossAggregation(StrEnum):
+    """How token losses are averaged. L is the longest reply allowed."""
 
     TOKEN_MEAN = "token-mean"  # noqa: S105 - no secret
     """Every token of the step weighs the same (DAPO)."""
     CONSTANT_LENGTH = "constant-length"
-    """The sum, over the longest reply allowed times the number of replies (Dr. GRPO)."""
+    """Sum over L times the number of replies (Dr. GRPO)."""
     SEQUENCE_MEAN = "sequence-mean"
-    """Every reply weighs the same, whatever its length."""
+    """Mean of the replies' means, so that every reply weighs the same."""
 
 
-class Importance(StrEnum):
-    """How the loss is corrected for replies that another engine sampled. Nothing is left to an engine's default."""
+class ImportanceCorrection(StrEnum):
+    """How the loss corrects for replies that another engine sampled. The plan always states it."""
 
     OFF = "off"
     TOKEN_TRUNCATE = "token-truncate"  # noqa: S105 - no secret
@@ -85,32 +85,32 @@ class Importance(StrEnum):
     SEQUENCE_MASK = "sequence-mask"
 
 
-class Overlong(StrEnum):
-    """What becomes of replies that were cut off at their longest."""
+class OverlongHandling(StrEnum):
+    """What happens to replies that reached the length limit."""
 
     KEEP = "keep"
     MASK = "mask"
-    """They teach nothing; their reward still counts for their group's mean."""
+    """Their tokens get no loss. Their reward still counts in the group's mean."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """What is trained."""
+class ModelSettings:
+    """The model to train."""
 
     __pydantic_config__ = _STRICT
     base: str
-    """A directory, or a name in a model hub."""
+    """A folder, or a name in a model hub."""
     adapter: str = ""
-    """`RUN/adapter` of a run on the same base: that LoRA is trained on; "" puts a new one on."""
+    """`RUN/adapter` of a run on the same base, to continue its LoRA. "": start a new one."""
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
-    """Of the weights."""
+    """Type of the weights."""
     gradient_checkpointing: bool = True
-    """Half the memory for activations, a third more time."""
+    """Halves the memory of activations and adds a third of the time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lora:
-    """A plain low-rank adapter, as vLLM takes it: no bias, no embeddings, no head (Hu et al., 2021)."""
+class LoraSettings:
+    """A plain LoRA adapter that vLLM can load: no bias, embeddings or head (Hu et al., 2021)."""
 
     __pydantic_config__ = _STRICT
     rank: Count = 32
@@ -128,107 +128,107 @@ class Lora:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """What the model is asked."""
+class PromptSettings:
+    """The prompt."""
 
     __pydantic_config__ = _STRICT
     template: str = "r4p_group"
-    """A name in model/prompts, or the path of a file."""
+    """A name in model/prompts, or a file path."""
     max_tokens: Count = 8192
-    """Longer prompts are left out, counted, never clipped."""
+    """Longer prompts are left out and counted, never cut."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
-    """How replies are drawn, in rounds: all of a round's replies come from one state of the model."""
+class RolloutSettings:
+    """How replies are sampled. All replies of a round come from the same weights."""
 
     __pydantic_config__ = _STRICT
     prompts: Count = 128
-    """Per round; a smaller last round is said."""
+    """Prompts of one round."""
     replies: Annotated[int, Field(ge=2)] = 16
-    """Per prompt: a group."""
+    """Replies to each prompt: the GRPO group."""
     max_tokens: Count = 4096
     passes: Count = 1
-    """How often a round is gone through."""
+    """Number of times that each round is trained on."""
     temperature: Positive = 1.0
     top_p: Share = 1.0
-    engine: Engine = Engine.TRANSFORMERS
+    engine: RolloutEngine = RolloutEngine.TRANSFORMERS
     url: str = ""
-    """Of the server, as in `http://127.0.0.1:8000/v1`; can be given on the command line."""
+    """The server, such as `http://127.0.0.1:8000/v1`. `--engine-url` overrides it."""
     api_key_file: str = ""
-    """Holds its API key alone; a plan is kept beside its run, and tells where a key is, never which."""
+    """File with the server's API key. The plan is stored with its run, so it names the file only."""
     gpu_memory: Part = 0.5
-    """Share of a GPU that a colocated vLLM may take while it writes; asleep it keeps little of it."""
-    task: Task = Task.JUDGE
+    """Share of a GPU for a colocated vLLM while it samples. It sleeps otherwise."""
+    task: RolloutTask = RolloutTask.JUDGE
     max_turns: Count = 1
-    """Of an agent."""
+    """Maximum turns of an agent."""
     turn_tokens: Count = 4096
-    """The longest reply of an agent's turn; `max_tokens` is then what all turns and answers of tools may take."""
+    """Maximum tokens of one agent turn. `max_tokens` then limits all turns and tool outputs together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """The policy gradient's loss."""
+class PolicySettings:
+    """The policy-gradient loss."""
 
     __pydantic_config__ = _STRICT
-    advantage: Advantage = Advantage.GRPO
-    loss: Loss = Loss.TOKEN_MEAN
+    advantage: AdvantageEstimator = AdvantageEstimator.GRPO
+    loss: LossAggregation = LossAggregation.TOKEN_MEAN
     clip_low: Fraction = 0.2
     clip_high: NotNegative = 0.28
     ratio_ceiling: Positive | None = 10.0
-    """Highest ratio that counts where the advantage is negative (dual clip); above `1 + clip_high`."""
+    """Highest ratio for negative advantages (dual clip). Must exceed `1 + clip_high`."""
     kl: NotNegative = 0.0
     entropy_bonus: NotNegative = 0.0
-    importance: Importance = Importance.OFF
+    importance: ImportanceCorrection = ImportanceCorrection.OFF
     importance_ceiling: Annotated[float, Field(ge=1)] | None = None
-    overlong: Overlong = Overlong.KEEP
+    overlong: OverlongHandling = OverlongHandling.KEEP
     drop_uniform_groups: bool = False
-    """Leave groups of equal rewards out, and draw others in their place."""
+    """Replace groups of equal rewards by other groups."""
 
 
 @dataclass(frozen=True, slots=True)
-class Supervised:
-    """What is learnt from given replies."""
+class SupervisedSettings:
+    """Supervised fine-tuning."""
 
     __pydantic_config__ = _STRICT
     task: Literal["boxed", "yes-no"] = "boxed"
-    """`boxed`: the answer to a group, as a warm-up; `yes-no`: one patch at a time (R2E-Gym)."""
+    """`boxed`: answers to groups, as a warm-up. `yes-no`: one patch at a time (R2E-Gym)."""
     max_tokens: Count = 32768
-    """Of prompt and reply together; longer ones are left out, counted."""
+    """Prompt and reply together. Longer examples are left out and counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """What is learnt from pairs."""
+class PairSettings:
+    """Learning from pairs."""
 
     __pydantic_config__ = _STRICT
     beta: Positive = 0.1
-    """How far DPO may move from where it began; the smaller, the further."""
+    """DPO's penalty for leaving the start model. Smaller values allow larger changes."""
     flip_rate: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
-    """Share of pairs believed to be the wrong way round."""
+    """Assumed share of pairs in the wrong order."""
     margin: bool = False
-    """Let a reward model's scores lie as far apart as the pairs' targets do."""
+    """Scale the reward model's score differences to the pairs' margins."""
     max_tokens: Count = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Reward:
-    """Who judges an agent's patches: the bot's own verifier, through an engine of its own."""
+class RewardSettings:
+    """The verifier that judges an agent's patches, on its own engine."""
 
     __pydantic_config__ = _STRICT
     url: str = ""
-    """Of an OpenAI-compatible server, as in `http://127.0.0.1:8001/v1`."""
+    """An OpenAI-compatible server, such as `http://127.0.0.1:8001/v1`."""
     api_key_file: str = ""
-    """Holds its API key alone."""
+    """File with the server's API key."""
     model: str = ""
-    """The server's name for it; "" takes the only one."""
+    """The server's model name. "": its only model."""
     verifier: str = "r4p"
     votes: Count = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Optimiser:
-    """AdamW, and how much it is shown."""
+class OptimiserSettings:
+    """AdamW and the amount of data."""
 
     __pydantic_config__ = _STRICT
     learning_rate: Positive = 1e-6
@@ -238,16 +238,16 @@ class Optimiser:
     max_gradient_norm: Positive = 1.0
     epochs: Count = 1
     max_steps: Count | None = None
-    """Where to stop before the epochs are over."""
+    """Stop after this many steps. None: after all epochs."""
     batch: Count = 128
     """Prompts (GRPO), examples or pairs of one optimiser step, over all processes."""
     micro_batch: Count = 1
-    """Sequences that one process takes through the model at once."""
+    """Sequences of one forward pass in one process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoints:
-    """What a run can go on from."""
+class CheckpointSettings:
+    """How often a run can be resumed."""
 
     __pydantic_config__ = _STRICT
     every_steps: Count = 10
@@ -255,36 +255,36 @@ class Checkpoints:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """The machines a plan was made for."""
+class ClusterSize:
+    """The machines that the plan is for."""
 
     __pydantic_config__ = _STRICT
     nodes: Count = 1
     processes: Count = 1
-    """GPUs, or processes where there are none, of one node."""
+    """GPUs of one node, or processes without GPUs."""
     sequence_parallel: Count = 1
     rollout_tensor_parallel: Count = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TrainPlan:
-    """A whole plan."""
+    """A complete plan."""
 
     __pydantic_config__ = _STRICT
     name: str
-    trainer: Trainer
-    model: Model
+    trainer: TrainingMethod
+    model: ModelSettings
     about: str = ""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    """As NumPy takes it."""
-    adapter: Lora | None = None
-    """None: all weights are trained."""
-    prompt: Prompt = field(default_factory=Prompt)
-    rollout: Rollout = field(default_factory=Rollout)
-    policy: Policy = field(default_factory=Policy)
-    supervised: Supervised = field(default_factory=Supervised)
-    pairs: Pairs = field(default_factory=Pairs)
-    reward: Reward = field(default_factory=Reward)
-    optimiser: Optimiser = field(default_factory=Optimiser)
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
-    scale: Scale = field(default_factory=Scale)
+    """32 bits, as NumPy requires."""
+    adapter: LoraSettings | None = None
+    """None: train all weights."""
+    prompt: PromptSettings = field(default_factory=PromptSettings)
+    rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    supervised: SupervisedSettings = field(default_factory=SupervisedSettings)
+    pairs: PairSettings = field(default_factory=PairSettings)
+    reward: RewardSettings = field(default_factory=RewardSettings)
+    optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
+    checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
+    scale: ClusterSize = field(default_factory=ClusterSize)

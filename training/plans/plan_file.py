@@ -1,4 +1,4 @@
-"""Plans as TOML files: those that come with the bot, and one's own."""
+"""Read and write plans as TOML files, the shipped ones and your own."""
 
 import json
 import tomllib
@@ -15,50 +15,54 @@ SHIPPED = Path(__file__).parent
 _ADAPTER = TypeAdapter(TrainPlan)
 
 
-def shipped() -> tuple[str, ...]:
-    """Names of the plans that come with the bot."""
+def list_shipped_plans() -> tuple[str, ...]:
+    """Return the names of the shipped plans."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
-def load(name: str | Path) -> TrainPlan:
-    """A plan by the name of a shipped one, or by its file. Raises BadPlan."""
-    path = SHIPPED / f"{name}.toml" if str(name) in shipped() else Path(name)
+def load_plan(name: str | Path) -> TrainPlan:
+    """Load a shipped plan by name, or a plan from a file. Raises BadPlan."""
+    path = SHIPPED / f"{name}.toml" if str(name) in list_shipped_plans() else Path(name)
     try:
         written = tomllib.loads(path.read_text())
     except OSError as error:
         raise BadPlan(
-            f"plan {name} can't be read: {error.strerror}; shipped are {', '.join(shipped())}"
+            f"plan {name} can't be read: {error.strerror}; shipped are {', '.join(list_shipped_plans())}"
         ) from error
     except ValueError as error:
         raise BadPlan(f"plan {path} is no TOML: {error}") from error
-    return parse(written, str(path))
+    return parse_plan(written, str(path))
 
 
-def parse(written: Mapping[str, Any], where: str) -> TrainPlan:
-    """A plan from what its file says. Raises BadPlan with every fault."""
+def parse_plan(written: Mapping[str, Any], where: str) -> TrainPlan:
+    """Build a plan from parsed TOML. Raises BadPlan with every fault. `where` names the file in the message."""
     try:
         return _ADAPTER.validate_json(json.dumps(written, default=str))
     except ValidationError as error:
         faults = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'the plan'} = {one['input']!r}: {one['msg']}"
-            for one in error.errors()
+            f"{'.'.join(map(str, fault['loc'])) or 'the plan'} = {fault['input']!r}: {fault['msg']}"
+            for fault in error.errors()
         )
         raise BadPlan(f"plan {where}: {faults}") from error
 
 
-def toml(plan: TrainPlan) -> str:
-    """The plan as TOML, every setting written out; `parse` makes the same plan of it."""
+def to_toml(plan: TrainPlan) -> str:
+    """Return the plan as TOML with every setting. `parse_plan` restores the same plan."""
     top = {name: value for name, value in asdict(plan).items() if value is not None}
     tables = {name: value for name, value in top.items() if isinstance(value, dict)}
-    lines = [_line(name, value) for name, value in top.items() if name not in tables]
+    lines = [_format_line(name, value) for name, value in top.items() if name not in tables]
     for name, table in tables.items():
-        lines += ["", f"[{name}]", *(_line(*one) for one in table.items() if one[1] is not None)]
+        lines += [
+            "",
+            f"[{name}]",
+            *(_format_line(*setting) for setting in table.items() if setting[1] is not None),
+        ]
     return "\n".join(lines) + "\n"
 
 
-def differences(one: TrainPlan, other: TrainPlan) -> list[str]:
-    """Settings that two plans don't share, each with both values."""
-    flat = [_flat(asdict(plan)) for plan in (one, other)]
+def list_differences(before: TrainPlan, after: TrainPlan) -> list[str]:
+    """List the settings that differ between two plans, with both values."""
+    flat = [_flatten(asdict(plan)) for plan in (before, after)]
     keys = {key: None for plan in flat for key in plan}
     return [
         f"{key} was {flat[0].get(key)!r}, is {flat[1].get(key)!r}"
@@ -67,13 +71,13 @@ def differences(one: TrainPlan, other: TrainPlan) -> list[str]:
     ]
 
 
-def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flatten(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
     for name, value in settings.items():
         inside = isinstance(value, dict)
-        found |= _flat(value, f"{above}{name}.") if inside else {above + name: value}
-    return found
+        flat |= _flatten(value, f"{above}{name}.") if inside else {above + name: value}
+    return flat
 
 
-def _line(name: str, value: Any) -> str:
+def _format_line(name: str, value: Any) -> str:
     return f"{name} = {json.dumps(value)}"

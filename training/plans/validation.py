@@ -1,6 +1,6 @@
-"""What contradicts itself in a plan, whichever engine follows it: each with its key, value and fix (pure).
+"""Find contradictions in a plan that no engine could follow (pure).
 
-What nobody reads of a plan has to be at its default: of a setting that changes nothing it would be believed that it does.
+A setting that the plan's method ignores must keep its default, so that nobody relies on it.
 """
 
 import re
@@ -8,101 +8,115 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Final
 
-from training.plans.plan import Engine, Importance, Task, Trainer, TrainPlan
+from training.plans.plan import (
+    ImportanceCorrection,
+    RolloutEngine,
+    RolloutTask,
+    TrainingMethod,
+    TrainPlan,
+)
 
-_Reader = tuple[tuple[str, ...], Callable[[TrainPlan], bool], str]
-_READ: Final[tuple[_Reader, ...]] = (
+_Condition = tuple[tuple[str, ...], Callable[[TrainPlan], bool], str]
+_CONDITIONS: Final[tuple[_Condition, ...]] = (
     (
         ("prompt.max_tokens", "rollout", "policy", "reward", "scale.rollout_tensor_parallel"),
-        lambda one: one.trainer is Trainer.GRPO,
+        lambda plan: plan.trainer is TrainingMethod.GRPO,
         'trainer = "grpo"',
     ),
-    (("supervised",), lambda one: one.trainer is Trainer.SFT, 'trainer = "sft"'),
-    (("pairs.beta", "pairs.flip_rate"), lambda one: one.trainer is Trainer.DPO, 'trainer = "dpo"'),
+    (("supervised",), lambda plan: plan.trainer is TrainingMethod.SFT, 'trainer = "sft"'),
+    (
+        ("pairs.beta", "pairs.flip_rate"),
+        lambda plan: plan.trainer is TrainingMethod.DPO,
+        'trainer = "dpo"',
+    ),
     (
         ("pairs.margin",),
-        lambda one: one.trainer is Trainer.REWARD_MODEL,
+        lambda plan: plan.trainer is TrainingMethod.REWARD_MODEL,
         'trainer = "reward-model"',
     ),
     (
         ("pairs.max_tokens",),
-        lambda one: one.trainer in (Trainer.DPO, Trainer.REWARD_MODEL),
+        lambda plan: plan.trainer in (TrainingMethod.DPO, TrainingMethod.REWARD_MODEL),
         'trainer = "dpo" or "reward-model"',
     ),
     (
         ("rollout.url", "rollout.api_key_file"),
-        lambda one: one.rollout.engine is Engine.SERVER,
+        lambda plan: plan.rollout.engine is RolloutEngine.SERVER,
         'rollout.engine = "server"',
     ),
     (
         ("rollout.gpu_memory", "scale.rollout_tensor_parallel"),
-        lambda one: one.rollout.engine is Engine.COLOCATED,
+        lambda plan: plan.rollout.engine is RolloutEngine.COLOCATED,
         'rollout.engine = "colocated"',
     ),
     (
         ("rollout.max_turns", "rollout.turn_tokens", "reward"),
-        lambda one: one.rollout.task is Task.REPAIR,
+        lambda plan: plan.rollout.task is RolloutTask.REPAIR,
         'rollout.task = "repair"',
     ),
     (
         ("policy.importance_ceiling",),
-        lambda one: one.policy.importance is not Importance.OFF,
+        lambda plan: plan.policy.importance is not ImportanceCorrection.OFF,
         "another policy.importance than off",
     ),
 )
 """Sections and keys that only some plans have read, and which do; all others are read by every trainer."""
-_OURS = re.compile(r"[a-z0-9_]+")
+_SHIPPED_NAME = re.compile(r"[a-z0-9_]+")
 """A template that comes with the bot; anything else is the path of a file."""
 
 
-def objections(plan: TrainPlan) -> Iterator[str]:
-    """All of it."""
-    yield from _unread(plan)
-    yield from _of_template(plan)
+def list_objections(plan: TrainPlan) -> Iterator[str]:
+    """Yield every contradiction with key, value and fix."""
+    yield from _list_unused(plan)
+    yield from _list_template_objections(plan)
 
 
-def longest(plan: TrainPlan) -> dict[str, int]:
-    """The keys that bound a sequence, and the tokens that they allow together."""
+def longest_sequences(plan: TrainPlan) -> dict[str, int]:
+    """Return the settings that limit a sequence, with their tokens. The limit is their sum."""
     match plan.trainer:
-        case Trainer.GRPO:
+        case TrainingMethod.GRPO:
             return {
                 "prompt.max_tokens": plan.prompt.max_tokens,
                 "rollout.max_tokens": plan.rollout.max_tokens,
             }
-        case Trainer.SFT:
+        case TrainingMethod.SFT:
             return {"supervised.max_tokens": plan.supervised.max_tokens}
     return {"pairs.max_tokens": plan.pairs.max_tokens}
 
 
-def _unread(plan: TrainPlan) -> Iterator[str]:
+def _list_unused(plan: TrainPlan) -> Iterator[str]:
     plain = TrainPlan(plan.name, plan.trainer, plan.model)
     for section in ("prompt", "rollout", "policy", "supervised", "pairs", "reward", "scale"):
-        told, default = getattr(plan, section), getattr(plain, section)
-        for name in (one.name for one in fields(told)):
-            value, key = getattr(told, name), f"{section}.{name}"
-            if value != getattr(default, name) and (by := _reader_missed(plan, key)):
-                yield f"{key} = {value} is read with {by} alone; leave it out"
+        settings, default = getattr(plan, section), getattr(plain, section)
+        for name in (field.name for field in fields(settings)):
+            value, key = getattr(settings, name), f"{section}.{name}"
+            if value != getattr(default, name) and (
+                condition := _find_missing_condition(plan, key)
+            ):
+                yield f"{key} = {value} is read with {condition} alone; leave it out"
 
 
-def _reader_missed(plan: TrainPlan, key: str) -> str | None:
-    """What a plan would have to say for this key to be read; None: it is."""
+def _find_missing_condition(plan: TrainPlan, key: str) -> str | None:
+    """Return what the plan must contain for this key to be used. None: the key is used."""
     whose = (key, key.partition(".")[0])
-    of_key = (one for one in _READ if set(whose) & set(one[0]))
-    return next((by for _, reads, by in of_key if not reads(plan)), None)
+    of_key = (reader for reader in _CONDITIONS if set(whose) & set(reader[0]))
+    return next((condition for _, reads, condition in of_key if not reads(plan)), None)
 
 
-def _of_template(plan: TrainPlan) -> Iterator[str]:
-    template, ours, may_be_a_file = plan.prompt.template, *_asks(plan)
-    if template == ours or (may_be_a_file and not _OURS.fullmatch(template)):
+def _list_template_objections(plan: TrainPlan) -> Iterator[str]:
+    template, shipped, may_be_a_file = plan.prompt.template, *_get_template(plan)
+    if template == shipped or (may_be_a_file and not _SHIPPED_NAME.fullmatch(template)):
         return
     another = ", or a file of your own" if may_be_a_file else ""
-    yield f"prompt.template = {template!r} asks for something else than is learnt; give {ours!r}{another}"
+    yield f"prompt.template = {template!r} asks for something else than is learnt; give {shipped!r}{another}"
 
 
-def _asks(plan: TrainPlan) -> tuple[str, bool]:
-    """The template of ours whose answers a plan learns from, and whether a file may stand in for it."""
-    if plan.trainer is Trainer.GRPO:
-        return ("mini_se", False) if plan.rollout.task is Task.REPAIR else ("r4p_group", True)
-    if plan.trainer is Trainer.SFT:
+def _get_template(plan: TrainPlan) -> tuple[str, bool]:
+    """Return the shipped template that matches the plan, and whether a file may replace it."""
+    if plan.trainer is TrainingMethod.GRPO:
+        return (
+            ("mini_se", False) if plan.rollout.task is RolloutTask.REPAIR else ("r4p_group", True)
+        )
+    if plan.trainer is TrainingMethod.SFT:
         return {"boxed": "r4p_group", "yes-no": "yes_no"}[plan.supervised.task], True
-    return "yes_no" if plan.trainer is Trainer.REWARD_MODEL else "mini_se", True
+    return "yes_no" if plan.trainer is TrainingMethod.REWARD_MODEL else "mini_se", True

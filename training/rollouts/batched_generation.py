@@ -1,8 +1,8 @@
-"""Many conversations with one model that is trained: their requests are gathered, and answered in one batch.
+"""Run many conversations with the model in training, batching their requests.
 
-Each conversation runs in a thread of its own; the model runs in the thread that calls `all_of`. A batch is asked for when
-every conversation that goes on waits for an answer. Processes that train side by side ask equally often: they may share
-weights, and one that has nothing to ask would leave the others waiting.
+Each conversation runs in its own thread. The model runs in the thread that calls `run_conversations`. A batch
+starts when every open conversation waits for a reply. Parallel processes sample equally often, because sharded
+weights make every forward pass a collective operation.
 """
 
 import sys
@@ -20,19 +20,19 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """The model that is trained, and how to ask it."""
+class SharedModel:
+    """The model in training and the functions to sample from it."""
 
     tokenizer: Any
     context_tokens: int
     sample: Callable[[list[list[int]]], list[list[int]]]
-    """Replies as token ids to prompts as token ids, each to its end or as long as a turn may be."""
-    anybody_asks: Callable[[bool], bool] = lambda here: here
-    """Whether any process asks, given whether this one does; every process is asked equally often."""
+    """Maps prompts to replies, both as token ids. A reply ends with EOS or at the turn's limit."""
+    any_process_asks: Callable[[bool], bool] = lambda here: here
+    """Tells whether any process has a request, given whether this one has. Collective over all processes."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PendingRequest:
     """A request that waits."""
 
     number: int
@@ -41,51 +41,51 @@ class _Asked:
     answer: "Future[list[int]]"
 
 
-class _Left:
+class _ConversationEnd:
     """A conversation is over."""
 
 
-_Queue = SimpleQueue[_Asked | _Left]
+_Queue = SimpleQueue[_PendingRequest | _ConversationEnd]
 
 
 @dataclass(slots=True)
-class Line:
-    """One conversation's engine."""
+class BatchedEngine:
+    """The engine of one conversation."""
 
-    voice: Voice
+    shared: SharedModel
     queue: "_Queue"
     number: int
-    sampled: list[list[int]] = field(default_factory=list)
-    """Its replies, as they were sampled."""
+    replies: list[list[int]] = field(default_factory=list)
+    """Token ids of the replies so far, exactly as sampled."""
     name: str = "trainer"
     model: str = "in training"
 
     @property
     def context_tokens(self) -> int:
-        """The voice's own."""
-        return self.voice.context_tokens
+        """Context length of the shared model, in tokens."""
+        return self.shared.context_tokens
 
     def count_tokens(self, text: str) -> int:
-        """Exact, by the model's own tokenizer."""
-        return len(self.voice.tokenizer(text, add_special_tokens=False)["input_ids"])
+        """Count exactly, with the model's tokenizer."""
+        return len(self.shared.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """Waits until the batch that holds the request is answered; asked with tools, it has none."""
+        """Block until the batch with these requests is answered. Requests with tools fail with NoTools."""
         if any(request.tools for request in requests):
             return [NoTools("the model in training is told of its tools in words")] * len(requests)
         return [self._answer(request) for request in requests]
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: the engine holds no resources."""
 
     def _answer(self, request: Request) -> Completion:
-        tokenizer = self.voice.tokenizer
-        found = chat_encoding.encoded(tokenizer, request.messages, self.sampled)
-        ids = found.prompt + found.rest
+        tokenizer = self.shared.tokenizer
+        chat = chat_encoding.encode_chat(tokenizer, request.messages, self.replies)
+        ids = chat.prompt + chat.completion
         answer: Future[list[int]] = Future()
-        self.queue.put(_Asked(self.number, ids, answer))
+        self.queue.put(_PendingRequest(self.number, ids, answer))
         reply = answer.result()[: request.max_tokens]
-        self.sampled.append(reply)
+        self.replies.append(reply)
         return Completion(
             text=tokenizer.decode(reply, skip_special_tokens=True),
             finished=bool(reply) and reply[-1] == tokenizer.eos_token_id,
@@ -96,59 +96,63 @@ class Line:
         )
 
 
-def all_of(voice: Voice, conversations: Sequence[Callable[[Line], T]]) -> list[T]:
-    """What each conversation comes to, in order. Raises what one of them, or the model, raises."""
+def run_conversations(
+    shared: SharedModel, conversations: Sequence[Callable[[BatchedEngine], T]]
+) -> list[T]:
+    """Return the results of the conversations in order. Raises the first error of a conversation or the model."""
     queue: _Queue = SimpleQueue()
 
-    def held(number: int, conversation: Callable[[Line], T]) -> T:
+    def held(number: int, conversation: Callable[[BatchedEngine], T]) -> T:
         try:
-            return conversation(Line(voice, queue, number))
+            return conversation(BatchedEngine(shared, queue, number))
         finally:
-            queue.put(_Left())
+            queue.put(_ConversationEnd())
 
     with ThreadPoolExecutor(max(1, len(conversations))) as pool:
-        running = [pool.submit(held, *one) for one in enumerate(conversations)]
-        _serve(voice, queue, len(running))
-        return [one.result() for one in running]
+        running = [pool.submit(held, *item) for item in enumerate(conversations)]
+        _serve(shared, queue, len(running))
+        return [future.result() for future in running]
 
 
-def _serve(voice: Voice, queue: _Queue, talking: int) -> None:
-    waiting: list[_Asked] = []
+def _serve(shared: SharedModel, queue: _Queue, open_count: int) -> None:
+    waiting: list[_PendingRequest] = []
     try:
-        while talking:
-            talking -= _heard(queue, waiting)
-            if waiting and len(waiting) == talking:
-                _answer(voice, waiting)
+        while open_count:
+            open_count -= _receive(queue, waiting)
+            if waiting and len(waiting) == open_count:
+                _answer(shared, waiting)
                 waiting = []
     finally:
-        _dismiss(queue, waiting, talking)
-    while voice.anybody_asks(False):
-        voice.sample([[voice.tokenizer.eos_token_id]])
+        _fail_waiting(queue, waiting, open_count)
+    while shared.any_process_asks(False):
+        shared.sample([[shared.tokenizer.eos_token_id]])
 
 
-def _heard(queue: _Queue, waiting: list[_Asked]) -> int:
+def _receive(queue: _Queue, waiting: list[_PendingRequest]) -> int:
     """How many conversations have ended by what is said next: none where one asks, and so waits."""
-    told = queue.get()
-    if isinstance(told, _Left):
+    event = queue.get()
+    if isinstance(event, _ConversationEnd):
         return 1
-    waiting.append(told)
+    waiting.append(event)
     return 0
 
 
-def _answer(voice: Voice, waiting: list[_Asked]) -> None:
-    waiting.sort(key=lambda one: one.number)  # threads come in any order, a run is to be repeated
-    voice.anybody_asks(True)
-    replies = voice.sample([one.ids for one in waiting])
+def _answer(shared: SharedModel, waiting: list[_PendingRequest]) -> None:
+    waiting.sort(
+        key=lambda request: request.number
+    )  # threads come in any order, a run is to be repeated
+    shared.any_process_asks(True)
+    replies = shared.sample([request.ids for request in waiting])
     pairs = list(zip(waiting, replies, strict=True))  # counted before anybody is answered
-    for one, reply in pairs:
-        one.answer.set_result(reply)
+    for request, reply in pairs:
+        request.answer.set_result(reply)
 
 
-def _dismiss(queue: _Queue, waiting: list[_Asked], talking: int) -> None:
+def _fail_waiting(queue: _Queue, waiting: list[_PendingRequest], open_count: int) -> None:
     """Nobody is kept waiting for a model that broke: who waits or asks is told so, until all have left."""
     broken = sys.exception()
-    while talking:
+    while open_count:
         while waiting:
-            why = EngineDown(f"the model in training failed: {broken}")
-            waiting.pop().answer.set_exception(why)
-        talking -= _heard(queue, waiting)
+            error = EngineDown(f"the model in training failed: {broken}")
+            waiting.pop().answer.set_exception(error)
+        open_count -= _receive(queue, waiting)

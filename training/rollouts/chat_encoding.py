@@ -1,7 +1,7 @@
-"""A conversation as token ids, told apart by who wrote them: only the model's own words are ever learnt.
+"""Encode conversations as token ids with a mask of the model's own tokens.
 
-Tools are described and called in words (`model.agents.mini_se.tool_text`), so that any chat template renders them. Replies that
-were just sampled keep their own ids: text that is read again may be cut into other tokens.
+Tools are described and called in words (`model.agents.mini_se.tool_text`), so every chat template can render
+them. Sampled replies keep their ids, because encoding their text again may give other tokens.
 """
 
 from collections.abc import Sequence
@@ -10,70 +10,76 @@ from itertools import pairwise
 from typing import Any
 
 from model.agents.mini_se import tool_text
-from model.agents.trajectories.trajectory import Trajectory, conversation
+from model.agents.trajectories.trajectory import Trajectory, build_conversation
 from model.protocols import Message, Request, Tool
-from training.rollouts.tokenization import prompt_text, reply_ids, text_ids
+from training.rollouts.tokenization import render_prompt, tokenize_reply, tokenize_text
 
-Sampled = Sequence[Sequence[int]]
+SampledIds = Sequence[Sequence[int]]
 """Ids of the first replies, in order, the token that ends them included where they ended."""
 
 
-class BadTemplate(ValueError):
-    """A chat template that changes earlier turns: what was sampled is not what would be learnt."""
+class BadChatTemplate(ValueError):
+    """A chat template that changes earlier turns, so that the encoded text differs from the sampled one."""
 
 
 @dataclass(slots=True)
-class Turns:
-    """A conversation from the first prompt on."""
+class EncodedChat:
+    """Token ids of a conversation, split at the end of the first prompt."""
 
     prompt: list[int]
-    rest: list[int] = field(default_factory=list)
-    own: list[int] = field(default_factory=list)
-    """For each of `rest` 1 where the model wrote it, 0 where it was told it."""
+    completion: list[int] = field(default_factory=list)
+    own_mask: list[int] = field(default_factory=list)
+    """One number for each token of `completion`: 1 if the model wrote it, 0 if not."""
 
-    def add(self, ids: Sequence[int], *, own: bool) -> None:
-        """What was said next."""
-        self.rest += ids
-        self.own += [int(own)] * len(ids)
-
-
-def of_attempt(tokenizer: Any, attempt: Trajectory, sampled: Sampled = ()) -> Turns:
-    """A recorded attempt, up to the model's last reply. Raises BadTemplate."""
-    said = plain(conversation(attempt.opening, attempt.steps), attempt.tools)
-    replies = [at for at, one in enumerate(said, 1) if one.role == "assistant"]
-    return encoded(tokenizer, said[: replies[-1]] if replies else said, sampled)
+    def add(self, ids: Sequence[int], *, is_own: bool) -> None:
+        """Append the tokens of the next message."""
+        self.completion += ids
+        self.own_mask += [int(is_own)] * len(ids)
 
 
-def plain(messages: Sequence[Message], tools: tuple[Tool, ...]) -> tuple[Message, ...]:
-    """The same conversation without a tool's turns, for a template that knows none."""
+def encode_attempt(tokenizer: Any, attempt: Trajectory, sampled: SampledIds = ()) -> EncodedChat:
+    """Encode a recorded attempt up to the model's last reply. Raises BadChatTemplate."""
+    messages = flatten_tool_turns(build_conversation(attempt.opening, attempt.steps), attempt.tools)
+    replies = [length for length, message in enumerate(messages, 1) if message.role == "assistant"]
+    return encode_chat(tokenizer, messages[: replies[-1]] if replies else messages, sampled)
+
+
+def flatten_tool_turns(messages: Sequence[Message], tools: tuple[Tool, ...]) -> tuple[Message, ...]:
+    """Return the conversation with tool calls and results written as plain messages."""
     if not tools:
         return tuple(messages)
-    asked = Request(tuple(messages), max_tokens=0, temperature=0.0, seed=0, tools=tools)
-    return tool_text.in_words(asked).messages
+    request = Request(tuple(messages), max_tokens=0, temperature=0.0, seed=0, tools=tools)
+    return tool_text.rewrite_request(request).messages
 
 
-def encoded(tokenizer: Any, messages: Sequence[Message], sampled: Sampled = ()) -> Turns:
-    """Plain turns; ends with the model's reply, or with what it is to reply to. Raises BadTemplate."""
-    replies = [at for at, one in enumerate(messages) if one.role == "assistant"]
-    before = prompt_text(tokenizer, messages[: replies[0] if replies else len(messages)])
-    found = Turns(text_ids(tokenizer, before))
-    for number, (at, following) in enumerate(pairwise([*replies, len(messages)])):
-        reply = messages[at].content
-        ids = sampled[number] if number < len(sampled) else reply_ids(tokenizer, reply)
-        found.add(ids, own=True)
-        if following - at > 1:
-            then = prompt_text(tokenizer, messages[:following])
-            told = _told(tokenizer, then, before + reply)
-            found.add(text_ids(tokenizer, told), own=False)
-            before = then
-    return found
+def encode_chat(
+    tokenizer: Any, messages: Sequence[Message], sampled: SampledIds = ()
+) -> EncodedChat:
+    """Encode plain messages. Raises BadChatTemplate.
+
+    `sampled` holds the ids of the first replies, with EOS where a reply ended. The result ends with the last
+    reply, or with the prompt if there is none.
+    """
+    replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    before = render_prompt(tokenizer, messages[: replies[0] if replies else len(messages)])
+    chat = EncodedChat(tokenize_text(tokenizer, before))
+    for number, (index, following) in enumerate(pairwise([*replies, len(messages)])):
+        reply = messages[index].content
+        ids = sampled[number] if number < len(sampled) else tokenize_reply(tokenizer, reply)
+        chat.add(ids, is_own=True)
+        if following - index > 1:
+            rendered = render_prompt(tokenizer, messages[:following])
+            inserted = _extract_inserted(tokenizer, rendered, before + reply)
+            chat.add(tokenize_text(tokenizer, inserted), is_own=False)
+            before = rendered
+    return chat
 
 
-def _told(tokenizer: Any, then: str, so_far: str) -> str:
-    """What the template puts between one reply, whose end is the model's, and the next."""
-    if not then.startswith(so_far):
-        raise BadTemplate(
+def _extract_inserted(tokenizer: Any, rendered: str, prefix: str) -> str:
+    """Return the text that the template inserts between a reply (EOS excluded) and the next reply."""
+    if not rendered.startswith(prefix):
+        raise BadChatTemplate(
             "the chat template changes earlier turns of a conversation, so no conversation can be learnt with it; "
             "use a base whose template keeps them"
         )
-    return then[len(so_far) :].removeprefix(tokenizer.eos_token)
+    return rendered[len(prefix) :].removeprefix(tokenizer.eos_token)

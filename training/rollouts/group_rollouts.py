@@ -1,4 +1,4 @@
-"""Replies to groups of patches, and what each is worth: the bot's own prompt, the bot's own reader of answers."""
+"""Sample replies to groups of patches and reward them, with the bot's prompt and answer parser."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,84 +15,97 @@ from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import tokenization
 
 Row = dict[str, Any]
-"""One prompt with what its replies are rewarded by."""
+"""One prompt with the columns that its rewards need."""
 
 
-class Source(Protocol):
-    """Where a trainer's prompts, replies and rewards come from."""
+class RolloutSource(Protocol):
+    """A source of prompts, replies and rewards for a TRL trainer."""
 
     rows: list[Row]
-    """One for each prompt, in the order they are asked; a whole number of rounds."""
+    """One row for each prompt in order: a whole number of rounds."""
     left_out: Counter[str]
 
-    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any] | None]:
-        """TRL's rollout function: `prompt_ids`, `completion_ids`, `logprobs` (natural, or None), one for each asked.
+    def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any] | None]:
+        """Return `prompt_ids`, `completion_ids` and `logprobs` (nats, or None), one entry for each prompt.
 
-        Prompts come repeated, the replies to one beside each other. `env_mask` (0: nothing is learnt from a token) and
-        any further key goes to `reward`.
+        Implements TRL's rollout function. Equal prompts are adjacent. An optional `env_mask` is 0 for tokens
+        without a loss. Further keys are passed to `reward`.
         """
         ...
 
     def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
-        """What each reply is worth; None: nobody knows."""
+        """Return the reward of each reply. None: unknown."""
         ...
 
 
 @dataclass(slots=True)
-class Judgements:
-    """Groups of patches, asked with the verifier's prompt; a reply is worth its share of right judgements."""
+class GroupRollouts:
+    """Groups of patches with the verifier's prompt. The reward is the share of right judgements."""
 
     rows: list[Row]
     replies: int
-    """To each prompt."""
+    """Replies to each prompt."""
     tokenizer: Any
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def rollout(self, asked: list[str], trainer: Any) -> dict[str, list[Any] | None]:
-        """Replies by the trainer's own model, or by the vLLM beside it, as its settings say."""
-        whole_groups(asked, self.replies)
-        ids = [tokenization.text_ids(self.tokenizer, text) for text in asked]
-        replies, logprobs = trainer.sampled(ids)
+    def rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any] | None]:
+        """Sample replies with the trainer's model, its vLLM or its server."""
+        check_whole_groups(prompts, self.replies)
+        ids = [tokenization.tokenize_text(self.tokenizer, text) for text in prompts]
+        replies, logprobs = trainer.sample(ids)
         return {"prompt_ids": ids, "completion_ids": replies, "logprobs": logprobs}
 
     def reward(self, completions: list[str], **columns: Any) -> list[float | None]:
-        """The expected share of right judgements; a reply that can't be read earns 0.
+        """Return the expected share of right judgements. An unreadable reply earns 0.
 
-        Of the columns of a row, `targets` and `occupied`; `log_metric` is TRL's.
+        Uses the row columns `targets` and `occupied`, and TRL's `log_metric`.
         """
         targets, occupied = columns["targets"], columns["occupied"]
-        boxes = [boxed(reply, seats) for reply, seats in zip(completions, occupied, strict=True)]
+        boxes = [
+            read_boxed_seats(reply, seats)
+            for reply, seats in zip(completions, occupied, strict=True)
+        ]
         for box in boxes:
             columns["log_metric"]("format_valid", float(box is not None))
-        return [rewards.judgement(box, of) for box, of in zip(boxes, targets, strict=True)]
+        return [
+            rewards.reward_judgement(box, seat_targets)
+            for box, seat_targets in zip(boxes, targets, strict=True)
+        ]
 
 
-def boxed(reply: str, occupied: Sequence[int]) -> frozenset[int] | None:
-    """The seats that a reply names; None when it can't be read."""
+def read_boxed_seats(reply: str, occupied: Sequence[int]) -> frozenset[int] | None:
+    """Return the seats that a reply names, or None if it is unreadable."""
     try:
         return read_box(reply, occupied)
     except UnreadableAnswer:
         return None
 
 
-def judgements(plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any) -> Judgements:
-    """What a plan asks about groups that `rounds.laid_out` put in order. Raises BadPlan for a prompt without a place."""
+def build_group_rollouts(
+    plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
+) -> GroupRollouts:
+    """Build the source for groups in scheduled order. Raises BadPlan for a template without a place for them."""
     template = prompt_template.load(plan.prompt.template)
-    return Judgements(
-        [_row(tokenizer, verifier_prompts.of_group(template, one), one) for one in groups],
+    return GroupRollouts(
+        [
+            _build_row(tokenizer, verifier_prompts.render_group(template, group), group)
+            for group in groups
+        ],
         plan.rollout.replies,
         tokenizer,
     )
 
 
-def askable(
+def filter_askable(
     plan: TrainPlan, groups: Sequence[TrainingGroup], tokenizer: Any
 ) -> tuple[list[TrainingGroup], Counter[str]]:
-    """Those groups whose prompt is short enough and whose patches the bot would judge, and why others are not."""
+    """Return the groups with readable patches and a short enough prompt, and counts of the others by reason."""
     template, left_out, kept = prompt_template.load(plan.prompt.template), Counter[str](), []
     for group in groups:
         try:
-            ids = tokenization.prompt_ids(tokenizer, verifier_prompts.of_group(template, group))
+            ids = tokenization.tokenize_prompt(
+                tokenizer, verifier_prompts.render_group(template, group)
+            )
         except BadDiff:
             left_out["a patch that the bot could not judge"] += 1
             continue
@@ -103,19 +116,19 @@ def askable(
     return kept, left_out
 
 
-def whole_groups(asked: Sequence[str], replies: int) -> None:
-    """Raises BadPlan unless the replies to one prompt were all asked of this process."""
-    parts = [asked[at : at + replies] for at in range(0, len(asked), replies)]
+def check_whole_groups(prompts: Sequence[str], replies: int) -> None:
+    """Raise BadPlan unless this process received all replies to each prompt."""
+    parts = [prompts[start : start + replies] for start in range(0, len(prompts), replies)]
     if any(len(part) < replies or len(set(part)) > 1 for part in parts):
         raise BadPlan(
-            f"{len(asked)} replies were asked of this process, and not {replies} to each prompt: the plan's sizes "
+            f"{len(prompts)} replies were asked of this process, and not {replies} to each prompt: the plan's sizes "
             "split a group between processes"
         )
 
 
-def _row(tokenizer: Any, messages: Any, group: TrainingGroup) -> Row:
+def _build_row(tokenizer: Any, messages: Any, group: TrainingGroup) -> Row:
     return {
-        "prompt": tokenization.prompt_text(tokenizer, messages),
+        "prompt": tokenization.render_prompt(tokenizer, messages),
         "key": group.key,
         "targets": list(group.targets),
         "occupied": [seat for seat, patch in enumerate(group.patches, 1) if patch],

@@ -1,4 +1,4 @@
-"""From questions and replies to token ids, as the engines read them: the chat template, then the reply and its end."""
+"""Convert prompts and replies into token ids with the model's chat template."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,51 +6,58 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.protocols import Message
-from training.datasets.supervised_examples import Example
+from training.datasets.supervised_examples import SupervisedExample
 
 TOO_LONG = "longer than the plan's longest"
 _IGNORED = -100
-"""The label of a token that nothing is learnt from (PyTorch's own)."""
+"""PyTorch's label for tokens without a loss."""
 
 
 @dataclass(slots=True)
-class Rows:
-    """What a trainer is given, and why something is not."""
+class TokenizedRows:
+    """Rows for a trainer, and counts of what was left out."""
 
     rows: list[dict[str, list[int]]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def prompt_ids(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    """A question, up to where the reply begins."""
-    return text_ids(tokenizer, prompt_text(tokenizer, messages))
+def tokenize_prompt(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
+    """Return the ids of a prompt up to the start of the reply."""
+    return tokenize_text(tokenizer, render_prompt(tokenizer, messages))
 
 
-def prompt_text(tokenizer: Any, messages: Sequence[Message]) -> str:
-    """The same as text, with the chat template's marks."""
-    turns = [{"role": one.role, "content": one.content} for one in messages]
+def render_prompt(tokenizer: Any, messages: Sequence[Message]) -> str:
+    """Return the prompt as text with the chat template's markers."""
+    turns = [{"role": message.role, "content": message.content} for message in messages]
     text: str = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
     return text
 
 
-def reply_ids(tokenizer: Any, reply: str) -> list[int]:
-    """A reply with the token that ends it."""
-    return [*text_ids(tokenizer, reply), int(tokenizer.eos_token_id)]
+def tokenize_reply(tokenizer: Any, reply: str) -> list[int]:
+    """Return the ids of a reply, with EOS."""
+    return [*tokenize_text(tokenizer, reply), int(tokenizer.eos_token_id)]
 
 
-def supervised(tokenizer: Any, examples: Iterable[Example], max_tokens: int) -> Rows:
-    """Rows of `input_ids` and `labels`, which are the reply's alone; nothing is clipped, long ones are left out."""
-    found = Rows()
+def tokenize_examples(
+    tokenizer: Any, examples: Iterable[SupervisedExample], max_tokens: int
+) -> TokenizedRows:
+    """Return rows of `input_ids` and `labels`. Only reply tokens have labels. Long examples are left out, not
+    cut.
+    """
+    tokenized = TokenizedRows()
     for example in examples:
-        asked, said = prompt_ids(tokenizer, example.messages), reply_ids(tokenizer, example.reply)
-        if len(asked) + len(said) > max_tokens:
-            found.left_out[TOO_LONG] += 1
+        prompt, reply = (
+            tokenize_prompt(tokenizer, example.messages),
+            tokenize_reply(tokenizer, example.reply),
+        )
+        if len(prompt) + len(reply) > max_tokens:
+            tokenized.left_out[TOO_LONG] += 1
         else:
-            labels = [_IGNORED] * len(asked) + said
-            found.rows.append({"input_ids": asked + said, "labels": labels})
-    return found
+            labels = [_IGNORED] * len(prompt) + reply
+            tokenized.rows.append({"input_ids": prompt + reply, "labels": labels})
+    return tokenized
 
 
-def text_ids(tokenizer: Any, text: str) -> list[int]:
-    """Token ids of a text that has its marks already."""
+def tokenize_text(tokenizer: Any, text: str) -> list[int]:
+    """Return the ids of a text that already contains its markers."""
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])

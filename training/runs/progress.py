@@ -1,4 +1,4 @@
-"""How a run goes, for whoever watches it: a bar in a terminal, a line for each step in a log."""
+"""Show the progress of a run: a bar in a terminal, a line for each step in a log."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,14 +7,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from model.commands.exit_codes import STDERR
-from training.runs.run_folder import Step
+from training.runs.run_folder import TrainingStep
 
-OnStep = Callable[[Step], None]
+OnStep = Callable[[TrainingStep], None]
 
 
-def told(step: Step) -> str:
-    """A step's numbers in one line; what this kind of training does not measure is left out."""
-    clipped = [one for one in (step.clip_low, step.clip_high) if one is not None]
+def format_step(step: TrainingStep) -> str:
+    """Return the metrics of a step in one line. Metrics that the method does not measure are omitted."""
+    clipped = [share for share in (step.clip_low, step.clip_high) if share is not None]
     parts = (
         ("reward", step.reward, "{:.3f}"),
         ("loss", step.loss if step.reward is None else None, "{:.4f}"),
@@ -29,11 +29,13 @@ def told(step: Step) -> str:
 
 
 @contextmanager
-def shown(name: str, console: Console = STDERR) -> Iterator[OnStep]:
-    """What to call after each step of the run `name`."""
+def show_progress(name: str, console: Console = STDERR) -> Iterator[OnStep]:
+    """Yield the function to call after each step of the run `name`."""
     if not console.is_terminal:
         yield lambda step: console.print(
-            f"{name}: step {step.step} of {step.of}  {told(step)}", soft_wrap=True, highlight=False
+            f"{name}: step {step.step} of {step.of}  {format_step(step)}",
+            soft_wrap=True,
+            highlight=False,
         )
         return
     columns = (
@@ -46,5 +48,5 @@ def shown(name: str, console: Console = STDERR) -> Iterator[OnStep]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task(name, total=None, told="")
         yield lambda step: progress.update(
-            task, total=step.of, completed=step.step, told=told(step)
+            task, total=step.of, completed=step.step, told=format_step(step)
         )

@@ -1,6 +1,6 @@
-"""What a run learns from: a dataset, a file besides it, and all that the adapter it goes on from had learnt from.
+"""Record what a run learns from: its dataset, its extra file, and the sources of the adapter it continues.
 
-Noted in the run's folder: a run goes on with the same only, and is measured on none of these issues.
+A resumed run must have the same provenance. A run is never evaluated on these issues.
 """
 
 import hashlib
@@ -13,35 +13,35 @@ from typing import Any
 from model.adapters import adapter_files
 from model.errors import BadAdapter
 from training.datasets.manifest import Manifest
-from training.plans.plan import BadPlan, Lora, Trainer, TrainPlan
+from training.plans.plan import BadPlan, LoraSettings, TrainingMethod, TrainPlan
 from training.runs import run_folder
 from training.runs.run_folder import BadRun
 
 
 @dataclass(frozen=True, slots=True)
-class LearntFrom:
-    """Digests of all there is, and whose issues they are."""
+class Provenance:
+    """Digests of all sources and the issues in them."""
 
     digest: str
-    """Of the dataset's manifest."""
+    """SHA-256 of the dataset's manifest."""
     material: str | None = None
     """SHA-256 of the file of attempts or tasks."""
     adapter: str | None = None
-    """SHA-256 of the adapter that the run went on from."""
+    """SHA-256 of the adapter that the run continues."""
     issues: tuple[str, ...] = ()
-    """Of all three, sorted."""
+    """Issues of all three sources, sorted."""
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
 
-def note(
+def record_provenance(
     plan: TrainPlan, manifest: Manifest, material: Path | None, issues: Collection[str]
-) -> LearntFrom:
-    """What a run by this plan learns from. Raises BadPlan where the plan's adapter can't be gone on from.
+) -> Provenance:
+    """Return the provenance of a run. Raises BadPlan if it cannot continue the plan's adapter.
 
-    `issues`: of the dataset's training split and of the material.
+    `issues` are those of the dataset's training split and of the material.
     """
-    adapter, before = (None, ()) if not plan.model.adapter else _ancestor(plan)
-    return LearntFrom(
+    adapter, before = (None, ()) if not plan.model.adapter else _read_ancestor(plan)
+    return Provenance(
         manifest.digest,
         hashlib.sha256(material.read_bytes()).hexdigest() if material else None,
         adapter,
@@ -50,46 +50,46 @@ def note(
     )
 
 
-def text(of: LearntFrom) -> str:
-    """As it is written to `dataset.json`."""
-    return json.dumps(asdict(of), indent=2) + "\n"
+def to_json(provenance: Provenance) -> str:
+    """Return the text of `dataset.json`."""
+    return json.dumps(asdict(provenance), indent=2) + "\n"
 
 
-def read(run: Path) -> LearntFrom:
-    """What a run noted. Raises BadRun."""
+def read_provenance(run: Path) -> Provenance:
+    """Read the provenance of a run. Raises BadRun."""
     path = run / run_folder.DATASET
     try:
-        told = json.loads(path.read_text())
-        kept = {name: told.get(name) for name in ("material", "adapter")}
-        issues = tuple(map(str, told.get("issues", ())))
-        return LearntFrom(str(told["digest"]), issues=issues, **kept)
+        document = json.loads(path.read_text())
+        kept = {name: document.get(name) for name in ("material", "adapter")}
+        issues = tuple(map(str, document.get("issues", ())))
+        return Provenance(str(document["digest"]), issues=issues, **kept)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadRun(f"{path} does not say which dataset was learnt from ({error!r})") from error
 
 
-def differences(before: LearntFrom, now: LearntFrom) -> Iterator[str]:
-    """What a run that goes on would learn from otherwise than it began."""
+def list_differences(before: Provenance, now: Provenance) -> Iterator[str]:
+    """Yield what changed in the provenance of a resumed run."""
     for name, what in (
         ("digest", "--dataset"),
         ("material", "--material"),
         ("adapter", "model.adapter"),
     ):
-        one, other = getattr(before, name), getattr(now, name)
-        if one != other:
-            yield f"{what} was {_short(one)}, is {_short(other)}"
+        old, new = getattr(before, name), getattr(now, name)
+        if old != new:
+            yield f"{what} was {_shorten(old)}, is {_shorten(new)}"
 
 
-def _short(digest: str | None) -> str:
+def _shorten(digest: str | None) -> str:
     return digest[:12] if digest else "none"
 
 
-def _ancestor(plan: TrainPlan) -> tuple[str, tuple[str, ...]]:
-    """The SHA-256 of the adapter to go on from, and the issues behind it. Raises BadPlan."""
+def _read_ancestor(plan: TrainPlan) -> tuple[str, tuple[str, ...]]:
+    """Return the SHA-256 of the adapter to continue and the issues behind it. Raises BadPlan."""
     directory = Path(plan.model.adapter)
     try:
-        sha256 = adapter_files.sha256_of(directory)
-        result, behind = run_folder.result(directory.parent), read(directory.parent)
-        faults = [*adapter_files.objections(directory), *_misfits(plan, directory)]
+        sha256 = adapter_files.hash_adapter(directory)
+        result, behind = run_folder.read_result(directory.parent), read_provenance(directory.parent)
+        faults = [*adapter_files.find_objections(directory), *_list_misfits(plan, directory)]
     except (BadAdapter, BadRun) as error:
         raise BadPlan(f"model.adapter = {directory}: {error}") from error
     if result is None or result.adapter_sha256 != sha256:
@@ -101,34 +101,34 @@ def _ancestor(plan: TrainPlan) -> tuple[str, tuple[str, ...]]:
     return sha256, behind.issues
 
 
-def _misfits(plan: TrainPlan, directory: Path) -> Iterator[str]:
-    """Why this plan can't train that adapter on."""
+def _list_misfits(plan: TrainPlan, directory: Path) -> Iterator[str]:
+    """Yield why this plan cannot continue that adapter."""
     config = json.loads((directory / adapter_files.CONFIG).read_text())
     base = str(config.get("base_model_name_or_path"))
-    if not _is_one(base, plan.model.base):
+    if not _is_same_model(base, plan.model.base):
         yield f"it was trained on {base}, and model.base = {plan.model.base}; give the same base"
-    if plan.trainer is Trainer.REWARD_MODEL:
+    if plan.trainer is TrainingMethod.REWARD_MODEL:
         yield "a reward model begins with an adapter of its own; leave model.adapter out"
     if plan.adapter is None:
         yield "without [adapter] all weights are trained; add [adapter] as it was trained with"
     else:
-        yield from _of_shape(plan.adapter, config)
+        yield from _list_shape_misfits(plan.adapter, config)
 
 
-def _of_shape(lora: Lora, config: Mapping[str, Any]) -> Iterator[str]:
-    told = {
+def _list_shape_misfits(lora: LoraSettings, config: Mapping[str, Any]) -> Iterator[str]:
+    settings = {
         "rank": (config.get("r"), lora.rank),
         "alpha": (config.get("lora_alpha"), lora.alpha),
         "targets": (sorted(config.get("target_modules") or ()), sorted(lora.targets)),
     }
-    for name, (its, ours) in told.items():
-        if its != ours:
-            yield f"its adapter.{name} is {its}, the plan's {ours}; give the same"
+    for name, (trained, planned) in settings.items():
+        if trained != planned:
+            yield f"its adapter.{name} is {trained}, the plan's {planned}; give the same"
 
 
-def _is_one(one: str, other: str) -> bool:
-    """Two names of one model: the same words, or paths of one folder."""
-    places = Path(one), Path(other)
-    return one == other or (
-        all(place.is_dir() for place in places) and places[0].samefile(places[1])
+def _is_same_model(first: str, second: str) -> bool:
+    """Tell whether two names mean the same model: equal strings, or paths of the same folder."""
+    folders = Path(first), Path(second)
+    return first == second or (
+        all(place.is_dir() for place in folders) and folders[0].samefile(folders[1])
     )

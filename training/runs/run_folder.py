@@ -1,7 +1,7 @@
-"""A training run on disk: what was planned, on what, how it went and what came of it. Each file is whole or not there.
+"""Read and write the folder of one training run. Every file is complete or absent.
 
-`plan.toml`, `dataset.json`, `metrics.jsonl` (one object for each optimiser step), `checkpoint-N/`, then `adapter/`,
-`probe.json` and, whatever the end was, `result.json`; whoever measures it adds `evaluation.json` and `gate.json`.
+It holds `plan.toml`, `dataset.json`, `metrics.jsonl` (one object for each optimiser step), `checkpoint-N/`,
+then `adapter/`, `probe.json` and `result.json`. An evaluation adds `evaluation.json` and `gate.json`.
 """
 
 import json
@@ -23,10 +23,10 @@ EVALUATION, GATE = "evaluation.json", "gate.json"
 
 
 class BadRun(ValueError):
-    """A folder that holds no run, or one that can't be started or gone on with: says which and what to do."""
+    """A folder that holds no run, or a run that cannot start or resume. The message names it and the fix."""
 
 
-class Status(StrEnum):
+class RunStatus(StrEnum):
     """How a run ended."""
 
     FINISHED = "finished"
@@ -34,39 +34,39 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What one optimiser step was like; None: not measured by this kind of training."""
+class TrainingStep:
+    """Metrics of one optimiser step. None: not measured by this training method."""
 
     step: int
     of: int
     loss: float | None
     lr: float | None
     seconds: float
-    """Since the step before."""
+    """Seconds since the previous step."""
     tokens: int | None = None
-    """Read and written since the run began."""
+    """Tokens read and written since the start of the run."""
     tokens_per_second: float | None = None
     reward: float | None = None
-    """Mean over the replies whose reward is known."""
+    """Mean of the known rewards."""
     reward_std: float | None = None
     entropy: float | None = None
-    """Nats a token."""
+    """Nats for each token."""
     clip_low: float | None = None
     """Share of tokens whose ratio was clipped from below."""
     clip_high: float | None = None
     format_valid: float | None = None
-    """Share of replies that can be read."""
+    """Share of readable replies."""
     not_finite: tuple[str, ...] = ()
-    """Which of these was measured and is no finite number; it is None here."""
+    """Names of metrics that were NaN or infinite; their fields are None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What came of a run."""
+class RunResult:
+    """The end of a run, as in `result.json`."""
 
-    status: Status
+    status: RunStatus
     why: str
-    """Of a failure; "" otherwise."""
+    """Reason of a failure, "" otherwise."""
     plan: str
     trainer: str
     base: str
@@ -74,21 +74,21 @@ class Result:
     """Optimiser steps taken."""
     of: int
     seconds: float
-    """Of the last start; what was done before a crash is in metrics.jsonl."""
+    """Duration of the last start. Earlier starts are in metrics.jsonl."""
     resumed_from: int | None
-    """The step of the checkpoint that the last start went on from."""
+    """Step of the checkpoint that the last start resumed from."""
     filled: int = 0
-    """Groups asked once more, to fill the last round."""
+    """Groups repeated to fill the last round."""
     left_out: Mapping[str, int] | None = None
-    """Groups or examples that nothing was learnt from, by reason."""
+    """Unused groups or examples by reason."""
     adapter_sha256: str | None = None
     ended_at: str | None = None
-    """UTC, ISO 8601."""
+    """ISO 8601, UTC."""
     schema: str = SCHEMA
 
 
-def write(path: Path, text: str) -> None:
-    """A file, whole and on the disk, or not at all. Raises OSError."""
+def write_file(path: Path, text: str) -> None:
+    """Write a file atomically and flush it to disk. Raises OSError."""
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.write_text(text)
@@ -101,7 +101,7 @@ def write(path: Path, text: str) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have what was written to a file, or the names in a folder, on the disk before anything rests on it."""
+    """Flush a file, or the names in a folder, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -109,58 +109,62 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def replace(made: Path, directory: Path, keep: Sequence[str] = ()) -> None:
-    """Put a folder that was written to its end in its place; of its files only some, where they are named."""
-    for path in made.iterdir():
+def replace_folder(source: Path, directory: Path, keep: Sequence[str] = ()) -> None:
+    """Move the complete folder `source` to `directory`, replacing it. `keep` limits the files by name."""
+    for path in source.iterdir():
         if keep and path.name not in keep:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for path in (*made.rglob("*"), made):
+    for path in (*source.rglob("*"), source):
         flush(path)
     shutil.rmtree(directory, ignore_errors=True)
-    made.rename(directory)
+    source.rename(directory)
     flush(directory.parent)
 
 
-def as_json(of: Any) -> str:
-    """A dataclass as its file has it."""
-    return json.dumps(asdict(of), indent=2, allow_nan=False) + "\n"
+def format_json(value: Any) -> str:
+    """Return a dataclass as the text of its JSON file."""
+    return json.dumps(asdict(value), indent=2, allow_nan=False) + "\n"
 
 
-def result(folder: Path) -> Result | None:
-    """What came of a run; None while there is no end to it. Raises BadRun."""
+def read_result(folder: Path) -> RunResult | None:
+    """Return the result of a run, or None while it has none. Raises BadRun."""
     path = folder / RESULT
     try:
-        return typed_json.read(Result, _known(json.loads(path.read_text())))
+        return typed_json.read(RunResult, _check_schema(json.loads(path.read_text())))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
         raise BadRun(f"{path} is no result of a run: {error}") from error
 
 
-def _known(told: Any) -> Any:
-    if isinstance(told, dict) and told.get("schema") != SCHEMA:
-        raise ValueError(f"its schema is {told.get('schema')!r}, and {SCHEMA} is known here")
-    return told
+def _check_schema(document: Any) -> Any:
+    if isinstance(document, dict) and document.get("schema") != SCHEMA:
+        raise ValueError(f"its schema is {document.get('schema')!r}, and {SCHEMA} is known here")
+    return document
 
 
-def steps(folder: Path) -> list[Step]:
-    """The steps so far; a last line that was torn is none. Raises BadRun."""
+def read_steps(folder: Path) -> list[TrainingStep]:
+    """Return the steps so far, ignoring an incomplete last line. Raises BadRun."""
     path = folder / METRICS
     if not path.exists():
         return []
     lines = path.read_text().splitlines(keepends=True)
     try:
-        return [typed_json.read(Step, json.loads(one)) for one in lines if one.endswith("\n")]
+        return [
+            typed_json.read(TrainingStep, json.loads(line)) for line in lines if line.endswith("\n")
+        ]
     except (ValueError, TypeError) as error:
         raise BadRun(f"{path} has a line that is no step: {error}") from error
 
 
-def keep_until(folder: Path, step: int) -> None:
-    """Forget the steps after a checkpoint: they are taken again."""
-    kept: Sequence[Step] = [one for one in steps(folder) if one.step <= step]
-    write(folder / METRICS, "".join(line(one) for one in kept))
+def truncate_steps(folder: Path, step: int) -> None:
+    """Delete the steps after a checkpoint, because they will be repeated."""
+    kept: Sequence[TrainingStep] = [
+        kept_step for kept_step in read_steps(folder) if kept_step.step <= step
+    ]
+    write_file(folder / METRICS, "".join(format_step_json(kept_step) for kept_step in kept))
 
 
-def line(step: Step) -> str:
-    """A step as a line of metrics.jsonl."""
+def format_step_json(step: TrainingStep) -> str:
+    """Return a step as a line of metrics.jsonl."""
     return json.dumps(asdict(step), allow_nan=False) + "\n"

@@ -1,7 +1,6 @@
-"""One process at a time trains in a run's folder: by a lock that the system takes back from whoever dies.
+"""Lock the folder of a run for one process. The system releases the lock when the process dies.
 
-Between machines that share the folder it holds where their file system does: NFS from version 4 on, or Lustre mounted
-with `flock`.
+On shared folders the lock needs NFS 4 or later, or Lustre mounted with `flock`.
 """
 
 import fcntl
@@ -16,32 +15,33 @@ from typing import IO
 from training.runs.run_folder import BadRun
 
 LOCK = ".lock"
-"""In the run's folder; what it says of its holder outlives the holder, the lock does not."""
+"""Lock file in the run's folder. Its text names the last holder and may outlive the lock."""
 
 
-class Busy(BadRun):
-    """Somebody else trains there, for now."""
+class RunLocked(BadRun):
+    """Another process trains in this folder."""
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep others out of a folder, which is made, and goes again where nothing came into it.
+def lock_run(folder: Path) -> Iterator[None]:
+    """Create and lock a run's folder. Delete the folder at the end if it is still empty.
 
-    Raises Busy while another process is in it, BadRun where it can't be locked, OSError where it can't be written.
+    Raises RunLocked if another process holds it, BadRun if it cannot be locked, OSError if it cannot be
+    written.
     """
-    with _locked(folder):
+    with _acquire(folder):
         try:
             yield
         finally:
-            _tidy(folder)
+            _delete_if_empty(folder)
 
 
-def is_empty(folder: Path) -> bool:
-    """Whether no run was ever begun in it."""
-    return not folder.exists() or all(one.name == LOCK for one in folder.iterdir())
+def is_empty_run(folder: Path) -> bool:
+    """Tell whether the folder holds nothing but the lock."""
+    return not folder.exists() or all(path.name == LOCK for path in folder.iterdir())
 
 
-def _locked(folder: Path) -> IO[str]:
+def _acquire(folder: Path) -> IO[str]:
     path = folder / LOCK
     while True:
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,15 +51,17 @@ def _locked(folder: Path) -> IO[str]:
         except BlockingIOError as error:
             with lock:
                 lock.seek(0)
-                who = lock.read().strip() or "another process"
-            raise Busy(f"{folder} is trained in by {who}; wait until it ends, or end it") from error
+                holder = lock.read().strip() or "another process"
+            raise RunLocked(
+                f"{folder} is trained in by {holder}; wait until it ends, or end it"
+            ) from error
         except OSError as error:
             lock.close()
             raise BadRun(
                 f"{folder} can't be locked ({error.strerror}); name one on a file system that knows locks, such as NFS "
                 "from version 4 on"
             ) from error
-        if _is_there(lock, path):
+        if _is_current(lock, path):
             lock.truncate(0)
             lock.write(f"process {os.getpid()} on {socket.gethostname()} since {_now()}\n")
             lock.flush()
@@ -67,16 +69,16 @@ def _locked(folder: Path) -> IO[str]:
         lock.close()  # whoever had it found nothing to keep, and took the folder away
 
 
-def _is_there(lock: IO[str], path: Path) -> bool:
+def _is_current(lock: IO[str], path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(lock.fileno()), path.stat())
     except FileNotFoundError:
         return False
 
 
-def _tidy(folder: Path) -> None:
+def _delete_if_empty(folder: Path) -> None:
     with suppress(OSError):
-        if is_empty(folder):
+        if is_empty_run(folder):
             (folder / LOCK).unlink()
             folder.rmdir()
 

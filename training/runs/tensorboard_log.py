@@ -1,4 +1,4 @@
-"""The same numbers for TensorBoard, for those who watch many runs there."""
+"""Write the metrics of each step for TensorBoard."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,35 +7,35 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.commands.extras import advice
+from model.commands.extras import describe_installation
 from training.plans.plan import BadPlan
 from training.runs.progress import OnStep
-from training.runs.run_folder import Step
+from training.runs.run_folder import TrainingStep
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-FOLDER = "tensorboard"
-"""Of a run's folder: `tensorboard --logdir RUN` finds it."""
+TENSORBOARD_FOLDER = "tensorboard"
+"""Subfolder of the run, found by `tensorboard --logdir RUN`."""
 
 
 @contextmanager
-def written(run: Path) -> Iterator[OnStep]:
-    """What to call after each step. Steps that are taken again after a crash replace those before.
+def write_to_tensorboard(run: Path) -> Iterator[OnStep]:
+    """Yield the function to call after each step. Repeated steps replace the earlier ones.
 
-    Raises BadPlan where TensorBoard is not installed.
+    Raises BadPlan if TensorBoard is not installed.
     """
     if find_spec("tensorboard") is None:
-        raise BadPlan(advice(["tensorboard"], "train"))
+        raise BadPlan(describe_installation(["tensorboard"], "train"))
     boards: list[SummaryWriter] = []
     try:
-        yield lambda step: _add(boards, run / FOLDER, step)
+        yield lambda step: _add_step(boards, run / TENSORBOARD_FOLDER, step)
     finally:
         for board in boards:
             board.close()
 
 
-def _add(boards: "list[SummaryWriter]", folder: Path, step: Step) -> None:
+def _add_step(boards: "list[SummaryWriter]", folder: Path, step: TrainingStep) -> None:
     from torch.utils.tensorboard import SummaryWriter
 
     if not boards:

@@ -1,4 +1,4 @@
-"""GRPO on an agent's episodes: the plan `mini-se-rl` (R4P, section 4 and appendix B.2). Loads TRL."""
+"""Train an agent with GRPO: the plan `mini-se-rl` (R4P, section 4 and appendix B.2). Loads TRL."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,66 +12,70 @@ from model.commands import key_file
 from model.protocols import Verifier
 from training.datasets import schedule
 from training.datasets.agent_tasks import AgentTask
-from training.datasets.schedule import Rounds
+from training.datasets.schedule import RoundSchedule
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import tokenization
-from training.rollouts.agent_rollouts import Episodes, opening
+from training.rollouts.agent_rollouts import AgentRollouts, render_opening
 from training.trl import grpo, grpo_config, model_loading
-from training.trl.training_arguments import common
+from training.trl.training_arguments import build_common_arguments
 
 
-def trainer(
+def build_trainer(
     plan: TrainPlan, tasks: Sequence[AgentTask], folder: Path, verifier: Verifier | None = None
-) -> grpo.Trainer:
-    """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan.
+) -> grpo.GroupGRPOTrainer:
+    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn.
 
-    `verifier`: who judges the patches; None: the one that the plan's `[reward]` names.
+    `verifier` judges the patches. None: the verifier of the plan's `[reward]`.
     """
-    settings = common(plan, folder, each=plan.rollout.replies) | grpo_config.policy(
-        plan, PartialState().num_processes
+    settings = build_common_arguments(
+        plan, folder, sequences_per_example=plan.rollout.replies
+    ) | grpo_config.build_grpo_settings(plan, PartialState().num_processes)
+    tokenizer = model_loading.load_tokenizer(plan)
+    by_prompt, left_out = _filter_askable(plan, tasks, tokenizer)
+    rounds = _schedule_rounds(plan, by_prompt, left_out)
+    texts = {task.issue: text for text, task in by_prompt.items()}
+    rows = [{"prompt": texts[task.issue]} for task in rounds.groups]
+    source = AgentRollouts(
+        plan, by_prompt, verifier or build_verifier(plan), tokenizer, rows, left_out
     )
-    tokenizer = model_loading.tokenizer(plan)
-    known, left_out = _askable(plan, tasks, tokenizer)
-    asked = _asked(plan, known, left_out)
-    texts = {one.issue: text for text, one in known.items()}
-    rows = [{"prompt": texts[one.issue]} for one in asked.groups]
-    source = Episodes(plan, known, verifier or judge(plan), tokenizer, rows, left_out)
-    settings["max_steps"] = asked.steps
-    made = grpo.ready(plan, source, tokenizer, settings)
-    made.filled = asked.filled
-    return made
+    settings["max_steps"] = rounds.steps
+    trainer = grpo.build_trainer_on_source(plan, source, tokenizer, settings)
+    trainer.filled = rounds.filled
+    return trainer
 
 
-def _askable(
+def _filter_askable(
     plan: TrainPlan, tasks: Sequence[AgentTask], tokenizer: Any
 ) -> tuple[dict[str, AgentTask], Counter[str]]:
-    """Tasks by their prompt, and why others are not asked about."""
-    found: dict[str, AgentTask] = {}
+    """Return the tasks by prompt text, and counts of the others by reason."""
+    by_prompt: dict[str, AgentTask] = {}
     left_out: Counter[str] = Counter()
     for task in tasks:
-        text = opening(tokenizer, task.text)
-        if len(tokenization.text_ids(tokenizer, text)) > plan.prompt.max_tokens:
+        text = render_opening(tokenizer, task.statement)
+        if len(tokenization.tokenize_text(tokenizer, text)) > plan.prompt.max_tokens:
             left_out[f"a prompt of more than {plan.prompt.max_tokens} tokens"] += 1
-        elif text in found:
+        elif text in by_prompt:
             left_out["the same text as another issue's"] += 1
         else:
-            found[text] = task
-    return found, left_out
+            by_prompt[text] = task
+    return by_prompt, left_out
 
 
-def _asked(plan: TrainPlan, known: Mapping[str, AgentTask], left_out: Counter[str]) -> Rounds:
-    if not known:
+def _schedule_rounds(
+    plan: TrainPlan, by_prompt: Mapping[str, AgentTask], left_out: Counter[str]
+) -> RoundSchedule:
+    if not by_prompt:
         raise BadPlan(f"no task is left to be asked about: {dict(left_out) or 'there was none'}")
-    return schedule.laid_out([one.group for one in known.values()], plan)
+    return schedule.schedule_rounds([task.group for task in by_prompt.values()], plan)
 
 
-def judge(plan: TrainPlan) -> Verifier:
-    """The verifier that the plan names. Raises BadPlan where none is, EngineDown where it doesn't answer."""
-    told = plan.reward
-    if not told.url:
+def build_verifier(plan: TrainPlan) -> Verifier:
+    """Return the plan's verifier. Raises BadPlan without a server, EngineDown if it does not answer."""
+    settings = plan.reward
+    if not settings.url:
         raise BadPlan(
             "reward.url is empty: name the server of the verifier that judges the patches"
         )
-    key = key_file.read(Path(told.api_key_file)) if told.api_key_file else None
-    choice = catalog.EngineChoice("openai_compatible", told.model or None, told.url, key)
-    return catalog.verifier(told.verifier, catalog.engine(choice))
+    key = key_file.read_key(Path(settings.api_key_file)) if settings.api_key_file else None
+    choice = catalog.EngineChoice("openai_compatible", settings.model or None, settings.url, key)
+    return catalog.load_verifier(settings.verifier, catalog.load_engine(choice))

@@ -1,4 +1,4 @@
-"""Each step of a trainer becomes a line in its run's folder, and is told to who watches. Loads transformers."""
+"""Record each training step in the run's folder and report it. Loads transformers."""
 
 import math
 import time
@@ -9,11 +9,11 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from training.runs import run_folder
-from training.runs.run_folder import Step
-from training.trl.checkpoints import LOWER, Diverged
+from training.runs.run_folder import TrainingStep
+from training.trl.checkpoints import LOWER_RATE_ADVICE, TrainingDiverged
 
-OnStep = Callable[[Step], None]
-_NAMES = {
+OnStep = Callable[[TrainingStep], None]
+_TRL_NAMES = {
     "loss": "loss",
     "lr": "learning_rate",
     "reward": "reward",
@@ -23,11 +23,11 @@ _NAMES = {
     "clip_high": "clip_ratio/high_mean",
     "format_valid": "format_valid",
 }
-"""Our names, and TRL's."""
+"""Our metric names and TRL's."""
 
 
-class Watch(TrainerCallback):
-    """Writes metrics.jsonl; stops a run whose gradient is no number before a checkpoint is made of it."""
+class MetricsCallback(TrainerCallback):
+    """Writes metrics.jsonl, and stops a run with a non-finite gradient before the next checkpoint."""
 
     def __init__(self, folder: Path, on_step: OnStep) -> None:
         self._folder = folder
@@ -43,7 +43,7 @@ class Watch(TrainerCallback):
         control: TrainerControl,
         **_: Any,
     ) -> None:
-        """Seconds count from here on, tokens from the checkpoint."""
+        """Start the clock, and count tokens from the checkpoint on."""
         del args, control
         self._last = time.monotonic()
         self._tokens = float(state.num_input_tokens_seen)
@@ -54,39 +54,41 @@ class Watch(TrainerCallback):
         args: TrainingArguments,
         state: TrainerState,
         control: TrainerControl,
-        **told: Any,
+        **kwargs: Any,
     ) -> None:
-        """Raises Diverged."""
+        """Record the step. Raises TrainingDiverged for a non-finite loss or gradient."""
         del args, control
-        logs: Mapping[str, Any] = told["logs"]
+        logs: Mapping[str, Any] = kwargs["logs"]
         if "loss" not in logs:
             return
         now, self.steps = time.monotonic(), state.global_step
         seconds, self._last = now - self._last, now
         tokens = float(logs.get("num_tokens") or state.num_input_tokens_seen)
-        drawn, self._tokens = tokens - self._tokens, tokens
-        step = Step(
+        new_tokens, self._tokens = tokens - self._tokens, tokens
+        step = TrainingStep(
             step=state.global_step,
             of=state.max_steps,
             seconds=round(seconds, 4),
             tokens=int(tokens),
-            tokens_per_second=round(drawn / seconds, 1) if seconds > 0 else None,
-            not_finite=tuple(ours for ours, theirs in _NAMES.items() if _is_wild(logs.get(theirs))),
-            **{ours: _number(logs.get(theirs)) for ours, theirs in _NAMES.items()},
+            tokens_per_second=round(new_tokens / seconds, 1) if seconds > 0 else None,
+            not_finite=tuple(
+                name for name, key in _TRL_NAMES.items() if _is_not_finite(logs.get(key))
+            ),
+            **{name: _to_number(logs.get(key)) for name, key in _TRL_NAMES.items()},
         )
         if state.is_world_process_zero:
             with (self._folder / run_folder.METRICS).open("a") as file:
-                file.write(run_folder.line(step))
+                file.write(run_folder.format_step_json(step))
             self._on_step(step)
         if step.loss is None or not math.isfinite(float(logs.get("grad_norm", 0.0))):
-            raise Diverged(
-                f"step {step.step} has the loss {logs['loss']} and the gradient {logs.get('grad_norm')}, {LOWER}"
+            raise TrainingDiverged(
+                f"step {step.step} has the loss {logs['loss']} and the gradient {logs.get('grad_norm')}, {LOWER_RATE_ADVICE}"
             )
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None or _is_wild(value) else float(value)
+def _to_number(value: Any) -> float | None:
+    return None if value is None or _is_not_finite(value) else float(value)
 
 
-def _is_wild(value: Any) -> bool:
+def _is_not_finite(value: Any) -> bool:
     return value is not None and not math.isfinite(float(value))

@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or not there: a process may be killed while it writes one. Loads transformers."""
+"""Write and find complete checkpoints, although the process may be killed at any time. Loads transformers."""
 
 import re
 import shutil
@@ -11,72 +11,76 @@ import transformers
 from model.adapters import adapter_files
 from training.runs import run_folder
 
-LOWER = "and going on would spoil it; a lower optimiser.learning_rate may help"
+LOWER_RATE_ADVICE = "and going on would spoil it; a lower optimiser.learning_rate may help"
 COMPLETE = "COMPLETE"
-"""A file in a checkpoint that was written to its end: how many processes wrote it."""
+"""Marker file of a complete checkpoint. It holds the number of processes that wrote it."""
 _REFERENCE = "ref"
-"""TRL's name of the adapter that a trainer is kept near to, where it goes on from one."""
+"""TRL's name of the reference adapter when training continues an adapter."""
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
-class Diverged(RuntimeError):
-    """A loss or gradient that is no number: going on would only spoil the weights."""
+class TrainingDiverged(RuntimeError):
+    """The loss or the gradient is not finite, so further steps would destroy the weights."""
 
 
-class Complete(transformers.Trainer):
-    """Before a trainer of TRL's: marks each checkpoint that is whole, and stops at a loss that is no number."""
+class CheckpointingTrainer(transformers.Trainer):
+    """A mixin for TRL trainers that marks complete checkpoints and stops at a non-finite loss."""
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
         self.accelerator.wait_for_everyone()
         if self.is_world_process_zero():
-            made = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
-            mark(made, self.accelerator.num_processes)
+            checkpoint = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
+            mark_complete(checkpoint, self.accelerator.num_processes)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        """All of it: of two adapters transformers reads the one alone that has a folder, TRL's copy to compare with."""
+        """Load the trained adapter as well. With two adapters transformers loads only TRL's reference copy."""
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         if (Path(resume_from_checkpoint) / _REFERENCE / adapter_files.WEIGHTS).exists():
             into: Any = self.model if model is None else model
             into.load_adapter(resume_from_checkpoint, "default", is_trainable=True)
 
     def create_model_card(self, *_args: Any, **_named: Any) -> None:
-        """None: the run's folder says of itself what it is."""
+        """Do nothing: the run's folder describes the model."""
 
     def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
-        """One micro batch. Raises Diverged, in every process: one that stopped alone would leave the others waiting."""
+        """Run one micro batch. Raises TrainingDiverged in every process at once."""
         loss: torch.Tensor = super().training_step(*args, **named)
         spoilt = int(self.accelerator.reduce((~torch.isfinite(loss)).long(), "sum"))
         if spoilt:
-            step, of = self.state.global_step + 1, self.accelerator.num_processes
-            where = f" in {spoilt} of {of} processes" if of > 1 else ""
-            raise Diverged(f"the loss of step {step} is no number{where}, {LOWER}")
+            step, processes = self.state.global_step + 1, self.accelerator.num_processes
+            where = f" in {spoilt} of {processes} processes" if processes > 1 else ""
+            raise TrainingDiverged(
+                f"the loss of step {step} is no number{where}, {LOWER_RATE_ADVICE}"
+            )
         return loss
 
 
-def mark(checkpoint: Path, processes: int) -> None:
-    """Say that a checkpoint was written to its end, once it is on the disk; a sharded one has folders in it."""
+def mark_complete(checkpoint: Path, processes: int) -> None:
+    """Flush a checkpoint with its subfolders to disk, then mark it complete."""
     for path in (*checkpoint.rglob("*"), checkpoint):
         run_folder.flush(path)
-    run_folder.write(checkpoint / COMPLETE, f"{processes}\n")
+    run_folder.write_file(checkpoint / COMPLETE, f"{processes}\n")
 
 
-def newest(folder: Path) -> tuple[Path, int] | None:
-    """The last whole checkpoint and its step; those that are not whole are removed."""
-    found = [
+def find_newest(folder: Path) -> tuple[Path, int] | None:
+    """Return the last complete checkpoint and its step. Incomplete ones are deleted."""
+    checkpoints = [
         (path, int(match[1]))
         for path in folder.glob("checkpoint-*")
         if (match := _NAME.fullmatch(path.name))
     ]
-    for path, _ in found:
+    for path, _ in checkpoints:
         if not (path / COMPLETE).exists():
             shutil.rmtree(path)
-    whole = [one for one in found if (one[0] / COMPLETE).exists()]
-    return max(whole, key=lambda one: one[1], default=None)
+    whole = [checkpoint for checkpoint in checkpoints if (checkpoint[0] / COMPLETE).exists()]
+    return max(whole, key=lambda checkpoint: checkpoint[1], default=None)
 
 
-def differences(folder: Path, processes: int) -> list[str]:
-    """What the last checkpoint was written by and these processes are not: another number draws other replies."""
-    found = newest(folder)
-    wrote = int((found[0] / COMPLETE).read_text() or processes) if found else processes
+def list_differences(folder: Path, processes: int) -> list[str]:
+    """Return an objection if another number of processes wrote the last checkpoint: it would sample other
+    replies.
+    """
+    newest = find_newest(folder)
+    wrote = int((newest[0] / COMPLETE).read_text() or processes) if newest else processes
     return [] if wrote == processes else [f"processes were {wrote}, are {processes}"]

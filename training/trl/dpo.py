@@ -1,6 +1,6 @@
-"""DPO from guided pairs (Agent-RLVR; Rafailov et al., 2023): the model's own words alone, never what a tool said.
+"""Train with DPO on guided pairs (Agent-RLVR; Rafailov et al., 2023). Loads TRL.
 
-Loads TRL, whose own loss would learn the observations as well.
+Only the model's own tokens count. TRL's own collator would train on tool outputs too.
 """
 
 from collections.abc import Sequence
@@ -13,22 +13,22 @@ from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DataCollatorForPreference, DPOTrainer
 
 from training.datasets import guided_pairs
-from training.datasets.guided_pairs import JudgedAttempt, Pair
+from training.datasets.guided_pairs import GuidedPair, JudgedAttempt
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import chat_encoding
 from training.rollouts.tokenization import TOO_LONG
 from training.trl import model_loading
-from training.trl.checkpoints import Complete
-from training.trl.training_arguments import common
+from training.trl.checkpoints import CheckpointingTrainer
+from training.trl.training_arguments import build_common_arguments
 
 _COLUMNS = ["prompt_ids", "chosen_ids", "rejected_ids", "chosen_own", "rejected_own"]
 
 
-class Trainer(Complete, DPOTrainer):
-    """TRL's trainer on conversations that are token ids already."""
+class MaskedDPOTrainer(CheckpointingTrainer, DPOTrainer):
+    """TRL's DPO trainer for conversations that are token ids already."""
 
     left_out: dict[str, int]
-    """How many guided attempts are not learnt from, by reason."""
+    """Unused guided attempts by reason."""
     _signature_columns: Any
 
     def _prepare_dataset(self, dataset: Dataset, *_args: Any, **_named: Any) -> Dataset:
@@ -38,15 +38,15 @@ class Trainer(Complete, DPOTrainer):
         self._signature_columns = _COLUMNS
 
 
-class OwnWords(DataCollatorForPreference):
-    """TRL's batches, in which only what the model wrote counts as the completion."""
+class CompletionMaskCollator(DataCollatorForPreference):
+    """TRL's collator with a completion mask of the model's own tokens."""
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
-        """Chosen conversations first, then the rejected ones."""
+        """Return the batch: chosen conversations first, then rejected ones."""
         batch: dict[str, Any] = super().torch_call(examples)
         mask = torch.zeros_like(batch["completion_mask"])
-        own = [(one, one["chosen_own"]) for one in examples]
-        own += [(one, one["rejected_own"]) for one in examples]
+        own = [(example, example["chosen_own"]) for example in examples]
+        own += [(example, example["rejected_own"]) for example in examples]
         for row, (example, words) in enumerate(own):
             start = len(example["prompt_ids"])
             mask[row, start : start + len(words)] = torch.tensor(words)
@@ -54,54 +54,54 @@ class OwnWords(DataCollatorForPreference):
         return batch
 
 
-def trainer(
+def build_trainer(
     plan: TrainPlan, attempts: Sequence[JudgedAttempt], held_out: set[str], folder: Path
-) -> Trainer:
-    """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan.
+) -> MaskedDPOTrainer:
+    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn.
 
-    `held_out`: issues that an evaluation asks about; no attempt at them is learnt from.
+    Attempts at the issues in `held_out` are not used.
     """
-    found = guided_pairs.guided(attempts, held_out)
-    tokenizer = model_loading.tokenizer(plan)
-    every = [_row(tokenizer, one) for one in found.pairs]
-    rows = [one for one in every if _longest(one) <= plan.pairs.max_tokens]
-    found.left_out[TOO_LONG] += len(every) - len(rows)
-    left_out = dict(+found.left_out)
+    guided = guided_pairs.pair_guided_attempts(attempts, held_out)
+    tokenizer = model_loading.load_tokenizer(plan)
+    every = [_build_row(tokenizer, pair) for pair in guided.pairs]
+    rows = [row for row in every if _count_longest(row) <= plan.pairs.max_tokens]
+    guided.left_out[TOO_LONG] += len(every) - len(rows)
+    left_out = dict(+guided.left_out)
     if not rows:
         raise BadPlan(
             f"none of {len(attempts)} attempts makes a pair of a guided one and the one before it; "
             f"left out: {left_out or 'nothing, none was guided'}"
         )
-    made = Trainer(
-        **model_loading.trainable(plan),
+    trainer = MaskedDPOTrainer(
+        **model_loading.load_trainable_model(plan),
         args=DPOConfig(
-            **common(plan, folder),
+            **build_common_arguments(plan, folder),
             num_train_epochs=plan.optimiser.epochs,
             beta=plan.pairs.beta,
             loss_type=["robust"] if plan.pairs.flip_rate else ["sigmoid"],
             label_smoothing=plan.pairs.flip_rate,
             max_length=None,
         ),
-        data_collator=OwnWords(pad_token_id=tokenizer.pad_token_id),
+        data_collator=CompletionMaskCollator(pad_token_id=tokenizer.pad_token_id),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
     )
-    made.left_out = left_out
-    return made
+    trainer.left_out = left_out
+    return trainer
 
 
-def _row(tokenizer: Any, pair: Pair) -> dict[str, list[int]]:
+def _build_row(tokenizer: Any, pair: GuidedPair) -> dict[str, list[int]]:
     chosen, rejected = (
-        chat_encoding.of_attempt(tokenizer, one) for one in (pair.chosen, pair.rejected)
+        chat_encoding.encode_attempt(tokenizer, attempt) for attempt in (pair.chosen, pair.rejected)
     )
     return {
         "prompt_ids": chosen.prompt,
-        "chosen_ids": chosen.rest,
-        "rejected_ids": rejected.rest,
-        "chosen_own": chosen.own,
-        "rejected_own": rejected.own,
+        "chosen_ids": chosen.completion,
+        "rejected_ids": rejected.completion,
+        "chosen_own": chosen.own_mask,
+        "rejected_own": rejected.own_mask,
     }
 
 
-def _longest(row: dict[str, list[int]]) -> int:
+def _count_longest(row: dict[str, list[int]]) -> int:
     return len(row["prompt_ids"]) + max(len(row["chosen_ids"]), len(row["rejected_ids"]))

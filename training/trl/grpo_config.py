@@ -1,33 +1,33 @@
-"""A plan as TRL's settings (TRL 1.16, `GRPOConfig`). Every setting that changes what is learnt is written out."""
+"""Render a plan as TRL's settings (TRL 1.16, `GRPOConfig`). Every setting that affects learning is explicit."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from training.datasets.schedule import steps_of_round
+from training.datasets.schedule import count_steps_per_round
 from training.plans import validation
 from training.plans.plan import (
-    Advantage,
+    AdvantageEstimator,
     BadPlan,
-    Engine,
-    Importance,
-    Loss,
-    Overlong,
-    Policy,
-    Task,
-    Trainer,
+    ImportanceCorrection,
+    LossAggregation,
+    OverlongHandling,
+    PolicySettings,
+    RolloutEngine,
+    RolloutTask,
+    TrainingMethod,
     TrainPlan,
 )
 
 _LOSSES = {
-    Loss.TOKEN_MEAN: "dapo",
-    Loss.CONSTANT_LENGTH: "dr_grpo",
-    Loss.SEQUENCE_MEAN: "grpo",
+    LossAggregation.TOKEN_MEAN: "dapo",
+    LossAggregation.CONSTANT_LENGTH: "dr_grpo",
+    LossAggregation.SEQUENCE_MEAN: "grpo",
 }
 
 
-def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
-    """What `GRPOConfig` is told besides what all of TRL's trainers are. Raises BadPlan with every objection."""
-    check(plan, processes)
+def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
+    """Return the settings that only `GRPOConfig` has. Raises BadPlan with every objection."""
+    check_plan(plan, processes)
     loss, at_once = plan.policy, plan.optimiser.micro_batch * processes
     return {
         "num_generations": plan.rollout.replies,
@@ -36,7 +36,7 @@ def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "num_iterations": plan.rollout.passes,
         "num_train_epochs": 1,  # all epochs are laid out in the rows
         "shuffle_dataset": False,
-        "save_steps": _between_rounds(plan),
+        "save_steps": _count_save_steps(plan),
         "max_completion_length": plan.rollout.max_tokens,
         "temperature": plan.rollout.temperature,
         "top_p": plan.rollout.top_p,
@@ -49,33 +49,33 @@ def policy(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "epsilon_high": loss.clip_high,
         "delta": loss.ratio_ceiling,
         "loss_type": _LOSSES[loss.loss],
-        "scale_rewards": "group" if loss.advantage == Advantage.GRPO else "none",
+        "scale_rewards": "group" if loss.advantage == AdvantageEstimator.GRPO else "none",
         "importance_sampling_level": "token",
-        "mask_truncated_completions": loss.overlong == Overlong.MASK,
+        "mask_truncated_completions": loss.overlong == OverlongHandling.MASK,
         "remove_unused_columns": False,
         "ddp_find_unused_parameters": False,
-        **_engine(plan),
+        **_build_vllm_settings(plan),
     }
 
 
-def check(plan: TrainPlan, processes: int) -> None:
-    """Raises BadPlan with every objection to training by this plan, whatever its trainer, in so many processes."""
-    if faults := list(objections(plan, processes)):
+def check_plan(plan: TrainPlan, processes: int) -> None:
+    """Raise BadPlan with every reason why TRL cannot follow the plan in this many processes."""
+    if faults := list(list_trl_objections(plan, processes)):
         raise BadPlan(f"plan {plan.name} can't be followed by TRL: " + "; ".join(faults))
 
 
-def objections(plan: TrainPlan, processes: int) -> Iterator[str]:
-    """Every reason why TRL can't do what the plan says, each with its key, value and fix."""
-    yield from validation.objections(plan)
-    yield from _of_machines(plan, processes)
-    if plan.trainer == Trainer.GRPO:
-        yield from _of_sizes(plan, processes)
-        yield from _of_sampling(plan)
-        yield from _of_importance(plan)
-        yield from _of_policy(plan.policy)
+def list_trl_objections(plan: TrainPlan, processes: int) -> Iterator[str]:
+    """Yield every reason why TRL cannot follow the plan, with key, value and fix."""
+    yield from validation.list_objections(plan)
+    yield from _check_machines(plan, processes)
+    if plan.trainer == TrainingMethod.GRPO:
+        yield from _check_sizes(plan, processes)
+        yield from _check_sampling(plan)
+        yield from _check_importance(plan)
+        yield from _check_policy(plan.policy)
 
 
-def _of_machines(plan: TrainPlan, processes: int) -> Iterator[str]:
+def _check_machines(plan: TrainPlan, processes: int) -> Iterator[str]:
     scale, batch = plan.scale, plan.optimiser.batch
     # a plan for one process may be run by several: its batches are those of all together
     if (wanted := scale.nodes * scale.processes) not in {1, processes}:
@@ -90,16 +90,16 @@ def _of_machines(plan: TrainPlan, processes: int) -> Iterator[str]:
             f"scale.rollout_tensor_parallel = {scale.rollout_tensor_parallel}: give a divisor of all {processes} "
             "processes"
         )
-    if scale.nodes > 1 and plan.rollout.engine == Engine.COLOCATED:
+    if scale.nodes > 1 and plan.rollout.engine == RolloutEngine.COLOCATED:
         yield f"scale.nodes = {scale.nodes}: a colocated vLLM stays on one node; use verl, or 1"
-    if plan.trainer != Trainer.GRPO and batch % (plan.optimiser.micro_batch * processes):
+    if plan.trainer != TrainingMethod.GRPO and batch % (plan.optimiser.micro_batch * processes):
         yield (
             f"optimiser.batch = {batch} is no multiple of optimiser.micro_batch = {plan.optimiser.micro_batch} in each "
             f"of {processes} processes: make it one"
         )
 
 
-def _of_sizes(plan: TrainPlan, processes: int) -> Iterator[str]:
+def _check_sizes(plan: TrainPlan, processes: int) -> Iterator[str]:
     prompts, replies = plan.rollout.prompts, plan.rollout.replies
     batch, at_once = plan.optimiser.batch, plan.optimiser.micro_batch * processes
     if prompts % batch:
@@ -116,14 +116,14 @@ def _of_sizes(plan: TrainPlan, processes: int) -> Iterator[str]:
         )
 
 
-def _of_sampling(plan: TrainPlan) -> Iterator[str]:
+def _check_sampling(plan: TrainPlan) -> Iterator[str]:
     if plan.rollout.top_p < 1:
         yield f"rollout.top_p = {plan.rollout.top_p}: the ratio of a truncated distribution is biased; use 1"
-    if plan.rollout.task == Task.REPAIR and plan.rollout.engine == Engine.SERVER:
+    if plan.rollout.task == RolloutTask.REPAIR and plan.rollout.engine == RolloutEngine.SERVER:
         yield "rollout.engine = 'server': an agent's turns are drawn in the trainer's process; use colocated"
 
 
-def _of_policy(policy: Policy) -> Iterator[str]:
+def _check_policy(policy: PolicySettings) -> Iterator[str]:
     highest = 1 + policy.clip_high
     if policy.ratio_ceiling is not None and policy.ratio_ceiling <= highest:
         yield f"policy.ratio_ceiling = {policy.ratio_ceiling}: give more than 1 + policy.clip_high = {highest:g}"
@@ -131,38 +131,40 @@ def _of_policy(policy: Policy) -> Iterator[str]:
         yield "policy.drop_uniform_groups = true: TRL keeps groups of equal rewards; use verl, or false"
 
 
-def _of_importance(plan: TrainPlan) -> Iterator[str]:
+def _check_importance(plan: TrainPlan) -> Iterator[str]:
     mode, ceiling = plan.policy.importance, plan.policy.importance_ceiling
-    if mode == Importance.OFF:
+    if mode == ImportanceCorrection.OFF:
         return
-    if plan.rollout.task == Task.REPAIR:
+    if plan.rollout.task == RolloutTask.REPAIR:
         yield f"policy.importance = {mode.value}: nobody tells how likely an agent's turns were; use off"
-    if plan.rollout.engine == Engine.TRANSFORMERS:
+    if plan.rollout.engine == RolloutEngine.TRANSFORMERS:
         yield f"policy.importance = {mode.value}: the trainer's own model samples; use off"
     if ceiling is None:
         yield f"policy.importance = {mode.value} needs policy.importance_ceiling, 2.0 for instance"
 
 
-def _engine(plan: TrainPlan) -> dict[str, Any]:
-    """VLLM's settings where it runs inside the trainer; never TRL's default of weighing whole sequences."""
-    if plan.rollout.engine != Engine.COLOCATED:
+def _build_vllm_settings(plan: TrainPlan) -> dict[str, Any]:
+    """Return the settings of a colocated vLLM. TRL's default correction weighs whole sequences, so it is always
+    set.
+    """
+    if plan.rollout.engine != RolloutEngine.COLOCATED:
         return {"use_vllm": False, "vllm_importance_sampling_correction": False}
-    told = {
+    settings = {
         "use_vllm": True,
         "vllm_mode": "colocate",
         "vllm_tensor_parallel_size": plan.scale.rollout_tensor_parallel,
         "vllm_gpu_memory_utilization": plan.rollout.gpu_memory,
         "vllm_max_model_length": plan.prompt.max_tokens + plan.rollout.max_tokens,
         "vllm_enable_sleep_mode": True,
-        "vllm_importance_sampling_correction": plan.policy.importance != Importance.OFF,
+        "vllm_importance_sampling_correction": plan.policy.importance != ImportanceCorrection.OFF,
     }
-    if plan.policy.importance != Importance.OFF:
-        told["vllm_importance_sampling_mode"] = plan.policy.importance.value.replace("-", "_")
-        told["vllm_importance_sampling_clip_max"] = plan.policy.importance_ceiling
-    return told
+    if plan.policy.importance != ImportanceCorrection.OFF:
+        settings["vllm_importance_sampling_mode"] = plan.policy.importance.value.replace("-", "_")
+        settings["vllm_importance_sampling_clip_max"] = plan.policy.importance_ceiling
+    return settings
 
 
-def _between_rounds(plan: TrainPlan) -> int:
-    """Steps between checkpoints: whole rounds, since replies that were drawn are not kept."""
-    of_round = steps_of_round(plan)
+def _count_save_steps(plan: TrainPlan) -> int:
+    """Return the steps between checkpoints: whole rounds, because sampled replies are not saved."""
+    of_round = count_steps_per_round(plan)
     return -(-plan.checkpoints.every_steps // of_round) * of_round

@@ -1,4 +1,4 @@
-"""The model that is trained: its weights, its tokenizer, and the adapter that is put on it. Loads torch."""
+"""Load the model to train, its tokenizer and its adapter. Loads torch."""
 
 from pathlib import Path
 from typing import Any
@@ -8,56 +8,58 @@ import transformers
 from peft import LoraConfig, PeftModel
 
 from model.adapters import adapter_files
-from training.plans.plan import BadPlan, Lora, TrainPlan
-from training.plans.validation import longest
+from training.plans.plan import BadPlan, LoraSettings, TrainPlan
+from training.plans.validation import longest_sequences
 
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
-def tokenizer(plan: TrainPlan) -> Any:
-    """Of the base. Raises BadPlan where there is none, or it has no chat template."""
-    _refuse_an_adapter(plan)
+def load_tokenizer(plan: TrainPlan) -> Any:
+    """Return the base's tokenizer. Raises BadPlan if it is missing or has no chat template."""
+    _refuse_adapter(plan)
     try:
-        found: Any = transformers.AutoTokenizer.from_pretrained(plan.model.base)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(plan.model.base)
     except (OSError, ValueError) as error:
         raise BadPlan(f"model.base = {plan.model.base!r} has no tokenizer: {error}") from error
-    if not found.chat_template:
+    if not tokenizer.chat_template:
         raise BadPlan(
             f"model.base = {plan.model.base!r} has no chat template; use an instruct model"
         )
-    found.pad_token = found.pad_token or found.eos_token
-    return found
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    return tokenizer
 
 
-def causal(plan: TrainPlan) -> Any:
-    """The base, to write replies. Raises BadPlan."""
-    return _loaded(plan, transformers.AutoModelForCausalLM)
+def load_causal_model(plan: TrainPlan) -> Any:
+    """Return the base as a causal language model. Raises BadPlan."""
+    return _load(plan, transformers.AutoModelForCausalLM)
 
 
-def trainable(plan: TrainPlan) -> dict[str, Any]:
-    """The base and what is trained of it, as TRL's trainers of replies are told: with the plan's adapter if it names one.
+def load_trainable_model(plan: TrainPlan) -> dict[str, Any]:
+    """Return the keyword arguments `model` and `peft_config` of TRL's trainers. Raises BadPlan.
 
-    A loss that keeps a trainer near where it began means that adapter then, of which TRL makes a copy. Raises BadPlan.
+    If the plan names an adapter, training continues it. TRL then copies it as the reference model.
     """
-    config = adapter(plan.adapter)
+    config = build_lora_config(plan.adapter)
     if not plan.model.adapter:
-        return {"model": causal(plan), "peft_config": config}
+        return {"model": load_causal_model(plan), "peft_config": config}
     kept = PeftModel.from_pretrained(
-        causal(plan), plan.model.adapter, is_trainable=True, config=config
+        load_causal_model(plan), plan.model.adapter, is_trainable=True, config=config
     )
     return {"model": kept, "peft_config": None}
 
 
-def scoring(plan: TrainPlan, pad: int) -> Any:
-    """The base with a head of one score, new and so random, in place of its words. Raises BadPlan."""
+def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
+    """Return the base with a new random head of one score. Raises BadPlan."""
     transformers.set_seed(plan.seed)
-    found = _loaded(plan, transformers.AutoModelForSequenceClassification, num_labels=1)
-    found.config.pad_token_id = pad
-    return found
+    model = _load(plan, transformers.AutoModelForSequenceClassification, num_labels=1)
+    model.config.pad_token_id = pad_id
+    return model
 
 
-def adapter(lora: Lora | None, *, scores: bool = False) -> LoraConfig | None:
-    """What PEFT is told; None: all weights are trained. With `scores` it keeps the new head, trained, as well."""
+def build_lora_config(lora: LoraSettings | None, *, for_scoring: bool = False) -> LoraConfig | None:
+    """Return PEFT's configuration, or None to train all weights. With `for_scoring` PEFT also trains the new
+    head.
+    """
     if lora is None:
         return None
     return LoraConfig(
@@ -66,11 +68,11 @@ def adapter(lora: Lora | None, *, scores: bool = False) -> LoraConfig | None:
         lora_dropout=lora.dropout,
         target_modules=list(lora.targets),
         bias="none",
-        task_type="SEQ_CLS" if scores else "CAUSAL_LM",
+        task_type="SEQ_CLS" if for_scoring else "CAUSAL_LM",
     )
 
 
-def _refuse_an_adapter(plan: TrainPlan) -> None:
+def _refuse_adapter(plan: TrainPlan) -> None:
     if (Path(plan.model.base) / adapter_files.CONFIG).exists():
         raise BadPlan(
             f"model.base = {plan.model.base!r} is an adapter and no model: name its base by --base, and it by --adapter"
@@ -78,22 +80,22 @@ def _refuse_an_adapter(plan: TrainPlan) -> None:
 
 
 def _refuse_too_long(plan: TrainPlan, config: Any) -> None:
-    """Where the plan's sequences may be longer than the model reads. YaRN stretches what it was made for."""
+    """Raise BadPlan if the plan's sequences are longer than the model's context, extended by YaRN."""
     reads = getattr(config, "max_position_embeddings", None)
     rope = getattr(config, "rope_parameters", None) or {}
     if reads and rope.get("rope_type") == "yarn":
         made_for = rope.get("original_max_position_embeddings") or reads
         reads = max(reads, int(made_for * rope.get("factor", 1)))
-    keys = longest(plan)
+    keys = longest_sequences(plan)
     if reads and sum(keys.values()) > reads:
-        told = " + ".join(f"{key} = {value}" for key, value in keys.items())
+        limits = " + ".join(f"{key} = {value}" for key, value in keys.items())
         raise BadPlan(
-            f"{told} is more than the {reads} tokens that {plan.model.base} reads; give less"
+            f"{limits} is more than the {reads} tokens that {plan.model.base} reads; give less"
         )
 
 
-def _loaded(plan: TrainPlan, kind: Any, **more: Any) -> Any:
-    _refuse_an_adapter(plan)
+def _load(plan: TrainPlan, kind: Any, **more: Any) -> Any:
+    _refuse_adapter(plan)
     try:
         _refuse_too_long(plan, transformers.AutoConfig.from_pretrained(plan.model.base))
         return kind.from_pretrained(plan.model.base, dtype=_TYPES[plan.model.dtype], **more)

@@ -1,6 +1,6 @@
-"""A reward model from pairs of patches for one issue, one correct and one not (Agent-RLVR; Bradley and Terry, 1952).
+"""Train a reward model on pairs of a correct and an incorrect patch (Agent-RLVR; Bradley and Terry, 1952).
 
-It scores a patch beside nothing but its issue; only differences of scores on one issue mean something. Loads TRL.
+It scores one patch with its issue. Only score differences within one issue have a meaning. Loads TRL.
 """
 
 from collections import Counter
@@ -16,64 +16,67 @@ from model.errors import BadDiff
 from model.prompts import prompt_template
 from training.datasets import preference_pairs, verifier_prompts
 from training.datasets.groups import TrainingGroup
-from training.datasets.preference_pairs import Preference
+from training.datasets.preference_pairs import PreferencePair
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import tokenization
 from training.trl import model_loading
-from training.trl.checkpoints import Complete
-from training.trl.training_arguments import common
+from training.trl.checkpoints import CheckpointingTrainer
+from training.trl.training_arguments import build_common_arguments
 
 UNREADABLE = "a patch that the bot could not judge"
 
 
-class Trainer(Complete, RewardTrainer):
-    """TRL's own."""
+class PatchRewardTrainer(CheckpointingTrainer, RewardTrainer):
+    """TRL's reward trainer."""
 
     left_out: dict[str, int]
-    """How many pairs are not learnt from, by reason."""
+    """Unused pairs by reason."""
 
 
-def trainer(plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path) -> Trainer:
-    """Ready to train; checkpoints go to `folder`. Raises BadPlan where nothing can be learnt by this plan."""
-    tokenizer = model_loading.tokenizer(plan)
+def build_trainer(
+    plan: TrainPlan, groups: Sequence[TrainingGroup], folder: Path
+) -> PatchRewardTrainer:
+    """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn."""
+    tokenizer = model_loading.load_tokenizer(plan)
     left_out: Counter[str] = Counter()
-    rows = _rows(plan, preference_pairs.of_groups(groups), tokenizer, left_out)
+    rows = _build_rows(plan, preference_pairs.build_preferences(groups), tokenizer, left_out)
     if not rows:
         raise BadPlan(
             f"none of {len(groups)} groups has two patches of which one is rather correct and the other is not; "
             f"left out: {dict(left_out) or 'nothing'}"
         )
-    made = Trainer(
-        model=model_loading.scoring(plan, tokenizer.pad_token_id),
+    trainer = PatchRewardTrainer(
+        model=model_loading.load_scoring_model(plan, tokenizer.pad_token_id),
         args=RewardConfig(
-            **common(plan, folder),
+            **build_common_arguments(plan, folder),
             num_train_epochs=plan.optimiser.epochs,
             max_length=None,
         ),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        peft_config=model_loading.adapter(plan.adapter, scores=True),
+        peft_config=model_loading.build_lora_config(plan.adapter, for_scoring=True),
     )
-    made.left_out = dict(left_out)
-    return made
+    trainer.left_out = dict(left_out)
+    return trainer
 
 
-def scored(plan: TrainPlan, tokenizer: Any, issue: str, patch: str) -> list[int]:
-    """What the model reads of a patch before it scores it. Raises BadDiff."""
+def tokenize_scored_patch(plan: TrainPlan, tokenizer: Any, issue: str, patch: str) -> list[int]:
+    """Return the token ids that the model scores. Raises BadDiff."""
     template = prompt_template.load(plan.prompt.template)
-    return tokenization.prompt_ids(
-        tokenizer, verifier_prompts.of_patches(template, issue, (patch,))
+    return tokenization.tokenize_prompt(
+        tokenizer, verifier_prompts.render_patches(template, issue, (patch,))
     )
 
 
-def _rows(
-    plan: TrainPlan, pairs: Sequence[Preference], tokenizer: Any, left_out: Counter[str]
+def _build_rows(
+    plan: TrainPlan, pairs: Sequence[PreferencePair], tokenizer: Any, left_out: Counter[str]
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for one in pairs:
+    for pair in pairs:
         try:
             better, worse = (
-                scored(plan, tokenizer, one.statement, patch) for patch in (one.better, one.worse)
+                tokenize_scored_patch(plan, tokenizer, pair.statement, patch)
+                for patch in (pair.better, pair.worse)
             )
         except BadDiff:
             left_out[UNREADABLE] += 1
@@ -81,6 +84,6 @@ def _rows(
         if max(len(better), len(worse)) > plan.pairs.max_tokens:
             left_out[tokenization.TOO_LONG] += 1
             continue
-        margin = {"margin": one.margin} if plan.pairs.margin else {}
+        margin = {"margin": pair.margin} if plan.pairs.margin else {}
         rows.append({"chosen_ids": better, "rejected_ids": worse, **margin})
     return rows

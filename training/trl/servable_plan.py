@@ -1,40 +1,53 @@
-"""Whether something could come of a plan that judges: asked before data is gathered, and before anything is computed."""
+"""Check before training whether the bot could serve the plan's result."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from model.adapters import adapter_files
-from training.plans.plan import BadPlan, Engine, Lora, Task, Trainer, TrainPlan
+from training.plans.plan import (
+    BadPlan,
+    LoraSettings,
+    RolloutEngine,
+    RolloutTask,
+    TrainingMethod,
+    TrainPlan,
+)
 from training.trl import grpo_config
 
 
-def require(plan: TrainPlan, material: Path | None) -> None:
-    """Raises BadPlan with all that stands against it. `material`: what it learns from besides groups."""
-    if plan.adapter is None or plan.trainer == Trainer.REWARD_MODEL:
+def require_servable_plan(plan: TrainPlan, material: Path | None) -> None:
+    """Raise BadPlan with every reason why the bot could not serve the result.
+
+    `material` is the file that the plan learns from besides groups.
+    """
+    if plan.adapter is None or plan.trainer == TrainingMethod.REWARD_MODEL:
         raise BadPlan(
             f"{plan.name} makes no adapter that judges, and nothing else is served by the bot; name a plan with"
             " [adapter], such as r4p-qwen2.5-coder-0.5b (R4P_TRAIN_PLAN)"
         )
-    if faults := [*_of_adapter(plan.adapter), *_of_sources(plan, material)]:
+    if faults := [
+        *_list_adapter_objections(plan.adapter),
+        *_list_source_objections(plan, material),
+    ]:
         raise BadPlan(f"no model that judges would come of {plan.name}: {'; '.join(faults)}")
-    grpo_config.check(plan, plan.scale.nodes * plan.scale.processes)
+    grpo_config.check_plan(plan, plan.scale.nodes * plan.scale.processes)
 
 
-def _of_adapter(adapter: Lora) -> Iterator[str]:
+def _list_adapter_objections(adapter: LoraSettings) -> Iterator[str]:
     config = {"peft_type": "LORA", "r": adapter.rank, "target_modules": list(adapter.targets)}
-    yield from adapter_files.objections_to(config)
+    yield from adapter_files.find_config_objections(config)
 
 
-def _of_sources(plan: TrainPlan, material: Path | None) -> Iterator[str]:
-    if plan.trainer == Trainer.DPO and material is None:
+def _list_source_objections(plan: TrainPlan, material: Path | None) -> Iterator[str]:
+    if plan.trainer == TrainingMethod.DPO and material is None:
         yield (
             'it learns from attempts: set R4P_TRAIN_RUN_ARGS="--material FILE" to what r4p train attempts wrote'
         )
-    if plan.trainer != Trainer.GRPO:
+    if plan.trainer != TrainingMethod.GRPO:
         return
-    if plan.rollout.task == Task.REPAIR and material is None:
+    if plan.rollout.task == RolloutTask.REPAIR and material is None:
         yield 'it has an agent resolve issues: set R4P_TRAIN_RUN_ARGS="--material FILE" to their tasks'
-    if plan.rollout.task == Task.REPAIR and not plan.reward.url:
+    if plan.rollout.task == RolloutTask.REPAIR and not plan.reward.url:
         yield "reward.url is empty: name the server of the verifier that judges the patches"
-    if plan.rollout.engine == Engine.SERVER and not plan.rollout.url:
+    if plan.rollout.engine == RolloutEngine.SERVER and not plan.rollout.url:
         yield 'rollout.url is empty: set R4P_TRAIN_RUN_ARGS="--engine-url URL" to a vLLM server'

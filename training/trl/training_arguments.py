@@ -1,4 +1,4 @@
-"""What every one of TRL's trainers is told alike, from the plan; what is its own, its module adds."""
+"""Build the settings that all TRL trainers share."""
 
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,12 @@ from accelerate import PartialState
 from training.plans.plan import BadPlan, TrainPlan
 
 
-def common(plan: TrainPlan, folder: Path, *, each: int = 1) -> dict[str, Any]:
-    """Settings of `transformers.TrainingArguments`. Raises BadPlan where batches don't fit.
+def build_common_arguments(
+    plan: TrainPlan, folder: Path, *, sequences_per_example: int = 1
+) -> dict[str, Any]:
+    """Return settings of `transformers.TrainingArguments`. Raises BadPlan if batch sizes do not divide.
 
-    `each`: sequences that one of a batch is, the replies to a prompt for instance.
+    `sequences_per_example` is the number of sequences of one example, such as the replies to a prompt.
     """
     optimiser, on_cpu = plan.optimiser, not torch.cuda.is_available()
     return {
@@ -20,13 +22,13 @@ def common(plan: TrainPlan, folder: Path, *, each: int = 1) -> dict[str, Any]:
         "seed": plan.seed,
         "data_seed": plan.seed,
         "learning_rate": optimiser.learning_rate,
-        "lr_scheduler_type": _schedule(plan),
+        "lr_scheduler_type": _get_schedule(plan),
         "warmup_steps": optimiser.warmup_steps,
         "weight_decay": optimiser.weight_decay,
         "max_grad_norm": optimiser.max_gradient_norm,
         "max_steps": optimiser.max_steps or -1,
         "per_device_train_batch_size": optimiser.micro_batch,
-        "gradient_accumulation_steps": _accumulated(plan, each),
+        "gradient_accumulation_steps": _count_accumulation(plan, sequences_per_example),
         "gradient_checkpointing": plan.model.gradient_checkpointing,
         "bf16": plan.model.dtype == "bfloat16" and not on_cpu,
         "use_cpu": on_cpu,
@@ -42,13 +44,13 @@ def common(plan: TrainPlan, folder: Path, *, each: int = 1) -> dict[str, Any]:
     }
 
 
-def _schedule(plan: TrainPlan) -> str:
+def _get_schedule(plan: TrainPlan) -> str:
     flat = plan.optimiser.schedule == "constant" and plan.optimiser.warmup_steps
     return "constant_with_warmup" if flat else plan.optimiser.schedule
 
 
-def _accumulated(plan: TrainPlan, each: int) -> int:
-    """How many micro batches of each process make one optimiser step. Raises BadPlan where they don't fit."""
+def _count_accumulation(plan: TrainPlan, each: int) -> int:
+    """Return the micro batches of each process in one optimiser step. Raises BadPlan if sizes do not divide."""
     batch, micro = plan.optimiser.batch * each, plan.optimiser.micro_batch
     processes: int = PartialState().num_processes
     at_once = micro * processes

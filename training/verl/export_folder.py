@@ -1,4 +1,4 @@
-"""A folder from which verl trains: rows, the reward's file, overrides, and the scripts that start it."""
+"""Export a folder that verl trains from: rows, reward function, overrides and start scripts."""
 
 import json
 import shutil
@@ -15,15 +15,15 @@ import training
 from model.prompts import prompt_template
 from training.datasets import atomic_folder, dataset
 from training.datasets.groups import TrainingGroup
-from training.datasets.permutation import permuted
-from training.datasets.schedule import laid_out
+from training.datasets.permutation import permute_patches
+from training.datasets.schedule import schedule_rounds
 from training.plans import plan_file
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import group_rollouts
 from training.verl import hydra_overrides, prompt_rows, reward_function
 
 VERL = "0.9.1"
-"""The version that the overrides are checked with."""
+"""The verl version that the overrides are tested with."""
 
 _TRAIN = """\
 #!/usr/bin/env bash
@@ -47,80 +47,86 @@ exec ray job submit --address "$RAY_ADDRESS" --runtime-env "$here/runtime_env.js
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """What was laid out."""
+class VerlExport:
+    """Contents of an export, as in `export.json`."""
 
     plan: str
     dataset: str
-    """The digest of its manifest."""
+    """Digest of the dataset's manifest."""
     verl: str
     rounds: int
     steps: int
-    """Of the optimiser."""
+    """Optimiser steps."""
     prompts: int
     filled: int
-    """Of them, those at the end that are asked once more than planned, so that the last round is whole."""
+    """Prompts at the end that are repeated to fill the last round."""
     validation: int
     left_out: Mapping[str, int]
-    """Groups by reason."""
+    """Unused groups by reason."""
 
 
-def write(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Exported:
-    """Export a plan with a dataset's training and validation groups; the folder is written whole or not at all.
+def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> VerlExport:
+    """Export a plan with a dataset's training and validation groups, atomically.
 
-    Raises BadDataset, and BadPlan for what verl can't honour and where something stands already.
+    Raises BadDataset, or BadPlan if `out` exists or verl cannot follow the plan.
     """
     out = out.resolve()
     if out.exists():
         raise BadPlan(f"{out} is there already; an export is never changed, name a new folder")
-    kept, left_out = group_rollouts.askable(plan, dataset.read(source, "train"), tokenizer)
-    if unknown := sum(not _is_known(one) for one in kept):
+    kept, left_out = group_rollouts.filter_askable(
+        plan, dataset.read_split(source, "train"), tokenizer
+    )
+    if unknown := sum(not _has_label(group) for group in kept):
         left_out["no patch whose label is known"] = unknown
-    asked = laid_out(kept, plan)
-    tested = _validation(plan, source, tokenizer)
-    exported = Exported(
+    schedule = schedule_rounds(kept, plan)
+    validation = _read_validation(plan, source, tokenizer)
+    exported = VerlExport(
         plan=plan.name,
-        dataset=dataset.manifest(source).digest,
+        dataset=dataset.read_manifest(source).digest,
         verl=VERL,
-        rounds=asked.rounds,
-        steps=asked.steps,
-        prompts=len(asked.groups),
-        filled=asked.filled,
-        validation=len(tested),
+        rounds=schedule.rounds,
+        steps=schedule.steps,
+        prompts=len(schedule.groups),
+        filled=schedule.filled,
+        validation=len(validation),
         left_out=dict(sorted(left_out.items())),
     )
-    with atomic_folder.appearing(out) as beside:
-        _fill(beside, plan, hydra_overrides.overrides(plan, out, asked.rounds), exported)
+    with atomic_folder.create_atomically(out) as beside:
+        _write_files(
+            beside, plan, hydra_overrides.build_overrides(plan, out, schedule.rounds), exported
+        )
         template = prompt_template.load(plan.prompt.template)
-        for split, groups in (("train", asked.groups), ("validation", tested)):
-            table = pa.Table.from_pylist(prompt_rows.of_groups(template, groups, split))
+        for split, groups in (("train", schedule.groups), ("validation", validation)):
+            table = pa.Table.from_pylist(prompt_rows.build_rows(template, groups, split))
             pq.write_table(table, beside / f"{split}.parquet", compression="zstd")
     return exported
 
 
-def _validation(plan: TrainPlan, source: Path, tokenizer: Any) -> Sequence[TrainingGroup]:
-    """Each group once. Raises BadPlan without any, since verl does not start without."""
-    groups = dataset.read(source, "validation")
-    kept, _ = group_rollouts.askable(plan, [one for one in groups if _is_known(one)], tokenizer)
+def _read_validation(plan: TrainPlan, source: Path, tokenizer: Any) -> Sequence[TrainingGroup]:
+    """Return each validation group once. Raises BadPlan without any, because verl needs one to start."""
+    groups = dataset.read_split(source, "validation")
+    kept, _ = group_rollouts.filter_askable(
+        plan, [group for group in groups if _has_label(group)], tokenizer
+    )
     if not kept:
         raise BadPlan(
             f"plan {plan.name}: none of {len(groups)} groups of the split validation can be asked, and verl wants one "
             "at least; build a dataset with more"
         )
-    return [permuted(one, plan.seed, 0) for one in kept]
+    return [permute_patches(group, plan.seed, 0) for group in kept]
 
 
-def _is_known(group: TrainingGroup) -> bool:
+def _has_label(group: TrainingGroup) -> bool:
     return any(target is not None for target in group.targets)
 
 
-def _fill(
-    folder: Path, plan: TrainPlan, settings: hydra_overrides.Settings, exported: Exported
+def _write_files(
+    folder: Path, plan: TrainPlan, settings: hydra_overrides.Settings, exported: VerlExport
 ) -> None:
-    """Everything but the rows."""
+    """Write everything but the rows."""
     shutil.copyfile(reward_function.__file__, folder / "reward.py")
-    (folder / "plan.toml").write_text(plan_file.toml(plan))
-    (folder / "overrides.txt").write_text(hydra_overrides.written(settings))
+    (folder / "plan.toml").write_text(plan_file.to_toml(plan))
+    (folder / "overrides.txt").write_text(hydra_overrides.format_overrides(settings))
     (folder / "export.json").write_text(json.dumps(asdict(exported), indent=2) + "\n")
     # the reward is worked out by our own code, which Ray takes along to every node
     packages = [str(Path(package.__path__[0]).resolve()) for package in (model, training)]

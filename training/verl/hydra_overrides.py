@@ -1,64 +1,70 @@
-"""A plan as verl 0.9 is told it: Hydra overrides of its `ppo_trainer` configuration (pure).
+"""Render a plan as Hydra overrides of verl 0.9's `ppo_trainer` configuration (pure).
 
-Whatever verl can't do as the plan says is an error.
+A setting that verl cannot follow is an error.
 """
 
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Final
 
-from training.datasets.schedule import steps_of_round
-from training.plans.plan import Advantage, Importance, Loss, Policy, TrainPlan
-from training.verl.unsupported_settings import DTYPES, check
+from training.datasets.schedule import count_steps_per_round
+from training.plans.plan import (
+    AdvantageEstimator,
+    ImportanceCorrection,
+    LossAggregation,
+    PolicySettings,
+    TrainPlan,
+)
+from training.verl.unsupported_settings import DTYPES, check_supported
 
 Setting = str | int | float | bool | None | tuple[str, ...]
 Settings = dict[str, Setting]
 
 _ESTIMATORS: Final = {
-    Advantage.GRPO: "grpo",
-    Advantage.LEAVE_ONE_OUT: "rloo",
-    Advantage.WITHOUT_DEVIATION: "grpo",
+    AdvantageEstimator.GRPO: "grpo",
+    AdvantageEstimator.LEAVE_ONE_OUT: "rloo",
+    AdvantageEstimator.WITHOUT_DEVIATION: "grpo",
 }
 _LOSSES: Final = {
-    Loss.TOKEN_MEAN: "token-mean",
-    Loss.SEQUENCE_MEAN: "seq-mean-token-mean",
-    Loss.CONSTANT_LENGTH: "seq-mean-token-sum-norm",
+    LossAggregation.TOKEN_MEAN: "token-mean",
+    LossAggregation.SEQUENCE_MEAN: "seq-mean-token-mean",
+    LossAggregation.CONSTANT_LENGTH: "seq-mean-token-sum-norm",
 }
 _ALL_RATIOS = 1e-30
-"""A lower bound that keeps every ratio; verl wants one above 0."""
-_MORE = 64
-"""Tokens that a prompt may have more with its patches in another order than that in which it was measured."""
+"""A lower bound that keeps every ratio. verl requires a positive one."""
+_SPARE_TOKENS = 64
+"""Extra prompt tokens for seat orders other than the measured one."""
 
 
-def overrides(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
-    """Keys of verl's configuration with their values; `folder` holds the data and gets the checkpoints.
+def build_overrides(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
+    """Return keys and values of verl's configuration. Raises BadPlan with everything that verl cannot do.
 
-    `rounds` is how often replies are drawn. Raises BadPlan with everything that verl can't honour.
+    `folder` holds the data and receives the checkpoints. `rounds` is the number of sampling rounds.
     """
-    check(plan)
+    check_supported(plan)
     return (
-        _data(plan, folder)
-        | _model(plan)
-        | _algorithm(plan.policy)
-        | _loss(plan)
-        | _optimiser(plan)
-        | _rollout(plan)
-        | _trainer(plan, folder, rounds)
+        _build_data(plan, folder)
+        | _build_model(plan)
+        | _build_algorithm(plan.policy)
+        | _build_loss(plan)
+        | _build_optimiser(plan)
+        | _build_rollout(plan)
+        | _build_trainer(plan, folder, rounds)
     )
 
 
-def written(settings: Mapping[str, Setting]) -> str:
-    """One override a line, quoted as Hydra's grammar wants it."""
-    return "".join(f"{key}={_value(value)}\n" for key, value in settings.items())
+def format_overrides(settings: Mapping[str, Setting]) -> str:
+    """Return one override a line, quoted for Hydra's grammar."""
+    return "".join(f"{key}={_quote(value)}\n" for key, value in settings.items())
 
 
-def _data(plan: TrainPlan, folder: PurePath) -> Settings:
-    """The rows come in their order, and none is too long: that was seen to when they were written."""
+def _build_data(plan: TrainPlan, folder: PurePath) -> Settings:
+    """Return the data settings. The rows are ordered and short enough already."""
     return {
         "data.train_files": str(folder / "train.parquet"),
         "data.val_files": str(folder / "validation.parquet"),
         "data.train_batch_size": plan.rollout.prompts,
-        "data.max_prompt_length": plan.prompt.max_tokens + _MORE,
+        "data.max_prompt_length": plan.prompt.max_tokens + _SPARE_TOKENS,
         "data.max_response_length": plan.rollout.max_tokens,
         "data.filter_overlong_prompts": False,
         "data.truncation": "error",
@@ -70,16 +76,16 @@ def _data(plan: TrainPlan, folder: PurePath) -> Settings:
     }
 
 
-def _model(plan: TrainPlan) -> Settings:
+def _build_model(plan: TrainPlan) -> Settings:
     model = "actor_rollout_ref.model."
-    found: Settings = {
+    settings: Settings = {
         model + "path": plan.model.base,
         model + "enable_gradient_checkpointing": plan.model.gradient_checkpointing,
         "actor_rollout_ref.actor.fsdp_config.model_dtype": DTYPES[plan.model.dtype],
     }
     if plan.adapter is None:
-        return found
-    return found | {
+        return settings
+    return settings | {
         model + "lora_rank": plan.adapter.rank,
         model + "lora_alpha": plan.adapter.alpha,
         model + "target_modules": plan.adapter.targets,
@@ -88,35 +94,38 @@ def _model(plan: TrainPlan) -> Settings:
     }
 
 
-def _algorithm(policy: Policy) -> Settings:
+def _build_algorithm(policy: PolicySettings) -> Settings:
     correction = "algorithm.rollout_correction."
     return {
         "algorithm.adv_estimator": _ESTIMATORS[policy.advantage],
-        "algorithm.norm_adv_by_std_in_grpo": policy.advantage is Advantage.GRPO,
+        "algorithm.norm_adv_by_std_in_grpo": policy.advantage is AdvantageEstimator.GRPO,
         "algorithm.use_kl_in_reward": False,
         "algorithm.filter_groups.enable": policy.drop_uniform_groups,
         "algorithm.filter_groups.metric": "reward",
-        correction + "rollout_is": _level(policy.importance),
-        correction + "rollout_is_threshold": _threshold(policy),
+        correction + "rollout_is": _get_level(policy.importance),
+        correction + "rollout_is_threshold": _get_threshold(policy),
         correction + "rollout_rs": None,
         correction + "bypass_mode": False,
     }
 
 
-def _level(importance: Importance) -> str | None:
-    return None if importance is Importance.OFF else importance.value.partition("-")[0]
+def _get_level(importance: ImportanceCorrection) -> str | None:
+    return None if importance is ImportanceCorrection.OFF else importance.value.partition("-")[0]
 
 
-def _threshold(policy: Policy) -> float | str:
-    """One number cuts the ratio off; two, as `LOWER_UPPER`, set one to 0 that is not between them."""
+def _get_threshold(policy: PolicySettings) -> float | str:
+    """Return verl's ratio threshold: one number truncates, `LOWER_UPPER` masks ratios outside it."""
     ceiling = policy.importance_ceiling or 2.0
-    masks = policy.importance in {Importance.TOKEN_MASK, Importance.SEQUENCE_MASK}
+    masks = policy.importance in {
+        ImportanceCorrection.TOKEN_MASK,
+        ImportanceCorrection.SEQUENCE_MASK,
+    }
     return f"{_ALL_RATIOS}_{ceiling}" if masks else ceiling
 
 
-def _loss(plan: TrainPlan) -> Settings:
+def _build_loss(plan: TrainPlan) -> Settings:
     policy, actor = plan.policy, "actor_rollout_ref.actor."
-    is_constant = policy.loss is Loss.CONSTANT_LENGTH
+    is_constant = policy.loss is LossAggregation.CONSTANT_LENGTH
     return {
         actor + "policy_loss.loss_mode": "vanilla",
         actor + "clip_ratio": policy.clip_low,
@@ -132,7 +141,7 @@ def _loss(plan: TrainPlan) -> Settings:
     }
 
 
-def _optimiser(plan: TrainPlan) -> Settings:
+def _build_optimiser(plan: TrainPlan) -> Settings:
     optimiser, actor = plan.optimiser, "actor_rollout_ref.actor."
     return {
         actor + "ppo_mini_batch_size": optimiser.batch,
@@ -142,7 +151,7 @@ def _optimiser(plan: TrainPlan) -> Settings:
         actor + "optim.clip_grad": optimiser.max_gradient_norm,
         actor + "optim.lr": optimiser.learning_rate,
         actor + "optim.lr_scheduler_type": optimiser.schedule,
-        actor + "optim.lr_warmup_steps": optimiser.warmup_steps // steps_of_round(plan),
+        actor + "optim.lr_warmup_steps": optimiser.warmup_steps // count_steps_per_round(plan),
         actor + "optim.weight_decay": optimiser.weight_decay,
         actor + "ulysses_sequence_parallel_size": plan.scale.sequence_parallel,
         actor + "fsdp_config.seed": plan.seed,
@@ -151,23 +160,23 @@ def _optimiser(plan: TrainPlan) -> Settings:
     }
 
 
-def _rollout(plan: TrainPlan) -> Settings:
-    rollout, at = plan.rollout, "actor_rollout_ref.rollout."
+def _build_rollout(plan: TrainPlan) -> Settings:
+    rollout, prefix = plan.rollout, "actor_rollout_ref.rollout."
     return {
-        at + "name": "vllm",
-        at + "n": rollout.replies,
-        at + "temperature": rollout.temperature,
-        at + "top_p": rollout.top_p,
-        at + "seed": plan.seed,
-        at + "tensor_model_parallel_size": plan.scale.rollout_tensor_parallel,
-        at + "gpu_memory_utilization": rollout.gpu_memory,
-        at + "log_prob_micro_batch_size_per_gpu": plan.optimiser.micro_batch,
+        prefix + "name": "vllm",
+        prefix + "n": rollout.replies,
+        prefix + "temperature": rollout.temperature,
+        prefix + "top_p": rollout.top_p,
+        prefix + "seed": plan.seed,
+        prefix + "tensor_model_parallel_size": plan.scale.rollout_tensor_parallel,
+        prefix + "gpu_memory_utilization": rollout.gpu_memory,
+        prefix + "log_prob_micro_batch_size_per_gpu": plan.optimiser.micro_batch,
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu": plan.optimiser.micro_batch,
     }
 
 
-def _trainer(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
-    every = plan.checkpoints.every_steps // steps_of_round(plan)
+def _build_trainer(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
+    every = plan.checkpoints.every_steps // count_steps_per_round(plan)
     return {
         "trainer.project_name": "r4p",
         "trainer.experiment_name": plan.name,
@@ -184,11 +193,11 @@ def _trainer(plan: TrainPlan, folder: PurePath, rounds: int) -> Settings:
     }
 
 
-def _value(value: Setting) -> str:
+def _quote(value: Setting) -> str:
     if value is None:
         return "null"
     if isinstance(value, tuple):
-        return f"[{','.join(map(_value, value))}]"
+        return f"[{','.join(map(_quote, value))}]"
     if isinstance(value, str):
         return "'" + value.replace("'", "\\'") + "'"
     return str(value)

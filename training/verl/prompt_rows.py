@@ -1,4 +1,4 @@
-"""Groups as rows of prompts for an engine that runs elsewhere (pure)."""
+"""Convert groups to the prompt rows of verl's data sets (pure)."""
 
 import json
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from training.datasets.groups import TrainingGroup
 Row = dict[str, Any]
 
 
-def of_groups(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
-    """A row for each group, in their order, as verl's data sets want it."""
-    return [_row(template, group, split, index) for index, group in enumerate(groups)]
+def build_rows(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
+    """Return a row for each group, in order."""
+    return [_build_prompt_row(template, group, split, index) for index, group in enumerate(groups)]
 
 
-def _row(template: Template, group: TrainingGroup, split: str, index: int) -> Row:
+def _build_prompt_row(template: Template, group: TrainingGroup, split: str, index: int) -> Row:
     occupied = [seat for seat, patch in enumerate(group.patches, 1) if patch]
-    asked = verifier_prompts.of_group(template, group)
+    messages = verifier_prompts.render_group(template, group)
     return {
         "data_source": f"r4p/{group.source.value}",
-        "prompt": [{"role": one.role, "content": one.content} for one in asked],
+        "prompt": [{"role": message.role, "content": message.content} for message in messages],
         "ability": "code-review",
         # as text, since Arrow would force one shape on the truths of all rows
         "reward_model": {

@@ -1,9 +1,9 @@
-"""The reward of a judged group, as verl calls it: copied as `reward.py` beside an exported plan."""
+"""Reward a judged group in verl. An export contains a copy of this file as `reward.py`."""
 
 import json
 from typing import Any
 
-from training.objective.rewards import reply
+from training.objective.rewards import reward_reply
 
 
 def compute_score(
@@ -13,12 +13,12 @@ def compute_score(
     extra_info: dict[str, Any] | None = None,
     **_: Any,
 ) -> float:
-    """The share of right judgements, 0 to 1. `ground_truth` is JSON: `targets` and the seats that are `occupied`.
+    """Return the share of right judgements, 0 to 1.
 
-    Raises ValueError where no truth is known: such a group has no business among the rows.
+    `ground_truth` is JSON with `targets` and the `occupied` seats. Raises ValueError if no target is known.
     """
     truth = json.loads(ground_truth)
-    reward = reply(solution_str, truth["occupied"], truth["targets"])
+    reward = reward_reply(solution_str, truth["occupied"], truth["targets"])
     if reward is None:
         key = (extra_info or {}).get("key", "without a key")
         raise ValueError(

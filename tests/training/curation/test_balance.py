@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.curation.balance import Balance, balanced
+from training.curation.balance import Balance, balance_groups
 from training.datasets.groups import TrainingGroup
 
 
@@ -45,13 +45,13 @@ def counts(groups):
 )
 def test_classes_are_made_equal(how, given_, kept):
     groups = many(*given_)
-    left, reasons = balanced(groups, how, 1)
+    left, reasons = balance_groups(groups, how, 1)
     assert counts(left) == kept
     assert len(reasons) == len(groups) - len(left)
 
 
 def test_a_class_without_its_mirror_is_told_apart():
-    _, reasons = balanced(many(3, 2, 0, 1, 0), Balance.MIRRORED, 1)
+    _, reasons = balance_groups(many(3, 2, 0, 1, 0), Balance.MIRRORED, 1)
     assert Counter(reasons) == {
         "none with as many incorrect ones": 3,
         "too many with so many correct patches": 1,
@@ -60,7 +60,7 @@ def test_a_class_without_its_mirror_is_told_apart():
 
 def test_groups_with_fewer_labels_are_balanced_among_themselves():
     partly = [group(f"p{at}", 1, 0) for at in range(4)] + [group(f"n{at}", 0, 1) for at in range(2)]
-    left, _ = balanced([*partly, *many(9, 9, 9, 9, 9)], Balance.EVEN, 1)
+    left, _ = balance_groups([*partly, *many(9, 9, 9, 9, 9)], Balance.EVEN, 1)
     assert Counter(one.positives for one in left if None in one.targets) == {1: 2, 0: 2}
     assert len(left) == 4 + 45
 
@@ -69,7 +69,7 @@ def test_no_issue_has_more_groups_than_it_must():
     rich = [group(f"rich{at}", 1, issue="o/r#rich") for at in range(15)]
     poor = [group(f"poor{at}", 1) for at in range(5)]
     right = [group(f"right{at}", 3) for at in range(7)]
-    left, _ = balanced([*rich, *poor, *right], Balance.EVEN, 1)
+    left, _ = balance_groups([*rich, *poor, *right], Balance.EVEN, 1)
     found = Counter(one.issue for one in left if one.positives == 1)
     assert found["o/r#rich"] == 2
     assert sum(found.values()) == 7
@@ -82,9 +82,9 @@ def test_no_issue_has_more_groups_than_it_must():
 )
 def test_no_constant_answer_pays(numbers, how, seed):
     groups = many(*numbers)
-    left, reasons = balanced(groups, how, seed)
+    left, reasons = balance_groups(groups, how, seed)
     assert [one for one in groups if one in left] == left
     assert len(left) + len(reasons) == len(groups)
     if how is not Balance.NONE:
         assert sum(one.positives for one in left) == 2 * len(left)
-    assert balanced(groups, how, seed) == (left, reasons)
+    assert balance_groups(groups, how, seed) == (left, reasons)

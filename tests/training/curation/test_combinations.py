@@ -5,14 +5,14 @@ from itertools import combinations
 import pytest
 
 from tests.builders.patch_pools import patch, pool
-from training.curation.combinations import Shape, a_few, groups
+from training.curation.combinations import GroupShape, limit_per_issue, form_groups
 from training.datasets.groups import LabelSource
 
 SIX = pool(targets=(1.0, 0.0, 1.0, 0.0, 0.0, 0.0))
 
 
 def test_six_patches_make_all_fifteen_fours():
-    formed, reasons = groups(SIX, Shape(), 1)
+    formed, reasons = form_groups(SIX, GroupShape(), 1)
     assert reasons == []
     fours = {frozenset(one.patches) for one in formed}
     assert fours == {frozenset(one.diff for one in four) for four in combinations(SIX.patches, 4)}
@@ -28,20 +28,20 @@ def test_six_patches_make_all_fifteen_fours():
 
 def test_neither_the_order_of_submission_nor_of_labels_decides_on_seats():
     again = replace(SIX, patches=SIX.patches[::-1])
-    assert groups(again, Shape(), 1) == groups(SIX, Shape(), 1)
+    assert form_groups(again, GroupShape(), 1) == form_groups(SIX, GroupShape(), 1)
     mixed = [pool(f"o/r#{at}", targets=(None, 1.0, None, 0.0)) for at in range(20)]
-    first = {groups(one, Shape(), 1)[0][0].targets[0] for one in mixed}
+    first = {form_groups(one, GroupShape(), 1)[0][0].targets[0] for one in mixed}
     assert first == {None, 1.0, 0.0}
 
 
 def test_of_more_than_six_some_are_drawn_labelled_ones_first():
     many = pool(targets=(None,) * 5 + (1.0, 0.0) * 3)
-    formed, _ = groups(many, Shape(), 1)
+    formed, _ = form_groups(many, GroupShape(), 1)
     assert len(formed) == 15
     assert {target for one in formed for target in one.targets} == {0.0, 1.0}
     more = pool(targets=(1.0, 0.0) * 6)
     drawn = {
-        seed: {text for one in groups(more, Shape(), seed)[0] for text in one.patches}
+        seed: {text for one in form_groups(more, GroupShape(), seed)[0] for text in one.patches}
         for seed in range(20)
     }
     assert all(len(texts) == 6 for texts in drawn.values())
@@ -49,30 +49,33 @@ def test_of_more_than_six_some_are_drawn_labelled_ones_first():
 
 
 def test_free_seats_are_padded_with_what_is_not_known():
-    (only,) = groups(pool(targets=(1.0, 0.0)), Shape(), 1)[0]
+    (only,) = form_groups(pool(targets=(1.0, 0.0)), GroupShape(), 1)[0]
     assert only.patches[2:] == ("", "")
     assert only.targets[2:] == (None, None)
-    assert groups(pool(targets=(1.0, 0.0)), Shape(least=4), 1) == ([], ["fewer than 4 patches"])
+    assert form_groups(pool(targets=(1.0, 0.0)), GroupShape(min_patches=4), 1) == (
+        [],
+        ["fewer than 4 patches"],
+    )
 
 
 @pytest.mark.parametrize(
     ("found", "shape", "formed", "said"),
     [
-        (pool(targets=(None,) * 6), Shape(), 0, ["nothing is known of its patches"]),
-        (pool(targets=()), Shape(least=1), 0, ["nothing is known of its patches"]),
+        (pool(targets=(None,) * 6), GroupShape(), 0, ["nothing is known of its patches"]),
+        (pool(targets=()), GroupShape(min_patches=1), 0, ["nothing is known of its patches"]),
         (
             pool(targets=(None,) * 5 + (1.0,)),
-            Shape(),
+            GroupShape(),
             10,
             ["nothing is known of its patches"] * 5,
         ),
-        (SIX, Shape(most_characters=100), 0, ["more than 100 characters"] * 15),
-        (SIX, Shape(most_characters=10_000), 15, []),
-        (pool(targets=(1.0,)), Shape(), 0, ["fewer than 2 patches"]),
+        (SIX, GroupShape(max_characters=100), 0, ["more than 100 characters"] * 15),
+        (SIX, GroupShape(max_characters=10_000), 15, []),
+        (pool(targets=(1.0,)), GroupShape(), 0, ["fewer than 2 patches"]),
     ],
 )
 def test_what_is_no_group_is_counted(found, shape, formed, said):
-    made, reasons = groups(found, shape, 1)
+    made, reasons = form_groups(found, shape, 1)
     assert (len(made), reasons) == (formed, said)
 
 
@@ -84,7 +87,7 @@ def test_a_group_knows_when_its_last_label_was_known_and_what_it_counts():
         patch(3, None),
     )
     found = replace(pool(), patches=patches, source=LabelSource.OUTCOMES, as_of=early)
-    (only,) = groups(found, Shape(), 1)[0]
+    (only,) = form_groups(found, GroupShape(), 1)[0]
     assert (only.weight, only.outcome_at, only.as_of) == (0.75, late, early)
     assert only.source is LabelSource.OUTCOMES
 
@@ -93,8 +96,8 @@ def test_a_few_groups_of_each_issue_are_drawn():
     formed = [
         one
         for name in ("o/r#1", "o/r#2")
-        for one in groups(replace(SIX, issue=name), Shape(), 1)[0]
+        for one in form_groups(replace(SIX, issue=name), GroupShape(), 1)[0]
     ]
-    drawn = a_few(formed, 3, 1)
+    drawn = limit_per_issue(formed, 3, 1)
     assert [one.issue for one in drawn] == ["o/r#1"] * 3 + ["o/r#2"] * 3
-    assert drawn == a_few(formed[::-1], 3, 1) != a_few(formed, 3, 2)
+    assert drawn == limit_per_issue(formed[::-1], 3, 1) != limit_per_issue(formed, 3, 2)

@@ -5,11 +5,11 @@ import pytest
 
 from tests.builders.patch_pools import pool
 from training.curation.balance import Balance
-from training.curation.dataset_builder import NothingToLearn, Recipe, built
-from training.curation.deduplication import Measured
+from training.curation.dataset_builder import NothingToLearn, DatasetRecipe, build_dataset
+from training.curation.deduplication import EvaluationSet
 from training.curation.splits import SPLITS, SplitPlan
 
-RECIPE = Recipe(split=SplitPlan(validation=0.2, test=0.2))
+RECIPE = DatasetRecipe(split=SplitPlan(validation=0.2, test=0.2))
 
 
 def pools(count=60, targets=((1.0, 0.0, 1.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 1.0))):
@@ -25,7 +25,7 @@ def pools(count=60, targets=((1.0, 0.0, 1.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 1.0
 
 
 def test_what_is_learnt_is_balanced_and_what_is_measured_on_is_not():
-    made = built(pools(), RECIPE)
+    made = build_dataset(pools(), RECIPE)
     assert tuple(made.splits) == SPLITS
     found = Counter(one.positives for one in made.splits["train"])
     assert len(set(found.values())) == 1
@@ -38,7 +38,7 @@ def test_what_is_learnt_is_balanced_and_what_is_measured_on_is_not():
 
 
 def test_every_group_that_is_not_there_is_counted():
-    made = built(pools(), RECIPE)
+    made = build_dataset(pools(), RECIPE)
     by_name = {step.name: step for step in made.steps}
     for name in SPLITS:
         formed = by_name[f"combinations: {name}"]
@@ -49,20 +49,20 @@ def test_every_group_that_is_not_there_is_counted():
 
 
 def test_the_order_of_what_is_given_decides_nothing():
-    made = built(pools(), RECIPE)
-    again = built(pools()[::-1], RECIPE)
+    made = build_dataset(pools(), RECIPE)
+    again = build_dataset(pools()[::-1], RECIPE)
     for name in SPLITS:
         assert sorted(made.splits[name], key=lambda one: one.key) == sorted(
             again.splits[name], key=lambda one: one.key
         )
-    other = built(pools(), replace(RECIPE, seed=2))
+    other = build_dataset(pools(), replace(RECIPE, seed=2))
     assert other.splits["train"] != made.splits["train"]
 
 
 def test_nothing_is_learnt_of_what_is_measured_on():
     given = pools()
-    measured = Measured.of(given[:30])
-    made = built(given, RECIPE, measured)
+    measured = EvaluationSet.from_pools(given[:30])
+    made = build_dataset(given, RECIPE, measured)
     learnt = {one.issue for of in made.splits.values() for one in of}
     assert learnt == {one.issue for one in given[30:]}
     assert made.steps[0].dropped == {"an issue that is measured on": 30}
@@ -86,13 +86,13 @@ def test_nothing_is_learnt_of_what_is_measured_on():
 )
 def test_where_there_is_nothing_to_learn_it_says_why(given, said):
     with pytest.raises(NothingToLearn, match=said):
-        built(given, Recipe(split=SplitPlan(validation=0, test=0)))
+        build_dataset(given, DatasetRecipe(split=SplitPlan(validation=0, test=0)))
 
 
 def test_one_sort_of_label_is_learnt_only_by_who_asks_for_it():
-    made = built(
+    made = build_dataset(
         pools(2, ((1.0, 1.0),)),
-        Recipe(balance=Balance.NONE, split=SplitPlan(validation=0, test=0)),
+        DatasetRecipe(balance=Balance.NONE, split=SplitPlan(validation=0, test=0)),
     )
     assert len(made.splits["train"]) == 2
 
@@ -100,8 +100,8 @@ def test_one_sort_of_label_is_learnt_only_by_who_asks_for_it():
 def test_what_is_asked_for_is_a_step_of_its_own():
     given = [replace(one, licence="MIT") for one in pools()]
     given += [replace(one, issue=f"x-{one.issue}", licence=None) for one in pools()]
-    named = replace(RECIPE, licences=("MIT",), left_out=("system/*",))
-    made = built(given, named)
+    named = replace(RECIPE, licences=("MIT",), excluded_sources=("system/*",))
+    made = build_dataset(given, named)
     assert [step.name for step in made.steps[:2]] == ["licence", "source"]
     assert made.steps[0].dropped == {"its licence is not known": 60}
-    assert built(pools(), RECIPE).steps[0].name == "statement"
+    assert build_dataset(pools(), RECIPE).steps[0].name == "statement"

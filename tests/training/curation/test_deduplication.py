@@ -5,13 +5,13 @@ import pytest
 
 from tests.builders.patch_pools import diff, patch, pool
 from training.curation.deduplication import (
-    Measured,
-    edit,
-    edits,
-    one_of_each_edit,
-    one_of_each_issue,
+    EvaluationSet,
+    build_edit_key,
+    list_edit_keys,
+    drop_duplicate_edits,
+    drop_duplicate_issues,
 )
-from training.curation.patch_filters import MOST_READ
+from training.curation.patch_filters import MAX_RAW_CHARACTERS
 
 OTHER = " ".join(f"Quite another story, part {number}." for number in range(20))
 LATER = datetime(2026, 2, 1, tzinfo=UTC)
@@ -21,38 +21,44 @@ def test_line_numbers_make_no_other_edit():
     same = replace(
         patch(0), diff=patch(0).diff.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@ class A:")
     )
-    kept, reasons = one_of_each_edit([pool(targets=()), replace(pool(), patches=(patch(0), same))])
+    kept, reasons = drop_duplicate_edits(
+        [pool(targets=()), replace(pool(), patches=(patch(0), same))]
+    )
     assert [one.patches for one in kept] == [(patch(0),)]
     assert reasons == ["the same edit as another"]
 
 
 def test_a_text_that_is_too_long_to_be_read_is_only_like_itself():
-    long = diff("x" * MOST_READ)
-    assert edit(long) == edit(long)
-    assert edit(long) != edit(long.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@"))
+    long = diff("x" * MAX_RAW_CHARACTERS)
+    assert build_edit_key(long) == build_edit_key(long)
+    assert build_edit_key(long) != build_edit_key(
+        long.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@")
+    )
 
 
 def test_a_text_that_is_no_diff_is_only_like_itself():
-    assert edit("no diff") == edit("no diff") != edit("no diff either")
+    assert (
+        build_edit_key("no diff") == build_edit_key("no diff") != build_edit_key("no diff either")
+    )
 
 
 def test_what_is_known_of_copies_is_taken_together():
     sure = patch(0, 1.0, weight=0.5, outcome_at=LATER)
     rather = patch(0, 0.7, weight=1.0, outcome_at=datetime(2026, 1, 1, tzinfo=UTC))
-    kept, _ = one_of_each_edit([replace(pool(), patches=(patch(0, None), rather, sure))])
+    kept, _ = drop_duplicate_edits([replace(pool(), patches=(patch(0, None), rather, sure))])
     (told,) = kept[0].patches
     assert told.target == pytest.approx(0.8)
     assert (told.weight, told.outcome_at) == (1.0, LATER)
 
 
 def test_copies_that_count_nothing_keep_their_label():
-    kept, _ = one_of_each_edit([replace(pool(), patches=(patch(0, 0.9, weight=0.0),) * 2)])
+    kept, _ = drop_duplicate_edits([replace(pool(), patches=(patch(0, 0.9, weight=0.0),) * 2)])
     assert [one.target for one in kept[0].patches] == [0.9]
 
 
 def test_copies_with_opposite_labels_are_dropped():
     pools = [replace(pool(), patches=(patch(0, 1.0), patch(0, 0.0), patch(1, 1.0)))]
-    kept, reasons = one_of_each_edit([*pools, replace(pool(), patches=pools[0].patches[:2])])
+    kept, reasons = drop_duplicate_edits([*pools, replace(pool(), patches=pools[0].patches[:2])])
     assert [one.patches for one in kept] == [(patch(1, 1.0),)]
     assert reasons == ["copies with opposite labels"] * 4
 
@@ -60,10 +66,10 @@ def test_copies_with_opposite_labels_are_dropped():
 def test_of_an_issue_told_twice_the_one_with_more_labels_is_kept():
     poor, rich = pool("o/r#1"), pool("o/r#2", (1.0, 0.0))
     other = pool("o/r#3", statement=OTHER)
-    kept, reasons = one_of_each_issue([poor, other, rich])
+    kept, reasons = drop_duplicate_issues([poor, other, rich])
     assert kept == [other, rich]
     assert reasons == ["says the same as another issue"]
-    assert one_of_each_issue([rich, other, poor])[0] == [rich, other]
+    assert drop_duplicate_issues([rich, other, poor])[0] == [rich, other]
 
 
 @pytest.mark.parametrize(
@@ -80,17 +86,19 @@ def test_of_an_issue_told_twice_the_one_with_more_labels_is_kept():
     ],
 )
 def test_nothing_is_learnt_of_what_is_measured_on(found, said):
-    assert Measured.of([pool("o/r#1")]).reason(found) == said
+    assert EvaluationSet.from_pools([pool("o/r#1")]).find_overlap(found) == said
 
 
 def test_whole_repositories_may_be_left_out():
-    measured = Measured.of([pool("o/r#1")], whole_repositories=True)
-    assert measured.reason(pool("o/r#9", statement=OTHER)) == "a repository that is measured on"
+    measured = EvaluationSet.from_pools([pool("o/r#1")], whole_repositories=True)
+    assert (
+        measured.find_overlap(pool("o/r#9", statement=OTHER)) == "a repository that is measured on"
+    )
 
 
 def test_text_that_is_no_diff_is_only_like_itself():
-    assert edit("x") == edit("x") != edit("y")
-    assert edit(diff()) != edit("x")
-    assert list(edits(replace(pool(), patches=(patch(0, diff=""), patch(1))))) == [
-        edit(patch(1).diff)
+    assert build_edit_key("x") == build_edit_key("x") != build_edit_key("y")
+    assert build_edit_key(diff()) != build_edit_key("x")
+    assert list(list_edit_keys(replace(pool(), patches=(patch(0, diff=""), patch(1))))) == [
+        build_edit_key(patch(1).diff)
     ]

@@ -8,7 +8,9 @@ def pool(*targets):
 
 
 def test_a_group_holds_what_is_known_for_sure():
-    found, left_out = labelled_groups.groups([pool(0.9, None, 0.15, 0.3), pool(None, 0.75)])
+    found, left_out = labelled_groups.build_labelled_groups(
+        [pool(0.9, None, 0.15, 0.3), pool(None, 0.75)]
+    )
     assert found == [
         {
             "instance_id": "o/r#1",
@@ -28,9 +30,9 @@ def test_a_group_holds_what_is_known_for_sure():
 
 
 def test_unknown_is_never_exported_as_incorrect():
-    assert labelled_groups.groups([pool(None, None)], 0.5)[0] == []
+    assert labelled_groups.build_labelled_groups([pool(None, None)], 0.5)[0] == []
 
 
 def test_how_sure_is_a_choice():
-    ((group,), _) = labelled_groups.groups([pool(0.6, 0.4)], 0.6)
+    ((group,), _) = labelled_groups.build_labelled_groups([pool(0.6, 0.4)], 0.6)
     assert [one["resolved"] for one in group["patches"]] == [True, False]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from model.evaluation.labelled_group import read
+from model.evaluation.labelled_group import read_groups
 from training.curation.balance import Balance
-from training.curation.combinations import Shape
-from training.curation.dataset_builder import Recipe, built
+from training.curation.combinations import GroupShape
+from training.curation.dataset_builder import DatasetRecipe, build_dataset
 from training.curation.patch_filters import ChangeLimits
-from training.curation.pools import from_groups
+from training.curation.pools import build_from_groups
 from training.curation.splits import SplitPlan
 from training.curation.statement_filters import StatementLimits
 
@@ -20,19 +20,19 @@ PAGE = Path(__file__).parents[3] / "docs" / "training.md"
 ROW = re.compile(r"^\| (paper|ours)?[^|]*\| (none|mirrored|even) \|([\d,| ]+)\|$", re.MULTILINE)
 ALL = SplitPlan(validation=0, test=0)
 RECIPES = {
-    "paper": Recipe(
+    "paper": DatasetRecipe(
         statements=StatementLimits(only_ascii=True),
         changes=ChangeLimits(suffix=".py"),
-        shape=Shape(least=6),
+        shape=GroupShape(min_patches=6),
         split=ALL,
     ),
-    "ours": Recipe(shape=Shape(least=4), split=ALL),
+    "ours": DatasetRecipe(shape=GroupShape(min_patches=4), split=ALL),
 }
 
 
 @pytest.fixture(scope="module")
 def pools(large_data):
-    return from_groups(read(large_data / "swebench_patches.jsonl.gz"))
+    return build_from_groups(read_groups(large_data / "swebench_patches.jsonl.gz"))
 
 
 def told():
@@ -56,7 +56,7 @@ def test_the_page_tells_of_every_recipe_and_balance():
 
 @pytest.mark.parametrize(("name", "how", "numbers"), list(told()))
 def test_the_builder_makes_what_the_page_says(pools, name, how, numbers):
-    made = built(pools, replace(RECIPES[name], balance=how))
+    made = build_dataset(pools, replace(RECIPES[name], balance=how))
     learnt = made.splits["train"]
     by_positives = Counter(one.positives for one in learnt)
     found = [len({one.issue for one in learnt}), len(learnt), *(by_positives[k] for k in range(5))]

@@ -3,14 +3,19 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.patch_pools import diff, patch, pool
-from training.curation.patch_filters import MOST_READ, ChangeLimits, only_edits, unfit
+from training.curation.patch_filters import (
+    MAX_RAW_CHARACTERS,
+    ChangeLimits,
+    drop_rewrites,
+    find_rejection,
+)
 
 POOL = pool()
 BINARY = "diff --git a/a.bin b/a.bin\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/a.bin differ\n"
 
 
 def reason(text, author=None, **limits):
-    return unfit(replace(patch(), diff=text, author=author), ChangeLimits(**limits))
+    return find_rejection(replace(patch(), diff=text, author=author), ChangeLimits(**limits))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,7 @@ def test_nothing_but_the_edit_is_kept():
     talk = replace(patch(0), diff=letter + diff("return 10"))
     broken = replace(patch(1), diff="no diff at all")
     one = replace(POOL, patches=(talk, broken))
-    kept, reasons = only_edits([one, replace(POOL, patches=(broken,))])
+    kept, reasons = drop_rewrites([one, replace(POOL, patches=(broken,))])
     assert [pool.patches for pool in kept] == [(patch(0),)]
     assert reasons == ["no unified diff"] * 2
 
@@ -79,7 +84,7 @@ def test_nothing_but_the_edit_is_kept():
 def test_a_patch_that_nobody_could_read_is_dropped_before_it_is_parsed():
     # 50 MB are above what a diff may have at all: parsed, it would be told as no diff
     huge = replace(patch(1), diff=diff("x" * 50_000_000))
-    long = replace(patch(2), diff="A word.\n" * (MOST_READ // 10) + diff("return 2"))
-    kept, reasons = only_edits([replace(POOL, patches=(patch(0), huge, long))])
+    long = replace(patch(2), diff="A word.\n" * (MAX_RAW_CHARACTERS // 10) + diff("return 2"))
+    kept, reasons = drop_rewrites([replace(POOL, patches=(patch(0), huge, long))])
     assert [pool.patches for pool in kept] == [(patch(0), replace(long, diff=diff("return 2")))]
     assert reasons == ["more than 600,000 characters as handed in"]

@@ -14,10 +14,16 @@ from app.values.identifiers import (
 from model.domain import Issue, Patch, PatchId
 from model.evaluation import labelled_group
 from tests.builders.patch_pools import patch, pool
-from training.curation.pools import Pool, PoolPatch, from_groups, from_labels, patches
+from training.curation.pools import (
+    Pool,
+    PoolPatch,
+    build_from_groups,
+    build_from_labels,
+    count_patches,
+)
 from training.datasets.groups import LabelSource
 from training.labels import labels
-from training.labels.labels import Grade
+from training.labels.labels import LabelGrade
 
 READ, KNOWN = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 3))
 REPOSITORY = RepositoryRef(InstallationId(1), RepositoryId(2), "o/r")
@@ -28,8 +34,8 @@ RECORD = PullRecord(
     submissions=(Submission(CommitSha("f" * 40), "aa", READ),),
 )
 LABEL = replace(
-    labels.of(RECORD, "aa", KNOWN),
-    label=Grade.CORRECT,
+    labels.label_patch(RECORD, "aa", KNOWN),
+    label=LabelGrade.CORRECT,
     probability=0.9,
     weight=0.5,
     outcome_at=KNOWN,
@@ -45,7 +51,7 @@ def group_about(name, *resolved):
 
 
 def test_groups_about_one_issue_are_one_pool():
-    found = from_groups(
+    found = build_from_groups(
         [group_about("a-1", True, False), group_about("b-2", False), group_about("a-1", True)]
     )
     assert [one.issue for one in found] == ["a-1", "b-2"]
@@ -61,7 +67,7 @@ def test_labels_make_a_pool_with_what_the_issue_said_when_it_was_judged():
     )
     gone = replace(LABEL, pull=PullNumber(15), patch="cc")
     unread = replace(LABEL, group=8)
-    found = from_labels(
+    found = build_from_labels(
         [LABEL, rival, gone, unread],
         {7: FrozenIssue(Issue("Title", "Body"), READ)},
         {"aa": "diff a", "bb": "diff b"},
@@ -84,12 +90,12 @@ def test_labels_make_a_pool_with_what_the_issue_said_when_it_was_judged():
 
 def test_later_labels_were_not_known():
     one = replace(pool(), patches=(patch(1, 1.0, outcome_at=KNOWN), patch(2, 1.0)))
-    assert [p.target for p in one.without_later_labels(KNOWN).patches] == [None, 1.0]
-    assert one.without_later_labels(datetime(2026, 3, 2, tzinfo=UTC)) == one
+    assert [p.target for p in one.hide_later_labels(KNOWN).patches] == [None, 1.0]
+    assert one.hide_later_labels(datetime(2026, 3, 2, tzinfo=UTC)) == one
 
 
 def test_patches_are_counted_by_what_is_believed_of_them():
-    assert patches([pool(targets=(1.0, 0.5, 0.49, 0.0, None))]) == {
+    assert count_patches([pool(targets=(1.0, 0.5, 0.49, 0.0, None))]) == {
         "correct": 2,
         "incorrect": 2,
         "unknown": 1,

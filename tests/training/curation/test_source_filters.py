@@ -3,7 +3,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.patch_pools import patch, pool
-from training.curation.source_filters import LEAST, unlicensed, unwanted, without_one_sided
+from training.curation.source_filters import (
+    MIN_LABELLED,
+    find_unlicensed,
+    find_unwanted,
+    drop_one_sided,
+)
 from training.datasets.groups import LabelSource
 
 
@@ -16,33 +21,36 @@ def pools(author, targets):
 
 def test_a_system_of_which_only_correct_patches_are_there_is_left_out():
     told = [
-        *pools("leaderboard/a", [1.0] * (LEAST - 1)),
+        *pools("leaderboard/a", [1.0] * (MIN_LABELLED - 1)),
         *pools("leaderboard/b", [1.0]),
-        *pools("fair/a", [1.0] * LEAST + [0.0]),
-        *pools("rare/a", [0.0] * (LEAST - 1)),
-        *pools("odd/a", [None] * LEAST),
-        *pools(None, [1.0] * LEAST),
+        *pools("fair/a", [1.0] * MIN_LABELLED + [0.0]),
+        *pools("rare/a", [0.0] * (MIN_LABELLED - 1)),
+        *pools("odd/a", [None] * MIN_LABELLED),
+        *pools(None, [1.0] * MIN_LABELLED),
     ]
-    kept, reasons = without_one_sided(told)
+    kept, reasons = drop_one_sided(told)
     assert {one.author for found in kept for one in found.patches} == {
         "fair/a",
         "rare/a",
         "odd/a",
         None,
     }
-    assert reasons == ["its system's patches have one label"] * LEAST
+    assert reasons == ["its system's patches have one label"] * MIN_LABELLED
 
 
 def test_whoever_merges_its_own_work_is_no_benchmark():
-    told = [replace(one, source=LabelSource.OUTCOMES) for one in pools("maintainer", [1.0] * LEAST)]
-    assert without_one_sided(told) == (told, [])
+    told = [
+        replace(one, source=LabelSource.OUTCOMES)
+        for one in pools("maintainer", [1.0] * MIN_LABELLED)
+    ]
+    assert drop_one_sided(told) == (told, [])
 
 
 def test_sources_are_left_out_by_name():
     one = patch(0, author="leaderboard-lite/a")
-    assert unwanted(one, ("x/*", "leaderboard-*")) == "of a source that is left out"
-    assert unwanted(one, ("leaderboard",)) is None
-    assert unwanted(patch(0), ("*/*",)) is None
+    assert find_unwanted(one, ("x/*", "leaderboard-*")) == "of a source that is left out"
+    assert find_unwanted(one, ("leaderboard",)) is None
+    assert find_unwanted(patch(0), ("*/*",)) is None
 
 
 @pytest.mark.parametrize(
@@ -56,4 +64,4 @@ def test_sources_are_left_out_by_name():
 )
 def test_licences_are_asked_of_benchmarks_alone(licence, source, said):
     found = pool(licence=licence, source=source)
-    assert unlicensed(found, ("MIT", "Apache-2.0")) == said
+    assert find_unlicensed(found, ("MIT", "Apache-2.0")) == said

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.patch_pools import patch, pool
-from training.curation.deduplication import edits
+from training.curation.deduplication import list_edit_keys
 from training.curation.pools import Pool
-from training.curation.splits import SPLITS, SplitBy, SplitPlan, split
+from training.curation.splits import SPLITS, SplitBy, SplitPlan, split_pools
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ def dated(number, day, *outcomes):
 
 
 def sides(pools, **plan):
-    parts = split(pools, SplitPlan(**plan))
+    parts = split_pools(pools, SplitPlan(**plan))
     return {one.issue: name for name, of in parts.pools.items() for one in of}, parts.reasons
 
 
@@ -37,11 +37,11 @@ def test_what_was_decided_before_the_cut_is_learnt_and_what_was_opened_after_the
         dated(5, 43, 60),
         dated(6, 44, 60),
     ]
-    plan = {"cut": START + timedelta(days=30), "validation": 0}
+    plan = {"cutoff": START + timedelta(days=30), "validation": 0}
     found, reasons = sides(pools, **plan)
     assert found == {"o/r#1": "train", "o/r#2": "train", "o/r#6": "test"}
     assert Counter(reasons) == {"decided after the cut": 1, "opened within the embargo": 2}
-    learnt = split(pools, SplitPlan(**plan)).pools["train"][1]
+    learnt = split_pools(pools, SplitPlan(**plan)).pools["train"][1]
     assert [one.target for one in learnt.patches] == [1.0, None]
     assert learnt.patches[1].outcome_at is None
 
@@ -79,7 +79,7 @@ def test_a_benchmark_is_cut_by_the_numbers_of_its_issues():
 @pytest.mark.parametrize("by", list(SplitBy))
 def test_shares_are_about_as_asked_and_other_seeds_choose_others(by):
     pools = [pool(f"o/r-{at}", repo="o/r") for at in range(997)]
-    plan = {"by": by, "validation": 0.2, "test": 0.1}
+    plan = {"mode": by, "validation": 0.2, "test": 0.1}
     found, _ = sides(pools, seed=1, **plan)
     sizes = Counter(found.values())
     assert 60 < sizes["test"] < 140
@@ -89,7 +89,7 @@ def test_shares_are_about_as_asked_and_other_seeds_choose_others(by):
 
 
 def test_a_lot_does_without_times():
-    found, reasons = sides([dated(at, 0, 1) for at in range(200)], by=SplitBy.ISSUE)
+    found, reasons = sides([dated(at, 0, 1) for at in range(200)], mode=SplitBy.ISSUE)
     assert set(found.values()) == {"train", "validation", "test"}
     assert reasons == []
 
@@ -113,14 +113,14 @@ def test_issues_that_share_a_patch_stand_on_one_side():
 def test_an_issue_in_no_split_takes_none_along():
     inside = dated(1, 35, 60)
     learnt = replace(dated(2, 0, 1), patches=(*dated(2, 0, 1).patches, *inside.patches))
-    found, reasons = sides([inside, learnt], cut=START + timedelta(days=30), validation=0)
+    found, reasons = sides([inside, learnt], cutoff=START + timedelta(days=30), validation=0)
     assert found == {"o/r#2": "train"}
     assert reasons == ["opened within the embargo"]
 
 
 def test_no_issue_is_on_two_sides():
     pools = [pool(f"o/r-{at}", repo="o/r") for at in range(300)]
-    parts = split(pools, SplitPlan()).pools
+    parts = split_pools(pools, SplitPlan()).pools
     assert tuple(parts) == SPLITS
     assert sorted(one.issue for of in parts.values() for one in of) == sorted(
         one.issue for one in pools
@@ -174,13 +174,13 @@ def test_nothing_leaks_from_one_side_to_the_other(pools, seed, test, day, by):
     cut = None if day is None else START + timedelta(days=day)
     held_out = frozenset({"c"})
     plan = SplitPlan(seed, by, 0.2, test, held_out, cut, timedelta(days=7))
-    parts = split(pools, plan)
+    parts = split_pools(pools, plan)
     side = {one.issue: name for name, of in parts.pools.items() for one in of}
     assert len(side) + len(parts.reasons) == len(pools)
     assert sum(map(len, parts.pools.values())) == len(side)
     sides_of = {}
     for one in pools:
-        for mark in edits(one) if one.issue in side else ():
+        for mark in list_edit_keys(one) if one.issue in side else ():
             sides_of.setdefault(mark, set()).add(side[one.issue])
     assert all(len(sides) == 1 for sides in sides_of.values())
     for name, of in parts.pools.items():

@@ -1,11 +1,11 @@
 import pytest
 
 from tests.builders.patch_pools import TEXT, pool
-from training.curation.statement_filters import StatementLimits, unfit
+from training.curation.statement_filters import StatementLimits, find_rejection
 
 
 def reason(text, **limits):
-    return unfit(pool(statement=text), StatementLimits(**limits))
+    return find_rejection(pool(statement=text), StatementLimits(**limits))
 
 
 @pytest.mark.parametrize(

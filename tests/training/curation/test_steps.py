@@ -1,15 +1,15 @@
 from dataclasses import replace
 
 from tests.builders.patch_pools import pool
-from training.curation.steps import IssueStep, PatchStep, WholeStep, curated
-from training.datasets.manifest import Step
+from training.curation.steps import IssueStep, PatchStep, PoolsStep, run_steps
+from training.datasets.manifest import CurationStep
 
 
 def test_every_drop_has_a_counted_reason():
     steps = (
         IssueStep("odd", lambda one: None if one.issue != "o/r#3" else "third"),
         PatchStep("wrong", lambda _, one: "wrong" if one.target == 0 else None),
-        WholeStep("last", lambda pools: ([replace(pools[0], statement="x")], ["b", "a", "b"])),
+        PoolsStep("last", lambda pools: ([replace(pools[0], statement="x")], ["b", "a", "b"])),
     )
     pools = [
         pool("o/r#1", (1.0, 0.0, 1.0)),
@@ -17,11 +17,11 @@ def test_every_drop_has_a_counted_reason():
         pool("o/r#3"),
         pool("o/r#4"),
     ]
-    kept, told = curated(pools, steps)
+    kept, told = run_steps(pools, steps)
     assert [one.statement for one in kept] == ["x"]
     assert told == [
-        Step("odd", 3, 6, {"third": 1}),
-        Step("wrong", 2, 3, {"wrong": 3}),
-        Step("last", 1, 2, {"a": 1, "b": 2}),
+        CurationStep("odd", 3, 6, {"third": 1}),
+        CurationStep("wrong", 2, 3, {"wrong": 3}),
+        CurationStep("last", 1, 2, {"a": 1, "b": 2}),
     ]
     assert list(told[2].dropped) == ["a", "b"]

@@ -7,7 +7,7 @@ import pytest
 from training.datasets import dataset
 from training.datasets.dataset import BadDataset
 from training.datasets.groups import LabelSource, TrainingGroup
-from training.datasets.manifest import Manifest, Split, Step
+from training.datasets.manifest import Manifest, SplitSummary, CurationStep
 
 GROUP = TrainingGroup(
     key="a",
@@ -30,38 +30,38 @@ MANIFEST = Manifest(
     as_of="2026-04-01T00:00:00+00:00",
     rules={"labels": 2},
     sources={"00": "groups.jsonl"},
-    steps=(Step("statement", 2, 8, {"short": 1}),),
+    steps=(CurationStep("statement", 2, 8, {"short": 1}),),
 )
 SPLITS = {"train": [GROUP, OTHER], "test": []}
 
 
 def test_what_was_written_is_read_again_to_the_last_bit(tmp_path):
-    made = dataset.write(tmp_path / "new" / "d", SPLITS, MANIFEST)
-    assert dataset.read(tmp_path / "new" / "d", "train") == [GROUP, OTHER]
-    assert dataset.read(tmp_path / "new" / "d", "test") == []
-    assert dataset.manifest(tmp_path / "new" / "d") == made
+    made = dataset.write_dataset(tmp_path / "new" / "d", SPLITS, MANIFEST)
+    assert dataset.read_split(tmp_path / "new" / "d", "train") == [GROUP, OTHER]
+    assert dataset.read_split(tmp_path / "new" / "d", "test") == []
+    assert dataset.read_manifest(tmp_path / "new" / "d") == made
     assert made == replace(MANIFEST, splits=made.splits)
     held = made.splits["train"]
-    assert held == Split(held.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1})
+    assert held == SplitSummary(held.sha256, 2, 2, 1, 3, {"1": 1, "2": 1}, {"MIT": 1, "unknown": 1})
     assert [one.name for one in (tmp_path / "new").iterdir()] == ["d"]
 
 
 def test_the_same_groups_make_the_same_bytes_and_others_do_not(tmp_path):
-    one, same = (dataset.write(tmp_path / name, SPLITS, MANIFEST) for name in "ab")
-    other = dataset.write(tmp_path / "c", {**SPLITS, "train": [GROUP]}, MANIFEST)
+    one, same = (dataset.write_dataset(tmp_path / name, SPLITS, MANIFEST) for name in "ab")
+    other = dataset.write_dataset(tmp_path / "c", {**SPLITS, "train": [GROUP]}, MANIFEST)
     assert one.digest == same.digest != other.digest
 
 
 def test_a_dataset_is_never_changed(tmp_path):
-    dataset.write(tmp_path / "d", SPLITS, MANIFEST)
+    dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     with pytest.raises(BadDataset, match="is there already; a dataset is never changed"):
-        dataset.write(tmp_path / "d", {"train": [GROUP]}, MANIFEST)
-    assert dataset.read(tmp_path / "d", "train") == [GROUP, OTHER]
+        dataset.write_dataset(tmp_path / "d", {"train": [GROUP]}, MANIFEST)
+    assert dataset.read_split(tmp_path / "d", "train") == [GROUP, OTHER]
 
 
 def test_a_group_is_in_one_split_only(tmp_path):
     with pytest.raises(BadDataset, match="group a is in the dataset twice"):
-        dataset.write(tmp_path / "d", {"train": [GROUP], "test": [GROUP]}, MANIFEST)
+        dataset.write_dataset(tmp_path / "d", {"train": [GROUP], "test": [GROUP]}, MANIFEST)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -75,27 +75,27 @@ def test_nothing_stays_behind_of_one_that_could_not_be_written(tmp_path):
 
     groups = Groups([GROUP])
     with pytest.raises(Broken):
-        dataset.write(tmp_path / "d", {"train": groups}, MANIFEST)
+        dataset.write_dataset(tmp_path / "d", {"train": groups}, MANIFEST)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path):
-    dataset.write(tmp_path / "d", SPLITS, MANIFEST)
+    dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     path = tmp_path / "d" / "train.parquet"
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(BadDataset, match=r"train\.parquet is not what manifest\.json says"):
-        dataset.read(tmp_path / "d", "train")
+        dataset.read_split(tmp_path / "d", "train")
     path.unlink()
     with pytest.raises(BadDataset, match=r"train\.parquet can't be read: No such file"):
-        dataset.read(tmp_path / "d", "train")
+        dataset.read_split(tmp_path / "d", "train")
 
 
 def test_what_is_no_dataset_is_told_so(tmp_path):
-    dataset.write(tmp_path / "d", SPLITS, MANIFEST)
+    dataset.write_dataset(tmp_path / "d", SPLITS, MANIFEST)
     with pytest.raises(BadDataset, match="has no split dev; it has test, train"):
-        dataset.read(tmp_path / "d", "dev")
+        dataset.read_split(tmp_path / "d", "dev")
     with pytest.raises(BadDataset, match=r"manifest\.json can't be read: No such file"):
-        dataset.read(tmp_path, "train")
+        dataset.read_split(tmp_path, "train")
     path = tmp_path / "d" / "manifest.json"
     known = json.loads(path.read_text())
     for text, said in (
@@ -105,4 +105,4 @@ def test_what_is_no_dataset_is_told_so(tmp_path):
     ):
         path.write_text(text)
         with pytest.raises(BadDataset, match=said):
-            dataset.manifest(tmp_path / "d")
+            dataset.read_manifest(tmp_path / "d")

@@ -3,18 +3,18 @@ from dataclasses import replace
 
 import pytest
 
-from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.guidance import HintSource
 from tests.builders import guided_attempts as attempts
 from training.datasets import attempt_file, guided_pairs
 from training.datasets.guided_pairs import (
     HELD_OUT,
     NO_BETTER,
     NO_PARENT,
-    NO_TALK,
+    NO_CONVERSATION,
     OTHER_PROMPT,
-    QUOTES,
+    QUOTES_HINT,
     UNJUDGED,
-    guided,
+    pair_guided_attempts,
 )
 from training.plans.plan import BadPlan
 
@@ -26,7 +26,7 @@ def both(tmp_path):
 
 def test_a_pair_is_the_better_attempt_without_its_hint_and_the_first(both):
     first, second = both
-    (pair,) = guided(both).pairs
+    (pair,) = pair_guided_attempts(both).pairs
     assert pair.issue == "octo/pie#1"
     assert pair.rejected == first.trajectory
     assert pair.chosen.guidance is None
@@ -36,7 +36,7 @@ def test_a_pair_is_the_better_attempt_without_its_hint_and_the_first(both):
 
 
 def why_not(both, **options):
-    found = guided(both, **options)
+    found = pair_guided_attempts(both, **options)
     assert not found.pairs
     ((reason, count),) = found.left_out.items()
     assert count == 1
@@ -61,31 +61,31 @@ def test_a_guided_attempt_that_is_no_better_makes_no_pair(both, beliefs):
 
 
 def test_a_maintainer_who_found_the_first_wanting_needs_no_verdict(tmp_path):
-    first, second = attempts.judged(tmp_path / "tree", source=Source.MAINTAINER)
-    assert guided([replace(first, belief=None), second]).pairs
+    first, second = attempts.judged(tmp_path / "tree", source=HintSource.MAINTAINER)
+    assert pair_guided_attempts([replace(first, belief=None), second]).pairs
 
 
 def test_who_repeats_the_hint_teaches_nothing(tmp_path):
     quoting = "n / 2  # the test of odd numbers fails: nothing may be rounded"
-    assert why_not(attempts.judged(tmp_path / "tree", better=quoting)) == QUOTES
+    assert why_not(attempts.judged(tmp_path / "tree", better=quoting)) == QUOTES_HINT
 
 
 def test_a_first_attempt_that_repeats_a_hint_of_its_own_teaches_nothing(tmp_path):
     quoting = "(n) / 2  # the test of odd numbers fails: nothing may be rounded"
     first, third = attempts.judged(tmp_path / "tree", better=quoting)
     _, second = attempts.judged(tmp_path / "tree")
-    hint = replace(attempts.HINT, parent=third.name)
+    hint = replace(attempts.HINT, parent=third.identity)
     again = replace(second, trajectory=replace(second.trajectory, guidance=hint))
-    found = guided([first, replace(third, belief=0.2), again])
-    assert found.left_out == Counter({NO_BETTER: 1, QUOTES: 1})
+    found = pair_guided_attempts([first, replace(third, belief=0.2), again])
+    assert found.left_out == Counter({NO_BETTER: 1, QUOTES_HINT: 1})
 
 
 def test_a_pipelines_record_and_another_prompt_make_no_pair(both):
     first, second = both
     piped = [replace(one, trajectory=replace(one.trajectory, opening=())) for one in both]
-    hint = replace(attempts.HINT, parent=piped[0].name)
+    hint = replace(attempts.HINT, parent=piped[0].identity)
     piped[1] = replace(piped[1], trajectory=replace(piped[1].trajectory, guidance=hint))
-    assert why_not(piped) == NO_TALK
+    assert why_not(piped) == NO_CONVERSATION
     fewer = replace(second, trajectory=replace(second.trajectory, tools=()))
     assert why_not([first, fewer]) == OTHER_PROMPT
 
@@ -93,9 +93,9 @@ def test_a_pipelines_record_and_another_prompt_make_no_pair(both):
 def test_attempts_come_back_from_their_file_as_they_were(both, tmp_path):
     path = tmp_path / "deep" / "attempts.jsonl"
     unjudged = replace(both[0], belief=None)
-    assert attempt_file.write(path, [*both, unjudged]) == 3
-    assert attempt_file.read(path) == [*both, unjudged]
-    assert attempt_file.read(path)[1].name == both[1].name
+    assert attempt_file.write_attempts(path, [*both, unjudged]) == 3
+    assert attempt_file.read_attempts(path) == [*both, unjudged]
+    assert attempt_file.read_attempts(path)[1].identity == both[1].identity
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ def test_a_file_of_something_else_is_refused_with_its_line(tmp_path, text, said)
     path = tmp_path / "attempts.jsonl"
     path.write_text(text)
     with pytest.raises(BadPlan, match=said):
-        attempt_file.read(path)
+        attempt_file.read_attempts(path)
 
 
 def test_a_missing_file_is_named_with_how_to_make_it(tmp_path):
     with pytest.raises(BadPlan, match="r4p train attempts"):
-        attempt_file.read(tmp_path / "none.jsonl")
+        attempt_file.read_attempts(tmp_path / "none.jsonl")
     with pytest.raises(BadPlan, match="--material"):
-        attempt_file.read(None)
+        attempt_file.read_attempts(None)
 
 
 def test_without_attempts_there_are_no_pairs():
-    assert guided_pairs.guided([]) == guided_pairs.Pairs()
+    assert guided_pairs.pair_guided_attempts([]) == guided_pairs.GuidedPairs()

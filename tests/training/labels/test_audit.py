@@ -2,63 +2,65 @@
 
 import pytest
 
-from training.labels.audit import UNAUDITED, Checked, FlipRates, audit
+from training.labels.audit import UNAUDITED, CheckedLabel, FlipRates, summarise_checks
 from training.labels.rules import RULES
 
 
 def checked(rule, correct, incorrect):
-    return [Checked(rule, True)] * correct + [Checked(rule, False)] * incorrect
+    return [CheckedLabel(rule, True)] * correct + [CheckedLabel(rule, False)] * incorrect
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_unaudited_rules_are_believed_as_the_table_says(rule):
-    assert UNAUDITED.belief(rule) == pytest.approx(RULES[rule].probability)
+    assert UNAUDITED.estimate_probability(rule) == pytest.approx(RULES[rule].probability)
 
 
 def test_beliefs_follow_what_was_found():
-    found = audit(checked("rejected", 10, 20))
-    assert found.belief("rejected") == pytest.approx((10 + 1.5) / 40)
-    assert found.belief("merged") == 0.9
+    found = summarise_checks(checked("rejected", 10, 20))
+    assert found.estimate_probability("rejected") == pytest.approx((10 + 1.5) / 40)
+    assert found.estimate_probability("merged") == 0.9
 
 
 def test_flip_rates_are_shares_of_each_truth():
-    found = audit(
+    found = summarise_checks(
         checked("merged", 90, 5) + checked("rejected", 10, 45) + checked("closed", 50, 50)
     )
     as_checked = {"merged": 95, "rejected": 55, "closed": 100}
-    rates = found.flip_rates(as_checked)
+    rates = found.estimate_flip_rates(as_checked)
     assert rates.wrong_to_right == pytest.approx(5 / 50)
     assert rates.right_to_wrong == pytest.approx(10 / 100)
 
 
 def test_flip_rates_are_of_all_patches_not_of_a_sample_that_took_rules_evenly():
-    found = audit(checked("merged", 40, 10) + checked("rejected", 10, 40))
-    rates = found.flip_rates({"merged": 900, "rejected": 100, "reverted": 7})
+    found = summarise_checks(checked("merged", 40, 10) + checked("rejected", 10, 40))
+    rates = found.estimate_flip_rates({"merged": 900, "rejected": 100, "reverted": 7})
     assert rates.wrong_to_right == pytest.approx(180 / 260)
     assert rates.right_to_wrong == pytest.approx(20 / 740)
-    assert found.flip_rates({}) == FlipRates(0.0, 0.0)
+    assert found.estimate_flip_rates({}) == FlipRates(0.0, 0.0)
 
 
 @pytest.mark.parametrize("few", [checked("merged", 60, 19), checked("reverted", 19, 60), []])
 def test_few_checked_patches_tell_no_rate(few):
-    assert audit(few).flip_rates({"merged": 100, "reverted": 100}) is None
+    assert summarise_checks(few).estimate_flip_rates({"merged": 100, "reverted": 100}) is None
 
 
 def test_corrected_targets_average_to_the_truth():
     """Of 1,000 patches 600 are correct; labels flip as the rates say."""
     rates = FlipRates(0.1, 0.25)
     positive = 600 * 0.75 + 400 * 0.1
-    mean = (positive * rates.corrected(True) + (1000 - positive) * rates.corrected(False)) / 1000
+    mean = (
+        positive * rates.correct_target(True) + (1000 - positive) * rates.correct_target(False)
+    ) / 1000
     assert mean == pytest.approx(0.6)
-    assert rates.corrected(True) == pytest.approx(0.9 / 0.65)
-    assert rates.corrected(False) == pytest.approx(-0.1 / 0.65)
+    assert rates.correct_target(True) == pytest.approx(0.9 / 0.65)
+    assert rates.correct_target(False) == pytest.approx(-0.1 / 0.65)
 
 
 def test_labels_that_say_nothing_are_refused():
     with pytest.raises(ValueError, match=r"0.60 and 0.40 add up to 1 or more"):
-        FlipRates(0.6, 0.4).corrected(True)
+        FlipRates(0.6, 0.4).correct_target(True)
 
 
 def test_a_rule_that_is_none_is_refused():
     with pytest.raises(ValueError, match="'merge' is no rule of labels; there are checked_right, "):
-        audit([Checked("merge", True)])
+        summarise_checks([CheckedLabel("merge", True)])

@@ -7,18 +7,18 @@ import pytest
 from model.domain import Verdict
 from tests.builders.pull_outcomes import LATER, MERGED, judgement, record
 from training.labels import labels
-from training.labels.explanation import Explained, document, lines
+from training.labels.explanation import IssueExplanation, to_document, format_lines
 
 
 def explained(*fates, **about):
     known = [record(*fates, **about)]
-    return Explained("octo/cat#3", LATER, known, labels.all_of(known, LATER), True)
+    return IssueExplanation("octo/cat#3", LATER, known, labels.label_patches(known, LATER), True)
 
 
 def test_a_patch_that_nobody_judged_has_no_verdict():
     told = explained(MERGED, judgements=[])
-    assert not [line for line in lines(told) if " said: " in line]
-    assert document(told)["patches"][0]["verdict"] is None
+    assert not [line for line in format_lines(told) if " said: " in line]
+    assert to_document(told)["patches"][0]["verdict"] is None
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_a_patch_that_nobody_judged_has_no_verdict():
     ],
 )
 def test_only_a_claim_is_right_or_wrong(verdict, told):
-    assert told in lines(explained(MERGED, judgements=[judgement(verdict=verdict)]))
+    assert told in format_lines(explained(MERGED, judgements=[judgement(verdict=verdict)]))
 
 
 def test_a_deed_of_nobody_is_told_without_a_name():
     silent = replace(MERGED, actor=None, permission=None)
-    assert "  2026-03-02 09:00  #12     merged" in lines(explained(silent))
+    assert "  2026-03-02 09:00  #12     merged" in format_lines(explained(silent))

@@ -26,11 +26,11 @@ from tests.builders.pull_outcomes import (
     survived,
 )
 from training.labels import labels, rules
-from training.labels.rules import HELD_FOR, RULES, Grade
+from training.labels.rules import HOLD_PERIOD, RULES, LabelGrade
 
 
 def told(*fates, patch="p", now=LATER, rivals=(), **about):
-    return labels.of(record(*fates, **about), patch, now, rivals)
+    return labels.label_patch(record(*fates, **about), patch, now, rivals)
 
 
 def closed(reason, **about):
@@ -51,7 +51,7 @@ CASES = {
     "reverted_late": ([MERGED, replace(REVERTED, occurred_at=START + 92 * DAY)], {}),
     "issue_reopened": ([MERGED, REOPENED_ISSUE], {}),
     "disputed": ([MERGED, DISAGREE], {}),
-    "lately": ([MERGED], {"now": MERGED.occurred_at + HELD_FOR - DAY}),
+    "lately": ([MERGED], {"now": MERGED.occurred_at + HOLD_PERIOD - DAY}),
     "merged_by_author": ([replace(MERGED, by_author=True)], {}),
     "merged_with_help": (
         [replace(MERGED, head="at q")],
@@ -83,23 +83,23 @@ CASES = {
 }
 
 
-DERIVED = [rule for rule in RULES if rule not in rules.CHECKED.values()]
+DERIVED = [rule for rule in RULES if rule not in rules.CHECKED_RULES.values()]
 
 
 @pytest.mark.parametrize("rule", DERIVED)
 def test_every_rule_has_its_case(rule):
     fates, about = CASES[rule]
     found = told(*fates, **about)
-    assert found.why == rule
+    assert found.rule_name == rule
     assert found.label is RULES[rule].grade
-    assert found.rule == rules.RULE_VERSION
+    assert found.rule_version == rules.RULE_VERSION
 
 
 @pytest.mark.parametrize("rule", DERIVED)
 def test_unknown_is_no_probability_no_weight_and_no_time(rule):
     fates, about = CASES[rule]
     found = told(*fates, **about)
-    if found.label is Grade.UNKNOWN:
+    if found.label is LabelGrade.UNKNOWN:
         assert (found.probability, found.confidence, found.outcome_at) == (None, None, None)
         assert (found.weight, found.is_echo) == (0.0, False)
     else:
@@ -120,7 +120,7 @@ def test_unknown_is_no_probability_no_weight_and_no_time(rule):
         ([closed("landed_indirectly"), REOPENED_ISSUE], {}, "issue_reopened"),
         ([closed("landed_indirectly"), DISAGREE], {"now": START + 3 * DAY}, "disputed"),
         ([closed("landed_indirectly")], {"patches": ["p", "q"]}, "outdated"),
-        ([CLOSED], {"now": CLOSED.occurred_at + HELD_FOR - DAY}, "lately"),
+        ([CLOSED], {"now": CLOSED.occurred_at + HOLD_PERIOD - DAY}, "lately"),
         ([fate(OutcomeKind.AGREE, permission="read")], {}, "open"),
         ([fate(OutcomeKind.AGREE, permission=None)], {}, "open"),
         ([fate(OutcomeKind.AGREE, evaluation=None)], {}, "open"),
@@ -145,17 +145,17 @@ def test_unknown_is_no_probability_no_weight_and_no_time(rule):
     ],
 )  # fmt: skip
 def test_what_is_told_apart(fates, about, why):
-    assert told(*fates, **about).why == why
+    assert told(*fates, **about).rule_name == why
 
 
 @pytest.mark.parametrize(
     ("verdict", "word", "grade"),
     [
-        (Verdict.CORRECT, AGREE, Grade.WEAKLY_CORRECT),
-        (Verdict.CORRECT, DISAGREE, Grade.WEAKLY_INCORRECT),
-        (Verdict.INCORRECT, AGREE, Grade.WEAKLY_INCORRECT),
-        (Verdict.INCORRECT, DISAGREE, Grade.WEAKLY_CORRECT),
-        (Verdict.UNSURE, AGREE, Grade.UNKNOWN),
+        (Verdict.CORRECT, AGREE, LabelGrade.WEAKLY_CORRECT),
+        (Verdict.CORRECT, DISAGREE, LabelGrade.WEAKLY_INCORRECT),
+        (Verdict.INCORRECT, AGREE, LabelGrade.WEAKLY_INCORRECT),
+        (Verdict.INCORRECT, DISAGREE, LabelGrade.WEAKLY_CORRECT),
+        (Verdict.UNSURE, AGREE, LabelGrade.UNKNOWN),
     ],
 )
 def test_a_word_is_about_what_the_verdict_claimed(verdict, word, grade):
@@ -166,26 +166,29 @@ def test_a_word_is_about_the_patch_that_was_judged():
     spoken = record(
         AGREE, patches=["p", "q"], judgements=[judgement(1), judgement(2, patch="q", days=2)]
     )
-    assert labels.of(spoken, "p", LATER).why == "called_right"
-    assert labels.of(spoken, "q", LATER).why == "open"
+    assert labels.label_patch(spoken, "p", LATER).rule_name == "called_right"
+    assert labels.label_patch(spoken, "q", LATER).rule_name == "open"
 
 
 def test_bringing_a_patch_up_to_date_is_no_help():
     known = ["p", replace(submission("p", days=0.5, by_author=False), head="updated")]
-    assert told(replace(MERGED, head="updated"), patches=known).why == "merged"
+    assert told(replace(MERGED, head="updated"), patches=known).rule_name == "merged"
 
 
 def test_what_was_merged_is_found_by_its_head_or_by_what_was_judged_last():
     known = ["p", submission("q", days=0.5), submission("p", days=0.7)]
-    assert told(replace(MERGED, head="at q"), patches=known, patch="q").why == "merged"
+    assert told(replace(MERGED, head="at q"), patches=known, patch="q").rule_name == "merged"
     rebased = replace(MERGED, head="rebased")
-    assert told(rebased).why == "merged"
+    assert told(rebased).rule_name == "merged"
     late = [judgement(1), judgement(2, patch="q", days=5)]
-    assert told(rebased, patches=["p", "q"], judgements=late).why == "merged"
+    assert told(rebased, patches=["p", "q"], judgements=late).rule_name == "merged"
 
 
 def test_weak_grades_are_those_that_lean():
-    assert [one for one in Grade if one.is_weak] == [Grade.WEAKLY_CORRECT, Grade.WEAKLY_INCORRECT]
+    assert [one for one in LabelGrade if one.is_weak] == [
+        LabelGrade.WEAKLY_CORRECT,
+        LabelGrade.WEAKLY_INCORRECT,
+    ]
 
 
 def test_evidence_says_what_happened_and_names_nobody():

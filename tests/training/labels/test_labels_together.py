@@ -19,16 +19,16 @@ from tests.builders.pull_outcomes import (
     survived,
 )
 from training.labels import labels
-from training.labels.rules import Grade
-from training.labels.weight_caps import Caps
+from training.labels.rules import LabelGrade
+from training.labels.weight_caps import WeightCaps
 
 
 def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():
     one = record(FAILED, CLOSED, patches=["first", replace(submission("p"), patch="p")])
     unread = submission(None)
     other = record(replace(FAILED, reason="success"), patches=[unread, "r"], pull=13)
-    found = labels.all_of([one, other], LATER)
-    assert [(each.pull, each.patch, each.is_first, each.why) for each in found] == [
+    found = labels.label_patches([one, other], LATER)
+    assert [(each.pull, each.patch, each.is_first, each.rule_name) for each in found] == [
         (12, "first", True, "outdated"),
         (12, "p", False, "failed_ci"),
         (13, "r", True, "open"),
@@ -37,7 +37,7 @@ def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():
 
 def test_nobody_weighs_more_than_the_caps_let_them():
     many = [replace(record(MERGED), group=number) for number in range(10)]
-    weights = {one.weight for one in labels.all_of(many, LATER, caps=Caps(actor=2.0))}
+    weights = {one.weight for one in labels.label_patches(many, LATER, caps=WeightCaps(actor=2.0))}
     assert weights == {0.2}
 
 
@@ -47,11 +47,11 @@ def test_a_day_in_the_past_knows_nothing_of_what_came_later():
         patches=["p", submission("q", days=5)], judgements=[judgement(), judgement(2, days=5)]
     )
     rival = record(patches=[submission("r", days=4)], pull=13)
-    then = labels.all_of([later, rival], START + 3 * DAY)
-    assert then == labels.all_of([record()], START + 3 * DAY)
-    assert [(one.pull, one.patch, one.why) for one in then] == [(12, "p", "open")]
-    now = labels.all_of([later, rival], START + 6 * DAY)
-    assert [(one.patch, one.why) for one in now] == [
+    then = labels.label_patches([later, rival], START + 3 * DAY)
+    assert then == labels.label_patches([record()], START + 3 * DAY)
+    assert [(one.pull, one.patch, one.rule_name) for one in then] == [(12, "p", "open")]
+    now = labels.label_patches([later, rival], START + 6 * DAY)
+    assert [(one.patch, one.rule_name) for one in now] == [
         ("p", "outdated"),
         ("q", "open"),
         ("r", "open"),
@@ -65,25 +65,25 @@ def with_checks(fates, answers, now=LATER):
         (1, 100 + at, "p"): LabelCheck(answer, START + 50 * DAY)
         for at, answer in enumerate(answers)
     }
-    return labels.all_of([record(*fates), *others], now, checks)
+    return labels.label_patches([record(*fates), *others], now, checks)
 
 
 def test_audited_rules_are_believed_as_they_were_found():
     found, *_ = with_checks([MERGED], [at < 10 for at in range(40)])
-    assert (found.why, found.probability) == ("merged", pytest.approx(19 / 50))
+    assert (found.rule_name, found.probability) == ("merged", pytest.approx(19 / 50))
     found, *_ = with_checks([MERGED, survived(0.5)], [True] * 30)
-    assert (found.why, found.probability) == ("survived", pytest.approx(39.5 / 40))
-    assert found.label is Grade.CORRECT
+    assert (found.rule_name, found.probability) == ("survived", pytest.approx(39.5 / 40))
+    assert found.label is LabelGrade.CORRECT
     found, *_ = with_checks([], [True])
-    assert (found.why, found.probability) == ("open", None)
+    assert (found.rule_name, found.probability) == ("open", None)
 
 
 @pytest.mark.parametrize(
     ("fates", "answers", "grade"),
     [
-        ([DISAGREE], [True] * 10, Grade.WEAKLY_CORRECT),
-        ([DISAGREE], [True] * 3, Grade.WEAKLY_INCORRECT),
-        ([MERGED], [False] * 10, Grade.WEAKLY_INCORRECT),
+        ([DISAGREE], [True] * 10, LabelGrade.WEAKLY_CORRECT),
+        ([DISAGREE], [True] * 3, LabelGrade.WEAKLY_INCORRECT),
+        ([MERGED], [False] * 10, LabelGrade.WEAKLY_INCORRECT),
     ],
 )
 def test_a_rule_that_was_found_to_be_wrong_leans_to_the_other_side(fates, answers, grade):
@@ -94,9 +94,17 @@ def test_a_rule_that_was_found_to_be_wrong_leans_to_the_other_side(fates, answer
 
 def test_what_was_checked_is_labelled_so():
     _, right, wrong = with_checks([MERGED], [True, False])
-    assert (right.why, right.label, right.probability) == ("checked_right", Grade.CORRECT, 0.99)
-    assert (wrong.why, wrong.label, wrong.probability) == ("checked_wrong", Grade.INCORRECT, 0.01)
+    assert (right.rule_name, right.label, right.probability) == (
+        "checked_right",
+        LabelGrade.CORRECT,
+        0.99,
+    )
+    assert (wrong.rule_name, wrong.label, wrong.probability) == (
+        "checked_wrong",
+        LabelGrade.INCORRECT,
+        0.01,
+    )
     assert (wrong.weight, wrong.is_echo, wrong.outcome_at) == (1.0, False, START + 50 * DAY)
     assert wrong.evidence[-1] == "looked at on 2026-04-20"
     _, *before = with_checks([MERGED], [True, False], now=START + 49 * DAY)
-    assert {one.why for one in before} == {"merged"}
+    assert {one.rule_name for one in before} == {"merged"}

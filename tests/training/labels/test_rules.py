@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from training.labels import audit, labels, rules, weight_caps
-from training.labels.rules import RULES, Grade
+from training.labels.rules import RULES, LabelGrade
 
 PAGE = (Path(__file__).parents[3] / "docs/labels.md").read_text()
 TEXT = " ".join(PAGE.split())
@@ -27,24 +27,27 @@ def test_the_page_tells_every_rule_and_no_other():
 
 
 def test_the_page_tells_the_numbers():
-    assert rules.graded(0.0) == 0.6
-    assert f"0.60 + {rules.graded(1.0) - rules.graded(0.0):.2f} × the share" in TEXT
-    assert f"has to hold for {rules.HELD_FOR.days} days" in TEXT
-    assert labels.ECHO == 0.5
+    assert rules.probability_of_survival(0.0) == 0.6
+    assert (
+        f"0.60 + {rules.probability_of_survival(1.0) - rules.probability_of_survival(0.0):.2f} × the share"
+        in TEXT
+    )
+    assert f"has to hold for {rules.HOLD_PERIOD.days} days" in TEXT
+    assert labels.ECHO_WEIGHT == 0.5
     assert "the label counts half" in TEXT
     weights = weight_caps.CAPS
     assert (
         f"weigh {weights.actor:g} together at most, those of a repository {weights.repository:g}"
         in TEXT
     )
-    assert audit.PRIOR == 10
+    assert audit.PRIOR_WEIGHT == 10
     assert "as much as ten checked labels" in TEXT
-    assert f"from {audit.LEAST} checked patches of each truth on" in TEXT
+    assert f"from {audit.MIN_CHECKED} checked patches of each truth on" in TEXT
 
 
 def test_unknown_rules_believe_nothing_and_others_lean_to_their_side():
     for rule in RULES.values():
-        assert (rule.probability is None) is (rule.grade is Grade.UNKNOWN)
+        assert (rule.probability is None) is (rule.grade is LabelGrade.UNKNOWN)
         if rule.probability is not None:
             assert (rule.probability > 0.5) is rule.grade.is_positive
-    assert rules.graded(rules.LINES_GONE) > 0.5
+    assert rules.probability_of_survival(rules.LINES_GONE_SHARE) > 0.5

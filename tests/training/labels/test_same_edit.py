@@ -50,9 +50,11 @@ def found(database, written):
             life.happen(EventKind.HEAD_MOVED, MERGED, 1, nth=2, **MAINTAINER)
             life.judge(group, {(MERGED, 2): Verdict.CORRECT}, day=judged_on_day)
             life.happen(EventKind.PULL_MERGED, MERGED, 3, nth=2, base=BASE, **MAINTAINER)
-            told = labels.all_of(history.records(connection), START + timedelta(days=90))
-            rows = outcomes.rows_for_group(connection, group)
-            return [one.why for one in told], {one.kind for one in rows}
+            told = labels.label_patches(
+                history.load_records(connection), START + timedelta(days=90)
+            )
+            rows = outcomes.list_rows(connection, group)
+            return [one.rule_name for one in told], {one.kind for one in rows}
 
     return happen
 

@@ -1,8 +1,8 @@
 import pytest
 
-from training.labels.weight_caps import Caps, capped
+from training.labels.weight_caps import WeightCaps, cap_weights
 
-CAPS = Caps(actor=4, repository=6)
+CAPS = WeightCaps(actor=4, repository=6)
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ CAPS = Caps(actor=4, repository=6)
     ids=["below", "a person", "elsewhere", "a repository", "both", "unknown", "none"],
 )
 def test_weights_are_capped(labels, weights):
-    assert capped(labels, CAPS) == pytest.approx(weights)
+    assert cap_weights(labels, CAPS) == pytest.approx(weights)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from training.objective import importance_sampling
-from training.plans.plan import Importance
+from training.plans.plan import ImportanceCorrection
 
 SAMPLED = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 TRAINED = torch.tensor([[math.log(4), math.log(0.5), 9.0], [math.log(0.5), math.log(0.5), 0.0]])
@@ -14,12 +14,12 @@ MASK = torch.tensor([[1, 1, 0], [1, 1, 1]])
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
-        (Importance.TOKEN_TRUNCATE, [[1.5, 0.5, 1.0], [0.5, 0.5, 1.0]]),
-        (Importance.TOKEN_MASK, [[0.0, 0.5, 1.0], [0.5, 0.5, 1.0]]),
-        (Importance.SEQUENCE_TRUNCATE, [[1.5, 1.5, 1.5], [0.25, 0.25, 0.25]]),
-        (Importance.SEQUENCE_MASK, [[0.0, 0.0, 0.0], [0.25, 0.25, 0.25]]),
+        (ImportanceCorrection.TOKEN_TRUNCATE, [[1.5, 0.5, 1.0], [0.5, 0.5, 1.0]]),
+        (ImportanceCorrection.TOKEN_MASK, [[0.0, 0.5, 1.0], [0.5, 0.5, 1.0]]),
+        (ImportanceCorrection.SEQUENCE_TRUNCATE, [[1.5, 1.5, 1.5], [0.25, 0.25, 0.25]]),
+        (ImportanceCorrection.SEQUENCE_MASK, [[0.0, 0.0, 0.0], [0.25, 0.25, 0.25]]),
     ],
 )
 def test_a_token_counts_by_its_ratio_up_to_the_ceiling(mode, expected):
-    found = importance_sampling.weights(TRAINED, SAMPLED, MASK, mode, 1.5)
+    found = importance_sampling.compute_weights(TRAINED, SAMPLED, MASK, mode, 1.5)
     assert torch.allclose(found, torch.tensor(expected))

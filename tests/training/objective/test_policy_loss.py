@@ -4,8 +4,8 @@ from math import log
 
 import pytest
 
-from training.objective.policy_loss import averaged, token
-from training.plans.plan import Loss, Policy
+from training.objective.policy_loss import average_loss, compute_token_loss
+from training.plans.plan import LossAggregation, PolicySettings
 
 LOSSES = [[1.0, 3.0, 50.0], [2.0, 70.0, 90.0], [5.0, 5.0, 5.0], [8.0, 8.0, 8.0]]
 KEPT = [[True, True, False], [True, False, False], [True] * 3, [False] * 3]
@@ -27,25 +27,29 @@ KEPT = [[True, True, False], [True, False, False], [True] * 3, [False] * 3]
     ],
 )
 def test_a_token_by_hand(ratio, advantage, loss):
-    assert token(log(ratio), advantage, Policy()) == pytest.approx(loss, abs=1e-12)
+    assert compute_token_loss(log(ratio), advantage, PolicySettings()) == pytest.approx(
+        loss, abs=1e-12
+    )
 
 
 def test_without_a_ceiling_a_bad_reply_costs_what_it_costs():
-    assert token(log(40), -1, Policy(ratio_ceiling=None)) == pytest.approx(40, abs=1e-12)
+    assert compute_token_loss(log(40), -1, PolicySettings(ratio_ceiling=None)) == pytest.approx(
+        40, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("how", "loss"),
     [
-        (Loss.TOKEN_MEAN, (4 + 2 + 15) / 6),
-        (Loss.SEQUENCE_MEAN, (2 + 2 + 5 + 0) / 4),
-        (Loss.CONSTANT_LENGTH, (4 + 2 + 15) / (4 * 3)),
+        (LossAggregation.TOKEN_MEAN, (4 + 2 + 15) / 6),
+        (LossAggregation.SEQUENCE_MEAN, (2 + 2 + 5 + 0) / 4),
+        (LossAggregation.CONSTANT_LENGTH, (4 + 2 + 15) / (4 * 3)),
     ],
 )
 def test_an_average_by_hand(how, loss):
-    assert averaged(LOSSES, KEPT, how, longest=3) == pytest.approx(loss, abs=1e-12)
+    assert average_loss(LOSSES, KEPT, how, max_tokens=3) == pytest.approx(loss, abs=1e-12)
 
 
-@pytest.mark.parametrize("how", Loss)
+@pytest.mark.parametrize("how", LossAggregation)
 def test_where_nothing_is_kept_nothing_is_lost(how):
-    assert averaged([[1.0]], [[False]], how, longest=1) == 0
+    assert average_loss([[1.0]], [[False]], how, max_tokens=1) == 0

@@ -4,12 +4,12 @@ import pytest
 
 from training.objective import rewards
 from training.objective.rewards import (
-    MALFORMED,
+    MALFORMED_REWARD,
     MAX_CHARACTERS,
-    attempt,
-    imitation,
-    judgement,
-    likeness,
+    reward_attempt,
+    reward_imitation,
+    reward_judgement,
+    measure_similarity,
 )
 
 FILES = {"a.py": "one\ntwo\nthree\n", "b.py": "four\n"}
@@ -42,7 +42,7 @@ def reply(edits, thought="Line two is wrong."):
     ],
 )
 def test_a_judgement_earns_its_expected_share_of_right_ones(boxed, targets, reward):
-    found = judgement(None if boxed is None else frozenset(boxed), targets)
+    found = reward_judgement(None if boxed is None else frozenset(boxed), targets)
     assert found == (None if reward is None else pytest.approx(reward, abs=1e-15))
 
 
@@ -58,7 +58,9 @@ def test_a_judgement_earns_its_expected_share_of_right_ones(boxed, targets, rewa
     ],
 )
 def test_a_reply_is_read_as_the_bot_reads_it(text, reward):
-    assert rewards.reply(text, {1, 2, 3}, (1, 0, 0, None)) == pytest.approx(reward, abs=1e-15)
+    assert rewards.reward_reply(text, {1, 2, 3}, (1, 0, 0, None)) == pytest.approx(
+        reward, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,24 +68,24 @@ def test_a_reply_is_read_as_the_bot_reads_it(text, reward):
     [(True, 1.0, 1.0), (True, 0.4, 0.4), (True, None, None), (False, None, 0.0)],
 )
 def test_an_attempt_earns_what_the_verifier_believes(submitted, believed, reward):
-    assert attempt(submitted=submitted, believed=believed) == reward
+    assert reward_attempt(is_submitted=submitted, belief=believed) == reward
 
 
 def test_the_merged_fix_itself_earns_everything():
-    assert imitation(reply(EDIT.format("TWO")), FILES, MERGED) == 1
+    assert reward_imitation(reply(EDIT.format("TWO")), FILES, MERGED) == 1
 
 
 def test_another_fix_earns_its_likeness_by_hand():
     # `--- `, `+++ `, `@@ -1,4 +1,4 @@`, ` one`, `-two`, `+`, ` three`, ` `: 39 characters and 7 line ends are common
     ours, theirs = 46 + len("x"), 46 + len("TWO")
-    found = imitation(reply(EDIT.format("x")), FILES, MERGED)
+    found = reward_imitation(reply(EDIT.format("x")), FILES, MERGED)
     assert found == pytest.approx(2 * 46 / (ours + theirs), abs=1e-12)
 
 
 def test_a_file_that_one_side_leaves_alone_counts_nothing():
     both = EDIT.format("TWO") + EDIT.format("5").replace("a.py", "b.py").replace("two", "four")
-    assert imitation(reply(both), FILES, MERGED) == 0.5
-    assert imitation(reply(EDIT.format("TWO")), FILES, {**MERGED, "c.py": "new\n"}) == 0.5
+    assert reward_imitation(reply(both), FILES, MERGED) == 0.5
+    assert reward_imitation(reply(EDIT.format("TWO")), FILES, {**MERGED, "c.py": "new\n"}) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -102,23 +104,23 @@ def test_a_file_that_one_side_leaves_alone_counts_nothing():
     ],
 )
 def test_what_is_not_written_as_asked_costs_one(said):
-    assert imitation(said, FILES, MERGED) == MALFORMED
+    assert reward_imitation(said, FILES, MERGED) == MALFORMED_REWARD
 
 
 def test_two_changes_of_nothing_are_alike():
-    assert likeness(FILES, {}, {}) == 1
-    assert likeness(FILES, {"b.py": "four\n"}, {}) == 1
+    assert measure_similarity(FILES, {}, {}) == 1
+    assert measure_similarity(FILES, {"b.py": "four\n"}, {}) == 1
 
 
 def test_a_merged_fix_that_is_too_long_is_unscorable_and_an_own_one_is_unlike():
     long = {"a.py": "x\n" * MAX_CHARACTERS}
-    assert likeness(FILES, MERGED, long) is None
-    assert likeness(FILES, long, MERGED) == 0
+    assert measure_similarity(FILES, MERGED, long) is None
+    assert measure_similarity(FILES, long, MERGED) == 0
 
 
 def test_likeness_does_not_collapse_where_a_diff_is_longer_than_200_characters():
     merged = {"a.py": "import os\n" + "ababababab\n" * 30}
     ours = {"a.py": "from os import path\n" + "ababababab\n" * 30}
-    alike = likeness({"a.py": ""}, ours, merged)
+    alike = measure_similarity({"a.py": ""}, ours, merged)
     assert alike is not None
     assert alike > 0.9

@@ -6,11 +6,11 @@ from pathlib import PurePosixPath
 
 from tests.services import ROOT
 from training.plans import plan_file
-from training.plans.plan import Policy, Rollout
+from training.plans.plan import PolicySettings, RolloutSettings
 from training.trl import grpo_config
 from training.verl import hydra_overrides
 
-PAPER = plan_file.load("r4p-paper")
+PAPER = plan_file.load_plan("r4p-paper")
 HEAD = "| plan | TRL 1.16 | verl 0.9 |"
 OF_AN_ENGINE = {"engine", "url", "api_key_file", "task", "max_turns", "turn_tokens"}
 """Keys of `[rollout]` that say who samples, not how."""
@@ -34,8 +34,10 @@ def keys(cell):
 
 def test_every_setting_of_the_policy_and_of_the_replies_is_in_the_table():
     told = set().union(*(keys(row[0]) for row in rows()))
-    wanted = {f"policy.{one.name}" for one in fields(Policy)}
-    wanted |= {f"rollout.{one.name}" for one in fields(Rollout) if one.name not in OF_AN_ENGINE}
+    wanted = {f"policy.{one.name}" for one in fields(PolicySettings)}
+    wanted |= {
+        f"rollout.{one.name}" for one in fields(RolloutSettings) if one.name not in OF_AN_ENGINE
+    }
     assert wanted <= told
     for key in told - {"adapter.rank", "adapter.alpha", "adapter.targets"}:
         section, name = key.split(".")
@@ -43,7 +45,9 @@ def test_every_setting_of_the_policy_and_of_the_replies_is_in_the_table():
 
 
 def test_what_verl_calls_them_is_what_it_is_told():
-    told = hydra_overrides.overrides(plan_file.load("r4p-paper"), PurePosixPath("/run"), rounds=1)
+    told = hydra_overrides.build_overrides(
+        plan_file.load_plan("r4p-paper"), PurePosixPath("/run"), rounds=1
+    )
     known = {one.removeprefix("actor_rollout_ref.") for one in told} | {"model.lora_rank"}
     names = [one for row in rows() for one in words(row[2]) if re.fullmatch(r"\w+(\.\w+)+", one)]
     assert len(names) > 15
@@ -51,7 +55,7 @@ def test_what_verl_calls_them_is_what_it_is_told():
 
 
 def test_what_trl_calls_them_is_what_it_is_told():
-    told = grpo_config.policy(plan_file.load("r4p-qwen2.5-coder-0.5b"), 1).keys()
+    told = grpo_config.build_grpo_settings(plan_file.load_plan("r4p-qwen2.5-coder-0.5b"), 1).keys()
     names = {one for row in rows() for one in words(row[1]) if "_" in one} - {"_clip_max"}
     of_peft = {"lora_alpha", "target_modules"}
     assert names - of_peft - BY_ALL_TRAINERS <= told | {"dr_grpo", "generation_batch_size"}

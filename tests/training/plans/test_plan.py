@@ -3,13 +3,20 @@ import tomllib
 import pytest
 
 from training.plans import plan_file
-from training.plans.plan import Advantage, BadPlan, Importance, Loss, Overlong, Trainer
+from training.plans.plan import (
+    AdvantageEstimator,
+    BadPlan,
+    ImportanceCorrection,
+    LossAggregation,
+    OverlongHandling,
+    TrainingMethod,
+)
 
 MINIMAL = {"name": "mine", "trainer": "grpo", "model": {"base": "somewhere"}}
 
 
 def test_every_plan_that_comes_with_the_bot_is_read_and_named_as_its_file():
-    assert plan_file.shipped() == (
+    assert plan_file.list_shipped_plans() == (
         "boxed-sft",
         "cpu-smoke",
         "guided-dpo",
@@ -19,17 +26,19 @@ def test_every_plan_that_comes_with_the_bot_is_read_and_named_as_its_file():
         "reward-model",
         "yes-no-sft",
     )
-    assert [plan_file.load(name).name for name in plan_file.shipped()] == list(plan_file.shipped())
+    assert [plan_file.load_plan(name).name for name in plan_file.list_shipped_plans()] == list(
+        plan_file.list_shipped_plans()
+    )
 
 
-@pytest.mark.parametrize("name", plan_file.shipped())
+@pytest.mark.parametrize("name", plan_file.list_shipped_plans())
 def test_a_plan_written_out_is_read_as_the_same_plan(name):
-    plan = plan_file.load(name)
-    assert plan_file.parse(tomllib.loads(plan_file.toml(plan)), "written") == plan
+    plan = plan_file.load_plan(name)
+    assert plan_file.parse_plan(tomllib.loads(plan_file.to_toml(plan)), "written") == plan
 
 
 def test_the_papers_plan_has_the_papers_figures():
-    plan = plan_file.load("r4p-paper")
+    plan = plan_file.load_plan("r4p-paper")
     assert (plan.rollout.prompts, plan.rollout.replies, plan.rollout.temperature) == (128, 16, 1.0)
     assert (plan.policy.clip_low, plan.policy.clip_high, plan.policy.ratio_ceiling) == (
         0.2,
@@ -37,21 +46,21 @@ def test_the_papers_plan_has_the_papers_figures():
         10.0,
     )
     assert (plan.policy.kl, plan.policy.entropy_bonus, plan.optimiser.learning_rate) == (0, 0, 1e-6)
-    assert plan.policy.advantage == Advantage.GRPO
+    assert plan.policy.advantage == AdvantageEstimator.GRPO
 
 
 def test_the_agents_plan_leaves_the_deviation_and_the_length_out():
-    plan = plan_file.load("mini-se-rl")
-    assert plan.policy.advantage == Advantage.LEAVE_ONE_OUT
-    assert plan.policy.loss == Loss.CONSTANT_LENGTH
-    assert plan.policy.overlong == Overlong.MASK
+    plan = plan_file.load_plan("mini-se-rl")
+    assert plan.policy.advantage == AdvantageEstimator.LEAVE_ONE_OUT
+    assert plan.policy.loss == LossAggregation.CONSTANT_LENGTH
+    assert plan.policy.overlong == OverlongHandling.MASK
 
 
 def test_what_is_left_out_has_the_smallest_surprise():
-    plan = plan_file.parse(MINIMAL, "mine")
-    assert plan.trainer == Trainer.GRPO
+    plan = plan_file.parse_plan(MINIMAL, "mine")
+    assert plan.trainer == TrainingMethod.GRPO
     assert plan.adapter is None
-    assert plan.policy.importance == Importance.OFF
+    assert plan.policy.importance == ImportanceCorrection.OFF
 
 
 @pytest.mark.parametrize(
@@ -77,7 +86,7 @@ def test_what_is_left_out_has_the_smallest_surprise():
 )
 def test_a_fault_is_named_with_its_key_and_value(change, said):
     with pytest.raises(BadPlan, match="plan mine") as caught:
-        plan_file.parse(MINIMAL | change, "mine")
+        plan_file.parse_plan(MINIMAL | change, "mine")
     assert said in str(caught.value)
 
 
@@ -85,7 +94,7 @@ def test_a_plan_that_is_not_there_names_those_that_are(tmp_path):
     with pytest.raises(
         BadPlan, match=r"plan nothing can't be read: .*shipped are boxed-sft, cpu-smoke"
     ):
-        plan_file.load("nothing")
+        plan_file.load_plan("nothing")
     (tmp_path / "torn.toml").write_text("name = ")
     with pytest.raises(BadPlan, match="is no TOML"):
-        plan_file.load(tmp_path / "torn.toml")
+        plan_file.load_plan(tmp_path / "torn.toml")

@@ -17,7 +17,7 @@ def said(trainer, **tables):
     written = {"name": "mine", "trainer": trainer, "model": {"base": "somewhere"}}
     for of in (BASES[trainer], tables):
         written |= {name: written.get(name, {}) | told for name, told in of.items()}
-    return list(validation.objections(plan_file.parse(written, "mine")))
+    return list(validation.list_objections(plan_file.parse_plan(written, "mine")))
 
 
 @pytest.mark.parametrize("trainer", BASES)
@@ -147,7 +147,7 @@ def test_a_template_of_ones_own_may_ask_as_it_likes(trainer):
 
 def test_the_plans_that_come_with_the_bot_fit_the_models_that_they_name():
     # Qwen2.5-Coder reads 32,768 tokens, in all sizes
-    named = [plan_file.load(name) for name in plan_file.shipped()]
+    named = [plan_file.load_plan(name) for name in plan_file.list_shipped_plans()]
     for one in named:
         if one.model.base.startswith("Qwen/Qwen2.5-Coder"):
-            assert sum(validation.longest(one).values()) <= 32_768, one.name
+            assert sum(validation.longest_sequences(one).values()) <= 32_768, one.name

@@ -8,8 +8,8 @@ import pytest
 from model.errors import EngineDown, NoTools
 from model.protocols import Message, Request, Tool
 from tests.builders import tiny_model
-from training.rollouts.batched_generation import Voice, all_of
-from training.rollouts.tokenization import prompt_text, text_ids
+from training.rollouts.batched_generation import SharedModel, run_conversations
+from training.rollouts.tokenization import render_prompt, tokenize_text
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,9 @@ def voice(tokenizer, **changes):
 
     def sample(ids):
         batches.append([tokenizer.decode(one) for one in ids])
-        return [[*text_ids(tokenizer, f"of {len(ids)}"), tokenizer.eos_token_id] for _ in ids]
+        return [[*tokenize_text(tokenizer, f"of {len(ids)}"), tokenizer.eos_token_id] for _ in ids]
 
-    return Voice(tokenizer, 4096, **{"sample": sample} | changes), batches
+    return SharedModel(tokenizer, 4096, **{"sample": sample} | changes), batches
 
 
 def test_all_that_wait_are_answered_in_one_batch(tokenizer):
@@ -44,35 +44,37 @@ def test_all_that_wait_are_answered_in_one_batch(tokenizer):
         return one
 
     speaking, batches = voice(tokenizer)
-    assert all_of(speaking, [talk(1), talk(3), talk(2)]) == [
+    assert run_conversations(speaking, [talk(1), talk(3), talk(2)]) == [
         ["of 3"],
         ["of 3", "of 2", "of 1"],
         ["of 3", "of 2"],
     ]
     assert [len(one) for one in batches] == [3, 2, 1]
     assert batches[1][0].startswith(batches[0][0] + "of 3<|im_end|>")
-    assert all_of(speaking, []) == []
+    assert run_conversations(speaking, []) == []
 
 
 def test_a_reply_is_as_long_as_was_asked_for_and_says_so(tokenizer):
     def one(line):
         cut, whole = line.complete([asking("Hi.", max_tokens=1), asking("Hi.", token_ids=True)])
-        return cut, whole, line.sampled
+        return cut, whole, line.replies
 
     speaking, _ = voice(tokenizer)
-    ((cut, whole, sampled),) = all_of(speaking, [one])
+    ((cut, whole, sampled),) = run_conversations(speaking, [one])
     assert (cut.finished, cut.completion_tokens, cut.token_ids) == (False, 1, ())
     assert whole.finished
     assert [list(whole.token_ids), whole.prompt_tokens] == [
         sampled[1],
-        len(text_ids(tokenizer, prompt_text(tokenizer, asking("Hi.").messages))),
+        len(tokenize_text(tokenizer, render_prompt(tokenizer, asking("Hi.").messages))),
     ]
 
 
 def test_tools_are_told_in_words(tokenizer):
     tool = Tool("look", "Looks.", {"type": "object", "properties": {}})
     speaking, _ = voice(tokenizer)
-    (answers,) = all_of(speaking, [lambda line: line.complete([asking("Hi.", tools=(tool,))])])
+    (answers,) = run_conversations(
+        speaking, [lambda line: line.complete([asking("Hi.", tools=(tool,))])]
+    )
     assert isinstance(answers[0], NoTools)
 
 
@@ -91,7 +93,7 @@ def test_a_model_that_breaks_ends_every_conversation_and_is_raised(tokenizer):
 
     speaking, _ = voice(tokenizer, sample=breaking)
     with pytest.raises(MemoryError, match="no room"):
-        all_of(speaking, [one, one])
+        run_conversations(speaking, [one, one])
     assert ends == ["the model in training failed: no room"] * 2
 
 
@@ -105,14 +107,14 @@ def test_a_model_that_answers_too_few_answers_nobody(tokenizer):
 
     speaking, _ = voice(tokenizer, sample=lambda ids: ids[1:])
     with pytest.raises(ValueError, match="shorter"):
-        all_of(speaking, [one, one])
+        run_conversations(speaking, [one, one])
     assert len(ends) == 2
 
 
 def test_what_a_conversation_raises_is_raised(tokenizer):
     speaking, _ = voice(tokenizer)
     with pytest.raises(ZeroDivisionError):
-        all_of(speaking, [lambda _line: 1 / 0])
+        run_conversations(speaking, [lambda _line: 1 / 0])
 
 
 def test_processes_ask_equally_often_the_idle_one_for_nothing(tokenizer):
@@ -138,7 +140,7 @@ def test_processes_ask_equally_often_the_idle_one_for_nothing(tokenizer):
             batches.append(len(ids))
             return [[tokenizer.eos_token_id] for _ in ids]
 
-        all_of(Voice(tokenizer, 4096, sample, anybody(name)), [one])
+        run_conversations(SharedModel(tokenizer, 4096, sample, anybody(name)), [one])
 
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(process, "a", here, 1), pool.submit(process, "b", there, 3)]

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from model.errors import BadEngine, EngineDown
 from tests.builders import tiny_adapters, tiny_model, training_runs
-from tests.model.chat_server import MODELS, Reply, serving
+from tests.model.chat_server import MODELS, Reply, serve_chat
 from training.commands.cli import main
 from training.plans import plan_file
-from training.plans.plan import BadPlan, Importance
+from training.plans.plan import BadPlan, ImportanceCorrection
 from training.rollouts import tokenization, vllm_rollouts
 from training.runs import run_folder
 from training.trl import grpo, train
@@ -33,7 +33,7 @@ def plan_for(path, url):
         rollout={"prompts": 4, "replies": 4, "engine": "server", "url": url},
     )
     path.write_text(written.read_text().replace('importance = "off"', CORRECTED))
-    return plan_file.load(path)
+    return plan_file.load_plan(path)
 
 
 def keyed(folder, url):
@@ -41,7 +41,7 @@ def keyed(folder, url):
     (folder / "key").write_text("s3cret\n")
     plan = plan_for(folder / "plan.toml", url)
     keyed = replace(plan, rollout=replace(plan.rollout, api_key_file=str(folder / "key")))
-    (folder / "plan.toml").write_text(plan_file.toml(keyed))
+    (folder / "plan.toml").write_text(plan_file.to_toml(keyed))
     return keyed
 
 
@@ -62,15 +62,15 @@ def served_names(server):
 def test_a_server_samples_what_the_trainer_believes_and_learns_with_it(tmp_path):
     with tiny_adapters.served() as server:
         plan = plan_for(tmp_path / "plan.toml", server.url)
-        assert plan.policy.importance == Importance.TOKEN_TRUNCATE
-        trainer = grpo.trainer(plan, tiny_model.groups(16), tmp_path / "alone")
+        assert plan.policy.importance == ImportanceCorrection.TOKEN_TRUNCATE
+        trainer = grpo.build_trainer(plan, tiny_model.groups(16), tmp_path / "alone")
         for name, weights in trainer.model.named_parameters():
             if "lora_B" in name:
                 weights.data.normal_(0, 0.2)
         texts = trainer.train_dataset["prompt"]
-        prompts = [tokenization.text_ids(trainer.processing_class, one) for one in texts]
+        prompts = [tokenization.tokenize_text(trainer.processing_class, one) for one in texts]
         asked = [one for one in prompts[:4] for _ in range(4)]
-        replies, said = trainer.sampled(asked)
+        replies, said = trainer.sample(asked)
         trainer.model.eval()
         for prompt, reply, told in zip(asked, replies, said, strict=True):
             believed = worth(trainer.model, prompt, reply)
@@ -78,39 +78,39 @@ def test_a_server_samples_what_the_trainer_believes_and_learns_with_it(tmp_path)
         assert len({tuple(one) for one in replies}) > 1
 
         data = training_runs.written_dataset(tmp_path / "data")
-        result = train.run(train.Job(plan, data, tmp_path / "run"))
-        assert (result.status, result.why) == (run_folder.Status.FINISHED, "")
-        assert any(one.loss for one in run_folder.steps(tmp_path / "run"))
+        result = train.train(train.TrainingJob(plan, data, tmp_path / "run"))
+        assert (result.status, result.why) == (run_folder.RunStatus.FINISHED, "")
+        assert any(one.loss for one in run_folder.read_steps(tmp_path / "run"))
         rounds = {one for one in served_names(server) if one.startswith("r4p-round-")}
         assert len(rounds) == 1  # of the trainer that sampled without a run; a run leaves none
-        assert list((tmp_path / "run" / vllm_rollouts.ROUNDS).iterdir()) == []
+        assert list((tmp_path / "run" / vllm_rollouts.ROUNDS_FOLDER).iterdir()) == []
 
 
 def test_a_server_that_is_down_ends_nothing_for_good(tmp_path):
     data = training_runs.written_dataset(tmp_path / "data")
     plan = plan_for(tmp_path / "plan.toml", "http://127.0.0.1:9/v1")
     with pytest.raises(EngineDown, match="no engine answers at http"):
-        train.run(train.Job(plan, data, tmp_path / "run"))
+        train.train(train.TrainingJob(plan, data, tmp_path / "run"))
     assert not (tmp_path / "run" / "result.json").exists()
 
 
 def test_a_server_has_to_be_named(tmp_path):
     plan = plan_for(tmp_path / "plan.toml", "")
     with pytest.raises(BadPlan, match=r"needs rollout\.url, or --engine-url"):
-        grpo.trainer(plan, tiny_model.groups(8), tmp_path)
+        grpo.build_trainer(plan, tiny_model.groups(8), tmp_path)
 
 
 def test_a_server_is_given_whole_adapters_and_nothing_else(tmp_path):
     plan = plan_for(tmp_path / "plan.toml", "http://127.0.0.1:9/v1")
     with pytest.raises(BadPlan, match="leave FSDP out"):
-        vllm_rollouts.named(plan, tmp_path, sharded=True)
+        vllm_rollouts.connect_server(plan, tmp_path, sharded=True)
     with pytest.raises(BadPlan, match="is given adapters"):
-        vllm_rollouts.named(replace(plan, adapter=None), tmp_path, sharded=False)
+        vllm_rollouts.connect_server(replace(plan, adapter=None), tmp_path, sharded=False)
 
 
 def test_a_server_that_takes_no_adapters_is_told_and_not_waited_for(tmp_path):
     data = training_runs.written_dataset(tmp_path / "data")
-    with serving(models=[MODELS]) as server:
+    with serve_chat(models=[MODELS]) as server:
         server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
         keyed(tmp_path, server.url)
         given = ["run", tmp_path / "plan.toml", "--dataset", data, "--run", tmp_path / "run"]
@@ -125,4 +125,4 @@ def test_a_key_that_cannot_be_read_is_told_before_anybody_is_asked(tmp_path):
     plan = keyed(tmp_path, "http://127.0.0.1:9/v1")
     (tmp_path / "key").unlink()
     with pytest.raises(BadEngine, match=r"API key file .*key can't be read: No such file"):
-        vllm_rollouts.named(plan, tmp_path, sharded=False)
+        vllm_rollouts.connect_server(plan, tmp_path, sharded=False)

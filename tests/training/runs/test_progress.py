@@ -11,7 +11,7 @@ from training.runs import progress, tensorboard_log
 
 def watched(steps, **terminal):
     console = Console(file=io.StringIO(), width=160, **terminal)
-    with progress.shown("cpu-smoke", console) as on_step:
+    with progress.show_progress("cpu-smoke", console) as on_step:
         for one in steps:
             on_step(one)
     return console.file.getvalue()
@@ -29,8 +29,8 @@ def test_a_log_has_a_line_for_each_step():
 
 def test_what_is_not_measured_is_left_out_and_a_loss_stands_for_a_reward():
     bare = dict.fromkeys(("reward", "entropy", "clip_low", "clip_high", "format_valid"))
-    assert progress.told(step(1, loss=0.25, tokens_per_second=None, **bare)) == "loss 0.2500"
-    assert progress.told(step(1, loss=None, tokens_per_second=None, **bare)) == ""
+    assert progress.format_step(step(1, loss=0.25, tokens_per_second=None, **bare)) == "loss 0.2500"
+    assert progress.format_step(step(1, loss=None, tokens_per_second=None, **bare)) == ""
 
 
 def test_a_terminal_shows_one_bar_that_ends_full():
@@ -43,12 +43,12 @@ def test_a_terminal_shows_one_bar_that_ends_full():
 def test_tensorboard_reads_the_numbers_and_steps_taken_again_replace_those_before(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
 
-    with tensorboard_log.written(tmp_path) as on_step:
+    with tensorboard_log.write_to_tensorboard(tmp_path) as on_step:
         for at in (1, 2, 3):
             on_step(step(at, reward=at / 10, entropy=None))
-    with tensorboard_log.written(tmp_path) as on_step:
+    with tensorboard_log.write_to_tensorboard(tmp_path) as on_step:
         on_step(step(3, reward=0.9, entropy=None))
-    events = EventAccumulator(str(tmp_path / tensorboard_log.FOLDER))
+    events = EventAccumulator(str(tmp_path / tensorboard_log.TENSORBOARD_FOLDER))
     events.Reload()
     found = [(one.step, one.value) for one in events.Scalars("r4p/reward")]
     assert found == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2)), (3, pytest.approx(0.9))]
@@ -56,6 +56,6 @@ def test_tensorboard_reads_the_numbers_and_steps_taken_again_replace_those_befor
 
 
 def test_a_run_that_ends_before_its_first_step_writes_nothing(tmp_path):
-    with tensorboard_log.written(tmp_path):
+    with tensorboard_log.write_to_tensorboard(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []

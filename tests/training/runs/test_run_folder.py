@@ -21,8 +21,8 @@ def files_of_at_most(count):
 
 def test_a_file_that_has_no_room_leaves_the_one_before_and_nothing_beside_it(tmp_path):
     path = tmp_path / run_folder.RESULT
-    run_folder.write(path, "before")
+    run_folder.write_file(path, "before")
     with files_of_at_most(100), pytest.raises(OSError, match="File too large"):
-        run_folder.write(path, "after" * 100)
+        run_folder.write_file(path, "after" * 100)
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == [run_folder.RESULT]

@@ -14,13 +14,13 @@ from tests.builders import training_runs
 from tests.services import ROOT
 from training.commands import run
 from training.runs.run_folder import BadRun
-from training.runs.run_lock import LOCK, Busy, alone, is_empty
+from training.runs.run_lock import LOCK, RunLocked, lock_run, is_empty_run
 
 HOLD = """
 import sys
 from pathlib import Path
-from training.runs.run_lock import alone
-with alone(Path(sys.argv[1])):
+from training.runs.run_lock import lock_run
+with lock_run(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -40,14 +40,14 @@ def holder(tmp_path):
 def test_the_second_is_refused_by_name_until_the_first_dies(tmp_path, holder):
     folder = tmp_path / "run"
     with (
-        pytest.raises(Busy, match=f"trained in by process {holder.pid} on ") as refused,
-        alone(folder),
+        pytest.raises(RunLocked, match=f"trained in by process {holder.pid} on ") as refused,
+        lock_run(folder),
     ):
         pass
     assert str(refused.value).endswith("; wait until it ends, or end it")
     holder.send_signal(signal.SIGKILL)
     holder.wait()
-    with alone(folder):
+    with lock_run(folder):
         assert f"process {os.getpid()} on " in (folder / LOCK).read_text()
 
 
@@ -61,13 +61,13 @@ def test_the_command_says_that_it_may_be_tried_again(tmp_path, holder):
 
 def test_a_folder_in_which_nothing_was_begun_goes_again(tmp_path):
     folder = tmp_path / "runs" / "first"
-    with alone(folder):
-        assert is_empty(folder)
+    with lock_run(folder):
+        assert is_empty_run(folder)
     assert not folder.exists()
-    with alone(folder):
+    with lock_run(folder):
         (folder / "plan.toml").touch()
-    assert not is_empty(folder)
-    with alone(folder):
+    assert not is_empty_run(folder)
+    with lock_run(folder):
         assert (folder / "plan.toml").exists()
 
 
@@ -78,6 +78,6 @@ def test_a_place_that_can_not_be_locked_is_named_with_the_fix(tmp_path, monkeypa
     monkeypatch.setattr(fcntl, "flock", none)
     with (
         pytest.raises(BadRun, match=r"can't be locked \(No locks available\); name one on a file"),
-        alone(tmp_path / "run"),
+        lock_run(tmp_path / "run"),
     ):
         pass

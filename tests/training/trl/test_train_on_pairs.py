@@ -196,7 +196,7 @@ def test_a_checkpoint_goes_only_when_the_next_one_is_whole(base, data, tmp_path,
         whole.append([one.parent.name for one in made.parent.glob("checkpoint-*/COMPLETE")])
         mark(made, *more)
 
-    monkeypatch.setattr(checkpoints, "mark", told)
+    monkeypatch.setattr(checkpoints, "mark_complete", told)
     wanted = plan("boxed-sft", base, tmp_path)
     text = wanted.read_text().replace("max_steps = 2", "max_steps = 3")
     wanted.write_text(text.replace("keep = 2", "keep = 1"))

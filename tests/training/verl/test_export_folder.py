@@ -31,17 +31,17 @@ def source(tmp_path):
 
 
 def test_an_export_says_what_it_holds(tmp_path, source, tokenizer):
-    made = export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+    made = export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     # 10 of 12 groups twice are 5 rounds of 4; nothing is known of the two others
     assert (made.rounds, made.steps, made.prompts, made.filled) == (5, 10, 20, 0)
     assert made.left_out == {"no patch whose label is known": 2}
     assert made.validation == 3
     assert json.loads((tmp_path / "out" / "export.json").read_text())["prompts"] == 20
-    assert made.dataset == dataset.manifest(source).digest
+    assert made.dataset == dataset.read_manifest(source).digest
 
 
 def test_each_epoch_shows_each_group_in_an_order_of_its_own(tmp_path, source, tokenizer):
-    export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+    export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     rows = pq.read_table(tmp_path / "out" / "train.parquet").to_pylist()
     keys = [row["extra_info"]["key"] for row in rows]
     assert sorted(keys[:10]) == sorted(keys[10:])
@@ -57,12 +57,12 @@ def test_each_epoch_shows_each_group_in_an_order_of_its_own(tmp_path, source, to
 
 def test_the_last_round_is_filled_up_and_that_is_said(tmp_path, source, tokenizer):
     plan = replace(PLAN, optimiser=replace(PLAN.optimiser, epochs=1))
-    made = export_folder.write(plan, source, tmp_path / "out", tokenizer)
+    made = export_folder.write_export(plan, source, tmp_path / "out", tokenizer)
     assert (made.prompts, made.filled, made.rounds) == (12, 2, 3)
 
 
 def test_the_copied_reward_pays_what_ours_does(tmp_path, source, tokenizer):
-    export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+    export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     code = {}
     exec((tmp_path / "out" / "reward.py").read_text(), code)
     truth = '{"targets": [1.0, 0.0, null, 0.2], "occupied": [1, 2, 3, 4]}'
@@ -78,27 +78,27 @@ def test_a_group_of_which_nothing_is_known_has_no_reward():
 
 
 def test_an_export_is_never_changed(tmp_path, source, tokenizer):
-    export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+    export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     with pytest.raises(BadPlan, match="is there already"):
-        export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+        export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
 
 
 def test_nothing_is_left_of_an_export_that_fails(tmp_path, source, tokenizer):
     plan = replace(PLAN, checkpoints=replace(PLAN.checkpoints, every_steps=3))
     with pytest.raises(BadPlan, match=r"checkpoints\.every_steps = 3"):
-        export_folder.write(plan, source, tmp_path / "out", tokenizer)
+        export_folder.write_export(plan, source, tmp_path / "out", tokenizer)
     assert [one.name for one in tmp_path.iterdir()] == ["dataset"]
 
 
 def test_without_anything_to_validate_on_there_is_no_export(tmp_path, tokenizer):
     source = dataset_at(tmp_path / "dataset", validation=())
     with pytest.raises(BadPlan, match="none of 0 groups of the split validation"):
-        export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+        export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
 
 
 def test_the_scripts_hand_the_overrides_on_as_they_are(tmp_path, source, tokenizer):
     out = tmp_path / "it's a run"
-    export_folder.write(PLAN, source, out, tokenizer)
+    export_folder.write_export(PLAN, source, out, tokenizer)
     programs = tmp_path / "programs"
     programs.mkdir()
     # a cluster of one: takes the job's options and runs what follows them
@@ -124,7 +124,7 @@ def test_the_scripts_hand_the_overrides_on_as_they_are(tmp_path, source, tokeniz
 
 
 def test_submitting_without_a_cluster_says_what_is_missing(tmp_path, source, tokenizer):
-    export_folder.write(PLAN, source, tmp_path / "out", tokenizer)
+    export_folder.write_export(PLAN, source, tmp_path / "out", tokenizer)
     command = [str(tmp_path / "out" / "submit.sh")]
     done = subprocess.run(
         command, env={"PATH": os.defpath}, capture_output=True, text=True, check=False

@@ -7,21 +7,21 @@ import pytest
 
 from training.plans import plan_file
 from training.plans.plan import (
-    Advantage,
+    AdvantageEstimator,
     BadPlan,
-    Engine,
-    Importance,
-    Lora,
-    Loss,
-    Overlong,
-    Task,
-    Trainer,
+    RolloutEngine,
+    ImportanceCorrection,
+    LoraSettings,
+    LossAggregation,
+    OverlongHandling,
+    RolloutTask,
+    TrainingMethod,
 )
 from training.trl import grpo_config
 from training.verl import hydra_overrides
-from training.verl.unsupported_settings import check
+from training.verl.unsupported_settings import check_supported
 
-PAPER = plan_file.load("r4p-paper")
+PAPER = plan_file.load_plan("r4p-paper")
 FOLDER = PurePosixPath("/shared/a run")
 ACTOR = "actor_rollout_ref.actor."
 
@@ -34,11 +34,11 @@ def changed(**tables):
 
 
 def exported(**tables):
-    return hydra_overrides.overrides(changed(**tables), FOLDER, rounds=3)
+    return hydra_overrides.build_overrides(changed(**tables), FOLDER, rounds=3)
 
 
 def test_the_paper_is_exported_as_its_own_scripts_have_it():
-    found = hydra_overrides.overrides(PAPER, FOLDER, rounds=3)
+    found = hydra_overrides.build_overrides(PAPER, FOLDER, rounds=3)
     assert {
         "data.train_batch_size": 128,
         "actor_rollout_ref.rollout.n": 16,
@@ -68,38 +68,61 @@ def test_the_paper_is_exported_as_its_own_scripts_have_it():
 @pytest.mark.parametrize(
     ("tables", "key", "value"),
     [
-        ({"policy": {"advantage": Advantage.LEAVE_ONE_OUT}}, "algorithm.adv_estimator", "rloo"),
+        (
+            {"policy": {"advantage": AdvantageEstimator.LEAVE_ONE_OUT}},
+            "algorithm.adv_estimator",
+            "rloo",
+        ),
         (
             {"rollout": {"gpu_memory": 0.3}},
             "actor_rollout_ref.rollout.gpu_memory_utilization",
             0.3,
         ),
         (
-            {"policy": {"advantage": Advantage.WITHOUT_DEVIATION}},
+            {"policy": {"advantage": AdvantageEstimator.WITHOUT_DEVIATION}},
             "algorithm.norm_adv_by_std_in_grpo",
             False,
         ),
         (
-            {"policy": {"loss": Loss.CONSTANT_LENGTH}},
+            {"policy": {"loss": LossAggregation.CONSTANT_LENGTH}},
             ACTOR + "loss_agg_mode",
             "seq-mean-token-sum-norm",
         ),
-        ({"policy": {"loss": Loss.CONSTANT_LENGTH}}, ACTOR + "loss_scale_factor", 4096),
-        ({"policy": {"loss": Loss.SEQUENCE_MEAN}}, ACTOR + "loss_agg_mode", "seq-mean-token-mean"),
+        ({"policy": {"loss": LossAggregation.CONSTANT_LENGTH}}, ACTOR + "loss_scale_factor", 4096),
+        (
+            {"policy": {"loss": LossAggregation.SEQUENCE_MEAN}},
+            ACTOR + "loss_agg_mode",
+            "seq-mean-token-mean",
+        ),
         ({"policy": {"kl": 0.01}}, ACTOR + "use_kl_loss", True),
         ({"policy": {"drop_uniform_groups": True}}, "algorithm.filter_groups.enable", True),
         (
-            {"policy": {"importance": Importance.TOKEN_TRUNCATE, "importance_ceiling": 3.0}},
+            {
+                "policy": {
+                    "importance": ImportanceCorrection.TOKEN_TRUNCATE,
+                    "importance_ceiling": 3.0,
+                }
+            },
             "algorithm.rollout_correction.rollout_is_threshold",
             3.0,
         ),
         (
-            {"policy": {"importance": Importance.SEQUENCE_MASK, "importance_ceiling": 3.0}},
+            {
+                "policy": {
+                    "importance": ImportanceCorrection.SEQUENCE_MASK,
+                    "importance_ceiling": 3.0,
+                }
+            },
             "algorithm.rollout_correction.rollout_is",
             "sequence",
         ),
         (
-            {"policy": {"importance": Importance.SEQUENCE_MASK, "importance_ceiling": 3.0}},
+            {
+                "policy": {
+                    "importance": ImportanceCorrection.SEQUENCE_MASK,
+                    "importance_ceiling": 3.0,
+                }
+            },
             "algorithm.rollout_correction.rollout_is_threshold",
             "1e-30_3.0",
         ),
@@ -114,33 +137,36 @@ def test_a_setting_in_verls_words(tables, key, value):
 
 
 def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
-    found = hydra_overrides.overrides(
-        replace(PAPER, adapter=Lora(rank=8, alpha=16)), FOLDER, rounds=1
+    found = hydra_overrides.build_overrides(
+        replace(PAPER, adapter=LoraSettings(rank=8, alpha=16)), FOLDER, rounds=1
     )
     assert found["actor_rollout_ref.model.lora_rank"] == 8
     assert found["actor_rollout_ref.model.lora_alpha"] == 16
-    assert found["actor_rollout_ref.model.target_modules"] == Lora().targets
+    assert found["actor_rollout_ref.model.target_modules"] == LoraSettings().targets
     assert found["actor_rollout_ref.rollout.load_format"] == "safetensors"
 
 
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        (replace(PAPER, trainer=Trainer.DPO), "trainer = dpo: verl is given"),
-        (changed(rollout={"task": Task.REPAIR}), "rollout.task = repair"),
-        (changed(rollout={"engine": Engine.SERVER}), 'rollout.engine = server: give "colocated"'),
-        (changed(policy={"overlong": Overlong.MASK}), "policy.overlong = mask"),
+        (replace(PAPER, trainer=TrainingMethod.DPO), "trainer = dpo: verl is given"),
+        (changed(rollout={"task": RolloutTask.REPAIR}), "rollout.task = repair"),
+        (
+            changed(rollout={"engine": RolloutEngine.SERVER}),
+            'rollout.engine = server: give "colocated"',
+        ),
+        (changed(policy={"overlong": OverlongHandling.MASK}), "policy.overlong = mask"),
         (changed(policy={"ratio_ceiling": None}), "policy.ratio_ceiling = None"),
         (changed(policy={"ratio_ceiling": 1.28}), "policy.ratio_ceiling = 1.28"),
         (
-            changed(policy={"entropy_bonus": 0.1, "loss": Loss.SEQUENCE_MEAN}),
+            changed(policy={"entropy_bonus": 0.1, "loss": LossAggregation.SEQUENCE_MEAN}),
             "policy.entropy_bonus = 0.1",
         ),
         (
-            changed(policy={"importance": Importance.TOKEN_MASK}),
+            changed(policy={"importance": ImportanceCorrection.TOKEN_MASK}),
             "policy.importance_ceiling = None",
         ),
-        (replace(PAPER, adapter=Lora(dropout=0.1)), "adapter.dropout = 0.1"),
+        (replace(PAPER, adapter=LoraSettings(dropout=0.1)), "adapter.dropout = 0.1"),
         (changed(optimiser={"schedule": "linear"}), "optimiser.schedule = linear"),
         (changed(optimiser={"batch": 24}), "optimiser.batch = 24: give a divisor"),
         (changed(optimiser={"batch": 256}), "optimiser.batch = 256: give a divisor"),
@@ -155,26 +181,26 @@ def test_an_adapter_is_sent_to_a_vllm_that_has_the_base():
 )
 def test_what_verl_cannot_honour_is_an_error(plan, said):
     with pytest.raises(BadPlan, match="plan r4p-paper can't be exported to verl: ") as caught:
-        check(plan)
+        check_supported(plan)
     assert said in str(caught.value)
 
 
 def test_all_faults_are_told_at_once():
     with pytest.raises(BadPlan) as caught:
-        check(plan_file.load("mini-se-rl"))
+        check_supported(plan_file.load_plan("mini-se-rl"))
     assert "rollout.task = repair" in str(caught.value)
     assert "policy.overlong = mask" in str(caught.value)
 
 
 def test_overrides_are_written_in_hydras_grammar():
-    written = hydra_overrides.written(
+    written = hydra_overrides.format_overrides(
         {"a": None, "b": True, "c": 1e-6, "d": "it's here", "e": ("x", "y"), "f": 3}
     )
     assert written == "a=null\nb=True\nc=1e-06\nd='it\\'s here'\ne=['x','y']\nf=3\n"
 
 
-@pytest.mark.parametrize("advantage", Advantage)
-@pytest.mark.parametrize("loss", Loss)
+@pytest.mark.parametrize("advantage", AdvantageEstimator)
+@pytest.mark.parametrize("loss", LossAggregation)
 def test_trl_and_verl_are_told_the_same(advantage, loss):
     plan = changed(
         policy={"advantage": advantage, "loss": loss, "kl": 0.01, "ratio_ceiling": 5.0},
@@ -183,8 +209,8 @@ def test_trl_and_verl_are_told_the_same(advantage, loss):
     )
     processes = plan.scale.processes
     theirs, ours = (
-        grpo_config.policy(plan, processes),
-        hydra_overrides.overrides(plan, FOLDER, rounds=2),
+        grpo_config.build_grpo_settings(plan, processes),
+        hydra_overrides.build_overrides(plan, FOLDER, rounds=2),
     )
     at_once = plan.optimiser.micro_batch * processes
     replies = theirs["num_generations"]

@@ -20,8 +20,8 @@ from tests.builders import tiny_model
 from tests.services import ROOT
 from tests.training.verl.small_export import PLAN, dataset_at
 from training.objective import advantages, rewards
-from training.objective.policy_loss import averaged, token
-from training.plans.plan import Loss
+from training.objective.policy_loss import average_loss, compute_token_loss
+from training.plans.plan import LossAggregation
 from training.rollouts import tokenization
 from training.verl import export_folder
 
@@ -67,7 +67,7 @@ def export(tmp_path_factory):
     at = tmp_path_factory.mktemp("verl")
     model = tiny_model.random_model(at / "model")
     tokenizer = AutoTokenizer.from_pretrained(model)
-    export_folder.write(PLAN, dataset_at(at / "dataset"), at / "it's an export", tokenizer)
+    export_folder.write_export(PLAN, dataset_at(at / "dataset"), at / "it's an export", tokenizer)
     return at / "it's an export", model
 
 
@@ -129,14 +129,14 @@ def test_verl_asks_what_our_own_trainer_asks(said, export):
     assert said["rows"]["keys"] == [row["extra_info"]["key"] for row in table]
     tokenizer = AutoTokenizer.from_pretrained(export[1])
     asked = [Message(one["role"], one["content"]) for one in table[0]["prompt"]]
-    assert said["rows"]["prompt"] == tokenization.prompt_text(tokenizer, asked)
+    assert said["rows"]["prompt"] == tokenization.render_prompt(tokenizer, asked)
     assert said["rows"]["sources"] == ["r4p/benchmark"] * 2
 
 
 def test_both_reward_managers_pay_what_ours_does(said, export):
     row = pq.read_table(export[0] / "train.parquet").to_pylist()[0]
     truth = json.loads(row["reward_model"]["ground_truth"])
-    ours = [rewards.reply(text, truth["occupied"], truth["targets"]) for text in REPLIES]
+    ours = [rewards.reward_reply(text, truth["occupied"], truth["targets"]) for text in REPLIES]
     assert len(set(ours)) > 2
     assert said["scores"] == {"naive": ours, "dapo": ours}
 
@@ -144,9 +144,9 @@ def test_both_reward_managers_pay_what_ours_does(said, export):
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("grpo", advantages.grpo),
-        ("without-deviation", advantages.without_deviation),
-        ("leave-one-out", advantages.leave_one_out),
+        ("grpo", advantages.normalise_by_group),
+        ("without-deviation", advantages.subtract_mean),
+        ("leave-one-out", advantages.subtract_leave_one_out),
     ],
 )
 def test_advantages_are_verls(said, name, ours):
@@ -157,18 +157,18 @@ def test_advantages_are_verls(said, name, ours):
 @pytest.mark.parametrize(
     ("name", "how"),
     [
-        ("token-mean", Loss.TOKEN_MEAN),
-        ("seq-mean-token-mean", Loss.SEQUENCE_MEAN),
-        ("seq-mean-token-sum-norm", Loss.CONSTANT_LENGTH),
+        ("token-mean", LossAggregation.TOKEN_MEAN),
+        ("seq-mean-token-mean", LossAggregation.SEQUENCE_MEAN),
+        ("seq-mean-token-sum-norm", LossAggregation.CONSTANT_LENGTH),
     ],
 )
 def test_losses_are_verls(said, name, how):
     case = CASES["losses"]
     losses = [
-        [token(ratio, advantage, PLAN.policy) for ratio in row]
+        [compute_token_loss(ratio, advantage, PLAN.policy) for ratio in row]
         for row, advantage in zip(case["log_ratios"], case["advantages"], strict=True)
     ]
-    expected = averaged(losses, case["kept"], how, case["longest"])
+    expected = average_loss(losses, case["kept"], how, case["longest"])
     assert said["losses"][name] == pytest.approx(expected, abs=1e-6)
 
 
