@@ -1,7 +1,7 @@
-"""The R4P verifier and the agents: issues and patches in, verdicts and proposed patches out.
+"""This package judges patches with the R4P verifier and writes patches with agents.
+In: issues and patches. Out: verdicts and proposed patches.
 `import model` loads the standard library only and offers the types of `domain`.
-The top level holds the types, the two protocols, the errors, the published verdict and the catalog.
-No module in here imports app, worker or training.
+The package calls neither app, worker nor training.
 """
 
 from importlib import import_module
@@ -20,10 +20,7 @@ from model.domain import (
 )
 
 if TYPE_CHECKING:
-    from model.catalog import EngineChoice as EngineChoice
-    from model.catalog import consensus as load_consensus
-    from model.catalog import engine as load_engine
-    from model.catalog import verifier as load_verifier
+    from model.catalog import EngineChoice, load_consensus, load_engine, load_verifier
 
 __all__ = [
     "Coverage",
@@ -41,15 +38,11 @@ __all__ = [
     "load_verifier",
 ]
 
-_CATALOG: Final = {
-    "EngineChoice": "EngineChoice",
-    "load_consensus": "consensus",
-    "load_engine": "engine",
-    "load_verifier": "verifier",
-}
+_LAZY: Final = {"EngineChoice", "load_consensus", "load_engine", "load_verifier"}
+"""Names of the catalog, which is imported when the first of them is used."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _CATALOG:
+    if name not in _LAZY:
         raise AttributeError(f"module 'model' has no attribute {name!r}")
-    return getattr(import_module("model.catalog"), _CATALOG[name])
+    return getattr(import_module("model.catalog"), name)

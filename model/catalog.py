@@ -1,117 +1,119 @@
-"""Names to constructors: the one place that knows every engine and verifier, and loads them late."""
+"""This module builds every engine and verifier from its name, and imports each one only when it is asked for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from model.errors import BadChoice, BadEngine, EngineDown, UnknownVerifier
+from model.errors import BadEngine, EngineDown, IncompatibleOptions, UnknownVerifier
 from model.protocols import Engine, Verifier
-from model.verifiers.admission import Rules
+from model.verifiers.admission import AdmissionRules
 
 if TYPE_CHECKING:
-    from model.verifiers.voting_verifier import Judging
+    from model.verifiers.voting_verifier import VotingOptions
 
 T = TypeVar("T")
 
 DEFAULT_MODEL = "qwen2.5-coder-0.5b-instruct"
-"""The embedded one: it shows the pipeline, and judges at chance."""
+"""The model that runs inside the process. It shows that the pipeline works; its verdicts are no better than chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """Which engine, and what the chosen one needs; what it does not need is ignored."""
+    """The name of an engine and its settings. An engine ignores the settings that it does not need."""
 
     name: str
     """`openai_compatible`, `local_transformers`, `local_vllm` or `scripted`."""
     model: str | None = None
-    """A server's name for it, or one of our own catalogue; None takes the only one served, or DEFAULT_MODEL.
+    """A server's name for the model, or a model of our own catalogue. None takes the only model that the server serves, or
+    DEFAULT_MODEL.
 
-    In-process vLLM takes the path of a model's directory as well.
+    `local_vllm` also accepts the path of a model's directory.
     """
     url: str | None = None
-    """Base of an OpenAI-compatible API, as in `http://127.0.0.1:8000/v1`."""
+    """Base URL of an OpenAI-compatible API, such as `http://127.0.0.1:8000/v1`."""
     api_key: str | None = field(default=None, repr=False)
     cache: Path | None = None
-    """Where the embedded model's files are kept."""
+    """Directory for the files of the embedded model."""
     weights: Path | None = None
-    """A directory that may hold the embedded model's file already."""
+    """A directory that may already hold the file of the embedded model."""
     script: Path | None = None
-    """JSON lines that a scripted engine answers from."""
+    """JSON lines with the answers of a scripted engine."""
     on_step: Callable[[str, int, int], None] = lambda _step, _done, _total: None
-    """Told of downloads and decoding: what, how much is done, of how much (0: unknown)."""
+    """Progress of downloads and decoding: the step, the amount done, and the total (0 when unknown)."""
 
 
-def engine(choice: EngineChoice) -> Engine:
-    """The engine, ready to answer; the embedded one is fetched and loaded now, which may take a minute.
+def load_engine(choice: EngineChoice) -> Engine:
+    """Build the chosen engine, ready to answer.
 
-    Raises EngineDown (naming what is missing) or WeightsUnavailable.
+    The embedded engine downloads and loads its model now, which may take a minute. Raises EngineDown, with the name of
+    what is missing, and WeightsUnavailable.
     """
     match choice.name:
         case "openai_compatible":
             from model.engines.openai_compatible import connect
 
-            return connect(_given(choice.url, choice, "url"), choice.model, choice.api_key)
+            return connect(_require(choice.url, choice, "url"), choice.model, choice.api_key)
         case "local_transformers":
-            return _embedded(choice)
+            return _load_embedded(choice)
         case "local_vllm":
-            return _in_process(choice)
+            return _load_in_process(choice)
         case "scripted":
             from model.engines import scripted
 
-            return scripted.load(_given(choice.script, choice, "script"))
+            return scripted.load_script(_require(choice.script, choice, "script"))
         case unknown:
             raise BadEngine(
-                f"no engine is called {unknown!r}; there are openai_compatible, local_transformers, local_vllm, "
+                f"unknown engine {unknown!r}; choose openai_compatible, local_transformers, local_vllm or "
                 "scripted"
             )
 
 
 VERIFIERS = {
     "r4p": "groups of four, judged against each other (the paper)",
-    "r4p-two-rounds": "r4p, then the single most likely of those that passed",
+    "r4p-two-rounds": "r4p, then a vote for the most likely of its correct patches",
     "pointwise": "one patch at a time",
     "pairwise": "two at a time: which is better",
     "yes-no": "P(YES) of one patch, from log-probabilities",
-    "yes-no-trajectory": "the same, shown how the patch came about",
+    "yes-no-trajectory": "yes-no that also reads the agent's trajectory",
     "consensus": "how rivals agree, without a language model",
-    "hybrid": "yes-no draws up a shortlist, r4p settles it; hybrid:A+B composes any two",
+    "hybrid": "yes-no makes a shortlist, r4p judges it; hybrid:A+B combines any two",
 }
-"""Every verifier by name, and what it does."""
+"""Every verifier by name, with a short description."""
 
 
-TRAJECTORY = "yes-no-trajectory"
-"""The one that looks at more than an issue and diffs."""
+TRAJECTORY_VERIFIER = "yes-no-trajectory"
+"""The verifier that also reads the trajectory of a patch."""
 
 
-WITHOUT_ENGINE = frozenset({"consensus"})
-"""Those that ask no language model, so that no engine is needed for them."""
+ENGINELESS_VERIFIERS = frozenset({"consensus"})
+"""Verifiers that need no engine, because they ask no language model."""
 
 
-VOTING = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise"})
-"""Those that say more the more often they are asked."""
+VOTING_VERIFIERS = frozenset({"r4p", "r4p-two-rounds", "pointwise", "pairwise"})
+"""Verifiers whose verdict becomes more reliable with more votes."""
 
 
-SETTLING = VOTING - {"pairwise"}
-"""Those whose verdict can be certain before the last vote."""
+EARLY_STOPPING_VERIFIERS = VOTING_VERIFIERS - {"pairwise"}
+"""Verifiers that can know their verdict before the last vote."""
 
 
-SHOWING_RIVALS = frozenset({"r4p", "r4p-two-rounds"})
-"""Those whose votes show a patch beside its rivals, so that one of these can be left out."""
+GROUP_VERIFIERS = frozenset({"r4p", "r4p-two-rounds"})
+"""Verifiers that show a patch beside its rivals, so that a vote can leave one rival out."""
 
 
-def consensus(edited_lines: int = 0) -> Verifier:
-    """The verifier that asks no language model; loads numpy and its artefact.
+def load_consensus(edited_lines: int = 0) -> Verifier:
+    """Build the verifier that needs no language model. This call loads numpy and the shipped consensus model.
 
-    `edited_lines`: patches that edit fewer lines are not judged.
+    The verifier does not judge patches that edit fewer than `count_edited_lines` lines.
     """
     from model.verifiers import consensus as verifiers
 
-    return verifiers.shipped(Rules(edited_lines=edited_lines))
+    return verifiers.build_shipped(AdmissionRules(edited_lines=edited_lines))
 
 
-def composition(name: str) -> tuple[str, ...]:
-    """The verifiers that a name stands for: itself, or the two that a hybrid is composed of, shortlist first.
+def parse_verifier_name(name: str) -> tuple[str, ...]:
+    """Split a verifier's name into the names of its parts: itself, or the two parts of a hybrid, shortlist first.
 
     Raises UnknownVerifier.
     """
@@ -119,44 +121,49 @@ def composition(name: str) -> tuple[str, ...]:
     parts = tuple(pair.split("+")) if colon else ("yes-no", "r4p")
     names = parts if kind == "hybrid" else (name,)
     if kind == "hybrid" and len(parts) != 2:
-        raise UnknownVerifier(f"{name!r} composes {len(parts)}; write two, as in hybrid:yes-no+r4p")
-    if unknown := [one for one in names if one == "hybrid" or one not in VERIFIERS]:
         raise UnknownVerifier(
-            f"no verifier is called {unknown[0]!r}; there are {', '.join(VERIFIERS)} (hybrid:A+B composes two others)"
+            f"{name!r} names {len(parts)} verifiers; a hybrid needs two, as in hybrid:yes-no+r4p"
+        )
+    if unknown := [part for part in names if part == "hybrid" or part not in VERIFIERS]:
+        raise UnknownVerifier(
+            f"unknown verifier {unknown[0]!r}; choose {', '.join(VERIFIERS)}, or hybrid:A+B for any other two"
         )
     return names
 
 
 @dataclass(frozen=True, slots=True)
 class VotingChoice:
-    """How to vote, and about whom; a verifier that does not vote ignores the rest."""
+    """Options of voting. A verifier that does not vote uses `count_edited_lines` only."""
 
     stop_early: bool = False
-    """Leave out votes that can't change a verdict any more."""
+    """Skip votes that can no longer change a verdict."""
     edited_lines: int = 0
-    """Patches that edit fewer lines are not judged."""
+    """The verifier does not judge patches that edit fewer lines."""
     leave_one_out: bool = False
-    """Every vote of a group goes without one of its patches, and what hangs on a rival's presence is unsure."""
+    """Every vote leaves out one patch of the group. A verdict that depends on one rival becomes unsure."""
 
 
-def check(name: str, voting: VotingChoice) -> None:
-    """Refuse what can't judge, before anything is loaded for it. Raises UnknownVerifier, BadChoice."""
-    parts = composition(name)
+def check_choice(name: str, voting: VotingChoice) -> None:
+    """Check that a verifier exists and supports the voting options, before anything is loaded.
+
+    Raises UnknownVerifier and IncompatibleOptions.
+    """
+    parts = parse_verifier_name(name)
     if not voting.leave_one_out:
         return
-    if SHOWING_RIVALS.isdisjoint(parts):
-        raise BadChoice(
-            f"verifier {name} shows no groups that a rival could be left out of; leave one out with r4p, "
+    if GROUP_VERIFIERS.isdisjoint(parts):
+        raise IncompatibleOptions(
+            f"verifier {name} shows no groups, so it cannot leave one rival out; use r4p, "
             "r4p-two-rounds or a hybrid of them"
         )
     if voting.stop_early:
-        raise BadChoice(
-            "votes that leave one out can't stop early: those spared could tell whom a verdict hangs on; choose "
-            "one of both"
+        raise IncompatibleOptions(
+            "leave-one-out votes cannot stop early: a skipped vote could show that a verdict depends on a rival; "
+            "choose one of the two options"
         )
 
 
-def verifier(
+def load_verifier(
     name: str,
     engine: Engine,
     *,
@@ -164,72 +171,76 @@ def verifier(
     reply_tokens: int | None = None,
     voting: VotingChoice = VotingChoice(),
 ) -> Verifier:
-    """A verifier by its name in VERIFIERS that speaks through `engine`.
+    """Build a verifier by its name in VERIFIERS; it asks its questions through `engine`.
 
-    `prompt` replaces its template (of composed ones the last one's), `reply_tokens` the longest reply of one vote.
+    `prompt` replaces the prompt template; in a hybrid it replaces the template of the second part. `reply_tokens`
+    limits the reply of one vote.
 
-    Raises TemplateError, UnknownVerifier for an unknown name, and BadChoice for what can't go together.
+    Raises TemplateError, UnknownVerifier and IncompatibleOptions.
     """
     from model.verifiers.vote_sampling import Sampling
-    from model.verifiers.voting_verifier import Judging
+    from model.verifiers.voting_verifier import VotingOptions
 
-    check(name, voting)
-    names = composition(name)
-    # On two cores every token costs: 256 keep three votes on four patches well under a minute and a half.
+    check_choice(name, voting)
+    names = parse_verifier_name(name)
+    # On two CPU cores, 256 tokens keep three votes on four patches well under 90 seconds.
     sampling = (
         Sampling(max_tokens=256, batch=4) if engine.name == "local_transformers" else Sampling()
     )
     sampling = replace(
         sampling, max_tokens=reply_tokens or sampling.max_tokens, stop_early=voting.stop_early
     )
-    judging = Judging(
+    options = VotingOptions(
         sampling, edited_lines=voting.edited_lines, leave_one_out=voting.leave_one_out
     )
     if len(names) == 1:
-        return _verifier(names[0], engine, prompt, judging)
+        return _build_verifier(names[0], engine, prompt, options)
     from model.verifiers.hybrid import HybridVerifier
 
     first, second = names
     return HybridVerifier(
-        _verifier(first, engine, None, judging), _verifier(second, engine, prompt, judging)
+        _build_verifier(first, engine, None, options),
+        _build_verifier(second, engine, prompt, options),
     )
 
 
-def _verifier(name: str, engine: Engine, prompt: str | Path | None, judging: "Judging") -> Verifier:
+def _build_verifier(
+    name: str, engine: Engine, prompt: str | Path | None, options: "VotingOptions"
+) -> Verifier:
     from model.prompts import prompt_template
     from model.verifiers import pairwise, pointwise, r4p, two_rounds, yes_no
 
     match name:
         case "pointwise":
             return pointwise.PointwiseVerifier(
-                engine, prompt_template.load(prompt or "r4p_group"), judging
+                engine, prompt_template.load(prompt or "r4p_group"), options
             )
         case "pairwise":
             return pairwise.PairwiseVerifier(
-                engine, prompt_template.load(prompt or "pairwise"), judging
+                engine, prompt_template.load(prompt or "pairwise"), options
             )
         case "yes-no" | "yes-no-trajectory":
             template = prompt_template.load(prompt or "yes_no")
-            shown = name == TRAJECTORY
-            return yes_no.YesNoVerifier(engine, template, judging, trajectories=shown)
+            with_trajectory = name == TRAJECTORY_VERIFIER
+            return yes_no.YesNoVerifier(engine, template, options, trajectories=with_trajectory)
         case "r4p-two-rounds":
-            last = prompt_template.load(prompt or "most_likely")
+            template = prompt_template.load(prompt or "most_likely")
             return two_rounds.TwoRoundsVerifier(
-                _verifier("r4p", engine, None, judging),
-                two_rounds.MostLikelyVerifier(engine, last, judging),
+                _build_verifier("r4p", engine, None, options),
+                two_rounds.MostLikelyVerifier(engine, template, options),
             )
         case "consensus":
-            return consensus(judging.edited_lines)
+            return load_consensus(options.edited_lines)
         case _:
-            return r4p.R4PVerifier(engine, prompt_template.load(prompt or "r4p_group"), judging)
+            return r4p.R4PVerifier(engine, prompt_template.load(prompt or "r4p_group"), options)
 
 
-def prepare(choice: EngineChoice) -> Path:
-    """Have the embedded model's files ready on disk, so that loading it takes seconds; returns their directory.
+def prepare_model(choice: EngineChoice) -> Path:
+    """Put the files of the embedded model on disk, so that loading takes seconds, and return their directory.
 
-    Raises EngineDown for a name that isn't in the catalogue, WeightsUnavailable when no source has the file.
+    Raises EngineDown for an unknown model name, and WeightsUnavailable when no source has the file.
     """
-    cache: Path = _given(choice.cache, choice, "cache")
+    cache: Path = _require(choice.cache, choice, "cache")
     try:
         from model.engines import bf16_copy, weights
     except ImportError as error:
@@ -239,10 +250,10 @@ def prepare(choice: EngineChoice) -> Path:
     file = weights.CATALOGUE.get(choice.model or DEFAULT_MODEL)
     if file is None:
         raise EngineDown(
-            f"no embedded model is called {choice.model!r}; there are {', '.join(weights.CATALOGUE)}; "
-            "any other model needs an engine's URL"
+            f"unknown embedded model {choice.model!r}; choose {', '.join(weights.CATALOGUE)}, "
+            "or give the URL of an engine with another model"
         )
-    copy = bf16_copy.copy_of(file, cache)
+    copy = bf16_copy.locate_copy(file, cache)
     if copy.is_dir():
         return copy
     gguf = weights.fetch(file, cache, local=choice.weights, on_progress=choice.on_step)
@@ -250,8 +261,8 @@ def prepare(choice: EngineChoice) -> Path:
     return bf16_copy.prepare(file, gguf, cache)
 
 
-def _embedded(choice: EngineChoice) -> Engine:
-    copy = prepare(choice)
+def _load_embedded(choice: EngineChoice) -> Engine:
+    copy = prepare_model(choice)
     from model.engines import local_transformers
 
     choice.on_step("loading the model", 0, 0)
@@ -262,20 +273,20 @@ def _embedded(choice: EngineChoice) -> Engine:
     )
 
 
-def _in_process(choice: EngineChoice) -> Engine:
+def _load_in_process(choice: EngineChoice) -> Engine:
     try:
         from model.engines import local_vllm
     except ImportError as error:
         raise EngineDown(
-            f"engine local_vllm needs {error.name}, which this Python has not: run `.venv-vllm/bin/python -m app.cli` "
+            f"engine local_vllm needs {error.name}, which is not installed here: run `.venv-vllm/bin/python -m app.cli` "
             "after `make vllm-cpu`, or serve the model and give its URL"
         ) from error
     own = Path(choice.model or "").resolve()
-    directory = own if choice.model and own.is_dir() else prepare(choice)
+    directory = own if choice.model and own.is_dir() else prepare_model(choice)
     return local_vllm.LocalVLLM(directory, model=choice.model or DEFAULT_MODEL)
 
 
-def _given(value: T | None, choice: EngineChoice, what: str) -> T:
+def _require(value: T | None, choice: EngineChoice, what: str) -> T:
     if value is None:
         raise BadEngine(f"engine {choice.name} needs its {what}, and none is set")
     return value

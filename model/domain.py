@@ -1,22 +1,22 @@
-"""What the verifier talks about: issues, patches, votes and verdicts, as frozen values (pure)."""
+"""Frozen values that every verifier shares: issues, patches, votes and verdicts (pure)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
 
 PatchId = NewType("PatchId", str)
-"""Names a candidate among its rivals: `#12` for a pull request, a file name offline."""
+"""The name of a candidate among its rivals: `#12` for a pull request, a file name in the CLI."""
 
 
 class Label(StrEnum):
-    """The truth about a patch, where somebody knows it."""
+    """The known truth about a patch."""
 
     CORRECT = "correct"
     INCORRECT = "incorrect"
 
 
 class Verdict(StrEnum):
-    """Our opinion of a patch. Only the first two are claims."""
+    """The bot's opinion of a patch. Only `CORRECT` and `INCORRECT` are claims."""
 
     CORRECT = "correct"
     INCORRECT = "incorrect"
@@ -33,23 +33,23 @@ class Issue:
 
     @property
     def text(self) -> str:
-        """Title and body as one statement; a title alone where there is no body."""
+        """Title and body as one text, or the title alone when the body is empty."""
         return f"{self.title}\n\n{self.body}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A unified diff that claims to resolve an issue. Whose it is, the verifier never learns."""
+    """A unified diff that should resolve an issue. The verifier never learns its author."""
 
     id: PatchId
     diff: str
     trajectory: str | None = None
-    """What an agent thought and did to get here; shown only to a verifier that asks for it (yes-no-trajectory)."""
+    """The record of the agent's attempt. Only the verifier `yes-no-trajectory` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a patch the verifier was shown."""
+    """How many files of a patch the verifier saw, out of all its files."""
 
     files: int
     files_seen: int
@@ -57,7 +57,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """Votes about one patch. `none` are votes that failed or could not be read: they count for neither side."""
+    """The number of votes about one patch, by answer. `none` counts votes that failed or could not be read."""
 
     correct: int = 0
     incorrect: int = 0
@@ -65,34 +65,34 @@ class VoteCount:
 
     @property
     def valid(self) -> int:
-        """Votes that said something."""
+        """The number of votes for correct or incorrect."""
         return self.correct + self.incorrect
 
     @property
     def share(self) -> float | None:
-        """Share of valid votes for correct; None when there is no valid vote."""
+        """The share of valid votes for correct, or None without a valid vote."""
         return self.correct / self.valid if self.valid else None
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One reply of the engine about one part of the group, kept whole so that it can be explained and learnt from."""
+    """One reply of the engine about one part of the group. The whole reply is kept for explanations and training."""
 
     seed: int
     seats: tuple[PatchId | None, ...]
-    """Who sat where, seat 1 first; None is the paper's empty padding."""
+    """The patch on each seat, seat 1 first. None is the empty padding of the paper."""
     correct: frozenset[PatchId] | None
-    """The boxed patches; None when the vote failed or could not be read."""
+    """The patches that the reply boxed, or None when the vote failed or could not be read."""
     reply: str
     forced: bool = False
-    """The reply ended without a box and was continued once from an opened one."""
+    """The reply ended without a box, and the engine continued it once from an opened box."""
     failure: str | None = None
-    """Why there is no vote, in words for a person; None when there is one."""
+    """Why the vote failed, for a person; None for a valid vote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens paid for: prompt (of which cached) and completion."""
+    """The tokens of the engine's requests: prompt (including `cached`) and completion."""
 
     prompt: int = 0
     cached: int = 0
@@ -101,29 +101,29 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class PatchVerdict:
-    """What the votes say of one patch."""
+    """The verdict about one patch, with its votes and its reason."""
 
     id: PatchId
     verdict: Verdict
     votes: VoteCount
     reason: str
-    """Why, for a person: an excerpt of the reasoning, or why it was not judged."""
+    """The reason for a person: an excerpt of a reply, or why the patch was not judged."""
     coverage: Coverage
     probability: float | None = None
-    """Calibrated on outcomes; None: not enough history."""
+    """The calibrated probability, or None without enough history."""
     score: float | None = None
-    """The verifier's own degree of belief in 0…1, not calibrated; None: no opinion."""
+    """The verifier's own belief from 0 to 1, not calibrated; None without an opinion."""
     rank: float | None = None
-    """What orders the patches of one group where that is not the score, the higher the better; None: by the score."""
-    swayed_by: tuple[PatchId, ...] = ()
-    """Rivals whose presence turns the votes: whatever else is believed of the patch, nothing is claimed."""
+    """The value that orders the patches of a group, the highest first. None means that the score orders them."""
+    depends_on: tuple[PatchId, ...] = ()
+    """Rivals whose presence reverses the votes. A patch with such a rival gets no claim."""
     is_preliminary: bool = False
-    """Said to draw up a shortlist: the score is on another scale than those of rivals that were on it."""
+    """The score comes from the shortlist round. It must not be compared with scores of the second round."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """Which engine, weights and wording spoke."""
+    """The engine, model and prompt that produced a verdict."""
 
     name: str
     model: str
@@ -132,27 +132,27 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class GroupVerdict:
-    """The set-valued answer: several patches may be correct, or none."""
+    """The verdicts about all candidates of one issue. Any number of them may be correct, including none."""
 
     patches: tuple[PatchVerdict, ...]
     engine: EngineInfo
     votes: tuple[Vote, ...]
     asked: int
-    """How many votes were asked of the engine, over all parts of the group, readable or not."""
+    """The number of votes that the engine was asked for, over all parts of the group, readable or not."""
     partition: tuple[tuple[PatchId, ...], ...]
-    """Which patches sat together, in the first round; one part when they fit in N seats."""
+    """The patches that shared a prompt in the first round; one part when all patches fit in the seats."""
     tokens: Tokens
     engine_seconds: float
     total_seconds: float
     spared: int = 0
-    """How many more were not asked for, because they could not have changed a verdict."""
+    """The number of votes that were skipped, because they could not have changed a verdict."""
 
     @property
     def valid(self) -> int:
-        """How many votes could be read."""
+        """The number of votes that could be read."""
         return sum(vote.correct is not None for vote in self.votes)
 
     @property
     def forced(self) -> int:
-        """How many votes answered only when their reply was continued from an opened box."""
+        """The number of forced votes that could be read."""
         return sum(vote.forced and vote.correct is not None for vote in self.votes)

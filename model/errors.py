@@ -1,68 +1,36 @@
-"""What can go wrong in here.
-
-ModelError
-├── EngineError            one request failed; the vote is no vote
-│   ├── EngineDown         the engine can't be reached or refuses all; try again later
-│   │   └── BadEngine      what it was given can't be used: an address, a script, a key; nobody need try again
-│   ├── NoTools            the engine has no way to offer tools; describe them in the text
-│   └── TimedOut           the answer was not there in the time that the request gives
-├── UnreadableAnswer       a reply without a usable box; the vote is no vote
-├── MalformedEdit          a reply whose SEARCH/REPLACE edits can't be read or applied
-├── BadDiff                text that is not a unified diff, with the line
-├── TemplateError          a prompt template that can't be used
-├── UnknownVerifier        nothing judges by that name; the message lists what does
-├── BadChoice              a way to vote that the verifier, or another choice, rules out
-├── BadGroups              a file of labelled groups that can't be read, with the line
-├── BadRun                 a run file that can't be read or written
-├── BadAdapter             a trained adapter whose files can't be read, or are not those that were trained
-├── BadArtefact            something learnt, in a format that this version doesn't read
-├── BadTrajectory          an agent's record that can't be read
-├── OtherTree              an agent's record was made on another tree than it shall be replayed on
-├── UnknownAgent           nothing proposes patches by that name; the message lists what does
-├── WorkspaceError         a tree of code that an agent works on doesn't allow what was asked
-│   ├── PathRefused        the path may not be read or written, with why
-│   ├── NoSuchFile         there is no file at this path
-│   └── TooBig             more bytes or files than the workspace takes, with the limit
-├── GitFailed              git is missing, said no, or took too long
-├── NoCodeGraph            definitions can't be looked up in this tree
-│   ├── NoTree             there is nothing to index
-│   ├── NoIndex            the index's file can't be used
-│   └── NoReader           no process that reads can be started here
-├── WeightsUnavailable     no source gave the model's bytes, with what was tried
-└── Superseded             newer work replaced this one; stop quietly
-"""
+"""Every error that this package raises. Catch `ModelError` for all of them, `EngineError` for a failed request."""
 
 
 class ModelError(Exception):
-    """Anything this package raises on purpose."""
+    """Base class of every error that this package raises on purpose."""
 
 
 class EngineError(ModelError):
-    """One request failed. It never becomes a verdict."""
+    """One request to the engine failed. The vote counts for no side."""
 
 
 class EngineDown(EngineError):
-    """The engine can't be reached, or can't serve what is asked. Worth another attempt later."""
+    """The engine cannot be reached, or cannot serve the request. Retry later."""
 
 
 class BadEngine(EngineDown):
-    """What an engine was given can't be used. The message names it, and the fix."""
+    """The settings of an engine cannot work. The message names the setting and the fix; a retry does not help."""
 
 
 class NoTools(EngineError):
-    """The engine has no way to offer tools to its model. Worth asking again with the tools described in words."""
+    """The engine cannot offer tools to its model. The caller can describe the tools in the prompt instead."""
 
 
-class TimedOut(EngineError):
-    """The answer was not there in the time that its request gives. It may have been billed."""
+class EngineTimeout(EngineError):
+    """The answer did not arrive within the seconds of its request. The provider may still bill it."""
 
 
 class UnreadableAnswer(ModelError):
-    """A reply that names no readable set of patches."""
+    """The reply names no readable set of patches."""
 
 
 class MalformedEdit(ModelError):
-    """A reply whose SEARCH/REPLACE edits can't be read or applied, all of them: `kind` counts, the message explains."""
+    """No SEARCH/REPLACE edit of a reply can be read or applied. `kind` is a word for statistics."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -70,88 +38,88 @@ class MalformedEdit(ModelError):
 
 
 class BadDiff(ModelError):
-    """Text that is not a unified diff. The message names the line."""
+    """The text is not a unified diff. The message names the line."""
 
 
 class TemplateError(ModelError):
-    """A prompt template that is missing or does not render."""
+    """A prompt template is missing or does not render."""
 
 
 class BadGroups(ModelError):
-    """Not a file of labelled groups. The message names file, line and what to do."""
+    """The file does not hold labelled groups. The message names the file, the line and the fix."""
 
 
 class BadRun(ModelError):
-    """Not a run file, or one that can't be written now. The message names the file."""
+    """A run file cannot be read or written. The message names the file."""
 
 
 class UnknownVerifier(ModelError):
-    """No verifier has that name. The message lists those there are."""
+    """No verifier has that name. The message lists the known names."""
 
 
-class BadChoice(ModelError):
-    """Ways to judge that can't go together. The message names both and what to do."""
+class IncompatibleOptions(ModelError):
+    """Two options for judging exclude each other. The message names both and the fix."""
 
 
 class BadAdapter(ModelError):
-    """A trained adapter that can't be used. The message names its folder, and what is wrong."""
+    """A trained adapter cannot be used. The message names its folder and the problem."""
 
 
 class BadArtefact(ModelError):
-    """What was learnt is written in another format. The message says how to write it again."""
+    """A trained file has a format that this version does not read. The message says how to write the file again."""
 
 
 class BadTrajectory(ModelError):
-    """Not the record of an attempt. The message names what is wrong with it."""
+    """The text is not a trajectory of an attempt. The message names the problem."""
 
 
-class OtherTree(ModelError):
-    """A record belongs to another tree than the one at hand. The message names both by their digests."""
+class TreeMismatch(ModelError):
+    """A trajectory belongs to another tree of code. The message names the digests of both trees."""
 
 
 class UnknownAgent(ModelError):
-    """No agent has that name. The message lists those there are."""
+    """No agent has that name. The message lists the known names."""
 
 
 class WorkspaceError(ModelError):
-    """A tree of code can't do what was asked. The message names the path and what to do."""
+    """A tree of code refuses an operation. The message names the path and the fix."""
 
 
 class PathRefused(WorkspaceError):
-    """A path that leaves the tree, names git's own files, or leads through or to what is no plain file."""
+    """The path leaves the tree, names git's own files, or leads through or to something that is not a plain file."""
 
 
 class NoSuchFile(WorkspaceError):
-    """Nothing is at this path. Nothing of what was asked happened."""
+    """No file exists at this path. The operation changed nothing."""
 
 
 class TooBig(WorkspaceError):
-    """A file, a tree or all changes together pass a limit. Nothing of what was asked happened."""
+    """A file, the tree or the changes pass a size limit. The operation changed nothing."""
 
 
 class GitFailed(ModelError):
-    """Git is missing, failed, or was ended. The message holds what it said, and the fix if we know one."""
+    """Git is missing, failed, or was stopped. The message holds git's complaint, and the fix where it is known."""
 
 
 class NoCodeGraph(ModelError):
-    """The definitions of a tree can't be had. The message names the place, what is wrong with it, and the fix."""
+    """The code graph of a tree is not available. The message names the place, the problem and the fix."""
 
 
 class NoTree(NoCodeGraph):
-    """There is nothing to index: no such directory, or no commit."""
+    """The directory or the commit to index does not exist."""
 
 
 class NoIndex(NoCodeGraph):
-    """The file an index is kept in can't be opened, read or written."""
+    """The index file cannot be opened, read or written."""
 
 
 class NoReader(NoCodeGraph):
-    """No process that reads can be started. Whoever runs the command in the message by hand sees why."""
+    """The reader process cannot start. Run the command in the message by hand to see why."""
 
 
 class WeightsUnavailable(ModelError):
-    """No source gave the file with the pinned hash. The message lists what was tried."""
+    """No source has a file with the pinned hash. The message lists the sources."""
 
 
-class Superseded(ModelError):
-    """The work is no longer wanted."""
+class Cancelled(ModelError):
+    """Newer work replaced this work, so it stops without a result."""

@@ -1,12 +1,12 @@
-"""Builds the command of a child Python: a module of an installed package, and nothing from the current folder."""
+"""This module builds the command line of a child Python process."""
 
 import sys
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module in a child of this interpreter, as `python -m` does.
+    """Return the command that runs a module in a child of this interpreter, as `python -m` does.
 
-    `-P` keeps the current folder out of the places that Python imports from. Somebody may start the bot in a folder
-    that has an `app.py` or a `model.py`, which Python would otherwise run in place of our packages.
+    `-P` keeps the current folder out of Python's import path. Otherwise an `app.py` or a `model.py` in the folder where
+    the operator starts the bot would run in place of our packages.
     """
     return [sys.executable, "-P", "-m", module, *arguments]

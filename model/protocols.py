@@ -1,4 +1,4 @@
-"""The two seams of the model package: what an engine and a verifier must offer."""
+"""The two protocols of this package: what an engine and a verifier must offer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,34 +10,34 @@ from model.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a model may ask for, as the chat API's `tools` describe it."""
+    """A tool that a model may call, as the `tools` of the chat API describe it."""
 
     name: str
     description: str
     parameters: Mapping[str, Any] = field(hash=False)
-    """JSON Schema of the arguments; its root is an object."""
+    """JSON Schema of the arguments. The root is an object."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a model asks a tool for. Nothing in it was checked."""
+    """A model's call of a tool. Nothing in it has been checked."""
 
     id: str
     name: str
     arguments: str
-    """As the model wrote it: a JSON object when all went well."""
+    """The text that the model wrote. A well-formed call holds a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message; role is `system`, `user`, `assistant` or `tool`."""
+    """One chat message. `role` is `system`, `user`, `assistant` or `tool`."""
 
     role: str
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
-    """What an assistant's turn asks for."""
+    """The tools that an assistant's message calls."""
     tool_call_id: str | None = None
-    """Which call a tool's message answers."""
+    """The call that a tool's message answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +49,32 @@ class Request:
     temperature: float
     seed: int
     prefill: str | None = None
-    alternatives: int = 0
-    """How many of the likeliest tokens to report at each place of the reply; 0: none, not even the sampled one."""
+    top_logprobs: int = 0
+    """How many of the likeliest tokens to report at each place of the reply. 0 reports no token at all."""
     tools: tuple[Tool, ...] = ()
-    """What the model may call. An engine that has no way to offer tools answers NoTools."""
+    """The tools that the model may call. An engine without tools answers NoTools."""
     token_ids: bool = False
-    """Whether to tell the sampled token ids; an engine that can't tells none."""
+    """Ask for the sampled token ids. An engine that does not know the ids returns none."""
     seconds: float | None = field(default=None, compare=False)
-    """How long the answer is waited for, where not as long as the engine likes; TimedOut after that.
+    """Time limit for the answer; the engine returns EngineTimeout after it. None leaves the limit to the engine.
 
-    Requests that differ in it alone are equal: it says nothing about what is asked.
+    The field takes no part in comparisons, because it does not change the question.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One sampled token and what the model might have said in its place, in natural log-probabilities."""
+    """One sampled token and the likeliest tokens in its place, with natural log-probabilities."""
 
     text: str
     log_probability: float
-    alternatives: tuple[tuple[str, float], ...] = ()
-    """The likeliest tokens here, likeliest first, as (text, log-probability)."""
+    top_logprobs: tuple[tuple[str, float], ...] = ()
+    """The likeliest tokens here, the most likely first, as (text, log-probability)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came back; `text` excludes the prefill. `finished` is False when max_tokens cut it."""
+    """The engine's reply. `text` excludes the prefill; `finished` is False when `max_tokens` cut the reply."""
 
     text: str
     finished: bool
@@ -82,52 +82,53 @@ class Completion:
     cached_tokens: int
     completion_tokens: int
     tokens: tuple[Token, ...] = ()
-    """The reply token by token, when the request asked for alternatives."""
+    """The tokens of the reply, when the request asked for `top_logprobs`."""
     tool_calls: tuple[ToolCall, ...] = ()
     token_ids: tuple[int, ...] = ()
-    """The sampled ids, when the request asked for them and the engine can tell; what ended the reply may be the last."""
+    """The sampled ids, when the request asked for them and the engine knows them. The last id may be the end token."""
 
 
 class Engine(Protocol):
-    """Runs a language model. Knows nothing of issues or patches."""
+    """The interface of an engine. An engine runs a language model and knows nothing about issues or patches."""
 
     @property
     def name(self) -> str:
-        """The catalogue's word for this engine."""
+        """The engine's name in the catalogue."""
         ...
 
     @property
     def model(self) -> str:
-        """Which weights answer."""
+        """The name of the model that answers."""
         ...
 
     @property
     def context_tokens(self) -> int:
-        """Prompt and completion together may not exceed this."""
+        """The limit for prompt and completion together, in tokens."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, exact where the tokenizer is at hand, else an upper estimate."""
+        """Count the tokens of a text: exactly with a tokenizer, otherwise as an upper estimate."""
         ...
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
-        """One answer per request, in order. A failed request is data; a dead engine raises EngineDown.
+        """Return one answer per request, in order. A failed request is an EngineError in the list.
 
-        An engine that can stop gives up on a request after its `seconds`; who asks must not rely on it.
+        An engine that answers nothing raises EngineDown. An engine may ignore `Request.seconds`, so callers must not
+        rely on it.
         """
         ...
 
     def close(self) -> None:
-        """Give back connections and memory; the engine is not used afterwards."""
+        """Free connections and memory. Callers do not use the engine afterwards."""
         ...
 
 
 class Verifier(Protocol):
-    """Judges the candidates of one issue against each other."""
+    """The interface of a verifier. A verifier judges the candidates of one issue."""
 
     @property
     def engine(self) -> EngineInfo:
-        """Which engine, weights and wording will speak."""
+        """The engine, model and prompt that produce the verdicts."""
         ...
 
     def verify(
@@ -140,9 +141,9 @@ class Verifier(Protocol):
         on_vote: Callable[[int, int], None] = ...,
         keep_going: Callable[[], bool] = ...,
     ) -> GroupVerdict:
-        """The verdict after `votes` more votes, counting those of `earlier` runs on the same texts first.
+        """Judge the candidates with `votes` new votes and the `earlier` votes on the same texts.
 
-        `on_vote(done, asked)` reports progress of the new ones; `keep_going` is asked between engine calls,
-        and False raises Superseded: newer work replaced this one.
+        `on_vote(done, asked)` reports the progress of the new votes. Between engine calls the verifier calls
+        `keep_going`, and raises Cancelled when it returns False.
         """
         ...

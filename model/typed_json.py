@@ -1,4 +1,4 @@
-"""Frozen values from JSON that anybody may have written: every field holds its type, or all of it is refused (pure)."""
+"""This module reads frozen dataclasses from untrusted JSON and refuses a value whose type does not fit (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -9,100 +9,105 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
-MOST = 2**53
-"""The largest whole number that every reader of JSON knows exactly."""
-DEEPEST = 16
-"""How deep JSON of no particular type may be."""
+MAX_INTEGER = 2**53
+"""The largest whole number that every JSON reader represents exactly."""
+MAX_DEPTH = 16
+"""The deepest nesting of a field of type Any."""
 
 
 def read(kind: type[T], value: Any) -> T:
-    """A value of that dataclass from what `json.loads` made of its `asdict`.
+    """Build the dataclass `kind` from the parsed JSON of its `asdict`.
 
-    Fields may be dataclasses, text, numbers, truths, `StrEnum`s, tuples and mappings of these, Any, and any of them
-    or None. Raises ValueError or TypeError that say which field holds what it can't.
+    Fields may be dataclasses, text, numbers, booleans, `StrEnum`s, tuples and mappings of these, Any, and each of them
+    or None. Raises ValueError or TypeError that name the field and its value.
     """
-    made: T = _record(kind, value)
-    return made
+    result: T = _read_record(kind, value)
+    return result
 
 
-def _record(kind: Any, value: Any) -> Any:
+def _read_record(kind: Any, value: Any) -> Any:
     if not isinstance(value, dict):
-        raise TypeError(f"{kind.__name__} is {_shown(value)}, and no object")
-    hints = _hints(kind)
+        raise TypeError(f"{kind.__name__} is {_shorten(value)}, not an object")
+    hints = _get_hints(kind)
     if unknown := [name for name in value if name not in hints]:
-        raise ValueError(f"{kind.__name__} has no field {_shown(unknown[0])}")
-    return kind(**{name: _field(kind, name, hints[name], one) for name, one in value.items()})
+        raise ValueError(f"{kind.__name__} has no field {_shorten(unknown[0])}")
+    return kind(
+        **{name: _read_field(kind, name, hints[name], item) for name, item in value.items()}
+    )
 
 
-def _field(kind: Any, name: str, hint: Any, value: Any) -> Any:
+def _read_field(kind: Any, name: str, hint: Any, value: Any) -> Any:
     try:
-        return _value(hint, value)
-    except _Other as other:
-        raise TypeError(f"{kind.__name__}.{name} holds {_shown(other.args[0])}") from None
+        return _read_value(hint, value)
+    except _WrongType as error:
+        raise TypeError(f"{kind.__name__}.{name} holds {_shorten(error.args[0])}") from None
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _get_hints(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
-class _Other(Exception):
+class _WrongType(Exception):
     """A value that is not of the type; the value."""
 
 
-def _value(hint: Any, value: Any) -> Any:
+def _read_value(hint: Any, value: Any) -> Any:
     inner = get_args(hint)
     match get_origin(hint) or hint:
         case kind if kind is Any:
-            return _plain(value, DEEPEST)
+            return _check_depth(value, MAX_DEPTH)
         case kind if kind is UnionType:
-            return None if value is None and NoneType in inner else _value(inner[0], value)
+            return None if value is None and NoneType in inner else _read_value(inner[0], value)
         case kind if kind is tuple:
-            return _items(inner, value)
+            return _read_items(inner, value)
         case kind if kind is Mapping:
-            return {name: _value(inner[1], one) for name, one in _of(dict, value).items()}
+            return {
+                name: _read_value(inner[1], item)
+                for name, item in _require_type(dict, value).items()
+            }
         case kind:
-            return _record(kind, value) if is_dataclass(kind) else _scalar(kind, value)
+            return _read_record(kind, value) if is_dataclass(kind) else _read_scalar(kind, value)
 
 
-def _items(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-    items = _of(list, value)
+def _read_items(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    items = _require_type(list, value)
     hints = inner[:1] * len(items) if inner[-1] is Ellipsis else inner
     if len(items) != len(hints):
-        raise _Other(value)
-    return tuple(_value(hint, one) for hint, one in zip(hints, items, strict=True))
+        raise _WrongType(value)
+    return tuple(_read_value(hint, item) for hint, item in zip(hints, items, strict=True))
 
 
-def _scalar(kind: type, value: Any) -> Any:
+def _read_scalar(kind: type, value: Any) -> Any:
     """Whole numbers do for others, truths for none."""
     if issubclass(kind, StrEnum):
-        return kind(_of(str, value))
+        return kind(_require_type(str, value))
     if kind in {str, bool}:
-        return _of(kind, value)
+        return _require_type(kind, value)
     is_number = isinstance(value, int if kind is int else int | float)
-    if isinstance(value, bool) or not is_number or not abs(value) <= MOST:  # as no NaN is
-        raise _Other(value)
+    if isinstance(value, bool) or not is_number or not abs(value) <= MAX_INTEGER:  # False for NaN
+        raise _WrongType(value)
     return value
 
 
-def _of(kind: type, value: Any) -> Any:
+def _require_type(kind: type, value: Any) -> Any:
     if not isinstance(value, kind):
-        raise _Other(value)
+        raise _WrongType(value)
     return value
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _check_depth(value: Any, depth: int) -> Any:
     """JSON that is not too deep for whoever copies it or writes it again."""
-    inside = value.values() if isinstance(value, dict) else value
+    items = value.values() if isinstance(value, dict) else value
     if isinstance(value, dict | list):
         if not depth:
-            raise _Other(value)
-        for one in inside:
-            _plain(one, depth - 1)
+            raise _WrongType(value)
+        for item in items:
+            _check_depth(item, depth - 1)
     return value
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,6 +1,6 @@
-"""The published form of a verdict, `r4p.verdict/1`: the same object in the CLI, the API and the comment (pure).
+"""The published form of a verdict, `r4p.verdict/1`. The CLI, the API and the comment share it (pure).
 
-Its JSON Schema is `verdict.schema.json` beside this file. Raw replies are not part of it.
+`verdict.schema.json` beside this file is its JSON Schema. The document holds no raw replies.
 """
 
 from collections.abc import Mapping
@@ -16,38 +16,38 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True)
 class Proposer:
-    """Which of our own agents wrote a patch."""
+    """The bot's own agent that wrote a patch."""
 
     agent: str
     model: str
     steps: int
-    """Replies of the model until it handed in the patch."""
+    """The number of model replies before the agent submitted the patch."""
     base_sha: str
-    """The commit that the patch is against."""
+    """The commit that the patch applies to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a verdict is about, which the verifier itself never learns."""
+    """The issue and commits of a verdict. The verifier itself never learns them."""
 
     title: str
     group_id: str
     repository: str | None = None
-    """`owner/name`; None offline."""
+    """`owner/name`, or None in the CLI."""
     number: int | None = None
-    """The issue's number; None offline."""
+    """The issue's number, or None in the CLI."""
     head_shas: Mapping[PatchId, str] = field(default_factory=dict)
-    """The commit each patch was taken from, where there is one."""
+    """The commit of each patch, where one exists."""
     proposers: Mapping[PatchId, Proposer] = field(default_factory=dict)
-    """Of the patches that are our own."""
+    """The agents of the patches that the bot wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The calibrator behind the probabilities: which one it is, and how much history it has seen."""
+    """The calibrator of the probabilities, and the size of its history."""
 
     id: int | None
-    """Its number in the database; None: it is from a file."""
+    """The calibrator's number in the database, or None for a calibrator from a file."""
     fitted_at: str
     """ISO 8601, UTC."""
     issues: int
@@ -62,12 +62,12 @@ def to_json(
     verifier: str | None = None,
     calibration: Calibration | None = None,
 ) -> dict[str, Json]:
-    """The document as plain JSON values; seconds are rounded to milliseconds.
+    """Convert a verdict to the document, as plain JSON values. Seconds are rounded to milliseconds.
 
-    `verifier` is the name of who judged; without a calibration there are no probabilities of one.
+    `verifier` is the name of the judge's verifier. `calibration` describes the calibrator of the probabilities.
     """
-    who: dict[str, Json] = {"verifier": verifier} if verifier else {}
-    calibrator: dict[str, Json] = _known(calibration) if calibration else {}
+    judge: dict[str, Json] = {"verifier": verifier} if verifier else {}
+    calibrator_part: dict[str, Json] = _write_calibration(calibration) if calibration else {}
     return {
         "schema": SCHEMA,
         "issue": {
@@ -80,13 +80,13 @@ def to_json(
             "size": len(verdict.patches),
             "partition": [list(part) for part in verdict.partition],
         },
-        "patches": [_patch(patch, subject) for patch in verdict.patches],
+        "patches": [_write_patch(patch, subject) for patch in verdict.patches],
         "engine": {
             "name": verdict.engine.name,
             "model": verdict.engine.model,
             "prompt_fingerprint": verdict.engine.prompt_fingerprint,
         },
-        "votes": _votes(verdict),
+        "votes": _write_votes(verdict),
         "tokens": {
             "prompt": verdict.tokens.prompt,
             "cached": verdict.tokens.cached,
@@ -97,27 +97,27 @@ def to_json(
             "engine": round(verdict.engine_seconds, 3),
             "overhead": round(max(0.0, verdict.total_seconds - verdict.engine_seconds), 3),
         },
-        **who,
-        **calibrator,
+        **judge,
+        **calibrator_part,
     }
 
 
-def _known(calibration: Calibration) -> dict[str, Json]:
-    told = asdict(calibration)
-    return {"calibrator": {name: one for name, one in told.items() if one is not None}}
+def _write_calibration(calibration: Calibration) -> dict[str, Json]:
+    values = asdict(calibration)
+    return {"calibrator": {name: value for name, value in values.items() if value is not None}}
 
 
-def _votes(verdict: GroupVerdict) -> dict[str, Json]:
-    more: dict[str, Json] = {"spared": verdict.spared, "forced": verdict.forced}
-    known = {name: count for name, count in more.items() if count}
-    return {"asked": verdict.asked, "valid": verdict.valid, **known}
+def _write_votes(verdict: GroupVerdict) -> dict[str, Json]:
+    extra: dict[str, Json] = {"spared": verdict.spared, "forced": verdict.forced}
+    nonzero = {name: count for name, count in extra.items() if count}
+    return {"asked": verdict.asked, "valid": verdict.valid, **nonzero}
 
 
-def _patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
-    by = subject.proposers.get(patch.id)
-    ours: dict[str, Json] = {} if by is None else {"proposed_by": asdict(by)}
+def _write_patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
+    proposer = subject.proposers.get(patch.id)
+    proposed_by: dict[str, Json] = {} if proposer is None else {"proposed_by": asdict(proposer)}
     beliefs = {"score": patch.score, "rank": patch.rank}
-    known = {name: round(one, 4) for name, one in beliefs.items() if one is not None}
+    rounded = {name: round(belief, 4) for name, belief in beliefs.items() if belief is not None}
     return {
         "id": patch.id,
         "verdict": patch.verdict.value,
@@ -130,23 +130,23 @@ def _patch(patch: PatchVerdict, subject: Subject) -> dict[str, Json]:
         "reason": patch.reason,
         "coverage": {"files": patch.coverage.files, "files_seen": patch.coverage.files_seen},
         "head_sha": subject.head_shas.get(patch.id),
-        **ours,
-        **known,
+        **proposed_by,
+        **rounded,
     }
 
 
-def patches_from_json(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
-    """The patches of a document that `to_json` wrote. Raises KeyError or ValueError for another one."""
+def read_patches(document: Mapping[str, Any]) -> tuple[PatchVerdict, ...]:
+    """Read the patches of a document that `to_json` wrote. Raises KeyError or ValueError for another document."""
     if document["schema"] != SCHEMA:
         raise ValueError(f"schema {document['schema']!r} is not {SCHEMA}")
     return tuple(
         PatchVerdict(
-            id=PatchId(one["id"]),
-            verdict=Verdict(one["verdict"]),
-            votes=VoteCount(**one["votes"]),
-            reason=one["reason"],
-            coverage=Coverage(**one["coverage"]),
-            probability=one["probability"],
+            id=PatchId(patch["id"]),
+            verdict=Verdict(patch["verdict"]),
+            votes=VoteCount(**patch["votes"]),
+            reason=patch["reason"],
+            coverage=Coverage(**patch["coverage"]),
+            probability=patch["probability"],
         )
-        for one in document["patches"]
+        for patch in document["patches"]
     )

@@ -1,4 +1,4 @@
-"""LoRA adapters of trained models, on disk and on vLLM servers.
-In: an adapter folder and server addresses. Out: a loaded adapter, or the reasons why it is refused.
+"""LoRA adapters of trained models, in a folder and on vLLM servers.
+In: an adapter folder and server addresses. Out: a loaded adapter, or the reasons against it.
 May call: engines.
 """

@@ -1,6 +1,6 @@
-"""An adapter's two files: whose bytes they are, and whether vLLM can serve them.
+"""This module hashes the two files of a LoRA adapter and checks whether vLLM can serve them.
 
-A plain LoRA it can (Hu et al., 2021); what changes more than that it refuses when it is asked, or worse, leaves out.
+vLLM serves plain LoRA (Hu et al., 2021). It refuses other changes when it loads the adapter, or ignores them silently.
 """
 
 import hashlib
@@ -17,120 +17,135 @@ from model.errors import BadAdapter
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FILES = (CONFIG, WEIGHTS)
-_OFF = ("use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication", "modules_to_save")
-"""Settings of PEFT that vLLM does not follow."""
-_UNORDERED = {"target_modules", "exclude_modules", "modules_to_save"}
+_UNSUPPORTED = (
+    "use_dora",
+    "lora_bias",
+    "alora_invocation_tokens",
+    "layer_replication",
+    "modules_to_save",
+)
+"""Settings of PEFT that vLLM ignores."""
+_LIST_SETTINGS = {"target_modules", "exclude_modules", "modules_to_save"}
 _VOCABULARY = ("embed_tokens", "lm_head")
-_HIGHEST_RANK = 512
-"""That any vLLM can be started with, by its --max-lora-rank."""
-_EXPONENTS = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80)}
-"""By safetensors' name of a type: how its numbers are read as whole ones, and the bits that are all set in NaN and infinity."""
+_MAX_RANK = 512
+"""The highest value of vLLM's --max-lora-rank."""
+_NUMBER_TYPES = {"F32": ("<u4", 0x7F800000), "F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80)}
+"""For each safetensors type: its integer type in numpy, and the exponent bits, which are all set in NaN and infinity.
+"""
 
 
-def sha256_of(directory: Path) -> str:
-    """Of both files' bytes, in order. Raises BadAdapter."""
+def hash_adapter(directory: Path) -> str:
+    """Return the SHA-256 of both files' bytes, in order. Raises BadAdapter."""
     digest = hashlib.sha256()
     for name in FILES:
-        digest.update(_bytes(directory / name))
+        digest.update(_read_bytes(directory / name))
     return digest.hexdigest()
 
 
-def settle(directory: Path) -> None:
-    """Have equal settings be equal bytes: PEFT writes names of modules in an order that each process has its own of."""
+def sort_config(directory: Path) -> None:
+    """Sort the lists of the adapter's config, so that equal settings give equal bytes.
+
+    PEFT writes the names of modules in an order that differs from process to process.
+    """
     path = directory / CONFIG
-    config = json.loads(_bytes(path))
-    for key in _UNORDERED & config.keys():
+    config = json.loads(_read_bytes(path))
+    for key in _LIST_SETTINGS & config.keys():
         if isinstance(config[key], list):
             config[key].sort()
     path.write_text(json.dumps(config, indent=2, sort_keys=True))
 
 
-def name_of(sha256: str, day: date) -> str:
-    """What an adapter is served as: `r4p-<YYYYMMDD>-<hash8>`."""
+def build_adapter_name(sha256: str, day: date) -> str:
+    """Build the name under which vLLM serves an adapter: `r4p-<YYYYMMDD>-<hash8>`."""
     return f"r4p-{day:%Y%m%d}-{sha256[:8]}"
 
 
-def name_of_run(run: Path, sha256: str) -> str:
-    """What the adapter of a run is served as: by its bytes, and the day on which the run ended. Raises BadAdapter."""
+def build_run_adapter_name(run: Path, sha256: str) -> str:
+    """Build an adapter's name from its hash and the day on which its run ended. Raises BadAdapter."""
     path = run / "result.json"
     try:
-        ended = datetime.fromisoformat(json.loads(_bytes(path))["ended_at"])
+        ended = datetime.fromisoformat(json.loads(_read_bytes(path))["ended_at"])
     except (ValueError, KeyError, TypeError) as error:
         raise BadAdapter(
-            f"{path} does not say when the run ended ({error!r}), as its adapter's name has to; train it anew"
+            f"{path} does not say when the run ended ({error!r}), and the adapter's name needs the day; train it again"
         ) from error
-    return name_of(sha256, ended.astimezone(UTC).date())
+    return build_adapter_name(sha256, ended.astimezone(UTC).date())
 
 
-def probe_of(path: Path) -> Probe:
-    """What the trainer measured. Raises BadAdapter."""
+def read_probe(path: Path) -> Probe:
+    """Read the probe that the trainer measured. Raises BadAdapter."""
     try:
-        return adapter_probe.from_json(_bytes(path).decode())
+        return adapter_probe.parse_probe(_read_bytes(path).decode())
     except (ValueError, TypeError) as error:
-        raise BadAdapter(f"{path} is no probe of an adapter: {error}; train it anew") from error
+        raise BadAdapter(f"{path} is no probe of an adapter: {error}; train it again") from error
 
 
-def objections(directory: Path) -> tuple[str, ...]:
-    """Why vLLM would refuse an adapter, or serve something else; none: it can be loaded. Raises BadAdapter."""
+def find_objections(directory: Path) -> tuple[str, ...]:
+    """List the reasons why vLLM cannot serve an adapter faithfully. An empty list means that it can.
+
+    Raises BadAdapter.
+    """
     path = directory / CONFIG
     try:
-        config = json.loads(_bytes(path))
+        config = json.loads(_read_bytes(path))
     except ValueError as error:
-        raise BadAdapter(f"{path} is no JSON ({error}); save the adapter anew") from error
-    return (*objections_to(config), *_of_weights(directory / WEIGHTS))
+        raise BadAdapter(f"{path} is no JSON ({error}); save the adapter again") from error
+    return (*find_config_objections(config), *_find_weight_objections(directory / WEIGHTS))
 
 
-def objections_to(config: Mapping[str, Any]) -> Iterator[str]:
-    """Why vLLM would refuse any adapter with such settings of PEFT, or serve something else."""
+def find_config_objections(config: Mapping[str, Any]) -> Iterator[str]:
+    """List the settings of PEFT that vLLM refuses or ignores."""
     if config.get("peft_type") != "LORA":
         yield f"peft_type is {config.get('peft_type')!r}; LORA can be served"
     if config.get("bias", "none") != "none":
         yield f"bias is {config['bias']!r}; none can be served"
-    for name in _OFF:
+    for name in _UNSUPPORTED:
         if config.get(name):
             yield f"{name} is set; vLLM would leave it out"
-    if isinstance(rank := config.get("r"), int) and rank > _HIGHEST_RANK:
-        yield f"its rank is {rank}; vLLM serves {_HIGHEST_RANK} at most"
-    yield from _of_targets(config.get("target_modules"))
+    if isinstance(rank := config.get("r"), int) and rank > _MAX_RANK:
+        yield f"its rank is {rank}; vLLM serves {_MAX_RANK} at most"
+    yield from _find_target_objections(config.get("target_modules"))
 
 
-def _of_targets(targets: object) -> Iterator[str]:
+def _find_target_objections(targets: object) -> Iterator[str]:
     named = [targets] if isinstance(targets, str) else targets or []
-    for one in named if isinstance(named, list) else []:
-        if any(word in str(one) for word in _VOCABULARY):
-            yield f"it adapts {one}; vLLM serves adapters of layers, not of the vocabulary"
+    for target in named if isinstance(named, list) else []:
+        if any(word in str(target) for word in _VOCABULARY):
+            yield f"it adapts {target}; vLLM serves adapters of layers, not of the vocabulary"
 
 
-def _of_weights(path: Path) -> Iterator[str]:
-    data = _bytes(path)
+def _find_weight_objections(path: Path) -> Iterator[str]:
+    data = _read_bytes(path)
     try:
         (length,) = struct.unpack_from("<Q", data)
         header = json.loads(data[8 : 8 + length])
-        tensors = {name: one for name, one in header.items() if name != "__metadata__"}
-        strange = [name for name in tensors if ".lora_A." not in name and ".lora_B." not in name]
-        wild = [
-            name for name, one in tensors.items() if _is_wild(memoryview(data)[8 + length :], one)
+        tensors = {name: tensor for name, tensor in header.items() if name != "__metadata__"}
+        foreign = [name for name in tensors if ".lora_A." not in name and ".lora_B." not in name]
+        infinite = [
+            name
+            for name, tensor in tensors.items()
+            if _has_infinite(memoryview(data)[8 + length :], tensor)
         ]
     except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadAdapter(f"{path} is no safetensors file ({error}); save it anew") from error
+        raise BadAdapter(f"{path} is no safetensors file ({error}); save it again") from error
     if not tensors:
         yield "it holds no weights"
-    if strange:
-        yield f"it holds {strange[0]}, which is no part of a plain LoRA"
-    if wild:
-        yield f"{wild[0]} holds numbers that are not finite"
+    if foreign:
+        yield f"it holds {foreign[0]}, which is no part of a plain LoRA"
+    if infinite:
+        yield f"{infinite[0]} holds numbers that are not finite"
 
 
-def _is_wild(data: memoryview, tensor: Mapping[str, Any]) -> bool:
+def _has_infinite(data: memoryview, tensor: Mapping[str, Any]) -> bool:
     import numpy as np
 
-    kind, bits = _EXPONENTS[tensor["dtype"]]
+    kind, bits = _NUMBER_TYPES[tensor["dtype"]]
     start, end = tensor["data_offsets"]
     numbers = np.frombuffer(data[start:end], dtype=kind)
     return bool(((numbers & bits) == bits).any())
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Whether a server answers with the adapter that was trained: its log-probabilities beside the trainer's (pure).
+"""This module compares a server's log-probabilities with the trainer's, to show that the server runs the adapter (pure).
 
-vLLM serves the base without a word when an adapter's module names don't fit, and another adapter's cached prefixes
-when a name is used again. So the trainer notes what a few fixed continuations are worth to the base and to the adapted
-model, and a server that is to serve it is asked the same.
+vLLM silently serves the base model when the module names of an adapter do not fit. It also reuses the prefix cache of
+an earlier adapter with the same name. So the trainer records log-probabilities of a few fixed continuations, from the
+base model and from the adapted model, and the server answers the same continuations.
 """
 
 import json
@@ -15,23 +15,23 @@ from model import typed_json
 
 SCHEMA = "r4p.probe/1"
 FILE = "probe.json"
-"""In a run's folder, as `asdict` of a Probe."""
-MOST_APART = 0.1
-"""Nats that server and trainer may differ by in the mean of all tokens; bfloat16 makes about 0.05 a token."""
-EFFECT = (0.8, 1.25)
-"""How much of the adapter's effect has to arrive; 0 is the base, 1 all of it. Rounding blurs it, a mistake loses it."""
-_ERRORS = 2.0
-"""Standard errors that a blurred effect may lie off."""
+"""The probe's file name in the folder of a run, written as `asdict` of a Probe."""
+MAX_MEAN_DISTANCE = 0.1
+"""The largest accepted mean difference between server and trainer, in nats. bfloat16 causes about 0.05 per token."""
+EXPECTED_EFFECT = (0.8, 1.25)
+"""The accepted share of the adapter's effect: 0 is the base model, 1 is the full effect."""
+_STANDARD_ERRORS = 2.0
+"""The accepted distance of a noisy effect, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A prompt with one continuation, as token ids, and what each token of that is worth in natural log-probabilities."""
+    """A prompt with one continuation, as token ids, and the natural log-probability of each continuation token."""
 
     prompt: tuple[int, ...]
     continuation: tuple[int, ...]
     base: tuple[float, ...]
-    """To the model without the adapter, at temperature 1."""
+    """Log-probabilities of the model without the adapter, at temperature 1."""
     adapted: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a trainer measured of its adapter."""
+    """The trainer's measurement of its adapter."""
 
     adapter: str
     """SHA-256 of the adapter's two files."""
@@ -54,95 +54,98 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """What a server says of the same continuations, one row of log-probabilities for each passage."""
+class ServedLogprobs:
+    """A server's log-probabilities of the same continuations, one row per passage."""
 
     base: tuple[tuple[float, ...], ...]
     base_again: tuple[tuple[float, ...], ...]
-    """Asked once more: how far its own answers vary."""
+    """A second answer of the base model, which shows how much the server's answers vary."""
     adapted: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Server and trainer side by side."""
+class ProbeComparison:
+    """The differences between server and trainer."""
 
     tokens: int
-    apart: float
-    """Mean distance of the adapted model's log-probabilities, in nats."""
+    mean_distance: float
+    """Mean absolute difference of the adapted model's log-probabilities, in nats."""
     effect: float
-    """How much of the trainer's effect is served: the slope of one on the other; NaN where the trainer saw none."""
-    blur: float
-    """Standard error of that: rounding hides a small effect."""
-    changed: float
-    """Largest difference that the adapter makes on the server."""
-    noise: float
-    """Largest difference between two answers of the base."""
+    """The served share of the trainer's effect: the slope of a regression through 0. NaN when the trainer saw no effect.
+    """
+    effect_error: float
+    """Standard error of `effect`. Rounding hides a small effect."""
+    max_change: float
+    """The largest change that the adapter causes on the server, in nats."""
+    max_noise: float
+    """The largest difference between two answers of the base model, in nats."""
 
 
-def from_json(text: str) -> Probe:
-    """A probe from what `json.dumps` made of its `asdict`. Raises ValueError or TypeError that say what is wrong."""
-    found = typed_json.read(Probe, json.loads(text))
-    if found.schema != SCHEMA:
-        raise ValueError(f"it is {found.schema}, and {SCHEMA} is understood here")
-    return found
+def parse_probe(text: str) -> Probe:
+    """Read a probe from the JSON of its `asdict`. Raises ValueError or TypeError that name the problem."""
+    probe = typed_json.read(Probe, json.loads(text))
+    if probe.schema != SCHEMA:
+        raise ValueError(f"its schema is {probe.schema}; this version reads {SCHEMA}")
+    return probe
 
 
-def read(probe: Probe, served: Served) -> Reading:
-    """Side by side. Raises ValueError when the server told of other tokens than it was asked for."""
+def compare(probe: Probe, served: ServedLogprobs) -> ProbeComparison:
+    """Compare a server's answers with the probe. Raises ValueError when the server answered other tokens."""
     trained = [(one.base, one.adapted) for one in probe.passages]
-    before, after = (_flat(rows) for rows in zip(*trained, strict=True))
-    plain, again, adapted = (_flat(of) for of in (served.base, served.base_again, served.adapted))
-    ours = _less(after, before)
+    before, after = (_flatten(rows) for rows in zip(*trained, strict=True))
+    plain, again, adapted = (
+        _flatten(of) for of in (served.base, served.base_again, served.adapted)
+    )
+    ours = _subtract(after, before)
     square = sum(one * one for one in ours)
-    theirs = _less(adapted, plain)
+    theirs = _subtract(adapted, plain)
     shared = sum(one * other for one, other in zip(ours, theirs, strict=True))
     effect = shared / square if square else math.nan
     off = sum((other - effect * one) ** 2 for one, other in zip(ours, theirs, strict=True))
-    return Reading(
+    return ProbeComparison(
         tokens=len(after),
-        apart=fmean(_apart(adapted, after)),
+        mean_distance=fmean(_distances(adapted, after)),
         effect=effect,
-        blur=math.sqrt(off / max(1, len(after) - 1) / square) if square else math.nan,
-        changed=max(_apart(adapted, plain)),
-        noise=max(_apart(again, plain)),
+        effect_error=math.sqrt(off / max(1, len(after) - 1) / square) if square else math.nan,
+        max_change=max(_distances(adapted, plain)),
+        max_noise=max(_distances(again, plain)),
     )
 
 
-def objections(of: Reading) -> tuple[str, ...]:
-    """Why the server does not serve what was trained; none: it does."""
-    if math.isnan(of.effect):
-        return ("the trainer saw no effect of it either; was it trained?",)
-    found = []
-    if of.changed <= of.noise:
-        found.append(
-            f"it changes no log-probability by more than asking twice does ({of.noise:.4f})"
+def find_objections(comparison: ProbeComparison) -> tuple[str, ...]:
+    """List the reasons why the server does not serve the trained adapter. An empty list means that it does."""
+    if math.isnan(comparison.effect):
+        return ("the trainer saw no effect either; check that the adapter was trained",)
+    objections = []
+    if comparison.max_change <= comparison.max_noise:
+        objections.append(
+            f"its effect is below the noise of two equal questions ({comparison.max_noise:.4f})"
         )
-    low, high, blur = *EFFECT, _ERRORS * of.blur
-    if of.effect - blur <= 0:
-        found.append(
-            f"{of.effect:.2f} ± {blur:.2f} of its effect arrives, which may be none: it serves the base, or {of.tokens} "
-            "tokens are too few to see so small an effect"
+    low, high, margin = *EXPECTED_EFFECT, _STANDARD_ERRORS * comparison.effect_error
+    if comparison.effect - margin <= 0:
+        objections.append(
+            f"{comparison.effect:.2f} ± {margin:.2f} of its effect arrives, which may be none: it serves the base, or {comparison.tokens} "
+            "tokens are too few to measure so small an effect"
         )
-    elif of.effect + blur < low or of.effect - blur > high:
-        found.append(
-            f"{of.effect:.2f} ± {blur:.2f} of its effect arrives; between {low} and {high} is expected"
+    elif comparison.effect + margin < low or comparison.effect - margin > high:
+        objections.append(
+            f"{comparison.effect:.2f} ± {margin:.2f} of its effect arrives; between {low} and {high} is expected"
         )
-    if not of.apart <= MOST_APART:
-        found.append(
-            f"log-probabilities differ from the trainer's by {of.apart:.3f} in the mean of {of.tokens} tokens; "
-            f"{MOST_APART} is the most"
+    if not comparison.mean_distance <= MAX_MEAN_DISTANCE:
+        objections.append(
+            f"log-probabilities differ from the trainer's by {comparison.mean_distance:.3f} in the mean of {comparison.tokens} tokens; "
+            f"{MAX_MEAN_DISTANCE} is the most"
         )
-    return tuple(found)
+    return tuple(objections)
 
 
-def _flat(rows: Iterable[Sequence[float]]) -> list[float]:
-    return [one for row in rows for one in row]
+def _flatten(rows: Iterable[Sequence[float]]) -> list[float]:
+    return [value for row in rows for value in row]
 
 
-def _less(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    return [a - b for a, b in zip(one, other, strict=True)]
+def _subtract(left: Sequence[float], right: Sequence[float]) -> list[float]:
+    return [a - b for a, b in zip(left, right, strict=True)]
 
 
-def _apart(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    return [abs(difference) for difference in _less(one, other)]
+def _distances(left: Sequence[float], right: Sequence[float]) -> list[float]:
+    return [abs(difference) for difference in _subtract(left, right)]

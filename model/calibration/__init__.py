@@ -1,4 +1,4 @@
-"""Calibrators turn what a verifier believes into a probability.
-In: evidence about a patch and a fitted calibrator. Out: a calibrated probability and verdict.
-May call: voting and verdict_json. The fit itself is in training.
+"""Calibrators turn the belief of a verifier into a probability.
+In: votes, scores and a fitted calibrator. Out: probabilities, and claims above a threshold.
+May call: voting. Fitting is in `training`.
 """

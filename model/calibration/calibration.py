@@ -1,8 +1,8 @@
-"""From what a verifier believes to a probability that came true before: a fitted calibrator, applied (pure).
+"""A fitted calibrator turns a verifier's belief into the probability that a patch is correct (pure).
 
-Fitting lives in `training/calibrators/fitting.py`. A calibrator is a logistic regression on a few features of the evidence,
-with an isotonic curve on top where that was better on held-out issues. More votes for a patch never lower its
-probability. Below a minimum of history there is no probability, and the reason says so.
+`training/calibrators/fitting.py` fits it. A calibrator is a logistic regression on a few features of the evidence, with
+an isotonic curve on top where that was better on held-out issues. More votes for a patch never lower its probability.
+Below a minimum of history there is no probability.
 """
 
 import math
@@ -18,20 +18,20 @@ from model.voting.thresholds import Thresholds
 
 SCHEMA = "r4p.calibrator/1"
 RULES = 2
-"""Version of how evidence becomes features; a calibrator fitted under other rules is refused."""
+"""Version of the features. A calibrator with another version is refused."""
 
-LEAST_ISSUES = 30
-LEAST_OF_EACH = 20
-"""Correct patches, and incorrect ones, below which nothing can be said of frequencies."""
+MIN_ISSUES = 30
+MIN_PER_LABEL = 20
+"""The fewest correct patches, and the fewest incorrect patches, that allow a probability."""
 
 NO_HISTORY = "not enough history"
 NO_OPINION = "no verifier has an opinion"
 
 _EDGE = 0.01
-"""Beliefs are kept this far from 0 and 1 before their logit is taken."""
+"""Beliefs are clipped to this distance from 0 and 1 before the logit."""
 
 
-class Kind(StrEnum):
+class CalibrationMethod(StrEnum):
     """How the logit becomes a probability."""
 
     PLATT = "platt"
@@ -40,35 +40,35 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of one patch when its probability is asked for. None: that was not looked at, or has no opinion."""
+    """The inputs of a calibrator about one patch. None means that nobody looked, or that there is no opinion."""
 
     score: float | None = None
-    """The model's belief 0…1, as a share of votes."""
+    """The model's belief from 0 to 1, usually a share of votes."""
     valid: int = 0
-    """Votes that could be read; 0 for a belief that is no share of votes."""
+    """The number of readable votes, or 0 when the belief is not a share of votes."""
     valid_share: float | None = None
-    """Of the votes asked for."""
+    """The share of readable votes among all votes asked for."""
     forced_share: float | None = None
-    """Of the votes that could be read, those read only after the reply was continued."""
+    """The share of forced votes among the readable votes."""
     consensus: float | None = None
-    """The belief 0…1 of the model on features of the group."""
+    """The belief of the consensus verifier from 0 to 1."""
 
     @property
     def is_opinion(self) -> bool:
-        """Somebody believes something."""
+        """Whether the model or the consensus verifier has a belief."""
         return self.score is not None or self.consensus is not None
 
 
 FEATURES = ("votes", "valid", "forced", "consensus")
-"""What a calibrator may weigh: the logit of the votes, two shares, the logit of consensus."""
+"""The features of a calibrator: the logit of the votes, two shares, and the logit of the consensus verifier."""
 MONOTONE = ("votes", "consensus")
-"""Features whose weight is never negative: evidence for a patch is not held against it."""
+"""Features whose weight is never negative: evidence for a patch must not lower its probability."""
 
 
-def features(evidence: Evidence) -> dict[str, float]:
-    """Every feature; 0 where there is nothing to say, and a vote share drawn towards a half the fewer votes there are."""
+def build_features(evidence: Evidence) -> dict[str, float]:
+    """Compute every feature; a missing belief gives 0, and few votes pull the vote share towards one half."""
     return {
-        "votes": _logit(_drawn(evidence.score, evidence.valid)),
+        "votes": _logit(_shrink(evidence.score, evidence.valid)),
         "valid": evidence.valid_share or 0.0,
         "forced": evidence.forced_share or 0.0,
         "consensus": _logit(evidence.consensus),
@@ -77,7 +77,7 @@ def features(evidence: Evidence) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a calibrator was fitted on."""
+    """The size of the data that a calibrator was fitted on."""
 
     issues: int
     correct: int
@@ -85,69 +85,73 @@ class History:
 
     @property
     def is_enough(self) -> bool:
-        """Whether frequencies mean something."""
-        return self.issues >= LEAST_ISSUES and min(self.correct, self.incorrect) >= LEAST_OF_EACH
+        """Whether the history is large enough for a probability."""
+        return self.issues >= MIN_ISSUES and min(self.correct, self.incorrect) >= MIN_PER_LABEL
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """A fitted calibrator. Raises ValueError for one that would turn an order around."""
+    """A fitted calibrator. Raises ValueError for values that could reverse an order."""
 
     fitted_at: str
     """ISO 8601, UTC."""
     history: History
-    kind: Kind = Kind.PLATT
+    kind: CalibrationMethod = CalibrationMethod.PLATT
     weights: Mapping[str, float] = field(default_factory=dict)
-    """Weight of each feature that counts."""
+    """The weight of each used feature."""
     intercept: float = 0.0
     curve: tuple[tuple[float, float], ...] = ()
-    """Isotonic: (logit, probability) ascending, straight between, level outside."""
+    """The isotonic curve as ascending (logit, probability) points: linear between the points, constant outside."""
     thresholds: Thresholds = field(default_factory=lambda: Thresholds(None, None))
-    """On the probability; between them nothing is claimed."""
+    """Thresholds on the probability. Between them the verdict is unsure."""
 
     def __post_init__(self) -> None:
-        """Refuse unknown features, negative weights of evidence, and a curve that falls."""
+        """Refuse unknown features, negative weights of monotone features, and a curve that falls."""
         if unknown := sorted(set(self.weights) - set(FEATURES)):
             raise ValueError(f"unknown feature {unknown[0]!r}; known are {', '.join(FEATURES)}")
         if negative := [name for name in MONOTONE if self.weights.get(name, 0.0) < 0]:
             raise ValueError(f"weight of {negative[0]} is negative; fit again without it")
-        if self.kind is Kind.ISOTONIC and not self.curve:
+        if self.kind is CalibrationMethod.ISOTONIC and not self.curve:
             raise ValueError("an isotonic calibrator needs a curve")
-        if any(one[0] >= two[0] or one[1] > two[1] for one, two in pairwise(self.curve)):
+        if any(left[0] >= right[0] or left[1] > right[1] for left, right in pairwise(self.curve)):
             raise ValueError("the curve must rise with its logits; sort and merge its points")
         if not all(0 <= probability <= 1 for _, probability in self.curve):
             raise ValueError("the curve leaves 0…1; it holds probabilities")
 
-    def probability(self, evidence: Evidence) -> float | None:
-        """The chance that the patch is correct; None when `silence` says why there is none."""
-        if self.silence(evidence):
+    def predict_probability(self, evidence: Evidence) -> float | None:
+        """Compute the probability that the patch is correct, or None where `explain_silence` gives a reason."""
+        if self.explain_silence(evidence):
             return None
-        known = features(evidence)
-        logit = self.intercept + sum(weight * known[name] for name, weight in self.weights.items())
-        return _along(self.curve, logit) if self.kind is Kind.ISOTONIC else sigmoid(logit)
+        values = build_features(evidence)
+        logit = self.intercept + sum(weight * values[name] for name, weight in self.weights.items())
+        return (
+            _interpolate(self.curve, logit)
+            if self.kind is CalibrationMethod.ISOTONIC
+            else sigmoid(logit)
+        )
 
-    def silence(self, evidence: Evidence) -> str | None:
-        """Why there is no probability, for a person; None when there is one."""
+    def explain_silence(self, evidence: Evidence) -> str | None:
+        """Explain to a person why there is no probability; None when there is a probability."""
         if not self.history.is_enough:
             return NO_HISTORY
         return None if evidence.is_opinion else NO_OPINION
 
 
 def to_json(calibrator: Calibrator) -> dict[str, Json]:
-    """The calibrator as plain JSON values."""
+    """Convert a calibrator to plain JSON values."""
     return {"schema": SCHEMA, "rules": RULES, **asdict(calibrator)}
 
 
 def from_json(document: Mapping[str, Any]) -> Calibrator:
-    """What `to_json` wrote. Raises ValueError for another schema, other rules, or a calibrator that can't be."""
-    for name, known in (("schema", SCHEMA), ("rules", RULES)):
-        if document.get(name) != known:
-            raise ValueError(f"{name} is {document.get(name)!r}, not {known!r}; fit again")
+    """Read a calibrator that `to_json` wrote. Raises ValueError for another schema, version or an invalid calibrator."""
+    for name, expected in (("schema", SCHEMA), ("rules", RULES)):
+        if document.get(name) != expected:
+            raise ValueError(f"{name} is {document.get(name)!r}, not {expected!r}; fit again")
     try:
         return Calibrator(
             fitted_at=str(document["fitted_at"]),
             history=History(**document["history"]),
-            kind=Kind(document["kind"]),
+            kind=CalibrationMethod(document["kind"]),
             weights={name: float(weight) for name, weight in document["weights"].items()},
             intercept=float(document["intercept"]),
             curve=tuple((float(logit), float(p)) for logit, p in document["curve"]),
@@ -158,26 +162,26 @@ def from_json(document: Mapping[str, Any]) -> Calibrator:
 
 
 def sigmoid(logit: float) -> float:
-    """The probability of a logit, without overflow."""
+    """Convert a logit to a probability without overflow."""
     if logit < 0:
         return math.exp(logit) / (1 + math.exp(logit))
     return 1 / (1 + math.exp(-logit))
 
 
-def _drawn(score: float | None, votes: int) -> float | None:
-    """A share of votes, drawn towards a half by one vote; a belief that is none is taken as it is."""
+def _shrink(score: float | None, votes: int) -> float | None:
+    """Shrink a share of votes towards one half by one vote. A belief without votes stays unchanged."""
     return (score * votes + 0.5) / (votes + 1) if score is not None and votes else score
 
 
 def _logit(belief: float | None) -> float:
     if belief is None:
         return 0.0
-    held = min(max(belief, _EDGE), 1 - _EDGE)
-    return math.log(held / (1 - held))
+    clipped = min(max(belief, _EDGE), 1 - _EDGE)
+    return math.log(clipped / (1 - clipped))
 
 
-def _along(curve: tuple[tuple[float, float], ...], logit: float) -> float:
-    """The height of the curve over a logit."""
+def _interpolate(curve: tuple[tuple[float, float], ...], logit: float) -> float:
+    """Interpolate the curve at a logit."""
     after = bisect_right(curve, logit, key=lambda point: point[0])
     if after == 0:
         return curve[0][1]

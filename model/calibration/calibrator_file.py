@@ -27,43 +27,44 @@ class CalibratorFile:
     @property
     def digest(self) -> str:
         """A hash of the calibrator without its date. Equal fits have equal digests."""
-        said = json.dumps(calibration.to_json(replace(self.calibrator, fitted_at="")))
-        return hashlib.sha256(said.encode()).hexdigest()[:12]
+        text = json.dumps(calibration.to_json(replace(self.calibrator, fitted_at="")))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def calibration(self) -> Calibration:
         """The calibrator's description for the document of a verdict."""
-        known = self.calibrator.history
+        history = self.calibrator.history
         return Calibration(
-            None, self.calibrator.fitted_at, known.issues, known.correct, known.incorrect
+            None, self.calibrator.fitted_at, history.issues, history.correct, history.incorrect
         )
 
-    def check(self, engine: EngineInfo) -> None:
+    def check_engine(self, engine: EngineInfo) -> None:
         """Check that the calibrator was fitted for this engine, model and prompt.
 
         Raises IncompatibleOptions with the difference.
         """
-        wanted, asked = asdict(self.engine), asdict(engine)
-        for what, known in wanted.items():
-            if asked[what] != known:
+        fitted, present = asdict(self.engine), asdict(engine)
+        for what, expected in fitted.items():
+            if present[what] != expected:
                 raise IncompatibleOptions(
-                    f"the calibrator was fitted for {what.replace('_', ' ')} {known!r}, and {asked[what]!r} would "
+                    f"the calibrator was fitted for {what.replace('_', ' ')} {expected!r}, and {present[what]!r} would "
                     "judge; fit one on runs of that judge"
                 )
 
-    def weigh(self, verdict: GroupVerdict, consensus: Callable[[], GroupVerdict]) -> GroupVerdict:
-        """Add probabilities to a verdict and apply the thresholds. `consensus` is called only when the calibrator uses it.
-        """
-        beside = "consensus" in self.calibrator.weights and self.verifier != evidence.CONSENSUS
-        beliefs = {one.id: one.score for one in consensus().patches} if beside else {}
-        known = evidence.of_verdict(verdict, beliefs, self.verifier)
-        return evidence.calibrated(verdict, known, self.calibrator)
+    def calibrate(
+        self, verdict: GroupVerdict, consensus: Callable[[], GroupVerdict]
+    ) -> GroupVerdict:
+        """Add probabilities to a verdict and apply the thresholds. `consensus` is called only when the calibrator uses it."""
+        is_weighed = "consensus" in self.calibrator.weights and self.verifier != evidence.CONSENSUS
+        beliefs = {patch.id: patch.score for patch in consensus().patches} if is_weighed else {}
+        inputs = evidence.build_evidence(verdict, beliefs, self.verifier)
+        return evidence.apply_calibrator(verdict, inputs, self.calibrator)
 
 
-def write(path: Path, kept: CalibratorFile) -> None:
+def write(path: Path, content: CalibratorFile) -> None:
     """Write a calibrator file. Raises OSError."""
-    judge = {"verifier": kept.verifier, "engine": asdict(kept.engine)}
-    document = {**calibration.to_json(kept.calibrator), "judge": judge, "brier": kept.brier}
+    judge = {"verifier": content.verifier, "engine": asdict(content.engine)}
+    document = {**calibration.to_json(content.calibrator), "judge": judge, "brier": content.brier}
     path.write_text(json.dumps(document, indent=2) + "\n")
 
 
@@ -72,21 +73,21 @@ def read(path: Path, verifier: str | None = None) -> CalibratorFile:
 
     Raises IncompatibleOptions for an unreadable file, too little history, or another verifier.
     """
-    kept = _parsed(path)
-    if not kept.calibrator.history.is_enough:
-        told = kept.calibrator.history
+    content = _parse(path)
+    if not content.calibrator.history.is_enough:
+        history = content.calibrator.history
         raise IncompatibleOptions(
-            f"calibrator {path} has {NO_HISTORY}: {told.issues} issues, {told.correct} correct and {told.incorrect} "
-            f"incorrect patches; fit it on {calibration.LEAST_ISSUES} issues with {calibration.LEAST_OF_EACH} of each"
+            f"calibrator {path} has {NO_HISTORY}: {history.issues} issues, {history.correct} correct and {history.incorrect} "
+            f"incorrect patches; fit it on {calibration.MIN_ISSUES} issues with {calibration.MIN_PER_LABEL} of each"
         )
-    if verifier not in {None, kept.verifier}:
+    if verifier not in {None, content.verifier}:
         raise IncompatibleOptions(
-            f"calibrator {path} was fitted for verifier {kept.verifier}, not {verifier}; fit one on runs of {verifier}"
+            f"calibrator {path} was fitted for verifier {content.verifier}, not {verifier}; fit one on runs of {verifier}"
         )
-    return kept
+    return content
 
 
-def _parsed(path: Path) -> CalibratorFile:
+def _parse(path: Path) -> CalibratorFile:
     try:
         document = json.loads(path.read_text())
         calibrator = calibration.from_json(document)

@@ -1,7 +1,4 @@
-"""Unified diffs read once into frozen values, and a fingerprint that says which are the same edit (pure).
-
-Applying a diff to a tree does not live here.
-"""
+"""This module parses unified diffs into frozen values and computes the fingerprint of an edit (pure)."""
 
 import hashlib
 import re
@@ -17,8 +14,10 @@ from unidiff.patch import Hunk, PatchedFile, PatchSet
 from model.errors import BadDiff
 
 MAX_CHARACTERS = 20_000_000
-"""A longer diff is refused before it is parsed: nobody reviews it, and it would hold a worker for minutes."""
-_KEPT = 100_000  # characters of a diff that stays parsed: who judges it reads it three times
+"""A longer diff is refused before it is parsed. Parsing it would block a worker for minutes."""
+_CACHED_CHARACTERS = (
+    100_000  # characters of a diff that stays parsed: who judges it reads it three times
+)
 _DEV_NULL = "/dev/null"
 _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
@@ -28,10 +27,11 @@ _COMBINED = re.compile(
     r"|^\+\+\+ [^\n]*\n@@@+ -",
     re.MULTILINE,
 )
-"""A header of a merge, or below a header its hunks: elsewhere such a line is talk."""
+"""A combined diff of a merge, by its header or by its hunks below a file header. Elsewhere such a line is plain text.
+"""
 _HEADER = re.compile(r"^(diff --git |--- |\+\+\+ )([^\n]*)$", re.MULTILINE)
 _MARK = "\x02"
-"""Stands before a `b/` inside a path; git writes this character of a path as an escape."""
+"""A mark before a `b/` inside a path. Git always escapes this character in paths, so the mark is unambiguous."""
 _GIT_HEADER = re.compile(r"diff --git [^\t]+ [^\t]+")
 _EXTENDED_HEADER = re.compile(
     r"(old mode|new mode|new file mode|deleted file mode) \d{6}"
@@ -46,12 +46,12 @@ _DOS_HEADER = re.compile(r"^(?:diff --git |--- |\+\+\+ |@@ )[^\n]*\r$", re.MULTI
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a diff does to one file, paths without git's prefixes and quotes."""
+    """The changes of a diff to one file. Paths have neither git's prefixes nor quotes."""
 
     path: str
-    """Where the file is afterwards; for a deletion, where it was."""
+    """The path after the change, or the old path of a deleted file."""
     old_path: str | None
-    """Where it was before; None for a new file."""
+    """The path before the change; None for a new file."""
     added: int
     removed: int
     is_binary: bool = False
@@ -60,7 +60,7 @@ class FilePatch:
 
     @property
     def is_textual(self) -> bool:
-        """There is at least one added or removed line to read."""
+        """Whether the diff adds or removes at least one line of text."""
         return not self.is_binary and bool(self.added or self.removed)
 
 
@@ -71,89 +71,98 @@ class BareDiff:
     text: str
     """File headers and hunks, line for line."""
     left_out: int
-    """Lines of neither: the head of a mail, a message, a signature, a binary file's data. Blank ones don't count."""
+    """The number of other lines, such as a mail's head, a message, a signature or binary data. Blank lines do not count.
+    """
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
-    """The files a diff touches, in its order; nothing for blank text.
+    """Parse the files of a diff, in its order. Blank text gives no files.
 
-    Raises BadDiff for text that is no unified diff, is cut off, or is above MAX_CHARACTERS.
+    Raises BadDiff for text that is no unified diff, is cut off, or is longer than MAX_CHARACTERS.
     """
-    return tuple(_file_patch(file) for file in _parsed(text, contents=len(text) < _KEPT))
+    return tuple(
+        _convert_file(file) for file in _parse(text, contents=len(text) < _CACHED_CHARACTERS)
+    )
 
 
-def touched_files(text: str) -> frozenset[str]:
-    """Every path a diff names, before and after. Raises BadDiff like `parse`."""
+def list_touched_files(text: str) -> frozenset[str]:
+    """Return every path of a diff, before and after the change. Raises BadDiff like `parse`."""
     files = parse(text)
     return frozenset(file.path for file in files) | {
         file.old_path for file in files if file.old_path
     }
 
 
-def edited_lines(text: str) -> int:
-    """Added and removed lines together, as `git apply --numstat` counts them. Raises BadDiff."""
+def count_edited_lines(text: str) -> int:
+    """Count added and removed lines together, like `git apply --numstat`. Raises BadDiff like `parse`."""
     return sum(file.added + file.removed for file in parse(text))
 
 
 def normalise(text: str) -> str:
-    """The edit without what depends on where it stands: line numbers, section titles, index lines, file order.
+    """Remove everything that depends on the edit's position: line numbers, section titles, index lines and file order.
 
-    Two diffs that make the same edit between the same context lines normalise to the same text.
-    Whitespace counts: it carries meaning in Python. Raises BadDiff like `parse`.
+    Two diffs with the same edit between the same context lines give the same text. Whitespace counts, because it has
+    meaning in Python. Raises BadDiff like `parse`.
     """
-    return "".join(sorted("".join(_normal_lines(file)) for file in _parsed(text, contents=True)))
+    return "".join(sorted("".join(_normalise_file(file)) for file in _parse(text, contents=True)))
 
 
 def fingerprint(text: str) -> str:
-    """SHA-256 of the normalised diff in hex: equal for equal edits. Raises BadDiff like `parse`."""
+    """Return the SHA-256 of the normalised diff in hex. Equal edits have equal fingerprints. Raises BadDiff like `parse`."""
     return hashlib.sha256(normalise(text).encode(errors="surrogatepass")).hexdigest()
 
 
-def bare(text: str) -> BareDiff:
-    """The file headers and hunks alone: the hunks to the last character, the headers without a date behind the path.
+def extract_bare_diff(text: str) -> BareDiff:
+    """Keep the file headers and hunks of a diff, and drop all text that tools ignore.
 
-    Every tool passes over what else a diff holds, so anybody can say anything there. Raises BadDiff like `parse`, and
-    where text stands inside a header, so that nobody could tell whose the hunks after it are.
+    That text could tell a judge anything. Hunks are kept to the last character; headers lose the date after the path.
+    Raises BadDiff like `parse`, and also for text inside a header, which makes the owner of the next hunks unclear.
     """
     lines = text.split("\n")
-    hunks = [hunk for file in _parsed(text, contents=True) for hunk in file if _numbers(hunk)]
+    hunks = [
+        hunk for file in _parse(text, contents=True) for hunk in file if _list_line_numbers(hunk)
+    ]
     starts = [(hunk[0].diff_line_no or 0) - 1 for hunk in hunks]
-    shown = _header_lines(lines, starts)
-    for number in (*starts, *(number for hunk in hunks for number in _numbers(hunk))):
+    shown = _find_header_lines(lines, starts)
+    for number in (*starts, *(number for hunk in hunks for number in _list_line_numbers(hunk))):
         shown[number] = lines[number - 1]
         if lines[number : number + 1] and lines[number].rstrip("\r") == _NO_NEWLINE:
             shown[number + 1] = lines[number]
-    left_out = sum(bool(line.strip()) for at, line in enumerate(lines, 1) if at not in shown)
-    alone = "".join(f"{shown[at]}\n" for at in sorted(shown))
-    if left_out and _textual(alone) != _textual(text):
+    left_out = sum(
+        bool(line.strip()) for number, line in enumerate(lines, 1) if number not in shown
+    )
+    bare = "".join(f"{shown[number]}\n" for number in sorted(shown))
+    if left_out and _parse_textual(bare) != _parse_textual(text):
         raise BadDiff(
             "text stands between a file's header and its hunks; "
             "write the diff again with `git diff`, and do not edit it by hand"
         )
-    return BareDiff(alone, left_out)
+    return BareDiff(bare, left_out)
 
 
-def _numbers(hunk: Hunk) -> list[int]:
-    """Where the lines of the file stand in the text, from 1; marks of a missing line end are none."""
+def _list_line_numbers(hunk: Hunk) -> list[int]:
+    """Return the line numbers of a hunk's lines in the text, from 1, without the marks of a missing line end."""
     return [
-        one.diff_line_no for one in hunk if one.diff_line_no and one.line_type in {" ", "+", "-"}
+        line.diff_line_no
+        for line in hunk
+        if line.diff_line_no and line.line_type in {" ", "+", "-"}
     ]
 
 
-def _header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
-    """By number from 1: what git writes from `diff --git` on, each sort once, and the two paths above a hunk."""
+def _find_header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
+    """Return header lines by number: each kind of git's extended header once per file, and the two paths above a hunk."""
     shown: dict[int, str] = {}
-    sorts: set[str] | None = None
+    kinds: set[str] | None = None
     for number, line in enumerate(lines, 1):
         extended = _EXTENDED_HEADER.fullmatch(line.rstrip("\r"))
         if header := _GIT_HEADER.match(line):
-            sorts = set()
+            kinds = set()
             shown[number] = header[0]
-        elif extended and sorts is not None and extended[extended.lastindex or 0] not in sorts:
-            sorts.add(extended[extended.lastindex or 0])
+        elif extended and kinds is not None and extended[extended.lastindex or 0] not in kinds:
+            kinds.add(extended[extended.lastindex or 0])
             shown[number] = line
         else:
-            sorts = None
+            kinds = None
     above = ["", "", *lines]
     for start in starts:
         old, new = above[start - 1 : start + 1]
@@ -162,19 +171,21 @@ def _header_lines(lines: list[str], starts: Iterable[int]) -> dict[int, str]:
     return shown
 
 
-def _textual(text: str) -> list[FilePatch]:
+def _parse_textual(text: str) -> list[FilePatch]:
     return [file for file in parse(text) if file.is_textual]
 
 
-def _parsed(text: str, *, contents: bool) -> PatchSet:
-    return (_kept if contents and len(text) < _KEPT else _kept.__wrapped__)(text, contents)
+def _parse(text: str, *, contents: bool) -> PatchSet:
+    return (
+        _parse_cached if contents and len(text) < _CACHED_CHARACTERS else _parse_cached.__wrapped__
+    )(text, contents)
 
 
 @lru_cache(maxsize=1)
-def _kept(text: str, contents: bool) -> PatchSet:
+def _parse_cached(text: str, contents: bool) -> PatchSet:
     if len(text) > MAX_CHARACTERS:
         raise BadDiff(
-            f"diff has {len(text):,} characters, more than the {MAX_CHARACTERS:,} that are read; "
+            f"diff has {len(text):,} characters, more than the limit of {MAX_CHARACTERS:,}; "
             "leave generated files out of it"
         )
     if "\r\n" in text and _DOS_HEADER.search(text):  # saved with DOS line ends, not of a DOS file
@@ -185,21 +196,21 @@ def _kept(text: str, contents: bool) -> PatchSet:
             "compare with one parent, as `git diff A B` does"
         )
     try:
-        ended = _unambiguous(text if text.endswith("\n") else text + "\n")
+        ended = _mark_paths(text if text.endswith("\n") else text + "\n")
         files = PatchSet(StringIO(ended), metadata_only=not contents)
     except (UnidiffParseError, ValueError) as error:
-        raise _located(text, error) from error
+        raise _locate_error(text, error) from error
     if not files and text.strip():
         first = next(line for line in text.splitlines() if line.strip())
         raise BadDiff(
-            f"line 1 starts no file of a unified diff: {_shown(first)}; "
+            f"line 1 starts no file of a unified diff: {_shorten(first)}; "
             "expected `diff --git a/… b/…` or `--- …`, as `git diff` writes them"
         )
     return files
 
 
-def _unambiguous(text: str) -> str:
-    """With a mark in paths that hold ` b/`, since their `diff --git a/x b/x` can be cut in more than one place."""
+def _mark_paths(text: str) -> str:
+    """Mark paths with ` b/` inside, because their `diff --git a/x b/x` can be split in more than one place."""
     marked: dict[str, str] = {}
     for header in _HEADER.finditer(text) if " b/" in text else ():
         names = header[2]
@@ -217,32 +228,32 @@ def _unambiguous(text: str) -> str:
     return _HEADER.sub(mark, text)
 
 
-def _located(text: str, error: Exception) -> BadDiff:
-    """The same failure with its line, found by reading once more; the good path pays nothing for it."""
-    at = 0
+def _locate_error(text: str, error: Exception) -> BadDiff:
+    """Add the line to a parser's error by parsing once more. A valid diff pays nothing for it."""
+    number = 0
     line = ""
 
-    def counted() -> Iterator[str]:
-        nonlocal at, line
-        for at, line in enumerate(StringIO(text), 1):  # noqa: B007 - read after the loop broke off
+    def read_lines() -> Iterator[str]:
+        nonlocal number, line
+        for number, line in enumerate(StringIO(text), 1):  # noqa: B007 - read after the loop broke off
             yield line
 
     with suppress(UnidiffParseError, ValueError):
-        PatchSet(counted(), metadata_only=True)
+        PatchSet(read_lines(), metadata_only=True)
     reason = str(error).split(":")[0]
     return BadDiff(
-        f"line {at} is not part of a unified diff ({reason}): {_shown(line)}; "
+        f"line {number} is not part of a unified diff ({reason}): {_shorten(line)}; "
         "write the diff again with `git diff`, and do not edit or cut it by hand"
     )
 
 
-def _shown(line: str) -> str:
+def _shorten(line: str) -> str:
     cut = line.rstrip("\r\n")
     return repr(cut if len(cut) <= 80 else cut[:79] + "…")
 
 
-def _file_patch(file: PatchedFile) -> FilePatch:
-    old, new = _paths(file)
+def _convert_file(file: PatchedFile) -> FilePatch:
+    old, new = _read_paths(file)
     return FilePatch(
         path=old if new == _DEV_NULL else new,
         old_path=None if old == _DEV_NULL else old,
@@ -254,26 +265,26 @@ def _file_patch(file: PatchedFile) -> FilePatch:
     )
 
 
-def _paths(file: PatchedFile) -> tuple[str, str]:
-    """Old and new path; git's rename lines win, since `diff --git` is ambiguous with spaces in names."""
-    old, new = _plain(file.source_file), _plain(file.target_file)
+def _read_paths(file: PatchedFile) -> tuple[str, str]:
+    """Return old and new path. Git's rename lines win, because `diff --git` is ambiguous for names with spaces."""
+    old, new = _strip_prefix(file.source_file), _strip_prefix(file.target_file)
     for line in file.patch_info or ():
         word, _, path = line.rstrip("\r\n").partition(" from " if " from " in line else " to ")
         if word in {"rename", "copy"}:
             if " from " in line:
-                old = _unquoted(path)
+                old = _unquote(path)
             else:
-                new = _unquoted(path)
+                new = _unquote(path)
     return old, new
 
 
-def _plain(path: str) -> str:
-    path = _unquoted(path.rstrip("\r").replace(_MARK, ""))
+def _strip_prefix(path: str) -> str:
+    path = _unquote(path.rstrip("\r").replace(_MARK, ""))
     return path if path == _DEV_NULL else _PREFIX.sub("", path, count=1)
 
 
-def _unquoted(path: str) -> str:
-    """Undo git's C-style quoting; octal escapes are bytes of UTF-8."""
+def _unquote(path: str) -> str:
+    """Undo git's C-style quoting. Octal escapes are bytes of UTF-8."""
     if len(path) < 2 or not (path[0] == path[-1] == '"'):
         return path
 
@@ -285,8 +296,8 @@ def _unquoted(path: str) -> str:
     return _C_ESCAPE.sub(char, raw).decode(errors="replace")
 
 
-def _normal_lines(file: PatchedFile) -> Iterator[str]:
-    old, new = _paths(file)
+def _normalise_file(file: PatchedFile) -> Iterator[str]:
+    old, new = _read_paths(file)
     yield f"--- {old}\n+++ {new}\n"
     for info in file.patch_info or ():
         # the blob ids are all there is to tell two binary edits apart

@@ -1,7 +1,7 @@
-"""What a diff does, read leniently for comparing rivals: its lines of code, words, names and places (pure).
+"""This module reads an edit leniently, to compare rivals: lines of code, tokens, names and places (pure).
 
-Comments, docstrings and blank lines are left out, and files of prose beside code: they are style, and anybody can claim
-anything in them.
+Comments, docstrings and blank lines are left out, and so are prose files beside code. They are style, and their author
+can claim anything in them.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from model.patches.comment_stripping import uncommented
+from model.patches.comment_stripping import strip_comments
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+|[^\s\w]")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -26,12 +26,12 @@ _DEFINITION = re.compile(r"^\s*(?:async )?(?:def|class)\s+(\w+)")
 _PROSE = (".adoc", ".markdown", ".md", ".rst", ".txt")
 
 Place = tuple[str, int]
-"""A file and a line of it before the edit."""
+"""A file and a line number before the edit."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What one pass over a diff gathers."""
+    """The lines and places that one pass over a diff collects."""
 
     files: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
@@ -46,99 +46,99 @@ class _Lines:
 
 
 @dataclass(frozen=True)
-class Edit:
-    """The code of one patch. Anything that is no hunk of a unified diff is passed over."""
+class PatchEdit:
+    """The code of one patch. Text outside the hunks of a unified diff is ignored."""
 
     files: tuple[str, ...]
-    coded: frozenset[str]
-    """Those of them in which code changes, and not comments alone."""
+    code_files: frozenset[str]
+    """The files whose code changes, not only their comments."""
     added: tuple[str, ...]
     removed: tuple[str, ...]
     context: tuple[str, ...]
     places: frozenset[Place]
-    """Old lines that are removed or added at."""
+    """Old lines where the edit removes or adds something."""
     functions: frozenset[tuple[str, str]]
-    """(file, function or class) that the edits stand in, as far as the diff shows it."""
+    """(file, function or class) around the edits, as far as the diff shows them."""
     sections: tuple[str, ...]
-    """What stands behind the second @@ of each hunk."""
+    """The text after the second @@ of each hunk."""
     identity: int
-    """Equal for edits that change the same lines at the same places, comments and all; good within one process."""
+    """A hash that is equal for equal lines at equal places, comments included. It is valid within one process."""
 
     @cached_property
     def file_set(self) -> frozenset[str]:
-        """The files, once each."""
+        """The files without repetition."""
         return frozenset(self.files)
 
     @cached_property
     def areas(self) -> frozenset[Place]:
-        """The places, four lines to one."""
+        """The places in blocks of four lines."""
         return frozenset((file, line // 4) for file, line in self.places)
 
     @cached_property
     def added_lines(self) -> frozenset[str]:
-        """Added lines without their indentation."""
+        """Added lines without indentation."""
         return frozenset(line.strip() for line in self.added)
 
     @cached_property
     def removed_lines(self) -> frozenset[str]:
-        """Removed lines without their indentation."""
+        """Removed lines without indentation."""
         return frozenset(line.strip() for line in self.removed)
 
     @cached_property
     def code(self) -> str:
-        """All changed lines as one text, signs in front, indentation left out."""
+        """All changed lines as one text, each with its sign and without indentation."""
         signed = [("+", self.added), ("-", self.removed)]
         return "\n".join(sign + line.strip() for sign, lines in signed for line in lines)
 
     @cached_property
     def added_tokens(self) -> Counter[str]:
         """Words, numbers and signs of the added lines."""
-        return _tokens(self.added)
+        return _count_tokens(self.added)
 
     @cached_property
     def removed_tokens(self) -> Counter[str]:
         """Words, numbers and signs of the removed lines."""
-        return _tokens(self.removed)
+        return _count_tokens(self.removed)
 
     @cached_property
-    def new(self) -> Counter[str]:
-        """Tokens that the edit adds and does not merely keep."""
+    def new_tokens(self) -> Counter[str]:
+        """Added tokens that the removed lines do not hold."""
         return self.added_tokens - self.removed_tokens
 
     @cached_property
-    def gone(self) -> Counter[str]:
-        """Tokens that the edit takes away."""
+    def gone_tokens(self) -> Counter[str]:
+        """Removed tokens that the added lines do not hold."""
         return self.removed_tokens - self.added_tokens
 
     @cached_property
     def changes(self) -> frozenset[str]:
-        """What is new, and with a minus what is gone."""
-        return frozenset(self.new) | {f"-{token}" for token in self.gone}
+        """New tokens, and gone tokens with a minus in front."""
+        return frozenset(self.new_tokens) | {f"-{token}" for token in self.gone_tokens}
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Names that the edit introduces in its lines."""
-        return names(self.new)
+        """Names that the edit introduces."""
+        return select_names(self.new_tokens)
 
     @cached_property
     def context_names(self) -> frozenset[str]:
-        """Names that stand around the edit."""
-        return words("\n".join(self.context))
+        """Names in the lines around the edit."""
+        return find_names("\n".join(self.context))
 
     @cached_property
     def unseen_names(self) -> frozenset[str]:
-        """Names that neither the removed lines nor those around them hold."""
-        return self.names - names(self.removed_tokens) - self.context_names
+        """New names that neither the removed lines nor the lines around the edit hold."""
+        return self.names - select_names(self.removed_tokens) - self.context_names
 
 
-def read(diff: str) -> Edit:
-    """The edit that a unified diff makes; what can't be read of it is passed over. Never raises."""
-    lines = _gathered(diff, without=_PROSE)
+def read_edit(diff: str) -> PatchEdit:
+    """Read the edit of a unified diff and ignore unreadable text. Never raises."""
+    lines = _collect_lines(diff, without=_PROSE)
     if not lines.files:
-        lines = _gathered(diff, without=())
-    return Edit(
+        lines = _collect_lines(diff, without=())
+    return PatchEdit(
         files=tuple(lines.files),
-        coded=frozenset(lines.coded),
+        code_files=frozenset(lines.coded),
         added=tuple(lines.code["+"]),
         removed=tuple(lines.code["-"]),
         context=tuple(lines.context),
@@ -156,57 +156,59 @@ def read(diff: str) -> Edit:
     )
 
 
-def names(tokens: Iterator[str] | Counter[str]) -> frozenset[str]:
-    """Those that are names and no keywords."""
+def select_names(tokens: Iterator[str] | Counter[str]) -> frozenset[str]:
+    """Return the tokens that are names and not keywords."""
     return frozenset(token for token in tokens if WORD.match(token)) - KEYWORDS
 
 
-def words(text: str) -> frozenset[str]:
-    """The names in a text."""
+def find_names(text: str) -> frozenset[str]:
+    """Return the names in a text."""
     return frozenset(WORD.findall(text)) - KEYWORDS
 
 
-def _gathered(diff: str, without: tuple[str, ...]) -> _Lines:
-    """All but the files whose names end with one of `without`."""
-    found, left_out = _Lines(), _Lines()
+def _collect_lines(diff: str, without: tuple[str, ...]) -> _Lines:
+    """Collect the lines of all files except files whose names end with one of `without`."""
+    kept, left_out = _Lines(), _Lines()
     path, lines = "", iter(diff.split("\n"))
     for line in lines:
         if hunk := _HUNK.match(line):
-            into = left_out if path.endswith(without) else found
-            into.sections.append(hunk[4])
-            _hunk(lines, into, path, hunk)
+            target = left_out if path.endswith(without) else kept
+            target.sections.append(hunk[4])
+            _read_hunk(lines, target, path, hunk)
         elif line.startswith(("--- ", "+++ ")):
             name = line[4:].strip()
             if name != "/dev/null":
                 path = name[2:] if name[:2] in {"a/", "b/"} else name
-                into = left_out if path.endswith(without) else found
-                if not into.files or into.files[-1] != path:
-                    into.files.append(path)
-    return found
+                target = left_out if path.endswith(without) else kept
+                if not target.files or target.files[-1] != path:
+                    target.files.append(path)
+    return kept
 
 
-def _hunk(lines: Iterator[str], found: _Lines, path: str, header: re.Match[str]) -> None:
-    at = int(header[1])
-    body = list(_body(lines, header))
-    function = _function(header[4]) or header[4].strip()
-    for sign, code in found.code.items():
-        read = list(_code(path, [line for line in body if line[0] in {sign, ""}], top=at < 2))
-        code.extend(read)
-        found.coded.update([path] * bool(read))
+def _read_hunk(lines: Iterator[str], target: _Lines, path: str, header: re.Match[str]) -> None:
+    number = int(header[1])
+    body = list(_read_body(lines, header))
+    function = _find_definition(header[4]) or header[4].strip()
+    for sign, code in target.code.items():
+        changed = list(
+            _strip_side(path, [line for line in body if line[0] in {sign, ""}], top=number < 2)
+        )
+        code.extend(changed)
+        target.coded.update([path] * bool(changed))
     for sign, text in body:
-        gathered = {"+": found.added, "-": found.removed}.get(sign, found.context)
-        gathered.append(text)
+        texts = {"+": target.added, "-": target.removed}.get(sign, target.context)
+        texts.append(text)
         if sign:
-            found.places.add((path, at))
+            target.places.add((path, number))
             if function:
-                found.functions.add((path, function))
+                target.functions.add((path, function))
         if sign != "-":
-            function = _function(text) or function
-        at += sign != "+"
+            function = _find_definition(text) or function
+        number += sign != "+"
 
 
-def _body(lines: Iterator[str], header: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """Sign and text of as many lines as the header promises, so that a removed `-- x` is no file's name."""
+def _read_body(lines: Iterator[str], header: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Yield sign and text of as many lines as the header announces, so that a removed `-- x` is not taken for a file name."""
     old, new = int(header[2] or 1), int(header[3] or 1)
     while (old > 0 or new > 0) and (line := next(lines, None)) is not None:
         sign = line[:1]
@@ -215,18 +217,18 @@ def _body(lines: Iterator[str], header: re.Match[str]) -> Iterator[tuple[str, st
             old, new = old - (sign != "+"), new - (sign != "-")
 
 
-def _code(path: str, side: Sequence[tuple[str, str]], *, top: bool) -> Iterator[str]:
-    """The changed lines of one side of a hunk that are code, without their comments."""
+def _strip_side(path: str, side: Sequence[tuple[str, str]], *, top: bool) -> Iterator[str]:
+    """Yield the changed lines of code on one side of a hunk, without their comments."""
     if not any(sign for sign, _ in side):
         return iter(())
-    read = uncommented(path, [text for _, text in side], top=top)
-    return (code for (sign, _), code in zip(side, read, strict=True) if sign and code.strip())
+    stripped = strip_comments(path, [text for _, text in side], top=top)
+    return (code for (sign, _), code in zip(side, stripped, strict=True) if sign and code.strip())
 
 
-def _function(line: str) -> str | None:
+def _find_definition(line: str) -> str | None:
     definition = _DEFINITION.match(line)
     return definition[1] if definition else None
 
 
-def _tokens(lines: Sequence[str]) -> Counter[str]:
+def _count_tokens(lines: Sequence[str]) -> Counter[str]:
     return Counter(token for line in lines for token in TOKEN.findall(line))

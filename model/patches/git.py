@@ -1,7 +1,7 @@
-"""git, told everything by us: no setting, hook, attribute or network of anybody else, and an end to its time and output.
+"""This module runs git on untrusted repositories: without foreign settings, hooks or network, and with limits.
 
-For trees that strangers wrote. What GitHub sent is fetched and read by worker/git/hardened_git.py, which takes the
-settings from here and adds limits of its own.
+`worker/git/hardened_git.py` fetches and reads what GitHub sent. It uses the settings of this module with its own
+limits.
 """
 
 import os
@@ -25,7 +25,7 @@ CONFIG: Final[Mapping[str, str]] = {
     "maintenance.auto": "false",
     "pack.threads": "1",
 }
-"""Above what a repository's own configuration says."""
+"""Settings that override the repository's own configuration."""
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "LC_ALL": "C",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -37,7 +37,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""All that git sees, beside where programs are and what it is asked to do."""
+"""The whole environment of git, except PATH and GIT_DIR."""
 _ERROR_BYTES: Final = 600
 
 
@@ -46,84 +46,84 @@ class _Closable(Protocol):
         """Gives back what it holds."""
 
 
-def settings(config: Mapping[str, str]) -> list[str]:
-    """As arguments, which come before the command's name."""
+def build_config_arguments(config: Mapping[str, str]) -> list[str]:
+    """Build the `-c` arguments of the settings. They stand before the name of git's command."""
     return [part for key, value in config.items() for part in ("-c", f"{key}={value}")]
 
 
 def run(repository: Path, *arguments: str, seconds: float, data: bytes = b"") -> bytes:
-    """What a command prints that is given `data`. For output that is known to be small. Raises GitFailed."""
+    """Run a git command and return its output, which must be small. `data` goes to standard input. Raises GitFailed."""
     try:
-        done = subprocess.run(
-            [*_program(), *arguments],
+        result = subprocess.run(
+            [*_build_command(), *arguments],
             input=data,
             capture_output=True,
             cwd="/",
-            env=_environment(repository),
+            env=_build_environment(repository),
             timeout=seconds,
             check=True,
         )
     except subprocess.TimeoutExpired as error:
-        raise GitFailed(f"git was ended after {seconds:g} s") from error
+        raise GitFailed(f"git was stopped after {seconds:g} s") from error
     except subprocess.CalledProcessError as error:
-        raise GitFailed(_said(error.returncode, error.stderr)) from error
-    return done.stdout
+        raise GitFailed(_format_failure(error.returncode, error.stderr)) from error
+    return result.stdout
 
 
-def beginning(repository: Path, *arguments: str, most: int, seconds: float) -> bytes:
-    """The first bytes of what a command prints, which may be the longer the more strangers wrote. Raises GitFailed."""
-    conversation = Conversation(repository, *arguments, seconds=seconds)
+def read_beginning(repository: Path, *arguments: str, max_bytes: int, seconds: float) -> bytes:
+    """Run a git command and return the first `max_bytes` of its output, which may be of any length. Raises GitFailed."""
+    process = GitProcess(repository, *arguments, seconds=seconds)
     try:
-        found = conversation.answers.read(most)
-        if len(found) < most:
-            conversation.finish()
+        output = process.answers.read(max_bytes)
+        if len(output) < max_bytes:
+            process.wait()
     except TimeoutError as error:
-        raise GitFailed(f"git was ended after {seconds:g} s without a word") from error
+        raise GitFailed(f"git was stopped after {seconds:g} s without output") from error
     finally:
-        conversation.close()
-    return found
+        process.close()
+    return output
 
 
-class Conversation:
-    """A git that is running. Whatever is said or read raises TimeoutError once it took `seconds`."""
+class GitProcess:
+    """A running git process. Reading and writing raise TimeoutError after `seconds`."""
 
     def __init__(self, repository: Path, *arguments: str, seconds: float) -> None:
-        """Raises GitFailed when there is no git."""
-        command = [*_program(), *arguments]
-        ours, theirs = socket.socketpair()
+        """Start git. Raises GitFailed when git is missing."""
+        command = [*_build_command(), *arguments]
+        own_end, git_end = socket.socketpair()
         self._complaint = TemporaryFile()  # noqa: SIM115 - closed with the rest
-        with theirs:
+        with git_end:
             self._process = subprocess.Popen(
                 command,
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
+                stdin=git_end.fileno(),
+                stdout=git_end.fileno(),
                 stderr=self._complaint,
                 cwd="/",
-                env=_environment(repository),
+                env=_build_environment(repository),
             )
-        ours.settimeout(seconds)
+        own_end.settimeout(seconds)
         self._seconds = seconds
-        self._socket = ours
-        self.answers = ours.makefile("rb")
+        self._socket = own_end
+        self.answers = own_end.makefile("rb")
         """What git prints."""
         self.close = weakref.finalize(
-            self, _close, self._process, (self.answers, ours, self._complaint)
+            self, _close, self._process, (self.answers, own_end, self._complaint)
         )
         """Ends git, whatever it does."""
 
-    def say(self, line: str) -> None:
-        """A line on git's standard input. Raises OSError."""
+    def send_line(self, line: str) -> None:
+        """Write a line to git's standard input. Raises OSError."""
         self._socket.sendall(f"{line}\n".encode())
 
-    def finish(self) -> None:
-        """Wait for its end. Raises GitFailed when that is no good one."""
+    def wait(self) -> None:
+        """Wait for the end of git. Raises GitFailed for an exit code other than 0, or after `seconds`."""
         try:
             code = self._process.wait(self._seconds)
         except subprocess.TimeoutExpired as error:
             raise GitFailed(f"git did not end within {self._seconds:g} s") from error
         if code:
             self._complaint.seek(0)
-            raise GitFailed(_said(code, self._complaint.read()))
+            raise GitFailed(_format_failure(code, self._complaint.read()))
 
 
 def _close(process: subprocess.Popen[bytes], files: Iterable[_Closable]) -> None:
@@ -133,17 +133,17 @@ def _close(process: subprocess.Popen[bytes], files: Iterable[_Closable]) -> None
     process.wait()
 
 
-def _program() -> list[str]:
+def _build_command() -> list[str]:
     program = shutil.which("git")
     if program is None:
         raise GitFailed("git was not found; install it")
-    return [program, "--no-pager", *settings(CONFIG)]
+    return [program, "--no-pager", *build_config_arguments(CONFIG)]
 
 
-def _environment(repository: Path) -> dict[str, str]:
+def _build_environment(repository: Path) -> dict[str, str]:
     return {"PATH": os.defpath, "GIT_DIR": str(repository.absolute()), **ENVIRONMENT}
 
 
-def _said(code: int, complaint: bytes) -> str:
-    said = complaint.decode(errors="backslashreplace").strip()[-_ERROR_BYTES:]
-    return f"git ended with exit {code}: {said or 'no word of why'}"
+def _format_failure(code: int, complaint: bytes) -> str:
+    text = complaint.decode(errors="backslashreplace").strip()[-_ERROR_BYTES:]
+    return f"git ended with exit {code}: {text or 'no message'}"

@@ -1,4 +1,4 @@
-"""How alike two patches are, cheaply: by the words of the lines they change (pure)."""
+"""This module measures how similar two patches are, by the words on their changed lines (pure)."""
 
 import re
 from collections import Counter
@@ -6,8 +6,8 @@ from collections import Counter
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
-def changed_words(diff: str) -> Counter[str]:
-    """The words and signs on the lines that a unified diff removes or adds, with their side, and how often each."""
+def count_changed_words(diff: str) -> Counter[str]:
+    """Count the words and signs on the removed and added lines of a diff, each with its sign in front."""
     return Counter(
         line[0] + word
         for line in diff.splitlines()
@@ -16,7 +16,7 @@ def changed_words(diff: str) -> Counter[str]:
     )
 
 
-def likeness(one: Counter[str], other: Counter[str]) -> float:
-    """The share of words that two bags have in common, 0…1 (Jaccard, counting repeats); empty bags are alike."""
-    union = (one | other).total()
-    return (one & other).total() / union if union else 1.0
+def measure_overlap(left: Counter[str], right: Counter[str]) -> float:
+    """Return the share of words that two bags have in common, from 0 to 1 (Jaccard with repeats). Empty bags give 1."""
+    union = (left | right).total()
+    return (left & right).total() / union if union else 1.0

@@ -1,4 +1,4 @@
-"""Prompt templates, and the escaping of text that strangers wrote.
+"""Prompt templates, and the escaping of untrusted text.
 In: values for a template. Out: chat messages, with the version and fingerprint of the template.
 May call: no other room.
 """

@@ -1,6 +1,6 @@
-"""Prompt templates: one file each, rendered strictly, known by version and fingerprint.
+"""This module loads and renders prompt templates, one file each, with a version and a fingerprint.
 
-Untrusted text is made safe in `model.prompts.untrusted` before it comes here.
+`model.prompts.untrusted` escapes untrusted text before it comes here.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ import jinja2
 from model.errors import TemplateError
 from model.protocols import Message
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _VERSION = re.compile(r"r4p-prompt version:\s*([\w.-]+)")
 _BLOCKS = ("system", "user")
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A prompt with a `system` and a `user` block; `version` is what its file says of itself, or `unversioned`."""
+    """A prompt with a `system` and a `user` block. `version` comes from a line of the file, or is `unversioned`."""
 
     name: str
     version: str
@@ -30,7 +30,7 @@ class Template:
     compiled: jinja2.Template
 
     def render(self, **values: str | Sequence[str]) -> tuple[Message, ...]:
-        """The system and the user message. Raises TemplateError for a name the template asks for in vain."""
+        """Render the system message and the user message. Raises TemplateError for a missing value."""
         try:
             context = self.compiled.new_context(values)
             return tuple(
@@ -42,11 +42,11 @@ class Template:
 
 
 def load(name: str | Path) -> Template:
-    """A template by the name of ours (`r4p_group`) or by the path of a file that replaces it.
+    """Load a template by its name in this folder (`r4p_group`) or by the path of a file.
 
-    Raises TemplateError naming the file, and the line where there is one.
+    Raises TemplateError that names the file, and the line where it is known.
     """
-    path = _HERE / f"{name}.j2" if re.fullmatch(r"[a-z0-9_]+", str(name)) else Path(name)
+    path = _FOLDER / f"{name}.j2" if re.fullmatch(r"[a-z0-9_]+", str(name)) else Path(name)
     try:
         raw = path.read_bytes()
         source = raw.decode()

@@ -1,10 +1,10 @@
-"""Texts that are longer than anyone should read (pure)."""
+"""This module shortens long texts (pure)."""
 
 
-def without_middle(text: str, head: int, tail: int, *, ends: str = "\n") -> str:
-    """The first `head` and the last `tail` characters, how many are missing between them; a shorter text as it is.
+def cut_middle(text: str, head: int, tail: int, *, ends: str = "\n") -> str:
+    """Keep the first `head` and the last `tail` characters of a long text, and say how many were cut between them.
 
-    `ends` stands on both sides of that: a text of one line stays one with a space.
+    `ends` stands on both sides of that remark; a space keeps a one-line text on one line.
     """
     more = len(text) - head - tail
     if more <= 0:

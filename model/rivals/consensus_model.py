@@ -1,10 +1,9 @@
-"""A small calibrated model on cheap facts about rivals, in numpy: probabilities without a language model.
+"""The consensus model computes probabilities from features of rivals, in numpy and without a language model.
 
-An artefact holds several fits: one that saw every labelled issue, for everyday use, and for each block of issues one
-that never saw it, so that whoever measures on those issues measures honestly. Each fit has three experts: one for
-groups in which two rivals make the very same edit, one for groups of few rivals, one for all others. An expert adds up
-log-odds: a logistic regression's and boosted trees'. Its probabilities are calibrated as they come, and each fit knows
-from which of them on a claim was right often enough: docs/consensus.md shows both.
+A model file holds several fits: one on every labelled issue, for everyday use, and one per block of issues that leaves
+out this block, for honest measurements. Each fit has three classifiers: for groups with two equal edits, for groups of
+few rivals, and for all other groups. A classifier adds the log-odds of a logistic regression and of boosted trees. Each
+fit also has the thresholds from which a claim was right often enough; see docs/consensus.md.
 """
 
 import hashlib
@@ -22,23 +21,23 @@ from numpy.typing import NDArray
 from model.domain import Issue
 from model.errors import BadArtefact
 from model.patches.edits import PatchEdit
-from model.rivals.features import Facts, facts
+from model.rivals.features import Features, compute_features
 from model.voting.thresholds import Thresholds
 
 Floats = NDArray[np.float64]
 
 FORMAT = "r4p.consensus/3"
 EVERYTHING = "everything"
-"""The fit that saw all labelled issues."""
-FEW = 4
-"""Groups of fewer rivals than this tell less."""
-CLIP = 4.0
-"""Standard deviations beyond which a fact tells nothing more."""
+"""The name of the fit on all labelled issues."""
+FEW_RIVALS = 4
+"""Groups with fewer rivals have their own classifier."""
+MAX_DEVIATIONS = 4.0
+"""Standardised features are clipped to this many standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoostedTrees:
-    """Boosted trees, node after node: a leaf is its own left and right."""
+    """Boosted trees as arrays over all nodes. A leaf is its own left and right child."""
 
     roots: NDArray[np.int64]
     column: NDArray[np.int64]
@@ -46,10 +45,10 @@ class BoostedTrees:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     log_odds: Floats
-    """What each leaf adds."""
+    """The summand of each leaf."""
 
-    def sum(self, standard: Floats) -> Floats:
-        """For each row, what the leaves it falls into add, over all trees."""
+    def sum_leaves(self, standard: Floats) -> Floats:
+        """Sum the leaves of all trees for each row. `standard` has the shape (patches, features)."""
         # single precision, as the trees were grown
         rows = standard.astype(np.float32)
         node = np.tile(self.roots, (len(rows), 1))
@@ -64,7 +63,7 @@ class BoostedTrees:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupClassifier:
-    """Facts to probability, for one sort of group."""
+    """A classifier from features to probabilities, for one kind of group."""
 
     mean: Floats
     scale: Floats
@@ -72,10 +71,10 @@ class GroupClassifier:
     bias: float
     trees: BoostedTrees
 
-    def probability(self, rows: Floats) -> Floats:
-        """The probability that each patch is correct, one row of facts per patch."""
-        standard = standardised(rows, self.mean, self.scale)
-        log_odds = standard @ self.weights + self.bias + self.trees.sum(standard)
+    def predict_probability(self, rows: Floats) -> Floats:
+        """Compute the probability that each patch is correct. `rows` has the shape (patches, features)."""
+        standard = standardise(rows, self.mean, self.scale)
+        log_odds = standard @ self.weights + self.bias + self.trees.sum_leaves(standard)
         return 1 / (1 + np.exp(-log_odds))
 
 
@@ -84,25 +83,28 @@ CLAIM_NOTHING = Thresholds(None, None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedModel:
-    """What was learnt from one set of issues."""
+    """The classifiers and thresholds that were fitted on one set of issues."""
 
     name: str
     copies: GroupClassifier
-    """Judges groups in which two rivals make the very same edit."""
+    """The classifier for groups with two equal edits."""
     few: GroupClassifier
-    """Judges other groups of fewer than FEW rivals."""
+    """The classifier for other groups of fewer than FEW_RIVALS rivals."""
     distinct: GroupClassifier
-    """Judges all others."""
+    """The classifier for all other groups."""
     thresholds: Thresholds
-    """On the probability; chosen on issues of other blocks than the one held out."""
+    """Thresholds on the probability, chosen on issues outside the held-out block."""
 
-    def probabilities(self, issue: Issue, edits: Sequence[PatchEdit]) -> list[float]:
-        """The probability of each patch to be correct, in order; equal edits get equal ones."""
+    def predict_probabilities(self, issue: Issue, edits: Sequence[PatchEdit]) -> list[float]:
+        """Compute the probability that each patch is correct, in order. Equal edits get equal probabilities."""
         if not edits:
             return []
-        known = facts(issue, edits)
-        expert: GroupClassifier = getattr(self, expert_of(known))
-        return [float(one) for one in expert.probability(matrix(known))]
+        features = compute_features(issue, edits)
+        classifier: GroupClassifier = getattr(self, select_expert(features))
+        return [
+            float(probability)
+            for probability in classifier.predict_probability(build_matrix(features))
+        ]
 
 
 EXPERTS = ("copies", "few", "distinct")
@@ -110,15 +112,15 @@ EXPERTS = ("copies", "few", "distinct")
 
 @dataclass(frozen=True, slots=True)
 class HoldoutBlock:
-    """Issues that are held out together: some repositories, or issue numbers of one."""
+    """A set of issues that a fit leaves out: some repositories, or a range of issue numbers of one repository."""
 
     name: str
     repositories: tuple[str, ...]
     first: int = 0
     below: int | None = None
 
-    def holds(self, repository: str, number: int) -> bool:
-        """Whether an issue belongs here."""
+    def contains(self, repository: str, number: int) -> bool:
+        """Return whether an issue belongs to this block."""
         return (
             repository in self.repositories
             and self.first <= number
@@ -128,57 +130,57 @@ class HoldoutBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConsensusModel:
-    """Every fit, the blocks they never saw, and how they came about."""
+    """Every fit, the blocks that the fits leave out, and the manifest of the training."""
 
     fits: Mapping[str, FittedModel]
-    """By the name of the block that was held out, or EVERYTHING."""
+    """Fits by the name of the held-out block, or EVERYTHING."""
     blocks: tuple[HoldoutBlock, ...]
     manifest: Mapping[str, Any]
     fingerprint: str
-    """12 hex digits of the file's hash."""
+    """The first 12 hex digits of the file's SHA-256."""
 
-    def fit_for(self, repository: str, instance_id: str, *, strict: bool = False) -> FittedModel:
-        """The fit that never saw this issue; EVERYTHING for an issue that nobody trained on.
+    def select_fit(self, repository: str, instance_id: str, *, strict: bool = False) -> FittedModel:
+        """Return a fit that never saw this issue; EVERYTHING for an issue outside all blocks.
 
-        With `strict`, one that never saw the repository.
+        With `strict`, the fit never saw the repository.
         """
         number = int(instance_id.rpartition("-")[2]) if instance_id[-1:].isdigit() else 0
         if strict and repository in self.fits:
             return self.fits[repository]
-        held = (block.name for block in self.blocks if block.holds(repository, number))
-        return self.fits[next(held, EVERYTHING)]
+        names = (block.name for block in self.blocks if block.contains(repository, number))
+        return self.fits[next(names, EVERYTHING)]
 
 
-def matrix(known: Sequence[Facts]) -> Floats:
-    """One row per patch, one column per fact."""
-    return np.array([list(one.values()) for one in known], dtype=np.float64)
+def build_matrix(features: Sequence[Features]) -> Floats:
+    """Build a matrix of one row per patch and one column per feature."""
+    return np.array([list(row.values()) for row in features], dtype=np.float64)
 
 
-def has_copies(known: Sequence[Facts]) -> bool:
-    """Whether two patches of the group make the very same edit."""
-    return known[0]["group's same"] > 0
+def has_copies(features: Sequence[Features]) -> bool:
+    """Return whether two patches of the group make exactly the same edit."""
+    return features[0]["group's same"] > 0
 
 
-def expert_of(known: Sequence[Facts]) -> str:
-    """Who of EXPERTS judges the group."""
-    if has_copies(known):
+def select_expert(features: Sequence[Features]) -> str:
+    """Return the name in EXPERTS of the classifier for a group."""
+    if has_copies(features):
         return "copies"
-    return "few" if len(known) < FEW else "distinct"
+    return "few" if len(features) < FEW_RIVALS else "distinct"
 
 
-def standardised(rows: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Standard deviations from the training mean, clipped."""
-    return np.clip((rows - mean) / scale, -CLIP, CLIP)
+def standardise(rows: Floats, mean: Floats, scale: Floats) -> Floats:
+    """Convert features to standard deviations from the training mean, clipped."""
+    return np.clip((rows - mean) / scale, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
 
 @cache
-def shipped() -> ConsensusModel:
-    """The artefact that comes with the package."""
+def load_shipped() -> ConsensusModel:
+    """Load the model file of this package."""
     return from_bytes((files("model.rivals") / "consensus.json.xz").read_bytes())
 
 
 def to_bytes(artefact: ConsensusModel) -> bytes:
-    """JSON, packed; the same artefact gives the same bytes."""
+    """Pack a model as compressed JSON. Equal models give equal bytes."""
     document = {
         "format": FORMAT,
         "manifest": dict(artefact.manifest),
@@ -188,7 +190,7 @@ def to_bytes(artefact: ConsensusModel) -> bytes:
         ],
         "fits": {
             name: {"thresholds": asdict(fit.thresholds)}
-            | {expert: _expert_out(getattr(fit, expert)) for expert in EXPERTS}
+            | {expert: _encode_classifier(getattr(fit, expert)) for expert in EXPERTS}
             for name, fit in artefact.fits.items()
         },
     }
@@ -197,7 +199,7 @@ def to_bytes(artefact: ConsensusModel) -> bytes:
 
 
 def from_bytes(packed: bytes) -> ConsensusModel:
-    """What `to_bytes` wrote. Raises BadArtefact for another format."""
+    """Read a model that `to_bytes` wrote. Raises BadArtefact for another format."""
     document = json.loads(lzma.decompress(packed))
     if document.get("format") != FORMAT:
         raise BadArtefact(
@@ -209,7 +211,7 @@ def from_bytes(packed: bytes) -> ConsensusModel:
             name: FittedModel(
                 name,
                 thresholds=Thresholds(**fit["thresholds"]),
-                **{expert: _expert_in(fit[expert]) for expert in EXPERTS},
+                **{expert: _decode_classifier(fit[expert]) for expert in EXPERTS},
             )
             for name, fit in document["fits"].items()
         },
@@ -222,36 +224,39 @@ def from_bytes(packed: bytes) -> ConsensusModel:
     )
 
 
-def _expert_out(expert: GroupClassifier) -> dict[str, Any]:
+def _encode_classifier(classifier: GroupClassifier) -> dict[str, Any]:
     arrays = ("mean", "scale", "weights")
     return {
-        "bias": expert.bias,
-        **{name: getattr(expert, name).tolist() for name in arrays},
-        "trees": {one.name: getattr(expert.trees, one.name).tolist() for one in fields(BoostedTrees)}
-        | _steps(expert.trees),
+        "bias": classifier.bias,
+        **{name: getattr(classifier, name).tolist() for name in arrays},
+        "trees": {
+            part.name: getattr(classifier.trees, part.name).tolist()
+            for part in fields(BoostedTrees)
+        }
+        | _encode_links(classifier.trees),
     }
 
 
-def _steps(trees: BoostedTrees) -> dict[str, list[int]]:
-    """How far it is to the next root and to each child: small numbers that recur, and so pack well."""
-    here = np.arange(len(trees.left))
+def _encode_links(trees: BoostedTrees) -> dict[str, list[int]]:
+    """Encode links as distances to the next root and to each child. Small repeated numbers compress well."""
+    nodes = np.arange(len(trees.left))
     return {
         "roots": np.diff(trees.roots, prepend=0).tolist(),
-        "left": (trees.left - here).tolist(),
-        "right": (trees.right - here).tolist(),
+        "left": (trees.left - nodes).tolist(),
+        "right": (trees.right - nodes).tolist(),
     }
 
 
-def _expert_in(document: Mapping[str, Any]) -> GroupClassifier:
-    real = {"threshold", "log_odds"}
+def _decode_classifier(document: Mapping[str, Any]) -> GroupClassifier:
+    float_arrays = {"threshold", "log_odds"}
     trees: dict[str, Any] = {
-        name: np.array(values, np.float64 if name in real else np.int64)
+        name: np.array(values, np.float64 if name in float_arrays else np.int64)
         for name, values in document["trees"].items()
     }
-    here = np.arange(len(trees["left"]))
+    nodes = np.arange(len(trees["left"]))
     trees["roots"] = trees["roots"].cumsum()
-    trees["left"] += here
-    trees["right"] += here
+    trees["left"] += nodes
+    trees["right"] += nodes
     return GroupClassifier(
         mean=np.array(document["mean"], np.float64),
         scale=np.array(document["scale"], np.float64),

@@ -1,46 +1,46 @@
-"""Which rivals say the same, and whom each is therefore compared with (pure).
+"""This module finds rivals that make the same edit, and chooses the rivals that each patch is compared with (pure).
 
-Where anybody may hand in a second edit, one that differs in names and spaces alone is no second opinion. It may still
-be right where the other is wrong, so each is judged, but never beside the other.
+Anybody can submit a second edit, so a copy with other names and spaces is no second opinion. It may still be right
+where the original is wrong, so both are judged, but never in the same comparison.
 """
 
 import keyword
 import re
 from collections.abc import Hashable, Sequence
 
-from model.patches.edits import WORD, Edit
+from model.patches.edits import WORD, PatchEdit
 
 _GRAMMAR = frozenset(keyword.kwlist) - {"False", "None", "True"}
-"""Words that name nothing."""
+"""Words that are not names."""
 _SPACES = re.compile(r"\s+")
 _ENDS = re.compile(r"[;\s]+$", re.MULTILINE)
-"""A sign at a line's end that says nothing where it may be left out."""
+"""Signs at a line's end that have no meaning in some languages."""
 
 Panel = tuple[int, ...]
-"""Seats that are compared with each other, one for each opinion."""
+"""Indices of edits that are compared with each other, one per opinion."""
 
 
-def opinion(edit: Edit) -> Hashable:
-    """Equal for edits that say the same of the same files, whatever their names, comments and places are."""
+def build_opinion_key(edit: PatchEdit) -> Hashable:
+    """Build a key that is equal for edits of the same files that differ only in names, comments and places."""
     nameless = WORD.sub(
         lambda word: word[0] if word[0] in _GRAMMAR else "N", _ENDS.sub("", edit.code)
     )
-    return edit.coded or edit.file_set, _SPACES.sub(" ", nameless)
+    return edit.code_files or edit.file_set, _SPACES.sub(" ", nameless)
 
 
-def panels(edits: Sequence[Edit]) -> list[tuple[int, Panel]]:
-    """For each edit the seat that speaks for it, and whom that is compared with: itself and the first of each other opinion.
+def build_panels(edits: Sequence[PatchEdit]) -> list[tuple[int, Panel]]:
+    """Choose for each edit its representative and its panel: itself and the first edit of each other opinion.
 
-    The seat is its own, or that of the first edit with the very same code.
+    The representative is the first edit with exactly the same code, which may be the edit itself.
     """
-    said = [opinion(edit) for edit in edits]
+    keys = [build_opinion_key(edit) for edit in edits]
     speakers: dict[Hashable, int] = {}
     first: dict[Hashable, int] = {}
     for seat, edit in enumerate(edits):
         speakers.setdefault((edit.file_set, edit.code), seat)
-        first.setdefault(said[seat], seat)
+        first.setdefault(keys[seat], seat)
     speaking = [speakers[edit.file_set, edit.code] for edit in edits]
     return [
-        (speaker, tuple(speaker if one == what else head for one, head in first.items()))
-        for speaker, what in zip(speaking, said, strict=True)
+        (speaker, tuple(speaker if key == own_key else seat for key, seat in first.items()))
+        for speaker, own_key in zip(speaking, keys, strict=True)
     ]

@@ -1,7 +1,7 @@
-"""Which patches can be judged at all, and which fit: decided before a token is paid for (pure).
+"""This module decides which patches can be judged, and which fit in a prompt, before the engine is asked (pure).
 
-Nothing is ever clipped: half a patch would be judged as if it were the whole. What stands around a diff is no part of it:
-it is left out, and that is said.
+No patch is ever cut, because half a patch would be judged as the whole. Text around a diff is not part of the patch: it
+is left out, and the reason says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,39 +9,40 @@ from dataclasses import dataclass, replace
 
 from model.domain import Coverage, Patch, PatchId
 from model.errors import BadDiff
-from model.patches.diff import bare, fingerprint, parse
-from model.prompts.untrusted import safe_patch
+from model.patches.diff import extract_bare_diff, fingerprint, parse
+from model.prompts.untrusted import escape_patch
 from model.voting.grouping import SEATS, Candidate
 
-_LONGEST_TOKEN = 40
-"""Characters a token can hold on average at the very most; a diff above that is too long uncounted."""
+_MAX_TOKEN_CHARACTERS = 40
+"""Upper bound of the mean characters per token. A diff that is too long by this bound is not tokenised."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """Who is let in."""
+class AdmissionRules:
+    """The limits for patches in a prompt."""
 
     seats: int = SEATS
-    """How many patches one prompt shows."""
+    """The number of patches in one prompt."""
     edited_lines: int = 0
-    """Added and removed lines that a patch needs; the paper refuses to judge extremely short ones (section 5.3)."""
+    """The fewest added and removed lines of a judged patch. The paper does not judge very short patches (section 5.3).
+    """
 
 
-ALL = Rules()
+DEFAULT_RULES = AdmissionRules()
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """A patch that will be judged, as the model is going to see it."""
+class AdmittedPatch:
+    """A patch that will be judged, with its text for the prompt."""
 
     candidate: Candidate
     text: str
     coverage: Coverage
     left_out: int = 0
-    """Lines around the diff that are not shown."""
+    """The number of lines around the diff that the prompt does not show."""
 
-    def noted(self, reason: str) -> str:
-        """What is said of the patch, and before it what was left out."""
+    def add_note(self, reason: str) -> str:
+        """Put a remark about lines that were left out before the reason."""
         if not self.left_out:
             return reason
         lines = "1 line" if self.left_out == 1 else f"{self.left_out:,} lines"
@@ -49,8 +50,8 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A patch that will not be judged, and why."""
+class RefusedPatch:
+    """A patch that will not be judged, with the reason."""
 
     id: PatchId
     reason: str
@@ -58,62 +59,68 @@ class Refused:
 
 
 def admit(
-    patches: Sequence[Patch], room: int, count_tokens: Callable[[str], int], rules: Rules = ALL
-) -> tuple[Admitted | Refused, ...]:
-    """Each patch's case, in order. `room` is how many tokens the patches of one prompt may take together.
+    patches: Sequence[Patch],
+    room: int,
+    count_tokens: Callable[[str], int],
+    rules: AdmissionRules = DEFAULT_RULES,
+) -> tuple[AdmittedPatch | RefusedPatch, ...]:
+    """Admit or refuse each patch, in order. `room` is the number of tokens for all patches of one prompt.
 
-    The longest sit alone until any of the others fit together, so a patch that can't sit with its rivals changes
-    nothing for them, and none is pushed out by a longer one. One that needs more than the room is refused.
+    The longest patches get a prompt of their own until any `rules.seats` of the rest fit together. So a patch that is
+    too long changes nothing for its rivals, and no patch is pushed out by a longer one. A patch that needs more than
+    `room` is refused.
     """
     sizes: dict[PatchId, int] = {}
-    cases = [_readable(patch, rules) for patch in patches]
+    cases = [_read_patch(patch, rules) for patch in patches]
     for case in cases:
-        if isinstance(case, Admitted):
-            huge = len(case.text) > room * _LONGEST_TOKEN
+        if isinstance(case, AdmittedPatch):
+            huge = len(case.text) > room * _MAX_TOKEN_CHARACTERS
             sizes[case.candidate.id] = room + 1 if huge else count_tokens(case.text)
-    share = fair_share([size for size in sizes.values() if size <= room], room, rules.seats)
+    share = compute_fair_share([size for size in sizes.values() if size <= room], room, rules.seats)
     return tuple(
-        case if isinstance(case, Refused) else _seated(case, sizes[case.candidate.id], share, room)
+        case
+        if isinstance(case, RefusedPatch)
+        else _seat(case, sizes[case.candidate.id], share, room)
         for case in cases
     )
 
 
-def fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
-    """The largest size from which on none sits alone: any `seats` patches up to it fit together."""
-    share, seated = room, sorted(sizes)
-    while sum(seated[-seats:]) > room:
-        longest = seated[-1]
-        seated = [size for size in seated if size < longest]
-        share = seated[-1] if seated else 0
+def compute_fair_share(sizes: Sequence[int], room: int, seats: int = SEATS) -> int:
+    """Return the largest size at which any `seats` patches up to this size fit in the room together."""
+    share, remaining = room, sorted(sizes)
+    while sum(remaining[-seats:]) > room:
+        longest = remaining[-1]
+        remaining = [size for size in remaining if size < longest]
+        share = remaining[-1] if remaining else 0
     return share
 
 
-def _readable(patch: Patch, rules: Rules) -> Admitted | Refused:
+def _read_patch(patch: Patch, rules: AdmissionRules) -> AdmittedPatch | RefusedPatch:
     try:
         files = parse(patch.diff)
-        shown = bare(patch.diff)
+        shown = extract_bare_diff(patch.diff)
         identity = fingerprint(shown.text)
     except BadDiff as error:
-        return Refused(patch.id, f"Not judged: {error}", Coverage(0, 0))
+        return RefusedPatch(patch.id, f"Not judged: {error}", Coverage(0, 0))
     coverage = Coverage(len(files), sum(not file.is_binary for file in files))
     if not any(file.is_textual for file in files):
         what = "the patch is empty" if not files else "the patch changes no line of text"
-        return Refused(patch.id, f"Not judged: {what}", Coverage(len(files), 0))
+        return RefusedPatch(patch.id, f"Not judged: {what}", Coverage(len(files), 0))
     if (edited := sum(file.added + file.removed for file in files)) < rules.edited_lines:
-        reason = f"Not judged: the patch edits {edited} lines, and fewer than {rules.edited_lines} tell too little"
-        return Refused(patch.id, reason, Coverage(len(files), 0))
-    text = safe_patch(shown.text.removesuffix("\n")).text
-    return Admitted(Candidate(patch.id, identity), text, coverage, shown.left_out)
+        reason = f"Not judged: the patch edits {edited} lines, and the verifier needs at least {rules.edited_lines}"
+        return RefusedPatch(patch.id, reason, Coverage(len(files), 0))
+    text = escape_patch(shown.text.removesuffix("\n")).text
+    return AdmittedPatch(Candidate(patch.id, identity), text, coverage, shown.left_out)
 
 
-def _seated(case: Admitted, size: int, share: int, room: int) -> Admitted | Refused:
+def _seat(case: AdmittedPatch, size: int, share: int, room: int) -> AdmittedPatch | RefusedPatch:
     if size > room:
         needs = f"{size:,} tokens" if size > room + 1 else "more tokens"
-        return Refused(
+        return RefusedPatch(
             case.candidate.id,
             f"Not judged: the patch needs {needs}, and the verifier has room for {room:,}",
             Coverage(case.coverage.files, 0),
         )
     if size <= share:
         return case
-    return replace(case, candidate=replace(case.candidate, solo=True))
+    return replace(case, candidate=replace(case.candidate, sits_alone=True))

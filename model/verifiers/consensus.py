@@ -1,10 +1,10 @@
-"""Judges by how rivals agree, without a language model: for machines without a GPU, and as evidence beside others.
+"""The consensus verifier judges by how rivals agree, without a language model.
 
-Agreement is worth something among independent authors only, and anybody can open a second pull request with the same
-edit. So rivals that make the same edit, comments and names aside, are one opinion; only who knows them to be
-independent, as when systems are measured against each other, lets them count. A patch too long to be compared as a
-whole is not judged, and no rival is compared with it. What is believed is a score until outcomes have calibrated it;
-correct and incorrect are claimed where such claims were right often enough on issues that the fit never saw.
+It suits machines without a GPU, and its score is evidence beside other verifiers. Agreement counts only between
+independent authors, and anybody can open a second pull request with the same edit. So rivals with the same edit, apart
+from comments and names, count as one opinion. Only measurements whose rivals are known to be independent count copies.
+The verifier neither judges nor compares a patch that is too long to be compared as a whole. It claims correct or
+incorrect only where such claims were right often enough on issues that the fit never saw.
 """
 
 import time
@@ -23,32 +23,45 @@ from model.domain import (
     Vote,
     VoteCount,
 )
-from model.errors import Superseded
+from model.errors import Cancelled
 from model.patches import edits
-from model.patches.edits import Edit
-from model.prompts.untrusted import without_comments
+from model.patches.edits import PatchEdit
+from model.prompts.untrusted import strip_html_comments
 from model.rivals import consensus_model
-from model.rivals.consensus_model import Artefact, Fit
-from model.rivals.features import COMPARED
-from model.rivals.rival_agreement import Panel, panels
-from model.verifiers.admission import ALL, Admitted, Refused, Rules, admit
+from model.rivals.consensus_model import ConsensusModel, FittedModel
+from model.rivals.features import MAX_COMPARED_CHARACTERS
+from model.rivals.rival_agreement import Panel, build_panels
+from model.verifiers.admission import (
+    DEFAULT_RULES,
+    AdmissionRules,
+    AdmittedPatch,
+    RefusedPatch,
+    admit,
+)
 from model.voting.thresholds import Thresholds
 
 _ROOM = 10**9
-"""Nothing is too long to be looked at: what counts is how much code it changes."""
-_ALONE = (
+"""No patch is too long for a prompt here. MAX_COMPARED_CHARACTERS limits the code instead."""
+_NO_RIVAL = (
     "Not judged: consensus compares rivals, and there is no other patch to compare this one with"
 )
-_SAME = "Not judged: consensus compares rivals, and no other patch differs from this one in more than names and comments"
+_NO_OTHER_EDIT = "Not judged: consensus compares rivals, and no other patch differs from this one in more than names and comments"
 
 
 class ConsensusVerifier:
-    """One fit of the consensus model. It casts no votes and reads no tokens."""
+    """A verifier with one fit of the consensus model. It casts no votes and reads no tokens."""
 
     def __init__(
-        self, artefact: Artefact, fit: Fit, *, independent: bool = False, rules: Rules = ALL
+        self,
+        artefact: ConsensusModel,
+        fit: FittedModel,
+        *,
+        independent: bool = False,
+        rules: AdmissionRules = DEFAULT_RULES,
     ) -> None:
-        """`independent`: the rivals are known to come from authors who don't know of each other, so copies agree."""
+        """Create the verifier. `independent` says that the rivals come from independent authors, so copies count as
+        agreement.
+        """
         self._artefact = artefact
         self._fit = fit
         self._independent = independent
@@ -56,7 +69,7 @@ class ConsensusVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """The fit, and the artefact's fingerprint in place of a prompt's."""
+        """The fit's name as the model, and the model file's fingerprint in place of a prompt's."""
         return EngineInfo("consensus", self._fit.name, self._artefact.fingerprint)
 
     def verify(
@@ -69,21 +82,23 @@ class ConsensusVerifier:
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,  # noqa: ARG002
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:
-        """A belief, as a score, for every patch that can be read, given a rival that can be.
+        """Score every readable patch that has a readable rival with another edit.
 
-        Raises Superseded when `keep_going` says no.
+        Raises Cancelled when `keep_going` returns False.
         """
         started = time.monotonic()
         if not keep_going():
-            raise Superseded
+            raise Cancelled
         readable = admit(candidates, _ROOM, count_tokens=lambda _text: 0, rules=self._rules)
-        read = {patch.id: edits.read(patch.diff) for patch in candidates}
-        cases = [_whole(case, read) for case in readable]
-        seated = [case.candidate.id for case in cases if isinstance(case, Admitted)]
-        told = self._told(issue, {patch: read[patch] for patch in seated})
-        alone = _ALONE if len(seated) < 2 else _SAME
+        read = {patch.id: edits.read_edit(patch.diff) for patch in candidates}
+        cases = [_refuse_long(case, read) for case in readable]
+        seated = [case.candidate.id for case in cases if isinstance(case, AdmittedPatch)]
+        judged = self._judge(issue, {patch: read[patch] for patch in seated})
+        missing = _NO_RIVAL if len(seated) < 2 else _NO_OTHER_EDIT
         return GroupVerdict(
-            patches=tuple(_verdict(case, told, alone, self._fit.thresholds) for case in cases),
+            patches=tuple(
+                _build_verdict(case, judged, missing, self._fit.thresholds) for case in cases
+            ),
             engine=self.engine,
             votes=(),
             asked=0,
@@ -93,80 +108,91 @@ class ConsensusVerifier:
             total_seconds=time.monotonic() - started,
         )
 
-    def _told(self, issue: Issue, read: Mapping[PatchId, Edit]) -> dict[PatchId, tuple[float, str]]:
-        """Belief and reason of each patch; none where there is nothing to compare."""
-        seats, every = list(read), list(read.values())
-        everybody = tuple(range(len(every)))
-        among = [(seat, everybody) for seat in everybody] if self._independent else panels(every)
-        seen = Issue("", without_comments(issue.text))
-        believed: dict[Panel, list[float]] = {}
-        told = {}
-        for patch, (speaker, panel) in zip(seats, among, strict=True):
+    def _judge(
+        self, issue: Issue, read: Mapping[PatchId, PatchEdit]
+    ) -> dict[PatchId, tuple[float, str]]:
+        """Return belief and reason of each patch that has a rival to compare with."""
+        seats, all_edits = list(read), list(read.values())
+        all_seats = tuple(range(len(all_edits)))
+        comparisons = (
+            [(seat, all_seats) for seat in all_seats]
+            if self._independent
+            else build_panels(all_edits)
+        )
+        visible_issue = Issue("", strip_html_comments(issue.text))
+        beliefs: dict[Panel, list[float]] = {}
+        judged = {}
+        for patch, (speaker, panel) in zip(seats, comparisons, strict=True):
             if len(panel) < 2:
                 continue
-            rivals = [every[seat] for seat in panel]
-            if panel not in believed:
-                believed[panel] = self._fit.probabilities(seen, rivals)
-            reason = _reason(every[speaker], rivals, copies_count=self._independent)
-            told[patch] = believed[panel][panel.index(speaker)], reason
-        return told
+            rivals = [all_edits[seat] for seat in panel]
+            if panel not in beliefs:
+                beliefs[panel] = self._fit.predict_probabilities(visible_issue, rivals)
+            reason = _explain(all_edits[speaker], rivals, copies_count=self._independent)
+            judged[patch] = beliefs[panel][panel.index(speaker)], reason
+        return judged
 
 
-def shipped(rules: Rules = ALL) -> ConsensusVerifier:
-    """For everyday use: the fit that saw every labelled issue."""
-    artefact = consensus_model.shipped()
+def build_shipped(rules: AdmissionRules = DEFAULT_RULES) -> ConsensusVerifier:
+    """Build the verifier for everyday use, with the fit on every labelled issue."""
+    artefact = consensus_model.load_shipped()
     return ConsensusVerifier(artefact, artefact.fits[consensus_model.EVERYTHING], rules=rules)
 
 
-def unseeing(
+def build_holdout(
     repository: str,
     instance_id: str,
     *,
     strict: bool = False,
     independent: bool = True,
-    rules: Rules = ALL,
+    rules: AdmissionRules = DEFAULT_RULES,
 ) -> ConsensusVerifier:
-    """For measuring: the fit that never saw the block of this issue; with `strict`, none of its repository.
+    """Build the verifier for measurements, with the fit that never saw this issue's block.
 
-    The rivals of labelled groups are independent, unless somebody attacks.
+    With `strict`, the fit never saw the repository. The rivals of labelled groups are independent, except in attacks.
     """
-    artefact = consensus_model.shipped()
-    fit = artefact.fit_for(repository, instance_id, strict=strict)
+    artefact = consensus_model.load_shipped()
+    fit = artefact.select_fit(repository, instance_id, strict=strict)
     return ConsensusVerifier(artefact, fit, independent=independent, rules=rules)
 
 
-def _whole(case: Admitted | Refused, read: Mapping[PatchId, Edit]) -> Admitted | Refused:
-    """The case, refused where only a part of the patch could be compared."""
-    if isinstance(case, Refused) or (size := len(read[case.candidate.id].code)) <= COMPARED:
+def _refuse_long(
+    case: AdmittedPatch | RefusedPatch, read: Mapping[PatchId, PatchEdit]
+) -> AdmittedPatch | RefusedPatch:
+    """Refuse a patch whose code is too long to be compared as a whole."""
+    if (
+        isinstance(case, RefusedPatch)
+        or (size := len(read[case.candidate.id].code)) <= MAX_COMPARED_CHARACTERS
+    ):
         return case
-    reason = f"Not judged: the patch changes {size:,} characters of code, and consensus compares at most {COMPARED:,}"
-    return Refused(case.candidate.id, reason, Coverage(case.coverage.files, 0))
+    reason = f"Not judged: the patch changes {size:,} characters of code, and consensus compares at most {MAX_COMPARED_CHARACTERS:,}"
+    return RefusedPatch(case.candidate.id, reason, Coverage(case.coverage.files, 0))
 
 
-def _verdict(
-    case: Admitted | Refused,
-    told: Mapping[PatchId, tuple[float, str]],
-    alone: str,
+def _build_verdict(
+    case: AdmittedPatch | RefusedPatch,
+    judged: Mapping[PatchId, tuple[float, str]],
+    missing: str,
     thresholds: Thresholds,
 ) -> PatchVerdict:
-    if isinstance(case, Refused):
+    if isinstance(case, RefusedPatch):
         return PatchVerdict(case.id, Verdict.NOT_JUDGED, VoteCount(), case.reason, case.coverage)
     patch = case.candidate.id
-    if patch not in told:
-        return PatchVerdict(patch, Verdict.NOT_JUDGED, VoteCount(), alone, case.coverage)
-    belief, reason = told[patch]
-    verdict = thresholds.verdict(belief)
+    if patch not in judged:
+        return PatchVerdict(patch, Verdict.NOT_JUDGED, VoteCount(), missing, case.coverage)
+    belief, reason = judged[patch]
+    verdict = thresholds.decide(belief)
     return PatchVerdict(patch, verdict, VoteCount(), reason, case.coverage, score=belief)
 
 
-def _reason(edit: Edit, every: Sequence[Edit], *, copies_count: bool) -> str:
-    rivals = [other for other in every if other is not edit]
+def _explain(edit: PatchEdit, every: Sequence[PatchEdit], *, copies_count: bool) -> str:
+    rivals = [rival for rival in every if rival is not edit]
     lines = edit.added_lines | edit.removed_lines
     alike = sum(
-        2 * len(lines & (other.added_lines | other.removed_lines)) >= max(1, len(lines))
-        for other in rivals
+        2 * len(lines & (rival.added_lines | rival.removed_lines)) >= max(1, len(lines))
+        for rival in rivals
     )
-    files = sum(bool(edit.file_set & other.file_set) for other in rivals)
+    files = sum(bool(edit.file_set & rival.file_set) for rival in rivals)
     once = "," if copies_count else " (copies count once),"
     return (
         f"No model read this patch. Of {len(rivals)} rival{'s' if len(rivals) > 1 else ''}{once} "

@@ -1,6 +1,6 @@
-"""Hybrid: one verifier draws up a shortlist, another settles it (R2E-Gym, section 4.3).
+"""A hybrid verifier makes a shortlist with a first verifier and judges it with a second (R2E-Gym, section 4.3).
 
-R2E-Gym shortlists by log-probabilities and settles by running tests; whatever obeys the protocol can do either.
+R2E-Gym makes the shortlist by log-probabilities and judges it by running tests. Here any two verifiers can be combined.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,12 +17,12 @@ from model.domain import (
     Vote,
 )
 from model.protocols import Verifier
-from model.verifiers.prompt_builder import KeepGoing, OnVote, by_id, mixed_fingerprint
-from model.voting.selection import composed, shortlist, top_n
+from model.verifiers.prompt_builder import KeepGoing, OnVote, combine_fingerprints, index_by_id
+from model.voting.selection import combine_scores, compute_shortlist_size, select_shortlist
 
 
 class HybridVerifier:
-    """Judges by `first`, and the best by its scores once more by `second`, whose verdict stands."""
+    """A verifier that judges with `first` and judges the best patches again with `second`, whose verdict wins."""
 
     def __init__(self, first: Verifier, second: Verifier) -> None:
         self._first = first
@@ -30,12 +30,12 @@ class HybridVerifier:
 
     @property
     def engine(self) -> EngineInfo:
-        """Who will speak: both, under one name where they are one."""
-        one, other = self._first.engine, self._second.engine
+        """The engines, models and prompts of both verifiers, joined where they differ."""
+        first, second = self._first.engine, self._second.engine
         return EngineInfo(
-            _joined(one.name, other.name),
-            _joined(one.model, other.model),
-            mixed_fingerprint(one.prompt_fingerprint, other.prompt_fingerprint),
+            _join(first.name, second.name),
+            _join(first.model, second.model),
+            combine_fingerprints(first.prompt_fingerprint, second.prompt_fingerprint),
         )
 
     def verify(
@@ -48,67 +48,73 @@ class HybridVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """The verdict of both, `votes` for each; ranks order all patches, those not settled below the settled.
+        """Judge with both verifiers, with `votes` votes each. Ranks put the shortlist before all other patches.
 
-        Each of the two counts those `earlier` votes that are its own. Raises what they raise.
+        Each verifier counts its own votes among `earlier`. Raises the errors of both.
         """
         first = self._first.verify(
             issue, candidates, votes=votes, earlier=earlier, on_vote=on_vote, keep_going=keep_going
         )
-        kept = self._kept(first.patches)
+        selected = self._select(first.patches)
         before = len(first.votes) - len(earlier)
         second = self._second.verify(
             issue,
-            [patch for patch in candidates if patch.id in kept],
+            [patch for patch in candidates if patch.id in selected],
             votes=votes,
             earlier=earlier,
             on_vote=lambda done, asked: on_vote(before + done, before + asked),
             keep_going=keep_going,
         )
         cast = (*first.votes, *second.votes[len(earlier) :])
-        ranks = composed(
-            {one.id: one.score for one in first.patches},
-            {one.id: one.score for one in second.patches},
+        ranks = combine_scores(
+            {patch.id: patch.score for patch in first.patches},
+            {patch.id: patch.score for patch in second.patches},
         )
-        again = by_id(second)
+        second_verdicts = index_by_id(second)
         return GroupVerdict(
             patches=tuple(
-                replace(self._merged(one, again.get(one.id)), rank=ranks[one.id])
-                for one in first.patches
+                replace(self._merge(patch, second_verdicts.get(patch.id)), rank=ranks[patch.id])
+                for patch in first.patches
             ),
             engine=self.engine,
             votes=cast,
             asked=len(cast),
             partition=first.partition,
-            tokens=_sum(first.tokens, second.tokens),
+            tokens=_add_tokens(first.tokens, second.tokens),
             engine_seconds=first.engine_seconds + second.engine_seconds,
             total_seconds=first.total_seconds + second.total_seconds,
             spared=first.spared + second.spared,
         )
 
-    def _kept(self, patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
-        """Who goes on to the second verifier."""
-        return shortlist({one.id: one.score for one in patches}, top_n(len(patches)))
+    def _select(self, patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
+        """Select the patches for the second verifier."""
+        return select_shortlist(
+            {patch.id: patch.score for patch in patches}, compute_shortlist_size(len(patches))
+        )
 
-    def _merged(self, one: PatchVerdict, again: PatchVerdict | None) -> PatchVerdict:
-        """What is said of a patch in the end: by the second verifier if it has an opinion, else by the first.
+    def _merge(self, first: PatchVerdict, second: PatchVerdict | None) -> PatchVerdict:
+        """Choose the final verdict of a patch: the second verifier's if it has an opinion, otherwise the first's.
 
-        That a rival sways the second is no lack of an opinion: nothing is claimed then.
+        A second verdict that depends on one rival is an opinion too: it claims nothing.
         """
-        if again is None:
-            return replace(one, reason=f"Not on the shortlist. {one.reason}", is_preliminary=True)
-        if again.swayed_by:
-            return again
-        if again.score is None and one.score is not None:
-            return replace(one, is_preliminary=True)
-        return again
+        if second is None:
+            return replace(
+                first, reason=f"Not on the shortlist. {first.reason}", is_preliminary=True
+            )
+        if second.depends_on:
+            return second
+        if second.score is None and first.score is not None:
+            return replace(first, is_preliminary=True)
+        return second
 
 
-def _joined(one: str, other: str) -> str:
-    return one if one == other else f"{one} + {other}"
+def _join(first: str, second: str) -> str:
+    return first if first == second else f"{first} + {second}"
 
 
-def _sum(one: Tokens, other: Tokens) -> Tokens:
+def _add_tokens(first: Tokens, second: Tokens) -> Tokens:
     return Tokens(
-        one.prompt + other.prompt, one.cached + other.cached, one.completion + other.completion
+        first.prompt + second.prompt,
+        first.cached + second.cached,
+        first.completion + second.completion,
     )

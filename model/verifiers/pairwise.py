@@ -1,8 +1,8 @@
-"""Pairwise: two patches, which is the better one? The score is the share of comparisons that a patch comes out of well.
+"""The pairwise verifier asks which of two patches is better; the score is the share of won comparisons.
 
-For comparison with reward models, which know better and worse, not right and wrong: the best of a group of wrong patches
-wins here. So it ranks and claims nothing: its verdict is unsure, until a calibrator has learnt what a share of wins is
-worth. Each pair is shown in both orders, so that who always names the first patch says nothing: both get one of two.
+It exists for comparison with reward models, which know better and worse but not right and wrong: the best of several
+wrong patches wins. So it ranks patches and claims nothing until a calibrator has learnt what a share of wins is worth.
+Each pair is shown in both orders, so an engine that always prefers the first patch gives both patches one win of two.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from dataclasses import replace
 from model.domain import PatchVerdict, Vote, VoteCount
 from model.prompts.prompt_template import Template
 from model.protocols import Engine
-from model.verifiers.admission import Admitted, Refused
-from model.verifiers.prompt_builder import Group
-from model.verifiers.voting_verifier import Judging, VotingVerifier, for_twin
+from model.verifiers.admission import AdmittedPatch, RefusedPatch
+from model.verifiers.prompt_builder import CandidateGroup
+from model.verifiers.voting_verifier import VotingOptions, VotingVerifier, add_twin_note
 from model.voting.grouping import PAIRS
 from model.voting.thresholds import Thresholds
 
@@ -21,25 +21,27 @@ _NO_CLAIM = Thresholds(None, None)
 
 
 class PairwiseVerifier(VotingVerifier):
-    """Two at a time, every pair of a part of four in both orders: twelve ballots a vote for four patches.
+    """A verifier that compares every pair of a part of four in both orders: twelve requests per vote for four patches.
 
-    It never stops early: without a claim there is nothing that further comparisons could not change.
+    It never stops early. Without a claim, no comparison is superfluous.
     """
 
-    def __init__(self, engine: Engine, template: Template, judging: Judging | None = None) -> None:
-        judging = judging or Judging()
-        sampling = replace(judging.sampling, stop_early=False)
-        ranking = replace(judging, sampling=sampling, thresholds=_NO_CLAIM)
+    def __init__(
+        self, engine: Engine, template: Template, options: VotingOptions | None = None
+    ) -> None:
+        options = options or VotingOptions()
+        sampling = replace(options.sampling, stop_early=False)
+        ranking = replace(options, sampling=sampling, thresholds=_NO_CLAIM)
         super().__init__(engine, template, PAIRS, ranking)
 
     def _verdict(
-        self, case: Admitted | Refused, group: Group, cast: Sequence[Vote]
+        self, case: AdmittedPatch | RefusedPatch, group: CandidateGroup, cast: Sequence[Vote]
     ) -> PatchVerdict:
         verdict = super()._verdict(case, group, cast)
-        if isinstance(case, Refused) or not verdict.votes.valid:
+        if isinstance(case, RefusedPatch) or not verdict.votes.valid:
             return verdict
-        seat = group.shared[case.candidate.id]
-        return replace(verdict, reason=for_twin(verdict.id, seat, _explain(verdict.votes)))
+        seat = group.representatives[case.candidate.id]
+        return replace(verdict, reason=add_twin_note(verdict.id, seat, _explain(verdict.votes)))
 
 
 def _explain(count: VoteCount) -> str:

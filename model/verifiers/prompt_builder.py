@@ -1,4 +1,4 @@
-"""What is judged together, as the model sees it: who is let in, and what the prompt has room for."""
+"""This module prepares a group for the prompt: it admits candidates and counts the tokens that are free for them."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -9,39 +9,42 @@ from typing import Self
 from model.domain import Coverage, GroupVerdict, Issue, Patch, PatchId, PatchVerdict, Vote
 from model.errors import BadDiff
 from model.patches.diff import parse
-from model.patches.similarity import changed_words, likeness
+from model.patches.similarity import count_changed_words, measure_overlap
 from model.prompts.prompt_template import Template
-from model.prompts.untrusted import safe_issue
+from model.prompts.untrusted import escape_issue
 from model.protocols import Engine
-from model.verifiers.admission import Admitted, Refused, Rules, admit
+from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch, admit
 from model.voting.grouping import Candidate, Likeness, share_seats
 
 _CHAT_MARGIN = 64
-"""Tokens for the chat template's own marks, and for texts that count differently joined than apart."""
+"""Tokens for the chat template's own marks, and for texts whose token count grows when they are joined."""
 
 OnVote = Callable[[int, int], None]
 KeepGoing = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The candidates of one issue, those of equal edits on one seat."""
+class CandidateGroup:
+    """The candidates of one issue. Candidates with equal edits share a seat."""
 
     issue: str
-    """Safe to show."""
-    cases: tuple[Admitted | Refused, ...]
-    """Of every candidate, in the order they came."""
+    """The issue's text, escaped for the prompt."""
+    cases: tuple[AdmittedPatch | RefusedPatch, ...]
+    """Every candidate, admitted or refused, in the given order."""
     texts: Mapping[PatchId, str]
-    """The patches that sit, of equal edits only the first."""
-    sitting: tuple[Candidate, ...]
-    shared: Mapping[PatchId, PatchId]
-    """Each admitted patch's representative on the seats."""
+    """The texts of the seated patches."""
+    seated: tuple[Candidate, ...]
+    """The candidates with a seat: of equal edits only the representative."""
+    representatives: Mapping[PatchId, PatchId]
+    """The representative of each admitted patch."""
     seed: int
 
     @classmethod
-    def of(cls, issue: str, cases: tuple[Admitted | Refused, ...], *salt: str) -> Self:
-        """The group of those who were let in; `salt` keeps the seeds of two ways to judge it apart."""
-        admitted = [case for case in cases if isinstance(case, Admitted)]
+    def from_cases(
+        cls, issue: str, cases: tuple[AdmittedPatch | RefusedPatch, ...], *salt: str
+    ) -> Self:
+        """Build a group from admitted and refused patches. `salt` gives each way to judge its own seeds."""
+        admitted = [case for case in cases if isinstance(case, AdmittedPatch)]
         shared = share_seats([case.candidate for case in admitted])
         texts = {
             case.candidate.id: case.text
@@ -50,86 +53,92 @@ class Group:
         }
         sitting = tuple(case.candidate for case in admitted if case.candidate.id in texts)
         # who sits alone must not change in which order, and with which seeds, the others are judged
-        prints = sorted(one.fingerprint for one in sitting if not one.solo)
-        return cls(issue, cases, texts, sitting, shared, seed_of(*salt, issue, *prints))
+        fingerprints = sorted(
+            candidate.fingerprint for candidate in sitting if not candidate.sits_alone
+        )
+        return cls(issue, cases, texts, sitting, shared, derive_seed(*salt, issue, *fingerprints))
 
-    def likeness(self) -> Likeness:
-        """How alike two that sit are; worked out when first asked for."""
-        words = cache(lambda patch: changed_words(self.texts[patch]))
-        return cache(lambda one, other: likeness(words(one), words(other)))
+    def build_likeness(self) -> Likeness:
+        """Return a function that measures how alike two seated patches are. It caches its results."""
+        words = cache(lambda patch: count_changed_words(self.texts[patch]))
+        return cache(lambda left, right: measure_overlap(words(left), words(right)))
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """An engine with the prompt and the rules it is used by: admits patches and knows how much fits."""
+class PromptBuilder:
+    """An engine with its prompt template and admission rules."""
 
     engine: Engine
     template: Template
     reply_tokens: int
-    rules: Rules
+    rules: AdmissionRules
 
-    def cases(
+    def admit(
         self, issue: Issue, candidates: Sequence[Patch]
-    ) -> tuple[str, tuple[Admitted | Refused, ...]]:
-        """The issue as it is shown, and each candidate's case. Raises ValueError for two with one id."""
+    ) -> tuple[str, tuple[AdmittedPatch | RefusedPatch, ...]]:
+        """Return the escaped issue and each candidate, admitted or refused. Raises ValueError for two candidates with one
+        id.
+        """
         if len({patch.id for patch in candidates}) < len(candidates):
             raise ValueError("two candidates have the same id; give each its own")
-        text = safe_issue(issue.text).text
-        free, needed = self._free(), self.engine.count_tokens(text)
+        text = escape_issue(issue.text).text
+        free, needed = self._count_free(), self.engine.count_tokens(text)
         if free > needed:
             return text, admit(candidates, free - needed, self.engine.count_tokens, self.rules)
         reason = (
             f"Not judged: the issue alone needs {needed:,} tokens, and of the engine's "
             f"{self.engine.context_tokens:,} only {max(0, free):,} are free for issue and patches"
         )
-        return text, tuple(Refused(patch.id, reason, _unseen(patch)) for patch in candidates)
+        return text, tuple(
+            RefusedPatch(patch.id, reason, _count_unseen(patch)) for patch in candidates
+        )
 
-    def room(self, issue: str) -> int:
-        """Tokens that the patches of one prompt may take together beside an issue as it is shown."""
-        return self._free() - self.engine.count_tokens(issue)
+    def count_free_tokens(self, issue: str) -> int:
+        """Count the tokens that are free for all patches of one prompt, beside an escaped issue."""
+        return self._count_free() - self.engine.count_tokens(issue)
 
-    def _free(self) -> int:
-        """Tokens that issue and patches may take together."""
+    def _count_free(self) -> int:
+        """Count the tokens that are free for the issue and the patches."""
         skeleton = self.template.render(issue="", patches=("",) * self.rules.seats, trajectory="")
         fixed = sum(self.engine.count_tokens(message.content) for message in skeleton)
         return self.engine.context_tokens - fixed - _CHAT_MARGIN - self.reply_tokens
 
 
-def own_votes(
+def select_own_votes(
     votes: Sequence[Vote], plan: set[tuple[int, tuple[PatchId | None, ...]]]
 ) -> list[Vote]:
-    """Those of the earlier votes that were cast on a plan, given as its seeds and seats."""
+    """Select the earlier votes whose seed and seats belong to this plan."""
     return [vote for vote in votes if (vote.seed, vote.seats) in plan]
 
 
-def noted(case: Admitted | Refused, verdict: PatchVerdict) -> PatchVerdict:
-    """The verdict on a patch, which says what of its text was left out."""
+def add_note(case: AdmittedPatch | RefusedPatch, verdict: PatchVerdict) -> PatchVerdict:
+    """Add a remark about left-out text to the verdict of an admitted patch."""
     return (
         verdict
-        if isinstance(case, Refused)
-        else replace(verdict, reason=case.noted(verdict.reason))
+        if isinstance(case, RefusedPatch)
+        else replace(verdict, reason=case.add_note(verdict.reason))
     )
 
 
-def by_id(verdict: GroupVerdict) -> dict[PatchId, PatchVerdict]:
-    """The verdict's patches by their names; never count on their places."""
-    return {one.id: one for one in verdict.patches}
+def index_by_id(verdict: GroupVerdict) -> dict[PatchId, PatchVerdict]:
+    """Map patch ids to verdicts. Do not rely on the order of the patches."""
+    return {patch.id: patch for patch in verdict.patches}
 
 
-def seed_of(*parts: str) -> int:
-    """31 bits, which every engine takes, from what a vote is about."""
+def derive_seed(*parts: str) -> int:
+    """Derive a seed of 31 bits, which every engine accepts, from the texts of a vote."""
     digest = hashlib.sha256("\0".join(filter(None, parts)).encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:4]) >> 1
 
 
-def mixed_fingerprint(*parts: str) -> str:
-    """One fingerprint of 12 hex digits for several things that speak together; of one thing its own."""
+def combine_fingerprints(*parts: str) -> str:
+    """Combine fingerprints into one of 12 hex digits. A single fingerprint stays unchanged."""
     return (
         parts[0] if len(parts) == 1 else hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
     )
 
 
-def _unseen(patch: Patch) -> Coverage:
+def _count_unseen(patch: Patch) -> Coverage:
     try:
         return Coverage(len(parse(patch.diff)), 0)
     except BadDiff:

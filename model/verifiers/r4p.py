@@ -1,17 +1,19 @@
-"""R4P: the patches of one issue judged against each other, by votes over shuffled seats (R4P, section 3)."""
+"""The R4P verifier judges the patches of one issue against each other, by votes over shuffled seats (R4P, section 3)."""
 
 from model.prompts.prompt_template import Template
 from model.protocols import Engine
-from model.verifiers.voting_verifier import Judging, VotingVerifier
-from model.voting.grouping import in_groups
+from model.verifiers.voting_verifier import VotingOptions, VotingVerifier
+from model.voting.grouping import build_group_scheme
 
-_GROUPS = in_groups()
-_ONE_OUT = in_groups(one_out=True)
+_GROUPS = build_group_scheme()
+_ONE_OUT = build_group_scheme(leave_one_out=True)
 
 
 class R4PVerifier(VotingVerifier):
-    """Four at a time: each sees its rivals, and several may be held correct, or none."""
+    """A verifier that shows four patches per prompt. Several of them may be correct, or none."""
 
-    def __init__(self, engine: Engine, template: Template, judging: Judging | None = None) -> None:
-        scheme = _ONE_OUT if judging and judging.leave_one_out else _GROUPS
-        super().__init__(engine, template, scheme, judging)
+    def __init__(
+        self, engine: Engine, template: Template, options: VotingOptions | None = None
+    ) -> None:
+        scheme = _ONE_OUT if options and options.leave_one_out else _GROUPS
+        super().__init__(engine, template, scheme, options)

@@ -1,4 +1,4 @@
-"""Verdicts by votes: patches put before the engine by a scheme, replies read from their boxes, shares counted."""
+"""This module is the base of the verifiers that ask for votes: show patches, read boxes, count shares."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -18,18 +18,18 @@ from model.domain import (
 )
 from model.prompts.prompt_template import Template
 from model.protocols import Engine, Request
-from model.verifiers.admission import Admitted, Refused, Rules
+from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch
 from model.verifiers.prompt_builder import (
-    Desk,
-    Group,
+    CandidateGroup,
     KeepGoing,
     OnVote,
-    mixed_fingerprint,
-    noted,
-    own_votes,
-    seed_of,
+    PromptBuilder,
+    add_note,
+    combine_fingerprints,
+    derive_seed,
+    select_own_votes,
 )
-from model.verifiers.vote_sampling import Ballot, Run, Sampling
+from model.verifiers.vote_sampling import Sampling, VoteRequest, VoteSampler
 from model.voting import leave_one_out_effect
 from model.voting import votes as counting
 from model.voting.grouping import Scheme, Seating
@@ -37,62 +37,62 @@ from model.voting.thresholds import AGREEMENT, Thresholds
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
-    """How to judge, whatever the engine and the prompt."""
+class VotingOptions:
+    """Options of voting that do not depend on the engine or the prompt."""
 
     sampling: Sampling = field(default_factory=Sampling)
     thresholds: Thresholds = AGREEMENT
     edited_lines: int = 0
-    """Patches that edit fewer lines are not judged."""
+    """The verifier does not judge patches that edit fewer lines."""
     leave_one_out: bool = False
-    """Where rivals are shown in groups, every vote leaves one out; what then hangs on a rival's presence is unsure."""
+    """Every vote of a group leaves out one patch. A verdict that depends on one rival becomes unsure."""
 
     def __post_init__(self) -> None:
-        """Refuse to spare votes that still could tell whom a verdict hangs on."""
+        """Refuse early stopping with leave-one-out: a skipped vote could show that a verdict depends on a rival."""
         if self.leave_one_out and self.sampling.stop_early:
-            raise ValueError("votes that leave one out can't stop early; choose one of both")
+            raise ValueError("leave-one-out votes cannot stop early; choose one of the two options")
 
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A ballot that may be cast: who sits where, and the vote's seed."""
+    """A seating that may be put to the engine, with its seed."""
 
     seats: Seating
     seed: int
 
 
 class VotingVerifier:
-    """Judges the candidates of one issue by boxed votes through an engine; keeps nothing between calls."""
+    """A verifier that judges the candidates of one issue by boxed votes. It keeps nothing between calls."""
 
     def __init__(
         self,
         engine: Engine,
         template: Template,
         scheme: Scheme,
-        judging: Judging | None = None,
+        options: VotingOptions | None = None,
         *,
-        one_only: bool = False,
+        single_choice: bool = False,
     ) -> None:
-        """`one_only`: every vote has to name exactly one patch."""
+        """Create the verifier. With `single_choice`, every vote must name exactly one patch."""
         self._engine = engine
         self._template = template
         self._scheme = scheme
-        self._judging = judging or Judging()
-        self._one_only = one_only
+        self._options = options or VotingOptions()
+        self._one_only = single_choice
         # The paper's own way keeps the prompt's name; another way with the same prompt must not share its votes.
         self._salt = [] if scheme.name == "groups" else [scheme.name]
-        sampling = self._judging.sampling
-        self._desk = Desk(
+        sampling = self._options.sampling
+        self._prompts = PromptBuilder(
             engine,
             template,
             sampling.max_tokens + sampling.forced_tokens,
-            Rules(scheme.seats, self._judging.edited_lines),
+            AdmissionRules(scheme.seats, self._options.edited_lines),
         )
 
     @property
     def engine(self) -> EngineInfo:
-        """Who will speak: votes of one engine, one model, one wording and one scheme may be counted together."""
-        fingerprint = mixed_fingerprint(self._template.fingerprint, *self._salt)
+        """The engine and model, with a fingerprint of prompt and scheme. Votes with equal values may be counted together."""
+        fingerprint = combine_fingerprints(self._template.fingerprint, *self._salt)
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
     def verify(
@@ -105,123 +105,135 @@ class VotingVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """The verdict of `votes` more votes, each over every part of the group, and of the `earlier` ones.
+        """Judge with `votes` new votes over every part of the group, and with the `earlier` votes.
 
-        Seeds and seats follow from the issue and the patches alone: with the votes of `earlier` runs on the same
-        texts, those that come next are asked for, and all of them count; votes of other groups or schemes among
-        them are passed on and not counted. A reply without a box is continued once from an opened one; a failed
-        request or an unreadable reply is no vote. Raises EngineDown, Superseded when `keep_going` says no, and
-        ValueError for two candidates with one id.
+        Seeds and seats depend only on the issue and the patches. So a run continues the plan of `earlier` runs on the
+        same texts, and all their votes count. Votes of other groups or schemes in `earlier` are returned, but not
+        counted. A reply without a box is continued once from an opened box. A failed request or an unreadable reply
+        counts for no side.
+
+        Raises EngineDown, Cancelled when `keep_going` returns False, and ValueError for two candidates with one id.
         """
         started = time.monotonic()
-        group = Group.of(*self._desk.cases(issue, candidates), *self._salt)
-        rounds = list(islice(self._rounds(group), max(1, votes + len(earlier))))
-        plan = {(slot.seed, slot.seats) for slots in rounds for slot in slots}
-        own = own_votes(earlier, plan)
-        taken = {vote.seed for vote in own}
-        fresh = [slots for slots in rounds if taken.isdisjoint(slot.seed for slot in slots)]
-        run = Run(self._engine, self._judging.sampling, keep_going)
-        waiting = [slot for slots in fresh[:votes] for slot in slots]
-        new = self._poll(run, group, waiting, own, on_vote)
-        cast = (*own, *new)
+        group = CandidateGroup.from_cases(*self._prompts.admit(issue, candidates), *self._salt)
+        rounds = list(islice(self._plan_rounds(group), max(1, votes + len(earlier))))
+        planned = {(slot.seed, slot.seats) for slots in rounds for slot in slots}
+        counted = select_own_votes(earlier, planned)
+        used_seeds = {vote.seed for vote in counted}
+        unused = [slots for slots in rounds if used_seeds.isdisjoint(slot.seed for slot in slots)]
+        sampler = VoteSampler(self._engine, self._options.sampling, keep_going)
+        slots = [slot for slots in unused[:votes] for slot in slots]
+        new = self._poll(sampler, group, slots, counted, on_vote)
+        cast = (*counted, *new)
         return GroupVerdict(
-            patches=tuple(noted(case, self._verdict(case, group, cast)) for case in group.cases),
+            patches=tuple(add_note(case, self._verdict(case, group, cast)) for case in group.cases),
             engine=self.engine,
             votes=(*earlier, *new),
             asked=len(earlier) + len(new),
-            partition=tuple(_occupants(slot.seats) for slot in rounds[0]),
-            tokens=run.tokens,
-            engine_seconds=run.seconds,
+            partition=tuple(_list_occupants(slot.seats) for slot in rounds[0]),
+            tokens=sampler.tokens,
+            engine_seconds=sampler.seconds,
             total_seconds=time.monotonic() - started,
-            spared=len(waiting) - len(new),
+            spared=len(slots) - len(new),
         )
 
-    def _rounds(self, group: Group) -> Iterator[list[_Slot]]:
-        plans = self._scheme.plans(group.sitting, group.seed, group.likeness())
+    def _plan_rounds(self, group: CandidateGroup) -> Iterator[list[_Slot]]:
+        plans = self._scheme.plans(group.seated, group.seed, group.build_likeness())
         for vote, plan in enumerate(plans):
             yield [
-                _Slot(seats, self._seed(group, vote, part, seats))
+                _Slot(seats, self._derive_seed(group, vote, part, seats))
                 for part, seats in enumerate(plan)
             ]
 
-    def _seed(self, group: Group, vote: int, part: int, seats: Seating) -> int:
-        """Of one part's vote; who is judged alone has a seed that no rival can change."""
+    def _derive_seed(self, group: CandidateGroup, vote: int, part: int, seats: Seating) -> int:
+        """Derive the seed of one part's vote. No rival can change the seed of a patch that is judged alone."""
         single = self._scheme.seats == 1
-        alone = [one for one in group.sitting if one.id == seats[0] and (one.solo or single)]
+        alone = [
+            candidate
+            for candidate in group.seated
+            if candidate.id == seats[0] and (candidate.sits_alone or single)
+        ]
         if alone:
-            return seed_of(*self._salt, group.issue, f"{vote}", alone[0].fingerprint)
-        return seed_of(f"{group.seed} {vote} {part}")
+            return derive_seed(*self._salt, group.issue, f"{vote}", alone[0].fingerprint)
+        return derive_seed(f"{group.seed} {vote} {part}")
 
     def _poll(
-        self, run: Run, group: Group, slots: list[_Slot], own: Sequence[Vote], on_vote: OnVote
+        self,
+        sampler: VoteSampler,
+        group: CandidateGroup,
+        slots: list[_Slot],
+        counted: Sequence[Vote],
+        on_vote: OnVote,
     ) -> list[Vote]:
-        """The new votes, batch after batch, until all are cast or, when stopping early, nothing can change."""
+        """Sample the new votes in batches, until all are cast or early stopping finds that nothing can change."""
         new: list[Vote] = []
-        wave, waiting = self._ahead(slots, own)
+        wave, waiting = self._plan_wave(slots, counted)
         while waiting:
             batch, waiting = waiting[:wave], waiting[wave:]
-            new += run.cast([self._ballot(group, slot) for slot in batch])
-            wave, waiting = self._ahead(waiting, [*own, *new])
+            new += sampler.cast([self._build_request(group, slot) for slot in batch])
+            wave, waiting = self._plan_wave(waiting, [*counted, *new])
             on_vote(len(new), len(new) + len(waiting))
         return new
 
-    def _ahead(self, waiting: list[_Slot], cast: Sequence[Vote]) -> tuple[int, list[_Slot]]:
-        """How many ballots to cast next, and all that are still worth casting."""
-        sampling, thresholds = self._judging.sampling, self._judging.thresholds
+    def _plan_wave(self, waiting: list[_Slot], cast: Sequence[Vote]) -> tuple[int, list[_Slot]]:
+        """Return the size of the next batch, and the slots that are still worth asking."""
+        sampling, thresholds = self._options.sampling, self._options.thresholds
         if not sampling.stop_early:
             return sampling.batch, waiting
         counts = {
             seat: counting.tally(cast, seat) for slot in waiting for seat in slot.seats if seat
         }
-        worth = counting.still_open([slot.seats for slot in waiting], counts, thresholds)
+        worth = counting.find_open_ballots([slot.seats for slot in waiting], counts, thresholds)
         left = [slot for slot, is_open in zip(waiting, worth, strict=True) if is_open]
-        wave = counting.next_wave([slot.seats for slot in left], counts, thresholds)
+        wave = counting.compute_wave_size([slot.seats for slot in left], counts, thresholds)
         return min(wave, sampling.batch), left
 
-    def _ballot(self, group: Group, slot: _Slot) -> Ballot:
+    def _build_request(self, group: CandidateGroup, slot: _Slot) -> VoteRequest:
         patches = [group.texts[seat] if seat else "" for seat in slot.seats]
-        sampling = self._judging.sampling
+        sampling = self._options.sampling
         request = Request(
             messages=self._template.render(issue=group.issue, patches=patches),
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             seed=slot.seed,
         )
-        return Ballot(slot.seats, request, self._one_only)
+        return VoteRequest(slot.seats, request, self._one_only)
 
     def _verdict(
-        self, case: Admitted | Refused, group: Group, cast: Sequence[Vote]
+        self, case: AdmittedPatch | RefusedPatch, group: CandidateGroup, cast: Sequence[Vote]
     ) -> PatchVerdict:
-        if isinstance(case, Refused):
-            return refused(case)
+        if isinstance(case, RefusedPatch):
+            return build_refused_verdict(case)
         patch = case.candidate.id
-        seat = group.shared[patch]
+        seat = group.representatives[patch]
         count = counting.tally(cast, seat)
-        if self._scheme.one_out and (rivals := leave_one_out_effect.swayed_by(cast, seat)):
-            reason = for_twin(patch, seat, leave_one_out_effect.explain(count, rivals))
+        if self._scheme.leaves_one_out and (
+            rivals := leave_one_out_effect.find_decisive_rivals(cast, seat)
+        ):
+            reason = add_twin_note(patch, seat, leave_one_out_effect.explain(count, rivals))
             return PatchVerdict(
-                patch, Verdict.UNSURE, count, reason, case.coverage, swayed_by=rivals
+                patch, Verdict.UNSURE, count, reason, case.coverage, depends_on=rivals
             )
-        thresholds = self._judging.thresholds
+        thresholds = self._options.thresholds
         return PatchVerdict(
             patch,
             counting.decide(count, thresholds),
             count,
-            for_twin(patch, seat, counting.explain(cast, seat, thresholds)),
+            add_twin_note(patch, seat, counting.explain(cast, seat, thresholds)),
             case.coverage,
             score=count.share,
         )
 
 
-def refused(case: Refused) -> PatchVerdict:
-    """What is said of a patch that was not let in."""
+def build_refused_verdict(case: RefusedPatch) -> PatchVerdict:
+    """Build the verdict of a refused patch."""
     return PatchVerdict(case.id, Verdict.NOT_JUDGED, VoteCount(), case.reason, case.coverage)
 
 
-def for_twin(patch: PatchId, seat: PatchId, reason: str) -> str:
-    """The reason, which of a patch that has no seat of its own says whose it shares."""
+def add_twin_note(patch: PatchId, seat: PatchId, reason: str) -> str:
+    """Tell in the reason that a patch shares the seat of another patch with the same edit."""
     return reason if seat == patch else f"The same edit as {seat}. {reason}"
 
 
-def _occupants(seats: Seating) -> tuple[PatchId, ...]:
+def _list_occupants(seats: Seating) -> tuple[PatchId, ...]:
     return tuple(seat for seat in seats if seat)

@@ -1,4 +1,4 @@
-"""Yes or no: how likely the engine holds YES to be the answer about one patch (R2E-Gym's execution-free verifier)."""
+"""The yes-no verifier reads the probability of YES about one patch (R2E-Gym's execution-free verifier)."""
 
 import hashlib
 import time
@@ -18,67 +18,68 @@ from model.domain import (
 )
 from model.errors import EngineDown, EngineError
 from model.prompts.prompt_template import Template
-from model.prompts.untrusted import safe_patch
+from model.prompts.untrusted import escape_patch
 from model.protocols import Completion, Engine, Request, Token
-from model.verifiers.admission import Admitted, Refused, Rules
+from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch
 from model.verifiers.prompt_builder import (
-    Desk,
-    Group,
+    CandidateGroup,
     KeepGoing,
     OnVote,
-    mixed_fingerprint,
-    noted,
-    seed_of,
+    PromptBuilder,
+    add_note,
+    combine_fingerprints,
+    derive_seed,
 )
-from model.verifiers.vote_sampling import Run
-from model.verifiers.voting_verifier import Judging, for_twin, refused
+from model.verifiers.vote_sampling import VoteSampler
+from model.verifiers.voting_verifier import VotingOptions, add_twin_note, build_refused_verdict
 from model.voting.votes import ENGINE_FAILED
-from model.voting.yes_no_probability import ALTERNATIVES, belief, locate
+from model.voting.yes_no_probability import TOP_LOGPROBS, compute_yes_probability, locate_verdict
 
 REPLY_TOKENS = 16
-_OPENED = "\n\nIn one word, YES or NO:"
+_SECOND_QUESTION = "\n\nIn one word, YES or NO:"
 _BY_TEXT_ALONE = "No trajectory is known, so it was judged by its text alone"
 _ABSTAINED = "neither YES nor NO is among the likeliest words"
 
 
 @dataclass(frozen=True, slots=True)
 class _Opinion:
-    """What one reply amounts to."""
+    """The vote and the belief that one reply gives."""
 
     vote: Vote
     belief: float | None
 
 
 class YesNoVerifier:
-    """Reads P(YES) off the log-probabilities of the verdict's token, one patch at a time.
+    """A verifier that reads P(YES) from the log-probabilities of the answer's token, one patch per prompt.
 
-    The answer to a prompt is certain, so it is asked once however many votes are wanted.
+    The answer to a prompt is deterministic, so the engine is asked once, whatever the number of votes.
     """
 
     def __init__(
         self,
         engine: Engine,
         template: Template,
-        judging: Judging | None = None,
+        options: VotingOptions | None = None,
         *,
         trajectories: bool = False,
     ) -> None:
-        """`trajectories`: show how a patch came about, where that is known. Words that flatter are shown with it.
+        """Create the verifier. `trajectories` shows the trajectory of a patch, where one is known.
 
-        Who has none is judged as without, and the reason says so.
+        A trajectory may also hold words that flatter the patch. A patch without a trajectory is judged by its text
+        alone, and the reason says so.
         """
         self._engine = engine
         self._template = template
-        self._judging = judging or Judging()
+        self._options = options or VotingOptions()
         self._salt = ["yes-no", *(["trajectories"] if trajectories else [])]
         self._trajectories = trajectories
-        rules = Rules(1, self._judging.edited_lines)
-        self._desk = Desk(engine, template, 2 * REPLY_TOKENS, rules)
+        rules = AdmissionRules(1, self._options.edited_lines)
+        self._prompts = PromptBuilder(engine, template, 2 * REPLY_TOKENS, rules)
 
     @property
     def engine(self) -> EngineInfo:
-        """Who will speak."""
-        fingerprint = mixed_fingerprint(self._template.fingerprint, *self._salt)
+        """The engine and model, with a fingerprint of prompt and options."""
+        fingerprint = combine_fingerprints(self._template.fingerprint, *self._salt)
         return EngineInfo(self._engine.name, self._engine.model, fingerprint)
 
     def verify(
@@ -91,57 +92,60 @@ class YesNoVerifier:
         on_vote: OnVote = lambda _done, _asked: None,
         keep_going: KeepGoing = lambda: True,
     ) -> GroupVerdict:
-        """The verdict by P(YES); unsure, without a score, where the engine fails or says neither word.
+        """Judge each patch by P(YES). The verdict is unsure, without a score, where the engine fails or gives neither
+        word.
 
-        `votes` and `earlier` change nothing: the same question has the same answer. Raises EngineDown, also for an
-        engine that gives no log-probabilities, Superseded when `keep_going` says no, and ValueError for two
-        candidates with one id.
+        `votes` and `earlier` do not change the result. Raises EngineDown, also for an engine without log-probabilities,
+        Cancelled when `keep_going` returns False, and ValueError for two candidates with one id.
         """
         del votes
         started = time.monotonic()
-        group, records = self._group(issue, candidates)
-        run = Run(self._engine, self._judging.sampling, keep_going)
+        group, records = self._build_group(issue, candidates)
+        sampler = VoteSampler(self._engine, self._options.sampling, keep_going)
         opinions: dict[PatchId, _Opinion] = {}
-        sitting = [one.id for one in group.sitting]
-        for batch in _batches(sitting, self._judging.sampling.batch):
-            requests = {one: self._request(group, one, records.get(one, "")) for one in batch}
-            opinions |= self._ask(run, requests)
-            on_vote(len(opinions), len(sitting))
-        known = {(vote.seed, vote.seats) for vote in earlier}
-        said = (opinion.vote for opinion in opinions.values())
-        cast = (*earlier, *(vote for vote in said if (vote.seed, vote.seats) not in known))
+        seated = [patch.id for patch in group.seated]
+        for batch in _split_batches(seated, self._options.sampling.batch):
+            requests = {
+                patch: self._build_request(group, patch, records.get(patch, "")) for patch in batch
+            }
+            opinions |= self._ask(sampler, requests)
+            on_vote(len(opinions), len(seated))
+        stored = {(vote.seed, vote.seats) for vote in earlier}
+        new_votes = (opinion.vote for opinion in opinions.values())
+        cast = (*earlier, *(vote for vote in new_votes if (vote.seed, vote.seats) not in stored))
         return GroupVerdict(
             patches=tuple(
-                noted(case, self._verdict(case, group, opinions, records)) for case in group.cases
+                add_note(case, self._verdict(case, group, opinions, records))
+                for case in group.cases
             ),
             engine=self.engine,
             votes=cast,
             asked=len(cast),
-            partition=tuple((one,) for one in sitting),
-            tokens=run.tokens,
-            engine_seconds=run.seconds,
+            partition=tuple((patch,) for patch in seated),
+            tokens=sampler.tokens,
+            engine_seconds=sampler.seconds,
             total_seconds=time.monotonic() - started,
         )
 
-    def _group(
+    def _build_group(
         self, issue: Issue, candidates: Sequence[Patch]
-    ) -> tuple[Group, Mapping[PatchId, str]]:
-        """The group, and the record of each patch that has one to show."""
-        text, cases = self._desk.cases(issue, candidates)
+    ) -> tuple[CandidateGroup, Mapping[PatchId, str]]:
+        """Return the group, and the trajectory of each patch that has one to show."""
+        text, cases = self._prompts.admit(issue, candidates)
         records = {
-            patch.id: safe_patch((patch.trajectory or "").strip("\n")).text
+            patch.id: escape_patch((patch.trajectory or "").strip("\n")).text
             for patch in candidates
             if self._trajectories and (patch.trajectory or "").strip()
         }
-        room = self._desk.room(text)
-        fitting = tuple(self._with_record(case, records, room) for case in cases)
-        return Group.of(text, fitting, *self._salt), records
+        room = self._prompts.count_free_tokens(text)
+        fitting = tuple(self._add_record(case, records, room) for case in cases)
+        return CandidateGroup.from_cases(text, fitting, *self._salt), records
 
-    def _with_record(
-        self, case: Admitted | Refused, records: Mapping[PatchId, str], room: int
-    ) -> Admitted | Refused:
-        """The case of a patch with its record: another record makes it another candidate, a long one none."""
-        if isinstance(case, Refused) or case.candidate.id not in records:
+    def _add_record(
+        self, case: AdmittedPatch | RefusedPatch, records: Mapping[PatchId, str], room: int
+    ) -> AdmittedPatch | RefusedPatch:
+        """Add the trajectory to a patch's fingerprint, or refuse the patch if both do not fit in the room."""
+        if isinstance(case, RefusedPatch) or case.candidate.id not in records:
             return case
         record = records[case.candidate.id]
         needed = self._engine.count_tokens(case.text) + self._engine.count_tokens(record)
@@ -150,38 +154,44 @@ class YesNoVerifier:
                 f"Not judged: the patch and its trajectory need {needed:,} tokens, "
                 f"and the verifier has room for {room:,}"
             )
-            return Refused(case.candidate.id, reason, replace(case.coverage, files_seen=0))
-        print_ = case.candidate.fingerprint + hashlib.sha256(record.encode()).hexdigest()
-        return replace(case, candidate=replace(case.candidate, fingerprint=print_))
+            return RefusedPatch(case.candidate.id, reason, replace(case.coverage, files_seen=0))
+        fingerprint = case.candidate.fingerprint + hashlib.sha256(record.encode()).hexdigest()
+        return replace(case, candidate=replace(case.candidate, fingerprint=fingerprint))
 
-    def _request(self, group: Group, patch: PatchId, record: str) -> Request:
+    def _build_request(self, group: CandidateGroup, patch: PatchId, record: str) -> Request:
         text = group.texts[patch]
         return Request(
             messages=self._template.render(issue=group.issue, patches=(text,), trajectory=record),
             max_tokens=REPLY_TOKENS,
             temperature=0.0,
-            seed=seed_of(f"{group.seed}", text, record),
-            alternatives=ALTERNATIVES,
+            seed=derive_seed(f"{group.seed}", text, record),
+            top_logprobs=TOP_LOGPROBS,
         )
 
-    def _ask(self, run: Run, requests: Mapping[PatchId, Request]) -> dict[PatchId, _Opinion]:
-        """What is thought of each patch; who does not say YES or NO is asked once more, for the word alone."""
-        answers = dict(zip(requests, self._complete(run, list(requests.values())), strict=True))
-        again = {
-            one: replace(requests[one], prefill=answer.text + _OPENED)
-            for one, answer in answers.items()
-            if isinstance(answer, Completion) and _verdict_token(answer) is None
+    def _ask(
+        self, sampler: VoteSampler, requests: Mapping[PatchId, Request]
+    ) -> dict[PatchId, _Opinion]:
+        """Ask about each patch. A reply without YES or NO is continued once, to ask for the word alone."""
+        answers = dict(zip(requests, self._complete(sampler, list(requests.values())), strict=True))
+        repeated = {
+            patch: replace(requests[patch], prefill=answer.text + _SECOND_QUESTION)
+            for patch, answer in answers.items()
+            if isinstance(answer, Completion) and _find_verdict_token(answer) is None
         }
-        forced = dict(zip(again, self._complete(run, list(again.values())), strict=True))
+        forced = dict(zip(repeated, self._complete(sampler, list(repeated.values())), strict=True))
         return {
-            one: _opinion(one, again.get(one, request), forced.get(one, answers[one]))
-            for one, request in requests.items()
+            patch: _read_opinion(
+                patch, repeated.get(patch, request), forced.get(patch, answers[patch])
+            )
+            for patch, request in requests.items()
         }
 
-    def _complete(self, run: Run, requests: list[Request]) -> list[Completion | EngineError]:
-        answers = run.complete(requests)
-        spoken = [one for one in answers if isinstance(one, Completion) and one.text]
-        if spoken and not any(one.tokens for one in spoken):
+    def _complete(
+        self, sampler: VoteSampler, requests: list[Request]
+    ) -> list[Completion | EngineError]:
+        answers = sampler.complete(requests)
+        replies = [answer for answer in answers if isinstance(answer, Completion) and answer.text]
+        if replies and not any(answer.tokens for answer in replies):
             raise EngineDown(
                 f"engine {self._engine.name} ({self._engine.model}) gives no log-probabilities, which yes-no "
                 "reads; use an engine that does, or another verifier"
@@ -190,59 +200,63 @@ class YesNoVerifier:
 
     def _verdict(
         self,
-        case: Admitted | Refused,
-        group: Group,
+        case: AdmittedPatch | RefusedPatch,
+        group: CandidateGroup,
         opinions: Mapping[PatchId, _Opinion],
         records: Mapping[PatchId, str],
     ) -> PatchVerdict:
-        if isinstance(case, Refused):
-            return refused(case)
+        if isinstance(case, RefusedPatch):
+            return build_refused_verdict(case)
         patch = case.candidate.id
-        seat = group.shared[patch]
+        seat = group.representatives[patch]
         opinion = opinions[seat]
-        verdict = self._judging.thresholds.verdict(opinion.belief)
-        said = _reason(opinion, verdict)
+        verdict = self._options.thresholds.decide(opinion.belief)
+        text = _explain(opinion, verdict)
         if self._trajectories and seat not in records:
-            said = f"{_BY_TEXT_ALONE}. {said}"
-        reason = for_twin(patch, seat, said)
+            text = f"{_BY_TEXT_ALONE}. {text}"
+        reason = add_twin_note(patch, seat, text)
         return PatchVerdict(
-            patch, verdict, _count(opinion.vote), reason, case.coverage, score=opinion.belief
+            patch, verdict, _count_vote(opinion.vote), reason, case.coverage, score=opinion.belief
         )
 
 
-def _verdict_token(answer: Completion) -> Token | None:
-    """Where a free reply says YES or NO, if it does and the engine weighed either."""
-    at = locate(answer.tokens)
-    return answer.tokens[at] if at is not None and belief(answer.tokens[at]) is not None else None
+def _find_verdict_token(answer: Completion) -> Token | None:
+    """Return the token that says YES or NO, if the reply has one with a usable probability."""
+    index = locate_verdict(answer.tokens)
+    return (
+        answer.tokens[index]
+        if index is not None and compute_yes_probability(answer.tokens[index]) is not None
+        else None
+    )
 
 
-def _opinion(patch: PatchId, request: Request, answer: Completion | EngineError) -> _Opinion:
+def _read_opinion(patch: PatchId, request: Request, answer: Completion | EngineError) -> _Opinion:
     vote = Vote(request.seed, (patch,), None, "", forced=request.prefill is not None)
     if isinstance(answer, EngineError):
         return _Opinion(replace(vote, failure=f"{ENGINE_FAILED}: {answer}"), None)
     vote = replace(vote, reply=(request.prefill or "") + answer.text)
-    token = _verdict_token(answer)
+    token = _find_verdict_token(answer)
     if token is None and request.prefill is not None:  # the word was due at once, said or not
         token = next(iter(answer.tokens), None)
-    chance = belief(token) if token else None
+    chance = compute_yes_probability(token) if token else None
     if chance is None:
         return _Opinion(replace(vote, failure=_ABSTAINED), None)
     return _Opinion(replace(vote, correct=frozenset([patch] if chance >= 0.5 else [])), chance)
 
 
-def _count(vote: Vote) -> VoteCount:
+def _count_vote(vote: Vote) -> VoteCount:
     if vote.correct is None:
         return VoteCount(none=1)
     return VoteCount(correct=1) if vote.correct else VoteCount(incorrect=1)
 
 
-def _reason(opinion: _Opinion, verdict: Verdict) -> str:
+def _explain(opinion: _Opinion, verdict: Verdict) -> str:
     if opinion.belief is None:
         why = opinion.vote.failure or ""
         return f"No opinion: {ENGINE_FAILED if why.startswith(ENGINE_FAILED) else why}"
-    said = f"The model gives YES {opinion.belief:.0%} against NO"
-    return f"{said}; too close to decide" if verdict is Verdict.UNSURE else said
+    text = f"The model gives YES {opinion.belief:.0%} against NO"
+    return f"{text}; too close to decide" if verdict is Verdict.UNSURE else text
 
 
-def _batches(patches: Sequence[PatchId], size: int) -> Iterator[Sequence[PatchId]]:
+def _split_batches(patches: Sequence[PatchId], size: int) -> Iterator[Sequence[PatchId]]:
     return (patches[start : start + size] for start in range(0, len(patches), size))

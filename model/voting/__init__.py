@@ -1,4 +1,4 @@
-"""Votes: who is shown together, how a reply is read, how votes become verdicts.
+"""Votes: the seats in a prompt, the reading of a reply, and the way from votes to verdicts.
 In: candidates and replies. Out: groups, votes, counts, verdicts and a selected patch.
 May call: patches.
 """

@@ -1,6 +1,6 @@
-"""Who sits next to whom: candidates to seated groups, another order for every vote (pure).
+"""This module assigns candidates to seats, in another order for every vote (pure).
 
-The paper's group has four seats; fewer patches are padded, more are partitioned (R4P, section 3).
+A group of the paper has four seats. Fewer patches get padding, more patches are partitioned (R4P, section 3).
 """
 
 import random
@@ -12,134 +12,140 @@ from itertools import combinations, cycle, islice, permutations, repeat
 from model.domain import PatchId
 
 SEATS = 4
-"""N of the paper: how many patches the verifier was trained to judge together."""
+"""N of the paper: the number of patches that the verifier was trained to judge together."""
 
 _DRAWS = 16
-"""Partitions, or orders of a long part, drawn for one vote, of which the best is taken."""
+"""The number of random partitions, or orders of a long part, of which each vote takes the best."""
 
 Seating = tuple[PatchId | None, ...]
-"""One part of a group, seat 1 first; None is empty padding, always last."""
+"""One part of a group, seat 1 first. None is empty padding, always last."""
 
 Likeness = Callable[[PatchId, PatchId], float]
-"""How alike two patches are, 0…1."""
+"""A function that returns how alike two patches are, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A patch as the seating plan sees it."""
+    """A patch with what the seating needs to know."""
 
     id: PatchId
     fingerprint: str
-    solo: bool = False
-    """Too long to be shown beside others; it sits alone."""
+    sits_alone: bool = False
+    """The patch is too long to share a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """How the candidates of a group are put before the verifier."""
+    """A way to show the candidates of a group to the engine."""
 
     name: str
     seats: int
-    """Of one prompt."""
+    """The number of seats in one prompt."""
     plans: "Callable[[Sequence[Candidate], int, Likeness], Iterator[tuple[Seating, ...]]]"
-    """Vote after vote, without end, the seatings that one vote is made of, from the candidates and a seed."""
-    one_out: bool = False
-    """Every vote leaves one candidate out, so that it can be told what hangs on a rival's presence."""
+    """A function from candidates and a seed to an endless sequence: the seatings of each vote."""
+    leaves_one_out: bool = False
+    """Every vote leaves out one candidate, to find verdicts that depend on a rival."""
 
 
 def share_seats(candidates: Sequence[Candidate]) -> dict[PatchId, PatchId]:
-    """Each candidate's representative, whatever their order: of equal fingerprints the smallest id sits for all."""
+    """Choose a representative for each candidate: the smallest id among equal fingerprints, whatever their order."""
     first: dict[str, PatchId] = {}
-    for one in candidates:
-        first[one.fingerprint] = min(one.id, first.get(one.fingerprint, one.id))
-    return {one.id: first[one.fingerprint] for one in candidates}
+    for candidate in candidates:
+        first[candidate.fingerprint] = min(
+            candidate.id, first.get(candidate.fingerprint, candidate.id)
+        )
+    return {candidate.id: first[candidate.fingerprint] for candidate in candidates}
 
 
-def part_sizes(count: int, seats: int = SEATS) -> tuple[int, ...]:
-    """How `count` patches divide into as few parts as `seats` allow, as equal as can be, larger ones first."""
-    return _evenly(count, -(-count // seats))
+def compute_part_sizes(count: int, seats: int = SEATS) -> tuple[int, ...]:
+    """Divide `count` patches into as few parts as `seats` allow, of nearly equal size, the larger parts first."""
+    return _split_evenly(count, -(-count // seats))
 
 
-def _evenly(count: int, parts: int) -> tuple[int, ...]:
+def _split_evenly(count: int, parts: int) -> tuple[int, ...]:
     return tuple(count // parts + (part < count % parts) for part in range(parts))
 
 
-def in_groups(seats: int = SEATS, *, one_out: bool = False) -> Scheme:
-    """Everybody sits once in every vote, in parts of at most `seats`; with `one_out`, all but one, in as many parts.
+def build_group_scheme(seats: int = SEATS, *, leave_one_out: bool = False) -> Scheme:
+    """Build the scheme that seats every candidate once per vote, in parts of at most `seats`.
 
-    The same candidates and seed give the same plan, whatever their order, so a later run can go on where an earlier
-    one stopped. From vote to vote no part is repeated while another partition is left to draw, neighbours are as
-    new as a few draws allow, and those are preferred who are very like or very unlike each other: between the two
-    verifiers err most (R4P, section 5.3). Within a part everybody visits every seat equally often; where that leaves
-    a choice, an order begins like an earlier one, so that an engine's prefix cache serves it.
+    With `leave_one_out`, each vote seats all candidates but one, in as many parts. The same candidates and seed give
+    the same plan in any order, so a later run can continue an earlier one.
+
+    The plan repeats no part while other partitions remain. It prefers new neighbours, and patches that are very alike
+    or very unlike, because the verifier errs most between the two (R4P, section 5.3). Within a part each patch visits
+    every seat equally often. Among the remaining orders it prefers a known beginning, which the engine's prefix cache
+    serves.
     """
 
     def plans(
         candidates: Sequence[Candidate], seed: int, likeness: Likeness
     ) -> Iterator[tuple[Seating, ...]]:
-        together, alone = _sorted(candidates)
-        parts_needed = len(part_sizes(len(together), seats))
-        solos = tuple(_padded((one,), seats) for one in alone)
+        together, alone = _split_by_length(candidates)
+        parts_needed = len(compute_part_sizes(len(together), seats))
+        solos = tuple(_pad((patch,), seats) for patch in alone)
         randomness = random.Random(seed)
-        seen = _Seen()
-        turns = _absent(together, randomness) if one_out else repeat(None)
+        history = _History()
+        turns = _draw_absent(together, randomness) if leave_one_out else repeat(None)
         while True:
             absent = next(turns)
-            sitting = [one for one in together if one != absent]
-            drawn = (_partition(sitting, parts_needed, randomness) for _ in range(_DRAWS))
-            parts = min(drawn, key=lambda parts: seen.staleness(parts, likeness))
-            seen.parts.update(map(frozenset, parts))
-            seen.pairs.update(frozenset(pair) for part in parts for pair in combinations(part, 2))
-            orders = (seen.take(_orders(part, randomness)) for part in parts)
-            yield (*(_padded(order, seats) for order in orders), *solos)
+            seated = [patch for patch in together if patch != absent]
+            drawn = (_draw_partition(seated, parts_needed, randomness) for _ in range(_DRAWS))
+            parts = min(drawn, key=lambda parts: history.staleness(parts, likeness))
+            history.parts.update(map(frozenset, parts))
+            history.pairs.update(
+                frozenset(pair) for part in parts for pair in combinations(part, 2)
+            )
+            orders = (history.take(_draw_orders(part, randomness)) for part in parts)
+            yield (*(_pad(order, seats) for order in orders), *solos)
 
     name = "groups" if seats == SEATS else f"groups of {seats}"
-    return Scheme(f"{name}, one out" if one_out else name, seats, plans, one_out)
+    return Scheme(f"{name}, one out" if leave_one_out else name, seats, plans, leave_one_out)
 
 
-def _singly(
+def _plan_single(
     candidates: Sequence[Candidate], _seed: int, _likeness: Likeness
 ) -> Iterator[tuple[Seating, ...]]:
-    together, alone = _sorted(candidates)
+    together, alone = _split_by_length(candidates)
     while True:
-        yield tuple((one,) for one in (*together, *alone))
+        yield tuple((patch,) for patch in (*together, *alone))
 
 
-def _pairwise(
+def _plan_pairs(
     candidates: Sequence[Candidate], seed: int, likeness: Likeness
 ) -> Iterator[tuple[Seating, ...]]:
-    return map(_pairs, in_groups().plans(candidates, seed, likeness))
+    return map(_list_pairs, build_group_scheme().plans(candidates, seed, likeness))
 
 
-def _pairs(parts: Sequence[Seating]) -> tuple[Seating, ...]:
-    sitting = (tuple(filter(None, part)) for part in parts)
+def _list_pairs(parts: Sequence[Seating]) -> tuple[Seating, ...]:
+    seated = (tuple(filter(None, part)) for part in parts)
     return tuple(
         pair
-        for part in sitting
+        for part in seated
         for pair in (permutations(part, 2) if len(part) > 1 else [(part[0], None)])
     )
 
 
-SINGLY = Scheme("singly", 1, _singly)
-"""Every candidate by itself: the paper's ablation."""
-PAIRS = Scheme("pairs", 2, _pairwise)
-"""Each two members of a part of four in both orders; who is alone is compared with no change at all."""
+SINGLY = Scheme("singly", 1, _plan_single)
+"""Every candidate alone: the paper's ablation."""
+PAIRS = Scheme("pairs", 2, _plan_pairs)
+"""Every two candidates of a part of four, in both orders. A candidate that is alone is compared with an empty patch."""
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What earlier votes have used up."""
+class _History:
+    """The parts, neighbours, places and orders of earlier votes."""
 
     parts: Counter[frozenset[PatchId]] = field(default_factory=Counter)
     pairs: Counter[frozenset[PatchId]] = field(default_factory=Counter)
     places: Counter[tuple[int, PatchId]] = field(default_factory=Counter)
     orders: Counter[tuple[PatchId, ...]] = field(default_factory=Counter)
-    """Every order so far, and every beginning of one."""
+    """Every order so far, and every beginning of an order."""
 
     def staleness(
         self, parts: Sequence[tuple[PatchId, ...]], likeness: Likeness
     ) -> tuple[int, float]:
-        """Repeated parts first, then repeated neighbours and half-alike ones, each pair weighing at most alike."""
+        """Score a partition, the lower the better: repeated parts first, then repeated or half-alike neighbours."""
         repeated = sum(self.parts[frozenset(part)] for part in parts)
         pairs = [pair for part in parts for pair in combinations(sorted(part), 2)]
         return repeated, sum(
@@ -148,7 +154,7 @@ class _Seen:
         )
 
     def take(self, orders: Sequence[tuple[PatchId, ...]]) -> tuple[PatchId, ...]:
-        """The order whose places were visited least, new if it can be, with the longest known beginning."""
+        """Choose the order with the least visited places, a new one if possible, with the longest known beginning."""
         chosen = min(
             orders,
             key=lambda order: (
@@ -162,30 +168,34 @@ class _Seen:
         return chosen
 
 
-def _sorted(candidates: Sequence[Candidate]) -> tuple[tuple[PatchId, ...], tuple[PatchId, ...]]:
-    """Who sits with others and who alone, in an order that does not depend on arrival."""
-    ordered = sorted(candidates, key=lambda one: (one.fingerprint, one.id))
-    together = tuple(one.id for one in ordered if not one.solo)
-    return together, tuple(one.id for one in ordered if one.solo)
+def _split_by_length(
+    candidates: Sequence[Candidate],
+) -> tuple[tuple[PatchId, ...], tuple[PatchId, ...]]:
+    """Split candidates into those that share prompts and those that sit alone, in an order without regard to arrival."""
+    ordered = sorted(candidates, key=lambda candidate: (candidate.fingerprint, candidate.id))
+    together = tuple(candidate.id for candidate in ordered if not candidate.sits_alone)
+    return together, tuple(candidate.id for candidate in ordered if candidate.sits_alone)
 
 
-def _absent(ids: Sequence[PatchId], randomness: random.Random) -> Iterator[PatchId | None]:
-    """Whom each vote leaves out: all in turn, so that no two counts ever differ by more than one.
+def _draw_absent(ids: Sequence[PatchId], randomness: random.Random) -> Iterator[PatchId | None]:
+    """Yield the candidate that each vote leaves out: all in turn, so that counts differ by one at most.
 
-    Whoever would be the only one is never left out: nothing would be asked.
+    A single candidate is never left out, because the vote would be empty.
     """
     return cycle(randomness.sample(ids, len(ids))) if len(ids) > 1 else repeat(None)
 
 
-def _partition(
+def _draw_partition(
     ids: Sequence[PatchId], parts: int, randomness: random.Random
 ) -> tuple[tuple[PatchId, ...], ...]:
     deck = iter(randomness.sample(ids, len(ids)))
-    return tuple(tuple(islice(deck, size)) for size in _evenly(len(ids), parts))
+    return tuple(tuple(islice(deck, size)) for size in _split_evenly(len(ids), parts))
 
 
-def _orders(part: tuple[PatchId, ...], randomness: random.Random) -> Sequence[tuple[PatchId, ...]]:
-    """All orders of a part, shuffled; of one too long for that, rotations of a few."""
+def _draw_orders(
+    part: tuple[PatchId, ...], randomness: random.Random
+) -> Sequence[tuple[PatchId, ...]]:
+    """Return all orders of a part, shuffled. A part with too many orders gets rotations of a few random ones."""
     if len(part) <= SEATS:
         every = list(permutations(part))
         return randomness.sample(every, len(every))
@@ -193,5 +203,5 @@ def _orders(part: tuple[PatchId, ...], randomness: random.Random) -> Sequence[tu
     return [order[turn:] + order[:turn] for order in drawn for turn in range(len(part))]
 
 
-def _padded(ids: tuple[PatchId, ...], seats: int) -> Seating:
+def _pad(ids: tuple[PatchId, ...], seats: int) -> Seating:
     return ids + (None,) * (seats - len(ids))

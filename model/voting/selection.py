@@ -1,6 +1,6 @@
-"""Choosing among candidates by what is believed of them, and what a choice is worth (pure).
+"""This module chooses among candidates by their scores, and measures what a choice is worth (pure).
 
-Beliefs are scores by patch; None is no opinion and ranks below every opinion.
+A score of None is no opinion and ranks below every opinion.
 """
 
 import random
@@ -15,68 +15,70 @@ from model.errors import BadDiff
 from model.patches.diff import fingerprint
 
 SAMPLES = 1000
-"""Subsamples that R2E-Gym's Best@K averages over."""
+"""The number of subsamples in R2E-Gym's Best@K."""
 _TIE_BREAK = 0.01
-"""Weight of the first verifier beside the second: enough to part ties, too little to turn a vote."""
-_SETTLED = 0.1
-"""Scores below this are left to those that the second verifier was not asked about."""
+"""Weight of the first verifier beside the second. It breaks ties and is too small to outweigh a vote."""
+_SHORTLIST_FLOOR = 0.1
+"""Patches outside the shortlist get scores below this value."""
 
 Scores = Mapping[PatchId, float | None]
 
 
-def top_n(count: int) -> int:
-    """How many of `count` candidates R2E-Gym's hybrid verifier goes on with: half of them, and at least three."""
+def compute_shortlist_size(count: int) -> int:
+    """Return the size of R2E-Gym's shortlist for `count` candidates: half of them, and at least three."""
     return max(3, ceil(count / 2))
 
 
-def shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
-    """The `keep` best; with them all that tie with the last of these, and all without an opinion: unknown is not bad."""
-    known = sorted((score for score in scores.values() if score is not None), reverse=True)
-    bar = known[min(keep, len(known)) - 1] if known else 0.0
-    return frozenset(one for one, score in scores.items() if score is None or score >= bar)
+def select_shortlist(scores: Scores, keep: int) -> frozenset[PatchId]:
+    """Select the `keep` best patches, all that tie with the last of them, and all without an opinion."""
+    ordered = sorted((score for score in scores.values() if score is not None), reverse=True)
+    bar = ordered[min(keep, len(ordered)) - 1] if ordered else 0.0
+    return frozenset(patch for patch, score in scores.items() if score is None or score >= bar)
 
 
-def survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
-    """Whom the first of the paper's two rounds lets pass: the correct ones, else the undecided, else whom it judged."""
+def select_survivors(patches: Collection[PatchVerdict]) -> frozenset[PatchId]:
+    """Select the patches that pass the paper's first round: the correct ones, else the unsure, else all judged."""
     rounds = (
         {Verdict.CORRECT},
         {Verdict.UNSURE},
         {Verdict.INCORRECT},
     )
-    passing = (frozenset(one.id for one in patches if one.verdict in said) for said in rounds)
+    passing = (
+        frozenset(patch.id for patch in patches if patch.verdict in verdicts) for verdicts in rounds
+    )
     return next(filter(None, passing), frozenset())
 
 
-def composed(first: Scores, second: Scores) -> dict[PatchId, float | None]:
-    """One ranking of two: by the second where it has an opinion, ties parted by the first, all others below.
+def combine_scores(first: Scores, second: Scores) -> dict[PatchId, float | None]:
+    """Combine two scores into one ranking: the second verifier decides, the first breaks ties.
 
-    `second` holds those that were put before the second verifier; they share the scores from _SETTLED on, whoever
-    else is in the group. Where the second has no opinion, the first's stands.
+    `second` holds the patches of the shortlist. They rank above all others, in any group. Where the second verifier has
+    no opinion, the first's score stands.
     """
     return {
-        one: _settled(score if second[one] is None else second[one], score)
-        if one in second
-        else _below(score)
-        for one, score in first.items()
+        patch: _score_shortlisted(score if second[patch] is None else second[patch], score)
+        if patch in second
+        else _score_others(score)
+        for patch, score in first.items()
     }
 
 
-def best(scores: Scores) -> tuple[PatchId, ...]:
-    """The patch with the highest score, or all that tie for it, in their order; none when there is no opinion."""
+def select_best(scores: Scores) -> tuple[PatchId, ...]:
+    """Return the patch with the highest score, or all that tie for it, in their order. Without an opinion return nothing."""
     top = max((score for score in scores.values() if score is not None), default=None)
-    return tuple(one for one, score in scores.items() if score is not None and score == top)
+    return tuple(patch for patch, score in scores.items() if score is not None and score == top)
 
 
-def best_at_k(judged: Sequence[tuple[float | None, bool]], k: int) -> float:
-    """Best@K of (score, is correct) pairs: how often the top one of k drawn without replacement is correct, exactly.
+def compute_best_at_k(judged: Sequence[tuple[float | None, bool]], k: int) -> float:
+    """Compute Best@K exactly from (score, is correct) pairs: how often the best of k random candidates is correct.
 
-    Ties count by their share of correct ones. The value that subsampling converges to. Raises ValueError unless
-    there are at least k ≥ 1 pairs.
+    The k candidates are drawn without replacement, and ties count by their share of correct ones. Subsampling converges
+    to this value. Raises ValueError unless 1 ≤ k ≤ the number of pairs.
     """
-    _check(k, len(judged))
+    _check_k(k, len(judged))
     levels: dict[float, list[bool]] = {}
     for score, correct in judged:
-        levels.setdefault(_rank(score), []).append(correct)
+        levels.setdefault(_fill_missing(score), []).append(correct)
     left, total = len(judged), 0.0
     for _, labels in sorted(levels.items(), reverse=True):
         below = left - len(labels)
@@ -85,7 +87,7 @@ def best_at_k(judged: Sequence[tuple[float | None, bool]], k: int) -> float:
     return total / comb(len(judged), k)
 
 
-def best_at_k_sampled(
+def sample_best_at_k(
     select: Callable[[Sequence[int]], Sequence[int]],
     labels: Sequence[bool],
     k: int,
@@ -93,51 +95,51 @@ def best_at_k_sampled(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> float:
-    """Best@K of a choice that depends on who else was drawn, as a majority does: by subsampling, or exactly.
+    """Estimate Best@K for a choice that depends on the other drawn candidates, such as a majority.
 
-    `select` is given k places in `labels` and returns those that tie for the choice; none counts as wrong. Every draw
-    is tried where there are no more of them than samples.
+    `select` gets k indices of `labels` and returns the indices that tie for the choice; an empty choice counts as
+    wrong. The value is exact when there are at most `samples` draws. Raises ValueError like `compute_best_at_k`.
     """
-    _check(k, len(labels))
+    _check_k(k, len(labels))
     drawn: Iterable[Sequence[int]] = combinations(range(len(labels)), k)
     if comb(len(labels), k) > samples:
         randomness = random.Random(seed)
         drawn = (sorted(randomness.sample(range(len(labels)), k)) for _ in range(samples))
-    return fmean(fmean([labels[at] for at in select(places)] or [False]) for places in drawn)
+    return fmean(fmean([labels[index] for index in select(places)] or [False]) for places in drawn)
 
 
-def by_majority(edits: Sequence[str | None]) -> list[float | None]:
-    """Scores by majority: the share of readable candidates that make the same edit; None for unreadable ones.
+def score_by_majority(edits: Sequence[str | None]) -> list[float | None]:
+    """Score each candidate by the share of readable candidates with the same edit; None for unreadable ones.
 
-    An edit is its `edit_of`.
+    An edit is the result of `fingerprint_edit`.
     """
     sizes = Counter(filter(None, edits))
-    return [sizes[made] / sizes.total() if made else None for made in edits]
+    return [sizes[edit] / sizes.total() if edit else None for edit in edits]
 
 
-def edit_of(diff: str) -> str | None:
-    """The normalised edit as 64 hex digits: the same for the same edit; None for what is empty or no unified diff."""
+def fingerprint_edit(diff: str) -> str | None:
+    """Return the fingerprint of a diff as 64 hex digits, or None for an empty or unreadable diff."""
     try:
         return fingerprint(diff) if diff.strip() else None
     except BadDiff:
         return None
 
 
-def _settled(score: float | None, other: float | None) -> float | None:
+def _score_shortlisted(score: float | None, first: float | None) -> float | None:
     if score is None:
         return None
-    blend = score if other is None else (score + _TIE_BREAK * other) / (1 + _TIE_BREAK)
-    return _SETTLED + (1 - _SETTLED) * blend
+    blend = score if first is None else (score + _TIE_BREAK * first) / (1 + _TIE_BREAK)
+    return _SHORTLIST_FLOOR + (1 - _SHORTLIST_FLOOR) * blend
 
 
-def _below(score: float | None) -> float | None:
-    return None if score is None else _SETTLED * (1 - _TIE_BREAK) * score
+def _score_others(score: float | None) -> float | None:
+    return None if score is None else _SHORTLIST_FLOOR * (1 - _TIE_BREAK) * score
 
 
-def _rank(score: float | None) -> float:
+def _fill_missing(score: float | None) -> float:
     return -1.0 if score is None else score
 
 
-def _check(k: int, count: int) -> None:
+def _check_k(k: int, count: int) -> None:
     if not 1 <= k <= count:
         raise ValueError(f"Best@{k} of {count} candidates: k has to be between 1 and {count}")

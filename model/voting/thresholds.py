@@ -1,4 +1,4 @@
-"""Where belief becomes a verdict: correct from here on, incorrect down to there, unsure between (pure)."""
+"""Thresholds turn a belief into a verdict: correct above, incorrect below, unsure between (pure)."""
 
 from dataclasses import dataclass
 
@@ -7,25 +7,25 @@ from model.domain import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Bounds on a belief in 0…1, be it a share of votes, a score or a calibrated probability.
+    """Two limits on a belief from 0 to 1: a share of votes, a score or a calibrated probability.
 
-    None on a side: that claim is never made. Raises ValueError when the sides meet.
+    None on a side means that this claim is never made. Raises ValueError when the sides meet.
     """
 
     correct: float | None = 0.6
-    """From this belief on, a patch is held to be correct: 2 of 3 votes, 3 of 5."""
+    """The lowest belief that means correct: 2 of 3 votes, or 3 of 5."""
     incorrect: float | None = 0.4
-    """Down to this belief it is held to be incorrect."""
+    """The highest belief that means incorrect."""
 
     def __post_init__(self) -> None:
-        """Refuse bounds that would call one patch both."""
+        """Refuse limits that would call one patch both correct and incorrect."""
         if None not in {self.correct, self.incorrect} and not self.incorrect < self.correct:  # type: ignore[operator]
             raise ValueError(
                 f"incorrect up to {self.incorrect} and correct from {self.correct} overlap; leave room between"
             )
 
-    def verdict(self, belief: float | None) -> Verdict:
-        """What a belief amounts to; without one (None, or not a number) nothing is claimed."""
+    def decide(self, belief: float | None) -> Verdict:
+        """Return the verdict for a belief. None and NaN give unsure."""
         if belief is not None and self.correct is not None and belief >= self.correct:
             return Verdict.CORRECT
         if belief is not None and self.incorrect is not None and belief <= self.incorrect:
@@ -34,4 +34,4 @@ class Thresholds:
 
 
 AGREEMENT = Thresholds()
-"""For shares of votes that nobody has calibrated: the votes have to agree."""
+"""Thresholds for uncalibrated shares of votes: the votes have to agree."""

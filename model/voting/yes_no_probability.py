@@ -1,4 +1,4 @@
-"""From the log-probabilities of a reply to P(YES): the verdict's token is located, never counted off (pure)."""
+"""This module computes P(YES) from the log-probabilities of a reply, after it finds the answer's token (pure)."""
 
 import math
 import re
@@ -9,18 +9,18 @@ from itertools import accumulate
 
 from model.protocols import Token
 
-ALTERNATIVES = 20
-"""Likeliest tokens to ask for: the most that vLLM and OpenAI give unless told otherwise."""
+TOP_LOGPROBS = 20
+"""The number of likeliest tokens to ask for: the default maximum of vLLM and OpenAI."""
 
 _CAPITALS = re.compile(r"(?<![A-Za-z])(?:YES|NO)(?![A-Za-z])")
 _OPENING = re.compile(r"[^A-Za-z]*?(?=(?:yes|no)(?![A-Za-z]))", re.IGNORECASE)
 _LETTERS = re.compile(r"[A-Za-z]+")
 
 
-def locate(tokens: Sequence[Token]) -> int | None:
-    """Which token begins the verdict: the last YES or NO in capitals, else a yes or no that opens the reply."""
+def locate_verdict(tokens: Sequence[Token]) -> int | None:
+    """Return the index of the token that begins the answer: the last YES or NO in capitals, else a leading yes or no."""
     text = "".join(token.text for token in tokens)
-    words = [found.start() for found in _CAPITALS.finditer(text)]
+    words = [match.start() for match in _CAPITALS.finditer(text)]
     opening = _OPENING.match(text)
     start = words[-1] if words else opening and opening.end()
     if start is None:
@@ -29,26 +29,27 @@ def locate(tokens: Sequence[Token]) -> int | None:
     return bisect_right(starts, start) - 1
 
 
-def belief(token: Token) -> float | None:
-    """P(YES) / (P(YES) + P(NO)) at a token, over all spellings of either; None when neither is among the likeliest.
+def compute_yes_probability(token: Token) -> float | None:
+    """Compute P(YES) / (P(YES) + P(NO)) at a token, summed over all spellings; None when neither word is listed.
 
-    Of a word that is not listed we know that it is no likelier than the least likely listed one, nor than what
-    the listed ones leave over: that much it is given. Figures that are no log-probabilities are left out.
+    An unlisted word gets an upper bound: the smaller of the least likely listed token and the probability that the
+    listed tokens leave over. Values that are no log-probabilities are ignored.
     """
-    listed = {token.text: token.log_probability} | dict(token.alternatives)
-    known = {text: log for text, log in listed.items() if -math.inf < log <= 0}
+    listed = {token.text: token.log_probability} | dict(token.top_logprobs)
+    valid = {text: log for text, log in listed.items() if -math.inf < log <= 0}
     yes, no = (
-        _log_sum(log for text, log in known.items() if _opens(text, w)) for w in ("YES", "NO")
+        _log_sum(log for text, log in valid.items() if _is_beginning(text, word))
+        for word in ("YES", "NO")
     )
     if yes is None and no is None:
         return None
-    floor = min(*known.values(), _left_over(known.values()))
+    floor = min(*valid.values(), _compute_left_over(valid.values()))
     ahead = (floor if yes is None else yes) - (floor if no is None else no)
     return 1 / (1 + math.exp(-ahead)) if ahead > 0 else math.exp(ahead) / (1 + math.exp(ahead))
 
 
-def _opens(text: str, word: str) -> bool:
-    """Whether a token may be the word or its beginning, however it is spaced and spelt."""
+def _is_beginning(text: str, word: str) -> bool:
+    """Return whether a token may be the word or its beginning, in any spacing and case."""
     letters = _LETTERS.search(text)
     return letters is not None and word.startswith(letters[0].upper())
 
@@ -61,6 +62,6 @@ def _log_sum(logs: Iterable[float]) -> float | None:
     return top + math.log(sum(math.exp(term - top) for term in terms))
 
 
-def _left_over(logs: Iterable[float]) -> float:
+def _compute_left_over(logs: Iterable[float]) -> float:
     rest = 1 - sum(math.exp(log) for log in logs)
     return math.log(max(rest, sys.float_info.epsilon))

@@ -3,7 +3,7 @@
 from model.domain import Patch, PatchId, Vote
 
 
-def diff_of(added: str, *, path: str = "a.py", removed: str = "old") -> str:
+def build_diff(added: str, *, path: str = "a.py", removed: str = "old") -> str:
     """A diff that replaces one line of one file."""
     return (
         f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
@@ -11,12 +11,12 @@ def diff_of(added: str, *, path: str = "a.py", removed: str = "old") -> str:
     )
 
 
-def patch(name: str, added: str) -> Patch:
+def build_patch(name: str, added: str) -> Patch:
     """A candidate that changes one line to `added`."""
-    return Patch(PatchId(name), diff_of(added))
+    return Patch(PatchId(name), build_diff(added))
 
 
-def vote(seats: str, correct: str | None, reply: str = "", *, forced: bool = False) -> Vote:
+def build_vote(seats: str, correct: str | None, reply: str = "", *, forced: bool = False) -> Vote:
     """A vote over one-letter patches: `vote("ab", "a")`; a dot is an empty seat, None an unreadable vote."""
     return Vote(
         seed=0,
@@ -28,5 +28,5 @@ def vote(seats: str, correct: str | None, reply: str = "", *, forced: bool = Fal
     )
 
 
-def candidates(*names):
+def build_patch_options(*names):
     return [argument for name in names for argument in ("--patch", name)]

@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(**routes) -> Iterator[ChatServer]:
+def serve_chat(**routes) -> Iterator[ChatServer]:
     """A running server; routes by short name: models, chat, tokenize."""
     paths = {"models": "/v1/models", "chat": "/v1/chat/completions", "tokenize": "/tokenize"}
     with ChatServer({paths[name]: replies for name, replies in routes.items()}) as server:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from model.commands.verify import verify
 from tests import vllm_server
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 app = typer.Typer()
 app.command()(verify)
@@ -30,7 +30,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "issue.md").write_text("# It breaks\n\nwhen the list is empty\n")
     for name in "ab":
-        (tmp_path / f"{name}.diff").write_text(diff_of(f"solution {name}"))
+        (tmp_path / f"{name}.diff").write_text(build_diff(f"solution {name}"))
     line = {"reply": "Patch 1 I saw.", "box_containing": ["solution a"], "repeat": True}
     (tmp_path / "script.jsonl").write_text(json.dumps(line))
 

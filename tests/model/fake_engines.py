@@ -3,12 +3,12 @@
 import math
 import threading
 
-from model.engines.scripted import Scripted
+from model.engines.scripted import ScriptedEngine
 from model.errors import EngineError
 from model.protocols import Completion, Token
 
 
-class Recording(Scripted):
+class RecordingEngine(ScriptedEngine):
     """A scripted engine that remembers what it was asked."""
 
     def __init__(self, *lines, **options):
@@ -24,7 +24,7 @@ class Recording(Scripted):
         return super().complete(requests)
 
 
-class Hanging(Scripted):
+class HangingEngine(ScriptedEngine):
     """An engine that takes a minute to answer, whatever time it is given."""
 
     def __init__(self):
@@ -35,13 +35,13 @@ class Hanging(Scripted):
         return super().complete(requests)
 
 
-def token(text, **chances):
+def build_token(text, **chances):
     """A token with alternatives given as probabilities: `token("YES", YES=0.7, NO=0.2)`."""
     listed = tuple((one, math.log(chance)) for one, chance in chances.items())
     return Token(text, dict(listed).get(text, math.log(0.5)), listed)
 
 
-class Weighing(Recording):
+class LogprobEngine(RecordingEngine):
     """Answers each prompt that contains a key with the tokens it stands for; a text instead fails the request."""
 
     def __init__(self, answers, **options):
@@ -54,4 +54,4 @@ class Weighing(Recording):
         if isinstance(said, str):
             return EngineError(said)
         text = "".join(one.text for one in said)
-        return Completion(text, True, 10, 0, len(said), tuple(said) if request.alternatives else ())
+        return Completion(text, True, 10, 0, len(said), tuple(said) if request.top_logprobs else ())

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from zlib import crc32
 
-from model.engines.scripted import Scripted
+from model.engines.scripted import ScriptedEngine
 from model.protocols import Completion, Token
 
 _SEAT = re.compile(r"\n<patch-(\d+)>\n(.*?)\n</patch-\1>\n", re.DOTALL)
@@ -21,7 +21,7 @@ _ESCAPE = re.compile(r"⟦U\+[0-9A-F]{4,6}⟧[\\/<\[]?(?:f?boxed|patch-|issue|th
 _KEPT = re.compile(r"^(?:@@ -\S+|-.*)", re.MULTILINE)
 
 
-class Obedient(Scripted):
+class GullibleEngine(ScriptedEngine):
     """Answers with the box that the structures of the prompt call for, or with YES and NO where tokens are asked."""
 
     model = "obedient reader"
@@ -33,7 +33,7 @@ class Obedient(Scripted):
     def _answer(self, request):
         self.requests.append(request)
         user = _LAST_WORDS.sub("\n", request.messages[-1].content)
-        seats = seats_of(user)
+        seats = read_seats(user)
         outside = _SEAT.sub("\n", user).replace("<issue>\n", "", 1)
         told = is_fooled(outside[::-1].replace(">eussi/<\n", "", 1)[::-1])
         fooled = {number for number, text in seats.items() if is_fooled(text)}
@@ -42,7 +42,7 @@ class Obedient(Scripted):
             for number, text in seats.items()
             if text and _opinion(text) != (told or self._is_turned(number, fooled))
         ]
-        if request.alternatives:
+        if request.top_logprobs:
             word, other = ("YES", "NO") if good else ("NO", "YES")
             token = Token(word, -0.1, ((word, -0.1), (other, -2.4)))
             return Completion(word, True, 1, 0, 1, (token,))
@@ -53,14 +53,14 @@ class Obedient(Scripted):
         return seat in fooled
 
 
-class TurnedOnRivals(Obedient):
+class RivalTurningEngine(GullibleEngine):
     """Believes what one patch says of the others, and of itself what it sees."""
 
     def _is_turned(self, seat, fooled):
         return bool(fooled - {seat})
 
 
-def seats_of(user):
+def read_seats(user):
     """The patches of a prompt by their seats, empty ones too."""
     return dict(_SEAT.findall(user))
 

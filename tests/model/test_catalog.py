@@ -4,29 +4,29 @@ import pytest
 
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
-from model.engines.scripted import Scripted
-from model.errors import BadChoice, EngineDown, TemplateError, UnknownVerifier
-from tests.model.chat_server import MODELS, serving
+from model.engines.scripted import ScriptedEngine
+from model.errors import IncompatibleOptions, EngineDown, TemplateError, UnknownVerifier
+from tests.model.chat_server import MODELS, serve_chat
 
 
 def test_a_served_model_is_connected_to():
-    with serving(models=[MODELS]) as server:
-        engine = catalog.engine(EngineChoice("openai_compatible", url=server.url))
+    with serve_chat(models=[MODELS]) as server:
+        engine = catalog.load_engine(EngineChoice("openai_compatible", url=server.url))
     assert (engine.name, engine.model, engine.context_tokens) == ("openai_compatible", "r4p", 4096)
 
 
 def test_a_script_is_loaded_and_verified_with(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text('{"reply": "\\\\boxed{}"}')
-    engine = catalog.engine(EngineChoice("scripted", script=script))
+    engine = catalog.load_engine(EngineChoice("scripted", script=script))
     assert engine.name == "scripted"
-    assert catalog.verifier("r4p", engine) is not None
+    assert catalog.load_verifier("r4p", engine) is not None
 
 
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (EngineChoice("gpt"), "no engine is called 'gpt'"),
+        (EngineChoice("gpt"), "unknown engine 'gpt'"),
         (EngineChoice("openai_compatible"), "needs its url"),
         (EngineChoice("scripted"), "needs its script"),
         (EngineChoice("local_transformers"), "needs its cache"),
@@ -34,53 +34,58 @@ def test_a_script_is_loaded_and_verified_with(tmp_path):
 )
 def test_what_is_missing_is_named(choice, message):
     with pytest.raises(EngineDown, match=message):
-        catalog.engine(choice)
+        catalog.load_engine(choice)
 
 
 def test_an_unknown_embedded_model_is_named(tmp_path):
     choice = EngineChoice("local_transformers", model="llama", cache=tmp_path)
-    with pytest.raises(EngineDown, match=r"'llama'; there are qwen2\.5-coder"):
-        catalog.engine(choice)
+    with pytest.raises(EngineDown, match=r"'llama'; choose qwen2\.5-coder"):
+        catalog.load_engine(choice)
 
 
 def test_an_unknown_verifier_or_prompt_is_named(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text("")
-    engine = catalog.engine(EngineChoice("scripted", script=script))
-    with pytest.raises(UnknownVerifier, match="'oracle'; there are r4p, r4p-two"):
-        catalog.verifier("oracle", engine)
+    engine = catalog.load_engine(EngineChoice("scripted", script=script))
+    with pytest.raises(UnknownVerifier, match="'oracle'; choose r4p, r4p-two"):
+        catalog.load_verifier("oracle", engine)
     with pytest.raises(TemplateError, match=r"own\.j2"):
-        catalog.verifier("r4p", engine, prompt=tmp_path / "own.j2")
+        catalog.load_verifier("r4p", engine, prompt=tmp_path / "own.j2")
 
 
 @pytest.mark.parametrize("name", ["r4p", "r4p-two-rounds", "hybrid", "hybrid:r4p+consensus"])
 def test_one_is_left_out_where_rivals_are_shown_and_no_vote_is_spared(name):
-    catalog.check(name, VotingChoice(leave_one_out=True))
-    catalog.check(name, VotingChoice(stop_early=True))
-    with pytest.raises(BadChoice, match=r"can't stop early: .* choose one of both"):
-        catalog.check(name, VotingChoice(stop_early=True, leave_one_out=True))
+    catalog.check_choice(name, VotingChoice(leave_one_out=True))
+    catalog.check_choice(name, VotingChoice(stop_early=True))
+    with pytest.raises(IncompatibleOptions, match=r"cannot stop early: .* choose one of the two"):
+        catalog.check_choice(name, VotingChoice(stop_early=True, leave_one_out=True))
 
 
 @pytest.mark.parametrize("name", ["pointwise", "pairwise", "yes-no", "consensus"])
 def test_one_is_left_out_nowhere_else(name):
-    with pytest.raises(BadChoice, match=f"verifier {name} shows no groups .* r4p, r4p-two-rounds"):
-        catalog.check(name, VotingChoice(leave_one_out=True))
-    with pytest.raises(BadChoice, match=f"verifier {name} shows no groups"):
-        catalog.verifier(name, Scripted([]), voting=VotingChoice(leave_one_out=True))
+    with pytest.raises(
+        IncompatibleOptions, match=f"verifier {name} shows no groups.* r4p, r4p-two-rounds"
+    ):
+        catalog.check_choice(name, VotingChoice(leave_one_out=True))
+    with pytest.raises(IncompatibleOptions, match=f"verifier {name} shows no groups"):
+        catalog.load_verifier(name, ScriptedEngine([]), voting=VotingChoice(leave_one_out=True))
 
 
 def test_a_hybrid_is_composed_of_two_others():
-    assert catalog.composition("hybrid") == ("yes-no", "r4p")
-    assert catalog.composition("hybrid:pairwise+r4p-two-rounds") == ("pairwise", "r4p-two-rounds")
-    assert catalog.composition("pointwise") == ("pointwise",)
+    assert catalog.parse_verifier_name("hybrid") == ("yes-no", "r4p")
+    assert catalog.parse_verifier_name("hybrid:pairwise+r4p-two-rounds") == (
+        "pairwise",
+        "r4p-two-rounds",
+    )
+    assert catalog.parse_verifier_name("pointwise") == ("pointwise",)
 
 
 def test_no_two_verifiers_take_each_others_votes(tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text("")
-    engine = catalog.engine(EngineChoice("scripted", script=script))
+    engine = catalog.load_engine(EngineChoice("scripted", script=script))
     prints = {
-        catalog.verifier(name, engine).engine.prompt_fingerprint for name in catalog.VERIFIERS
+        catalog.load_verifier(name, engine).engine.prompt_fingerprint for name in catalog.VERIFIERS
     }
     assert len(prints) == len(catalog.VERIFIERS)
     assert all(len(one) == 12 for one in prints)

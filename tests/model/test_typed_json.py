@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from model.typed_json import DEEPEST, MOST, read
+from model.typed_json import MAX_DEPTH, MAX_INTEGER, read
 
 
 class Colour(StrEnum):
@@ -65,7 +65,7 @@ def nested(depth):
         ({"sides": "4"}, "Shape.sides holds '4'"),
         ({"sides": 4.0}, "Shape.sides holds 4.0"),
         ({"sides": True}, "Shape.sides holds True"),
-        ({"sides": MOST + 1}, "Shape.sides holds"),
+        ({"sides": MAX_INTEGER + 1}, "Shape.sides holds"),
         ({"is_closed": 0}, "Shape.is_closed holds 0"),
         ({"colour": "blue"}, "'blue' is not a valid Colour"),
         ({"colour": ["red"]}, "Shape.colour holds list"),
@@ -75,13 +75,13 @@ def nested(depth):
         ({"centre": {"x": float("inf"), "y": 2}}, "Point.x holds inf"),
         ({"centre": {"x": 10**400, "y": 2}}, "Point.x holds 1000"),
         ({"centre": {"x": False, "y": 2}}, "Point.x holds False"),
-        ({"centre": []}, "Point is list, and no object"),
+        ({"centre": []}, "Point is list, not an object"),
         ({"points": {}}, "Shape.points holds dict"),
-        ({"points": [None]}, "Point is None, and no object"),
+        ({"points": [None]}, "Point is None, not an object"),
         ({"pair": ["a"]}, "Shape.pair holds list"),
         ({"pair": ["a", "b"]}, "Shape.pair holds 'b'"),
         ({"marks": []}, "Shape.marks holds list"),
-        ({"marks": {"a": nested(DEEPEST + 1)}}, "Shape.marks holds list"),
+        ({"marks": {"a": nested(MAX_DEPTH + 1)}}, "Shape.marks holds list"),
         ({"more": 1}, "Shape has no field 'more'"),
         ({"m" * 200: 1}, "Shape has no field 'm{78}…"),
     ],
@@ -97,4 +97,4 @@ def test_a_lacking_field_is_refused():
 
 
 def test_what_is_as_deep_as_may_be_is_read():
-    assert read(Shape, {"name": "", "sides": 0, "marks": {"a": nested(DEEPEST)}}).marks
+    assert read(Shape, {"name": "", "sides": 0, "marks": {"a": nested(MAX_DEPTH)}}).marks

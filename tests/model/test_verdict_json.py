@@ -17,8 +17,8 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from model.verdict_json import Proposer, Subject, patches_from_json, to_json
-from tests.model.builders import vote
+from model.verdict_json import Proposer, Subject, read_patches, to_json
+from tests.model.builders import build_vote
 
 VERDICT = GroupVerdict(
     patches=(
@@ -30,7 +30,7 @@ VERDICT = GroupVerdict(
         ),
     ),
     engine=EngineInfo("scripted", "script", "0123456789ab"),
-    votes=(vote("ab..", "a", "secret reasoning"), vote("ab..", None)),
+    votes=(build_vote("ab..", "a", "secret reasoning"), build_vote("ab..", None)),
     asked=3,
     partition=((PatchId("#12"),),),
     tokens=Tokens(10, 4, 2),
@@ -90,7 +90,7 @@ def test_a_patch_of_our_own_agents_is_marked_as_such(schema):
         "base_sha": "b" * 40,
     }
     schema.validate(document)
-    assert patches_from_json(document) == VERDICT.patches
+    assert read_patches(document) == VERDICT.patches
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +119,9 @@ def test_the_schema_knows_no_other_verdict_and_no_other_field(schema):
 
 
 def test_patches_are_read_back():
-    assert patches_from_json(to_json(VERDICT, SUBJECT)) == VERDICT.patches
+    assert read_patches(to_json(VERDICT, SUBJECT)) == VERDICT.patches
 
 
 def test_another_schema_is_refused():
     with pytest.raises(ValueError, match="verdict/2"):
-        patches_from_json({"schema": "r4p.verdict/2", "patches": []})
+        read_patches({"schema": "r4p.verdict/2", "patches": []})

@@ -24,7 +24,7 @@ def test_equal_settings_are_equal_bytes_in_whatever_order_they_were_written(
         directory.mkdir()
         (directory / adapter_files.CONFIG).write_text(json.dumps(config))
         (directory / adapter_files.WEIGHTS).write_bytes(b"weights")
-        adapter_files.settle(directory)
+        adapter_files.sort_config(directory)
         assert json.loads((directory / adapter_files.CONFIG).read_text()) == first
-        found.add(adapter_files.sha256_of(directory))
+        found.add(adapter_files.hash_adapter(directory))
     assert len(found) == 1

@@ -7,11 +7,11 @@ import pytest
 from model.adapters.adapter_probe import (
     Passage,
     Probe,
-    Reading,
-    Served,
-    from_json,
-    objections,
-    read,
+    ProbeComparison,
+    ServedLogprobs,
+    parse_probe,
+    find_objections,
+    compare,
 )
 
 PROBE = Probe(
@@ -23,72 +23,81 @@ PROBE = Probe(
 )
 BASE = ((-2.0, -3.0), (-0.5,))
 ADAPTED = ((-1.0, -1.0), (-0.5,))
-FINE = Reading(tokens=3, apart=0.0, effect=1.0, blur=0.0, changed=2.0, noise=0.0)
+FINE = ProbeComparison(
+    tokens=3, mean_distance=0.0, effect=1.0, effect_error=0.0, max_change=2.0, max_noise=0.0
+)
 
 
 def test_a_server_that_serves_what_was_trained():
-    assert read(PROBE, Served(BASE, BASE, ADAPTED)) == FINE
-    assert objections(FINE) == ()
+    assert compare(PROBE, ServedLogprobs(BASE, BASE, ADAPTED)) == FINE
+    assert find_objections(FINE) == ()
 
 
 def test_a_server_that_serves_the_base():
-    found = read(PROBE, Served(BASE, BASE, BASE))
-    assert (found.effect, found.changed, found.apart) == (0.0, 0.0, 1.0)
-    assert [one.split(" ")[0] for one in objections(found)] == ["it", "0.00", "log-probabilities"]
+    found = compare(PROBE, ServedLogprobs(BASE, BASE, BASE))
+    assert (found.effect, found.max_change, found.mean_distance) == (0.0, 0.0, 1.0)
+    assert [one.split(" ")[0] for one in find_objections(found)] == [
+        "it",
+        "0.00",
+        "log-probabilities",
+    ]
 
 
 def test_rounding_blurs_and_is_forgiven():
     def rounded(rows, by):
         return tuple(tuple(one + by for one in row) for row in rows)
 
-    served = Served(rounded(BASE, 0.04), rounded(BASE, 0.05), rounded(ADAPTED, -0.05))
-    found = read(PROBE, served)
+    served = ServedLogprobs(rounded(BASE, 0.04), rounded(BASE, 0.05), rounded(ADAPTED, -0.05))
+    found = compare(PROBE, served)
     # effects of 1 and 2 nats arrive as 0.91 and 1.91
     assert found.effect == pytest.approx((1 * 0.91 + 2 * 1.91) / 5)
     # they lie 0.018 above, 0.009 above and 0.09 below 0.946 of 1, 2 and 0
-    assert found.blur == pytest.approx(((0.036**2 + 0.018**2 + 0.09**2) / 2 / 5) ** 0.5)
-    assert found.noise == pytest.approx(0.01)
-    assert found.apart == pytest.approx(0.05)
-    assert objections(found) == ()
+    assert found.effect_error == pytest.approx(((0.036**2 + 0.018**2 + 0.09**2) / 2 / 5) ** 0.5)
+    assert found.max_noise == pytest.approx(0.01)
+    assert found.mean_distance == pytest.approx(0.05)
+    assert find_objections(found) == ()
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"changed": 0.01, "noise": 0.01}, "by more than asking twice does (0.0100)"),
+        ({"max_change": 0.01, "max_noise": 0.01}, "the noise of two equal questions (0.0100)"),
         ({"effect": 0.7}, "0.70 ± 0.00 of its effect arrives; between"),
-        ({"effect": 0.6, "blur": 0.09}, "0.60 ± 0.18 of its effect arrives; between"),
-        ({"effect": 1.6, "blur": 0.1}, "1.60 ± 0.20 of its effect arrives; between"),
-        ({"effect": 0.9, "blur": 0.5}, "0.90 ± 1.00 of its effect arrives, which may be none"),
-        ({"apart": 0.2}, "by 0.200 in the mean of 3 tokens"),
-        ({"apart": math.nan}, "by nan in the mean"),
-        ({"effect": math.nan}, "the trainer saw no effect of it either"),
+        ({"effect": 0.6, "effect_error": 0.09}, "0.60 ± 0.18 of its effect arrives; between"),
+        ({"effect": 1.6, "effect_error": 0.1}, "1.60 ± 0.20 of its effect arrives; between"),
+        (
+            {"effect": 0.9, "effect_error": 0.5},
+            "0.90 ± 1.00 of its effect arrives, which may be none",
+        ),
+        ({"mean_distance": 0.2}, "by 0.200 in the mean of 3 tokens"),
+        ({"mean_distance": math.nan}, "by nan in the mean"),
+        ({"effect": math.nan}, "the trainer saw no effect either"),
     ],
 )
 def test_what_speaks_against_it(changes, said):
-    (found,) = objections(replace(FINE, **changes))
+    (found,) = find_objections(replace(FINE, **changes))
     assert said in found
 
 
 @pytest.mark.parametrize(("effect", "blur"), [(0.65, 0.1), (1.5, 0.2), (0.8, 0.0), (1.25, 0.0)])
 def test_what_rounding_may_have_blurred_is_let_pass(effect, blur):
-    assert objections(replace(FINE, effect=effect, blur=blur)) == ()
+    assert find_objections(replace(FINE, effect=effect, effect_error=blur)) == ()
 
 
 def test_a_trainer_that_saw_no_effect_knows_none():
     idle = Probe("a", (Passage((1,), (2,), (-1.0,), (-1.0,)),))
-    assert math.isnan(read(idle, Served(((-1.0,),), ((-1.0,),), ((-1.0,),))).effect)
+    assert math.isnan(compare(idle, ServedLogprobs(((-1.0,),), ((-1.0,),), ((-1.0,),))).effect)
 
 
 def test_a_server_that_tells_of_other_tokens_is_not_believed():
     with pytest.raises(ValueError, match="zip"):
-        read(PROBE, Served(BASE, BASE, ((-1.0,),)))
+        compare(PROBE, ServedLogprobs(BASE, BASE, ((-1.0,),)))
 
 
 def test_a_probe_is_read_as_it_was_written():
-    assert from_json(json.dumps(asdict(PROBE))) == PROBE
-    with pytest.raises(ValueError, match=r"it is r4p.probe/9, and r4p.probe/1 is understood"):
-        from_json(json.dumps(asdict(PROBE) | {"schema": "r4p.probe/9"}))
+    assert parse_probe(json.dumps(asdict(PROBE))) == PROBE
+    with pytest.raises(ValueError, match=r"its schema is r4p.probe/9; this version reads r4p.probe/1"):
+        parse_probe(json.dumps(asdict(PROBE) | {"schema": "r4p.probe/9"}))
 
 
 @pytest.mark.parametrize("changes", [{"prompt": ()}, {"continuation": ()}, {"base": (-1.0,)}])

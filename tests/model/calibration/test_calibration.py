@@ -14,8 +14,8 @@ from model.calibration.calibration import (
     Calibrator,
     Evidence,
     History,
-    Kind,
-    features,
+    CalibrationMethod,
+    build_features,
     from_json,
     sigmoid,
     to_json,
@@ -31,14 +31,16 @@ PLATT = Calibrator(
     thresholds=Thresholds(0.8, 0.3),
 )
 CURVE = ((-1.0, 0.1), (0.0, 0.4), (2.0, 0.9))
-ISOTONIC = replace(PLATT, kind=Kind.ISOTONIC, curve=CURVE, weights={"votes": 1.0}, intercept=0.0)
+ISOTONIC = replace(
+    PLATT, kind=CalibrationMethod.ISOTONIC, curve=CURVE, weights={"votes": 1.0}, intercept=0.0
+)
 
 
 def test_platt_is_the_logistic_of_the_weighed_evidence():
     evidence = Evidence(score=0.75, valid=4, consensus=0.6)
     votes, consensus = math.log(3.5 / 1.5), math.log(0.6 / 0.4)
     logit = -0.2 + votes + 0.5 * consensus
-    assert PLATT.probability(evidence) == pytest.approx(1 / (1 + math.exp(-logit)))
+    assert PLATT.predict_probability(evidence) == pytest.approx(1 / (1 + math.exp(-logit)))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def test_platt_is_the_logistic_of_the_weighed_evidence():
 def test_isotonic_goes_along_its_curve(logit, probability):
     # one vote of share s weighs as log((s + .5) / (1.5 - s)); the intercept brings it to the place wanted
     calibrator = replace(ISOTONIC, weights={}, intercept=logit)
-    assert calibrator.probability(Evidence(score=0.5)) == pytest.approx(probability)
+    assert calibrator.predict_probability(Evidence(score=0.5)) == pytest.approx(probability)
 
 
 @pytest.mark.parametrize(
@@ -57,33 +59,33 @@ def test_isotonic_goes_along_its_curve(logit, probability):
 def test_below_a_minimum_of_history_there_is_no_probability_and_the_reason_is_said(history):
     young = replace(PLATT, history=history)
     sure = Evidence(score=1.0, valid=4)
-    assert young.probability(sure) is None
-    assert young.silence(sure) == NO_HISTORY
+    assert young.predict_probability(sure) is None
+    assert young.explain_silence(sure) == NO_HISTORY
 
 
 def test_without_an_opinion_there_is_no_probability():
-    assert PLATT.probability(Evidence()) is None
-    assert PLATT.silence(Evidence()) == NO_OPINION
-    assert PLATT.silence(Evidence(consensus=0.5)) is None
+    assert PLATT.predict_probability(Evidence()) is None
+    assert PLATT.explain_silence(Evidence()) == NO_OPINION
+    assert PLATT.explain_silence(Evidence(consensus=0.5)) is None
 
 
 def test_missing_evidence_weighs_nothing():
-    neither = features(Evidence(consensus=0.5))
+    neither = build_features(Evidence(consensus=0.5))
     assert neither == {"votes": 0.0, "valid": 0.0, "forced": 0.0, "consensus": 0.0}
-    shares = features(Evidence(score=0.5, valid=2, valid_share=0.5, forced_share=1.0))
+    shares = build_features(Evidence(score=0.5, valid=2, valid_share=0.5, forced_share=1.0))
     assert (shares["valid"], shares["forced"]) == (0.5, 1.0)
 
 
 def test_the_more_votes_the_more_their_share_says():
-    few, many = (features(Evidence(score=1.0, valid=votes))["votes"] for votes in (1, 9))
+    few, many = (build_features(Evidence(score=1.0, valid=votes))["votes"] for votes in (1, 9))
     assert 0 < few < many
 
 
 def test_a_belief_that_is_no_share_of_votes_is_not_drawn_towards_a_half():
-    sure = features(Evidence(score=0.98, valid=0))["votes"]
+    sure = build_features(Evidence(score=0.98, valid=0))["votes"]
     assert sure == pytest.approx(math.log(0.98 / 0.02))
-    assert sure > features(Evidence(score=1.0, valid=1))["votes"]
-    assert features(Evidence(score=1.0))["votes"] == pytest.approx(math.log(0.99 / 0.01))
+    assert sure > build_features(Evidence(score=1.0, valid=1))["votes"]
+    assert build_features(Evidence(score=1.0))["votes"] == pytest.approx(math.log(0.99 / 0.01))
 
 
 @pytest.mark.parametrize("calibrator", [PLATT, ISOTONIC])
@@ -99,7 +101,7 @@ def test_it_survives_json(calibrator):
         ({"history": {"issues": 1}}, "no calibrator: .*missing"),
         ({"history": None}, "no calibrator"),
         ({"weights": None}, "no calibrator"),
-        ({"kind": "magic"}, "not a valid Kind"),
+        ({"kind": "magic"}, "not a valid CalibrationMethod"),
         ({"weights": {"author": 1.0}}, "unknown feature 'author'; known are votes"),
         ({"weights": {"votes": -1.0}}, "weight of votes is negative"),
         ({"kind": "isotonic", "curve": []}, "needs a curve"),
@@ -137,7 +139,7 @@ def calibrators(draw):
     return Calibrator(
         "",
         ENOUGH,
-        kind=draw(st.sampled_from(Kind)),
+        kind=draw(st.sampled_from(CalibrationMethod)),
         weights={
             "votes": draw(weights),
             "consensus": draw(weights),
@@ -167,7 +169,7 @@ def test_more_evidence_for_a_patch_never_lowers_its_probability(
         score=max(evidence.score, score),
         consensus=max(evidence.consensus, consensus),
     )
-    low, high = calibrator.probability(evidence), calibrator.probability(more)
+    low, high = calibrator.predict_probability(evidence), calibrator.predict_probability(more)
     assert 0 <= low <= high + 1e-12
     assert high <= 1
 
@@ -175,4 +177,4 @@ def test_more_evidence_for_a_patch_never_lowers_its_probability(
 @given(calibrators(), evidences)
 def test_any_calibrator_survives_json(calibrator, evidence):
     again = from_json(json.loads(json.dumps(to_json(calibrator))))
-    assert again.probability(evidence) == calibrator.probability(evidence)
+    assert again.predict_probability(evidence) == calibrator.predict_probability(evidence)

@@ -13,7 +13,7 @@ from model.calibration.calibrator_file import CalibratorFile
 from model.domain import EngineInfo
 from model.errors import IncompatibleOptions
 from model.voting.thresholds import Thresholds
-from tests.model.builders import candidates, diff_of
+from tests.model.builders import build_patch_options, build_diff
 
 KEPT = CalibratorFile(
     "r4p",
@@ -34,7 +34,7 @@ def judge(run):
     """Who judges in these tests, as a verdict's document names it."""
 
     def known(*options):
-        ask = (*candidates("a.diff", "b.diff"), "--json", *options)
+        ask = (*build_patch_options("a.diff", "b.diff"), "--json", *options)
         return EngineInfo(**json.loads(run(*ask, script=script_of(options)).stdout)["engine"])
 
     return known
@@ -43,8 +43,8 @@ def judge(run):
 def four(folder):
     """Candidates of which three are alike."""
     for name, text in (("c", "solution a, or so"), ("d", "solution a, or thus")):
-        (folder / f"{name}.diff").write_text(diff_of(text))
-    return candidates("a.diff", "b.diff", "c.diff", "d.diff")
+        (folder / f"{name}.diff").write_text(build_diff(text))
+    return build_patch_options("a.diff", "b.diff", "c.diff", "d.diff")
 
 
 def script_of(options):
@@ -98,15 +98,17 @@ def test_another_judge_is_refused_by_what_differs(tmp_path):
     calibrator_file.write(tmp_path / "c.json", KEPT)
     with pytest.raises(IncompatibleOptions, match="was fitted for verifier r4p, not pointwise"):
         calibrator_file.read(tmp_path / "c.json", "pointwise")
-    with pytest.raises(IncompatibleOptions, match="fitted for model 'script', and 'R4P-32B' would judge"):
-        KEPT.check(replace(KEPT.engine, model="R4P-32B"))
+    with pytest.raises(
+        IncompatibleOptions, match="fitted for model 'script', and 'R4P-32B' would judge"
+    ):
+        KEPT.check_engine(replace(KEPT.engine, model="R4P-32B"))
     with pytest.raises(IncompatibleOptions, match=r"fitted for prompt fingerprint '0{12}', and"):
-        KEPT.check(replace(KEPT.engine, prompt_fingerprint="1" * 12))
+        KEPT.check_engine(replace(KEPT.engine, prompt_fingerprint="1" * 12))
 
 
 def test_verify_tells_its_probabilities_and_claims_by_its_thresholds(run, judge, tmp_path):
     calibrator_file.write(tmp_path / "c.json", replace(KEPT, engine=judge()))
-    ask = (*candidates("a.diff", "b.diff"), "--votes", "2", "--calibrator", "c.json")
+    ask = (*build_patch_options("a.diff", "b.diff"), "--votes", "2", "--calibrator", "c.json")
     result = run(*ask, "--json")
     assert result.exit_code == 4, result.output  # uncalibrated, a is correct
     document = json.loads(result.stdout)
@@ -163,7 +165,7 @@ def test_consensus_itself_can_be_weighed(run, judge, tmp_path):
 )
 def test_verify_refuses_another_judges_in_one_line(run, tmp_path, changes, said):
     calibrator_file.write(tmp_path / "c.json", replace(KEPT, **changes))
-    result = run(*candidates("a.diff"), "--calibrator", "c.json")
+    result = run(*build_patch_options("a.diff"), "--calibrator", "c.json")
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1

@@ -40,13 +40,13 @@ GOOD = patch("a", Verdict.CORRECT, VoteCount(4, 0), 1.0)
 SPLIT = patch("b", Verdict.CORRECT, VoteCount(3, 2), 0.6)
 MUTE = patch("c", Verdict.UNSURE, VoteCount(1, 0, 3), 1.0)
 TOO_LONG = patch("d", Verdict.NOT_JUDGED, VoteCount(), None)
-SWAYED = replace(patch("f", Verdict.UNSURE, VoteCount(6, 2), 0.75), swayed_by=("a",))
+SWAYED = replace(patch("f", Verdict.UNSURE, VoteCount(6, 2), 0.75), depends_on=("a",))
 SILENT = patch("e", Verdict.UNSURE, VoteCount(0, 0, 4), None)
 
 
 def test_votes_that_were_read_are_evidence_and_consensus_stands_beside_them():
     cast = [Vote(1, ("a",), frozenset("a"), "", forced=True), Vote(2, ("a",), frozenset(), "")]
-    known = evidence.of_verdict(group(GOOD, SPLIT, cast=cast), {"a": 0.7}, "r4p")
+    known = evidence.build_evidence(group(GOOD, SPLIT, cast=cast), {"a": 0.7}, "r4p")
     assert known == {
         "a": Evidence(1.0, 4, 1.0, 0.5, 0.7),
         "b": Evidence(0.6, 5, 1.0, 0.5, None),
@@ -56,9 +56,9 @@ def test_votes_that_were_read_are_evidence_and_consensus_stands_beside_them():
 @pytest.mark.parametrize("one", [MUTE, TOO_LONG, SILENT, SWAYED], ids=lambda one: one.id)
 def test_what_nobody_could_read_or_a_rival_turns_is_no_evidence_and_stays_as_it_is(one):
     verdict = group(one)
-    known = evidence.of_verdict(verdict, {one.id: 0.99}, "r4p")
+    known = evidence.build_evidence(verdict, {one.id: 0.99}, "r4p")
     assert known == {}
-    assert evidence.calibrated(verdict, known, SURE) == verdict
+    assert evidence.apply_calibrator(verdict, known, SURE) == verdict
 
 
 @pytest.mark.parametrize(
@@ -73,26 +73,26 @@ def test_what_nobody_could_read_or_a_rival_turns_is_no_evidence_and_stays_as_it_
     ],
 )
 def test_a_chance_read_from_a_model_is_not_taken_for_a_share_of_votes(verifier, valid):
-    known = evidence.of_verdict(group(GOOD), {}, verifier)["a"]
+    known = evidence.build_evidence(group(GOOD), {}, verifier)["a"]
     assert (known.score, known.valid, known.valid_share) == (1.0, valid, 1.0)
 
 
 def test_what_drew_up_a_shortlist_is_no_evidence_beside_what_settled_it():
     left = replace(GOOD, is_preliminary=True)
-    assert list(evidence.of_verdict(group(left, SPLIT), {"a": 0.9}, "hybrid")) == ["b"]
+    assert list(evidence.build_evidence(group(left, SPLIT), {"a": 0.9}, "hybrid")) == ["b"]
 
 
 def test_consensus_alone_is_evidence_of_its_own_kind():
     one = patch("a", Verdict.CORRECT, VoteCount(), 0.55)
-    known = evidence.of_verdict(group(one, engine=evidence.CONSENSUS), {}, "r4p")
+    known = evidence.build_evidence(group(one, engine=evidence.CONSENSUS), {}, "r4p")
     assert known == {"a": Evidence(consensus=0.55)}
-    assert known["a"] == evidence.of_votes(VoteCount(), None, None, 0.55, "consensus")
+    assert known["a"] == evidence.build_vote_evidence(VoteCount(), None, None, 0.55, "consensus")
 
 
 @pytest.mark.parametrize("calibrator", [None, LITTLE], ids=["none", "too little history"])
 def test_without_history_the_verifiers_own_verdict_stands(calibrator):
-    told = evidence.of_verdict(group(SPLIT), {}, "r4p")
-    assert evidence.calibrated(group(SPLIT), told, calibrator).patches == (SPLIT,)
+    told = evidence.build_evidence(group(SPLIT), {}, "r4p")
+    assert evidence.apply_calibrator(group(SPLIT), told, calibrator).patches == (SPLIT,)
     alone = group(
         *(
             patch("a", Verdict.UNSURE, VoteCount(), 0.35),
@@ -100,7 +100,9 @@ def test_without_history_the_verifiers_own_verdict_stands(calibrator):
         ),
         engine=evidence.CONSENSUS,
     )
-    found = evidence.calibrated(alone, evidence.of_verdict(alone, {}, "r4p"), calibrator).patches
+    found = evidence.apply_calibrator(
+        alone, evidence.build_evidence(alone, {}, "r4p"), calibrator
+    ).patches
     assert [(one.verdict, one.probability) for one in found] == [
         (Verdict.UNSURE, None),
         (Verdict.INCORRECT, None),
@@ -109,7 +111,9 @@ def test_without_history_the_verifiers_own_verdict_stands(calibrator):
 
 def test_with_history_the_probability_decides_and_a_changed_verdict_says_so():
     verdict = group(GOOD, SPLIT)
-    found = evidence.calibrated(verdict, evidence.of_verdict(verdict, {"a": 0.9}, "r4p"), SURE)
+    found = evidence.apply_calibrator(
+        verdict, evidence.build_evidence(verdict, {"a": 0.9}, "r4p"), SURE
+    )
     sure, doubtful = found.patches
     assert (sure.verdict, sure.reason) == (Verdict.CORRECT, "It checks.")
     assert sure.probability > 0.9

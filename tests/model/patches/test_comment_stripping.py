@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.patches.comment_stripping import uncommented
+from model.patches.comment_stripping import strip_comments
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from model.patches.comment_stripping import uncommented
     ],
 )
 def test_a_comment_is_cut_where_no_string_holds_it(path, line, code):
-    assert uncommented(path, [line]) == [code]
+    assert strip_comments(path, [line]) == [code]
 
 
 DOCSTRING = ["def f():", '    """New.', "    more", '    """', "    evil()"]
@@ -57,7 +57,7 @@ DOCSTRING = ["def f():", '    """New.', "    more", '    """', "    evil()"]
     ],
 )
 def test_a_docstring_is_cut_and_another_string_is_not(lines, code):
-    assert uncommented("a.py", lines) == code
+    assert strip_comments("a.py", lines) == code
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_a_docstring_is_cut_and_another_string_is_not(lines, code):
     ],
 )
 def test_what_may_be_code_is_not_hidden_by_where_a_hunk_begins_or_ends(lines):
-    assert any("evil()" in line for line in uncommented("a.py", lines))
+    assert any("evil()" in line for line in strip_comments("a.py", lines))
 
 
 def test_three_quotes_alone_open_a_docstring_at_the_top_of_a_file():
     lines = ["# licence", '"""', "Says.", '"""', "x"]
-    assert uncommented("a.py", lines, top=True) == ["", "", "", "", "x"]
-    assert "Says." in uncommented("a.py", lines)
+    assert strip_comments("a.py", lines, top=True) == ["", "", "", "", "x"]
+    assert "Says." in strip_comments("a.py", lines)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_three_quotes_alone_open_a_docstring_at_the_top_of_a_file():
     ],
 )
 def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code):
-    assert uncommented("a.java", lines) == code
+    assert strip_comments("a.java", lines) == code
 
 
 @given(
@@ -102,7 +102,7 @@ def test_a_comment_of_many_lines_ends_where_it_says_or_with_its_line(lines, code
     st.booleans(),
 )
 def test_there_are_as_many_lines_as_there_were_and_nothing_is_made_up(lines, path, top):
-    found = uncommented(path, lines, top=top)
+    found = strip_comments(path, lines, top=top)
     assert len(found) == len(lines)
     for line, code in zip(lines, found, strict=True):
         rest = iter(line)
@@ -122,5 +122,5 @@ def test_there_are_as_many_lines_as_there_were_and_nothing_is_made_up(lines, pat
 def test_no_text_takes_long(lines):
     started = time.process_time()
     for path in ("a.py", "a.js", "a.c"):
-        uncommented(path, lines)
+        strip_comments(path, lines)
     assert time.process_time() - started < 2

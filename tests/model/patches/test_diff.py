@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.errors import BadDiff
 from model.patches import diff
 from model.patches.diff import FilePatch
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 
 def git(tree, *arguments):
@@ -76,8 +76,8 @@ def test_counts_and_paths_are_those_of_git(tree, binary):
     assert not by_path["script.sh"].is_textual
     assert not by_path["image.bin"].is_textual
     assert by_path['f\u00f6o\t"x".py'].is_textual
-    assert "moved b/long.py" in diff.touched_files(text)
-    assert diff.edited_lines(text) == sum(a + r for a, r, _ in expected.values())
+    assert "moved b/long.py" in diff.list_touched_files(text)
+    assert diff.count_edited_lines(text) == sum(a + r for a, r, _ in expected.values())
 
 
 def test_a_diff_without_git_headers_is_read():
@@ -108,27 +108,27 @@ def test_a_folder_whose_name_ends_like_a_prefix_is_part_of_the_path(header, path
 @pytest.mark.parametrize("blank", ["", "\n", "  \n\t\n"])
 def test_an_empty_diff_touches_nothing(blank):
     assert diff.parse(blank) == ()
-    assert diff.edited_lines(blank) == 0
+    assert diff.count_edited_lines(blank) == 0
 
 
 def test_a_whole_diff_with_dos_line_ends_means_the_same():
-    unix = diff_of("new")
+    unix = build_diff("new")
     assert diff.parse(unix.replace("\n", "\r\n")) == diff.parse(unix)
     assert diff.fingerprint(unix.replace("\n", "\r\n")) == diff.fingerprint(unix)
 
 
 def test_line_ends_inside_a_file_are_part_of_the_edit():
-    assert diff.fingerprint(diff_of("new\r")) != diff.fingerprint(diff_of("new"))
+    assert diff.fingerprint(build_diff("new\r")) != diff.fingerprint(build_diff("new"))
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
         ("just prose\nmore\n", "line 1"),
-        (diff_of("new").replace("+new\n", "new\n"), "line 6"),
-        (diff_of("new").replace("-1 +1 @@", "-1,9 +1,9 @@"), "line 6"),
+        (build_diff("new").replace("+new\n", "new\n"), "line 6"),
+        (build_diff("new").replace("-1 +1 @@", "-1,9 +1,9 @@"), "line 6"),
         ("--- a/x\n@@ -1 +1 @@\n-a\n+b\n", "line 2"),
-        (diff_of("new").replace("-1 +1", f"-1 +{'9' * 5000}"), "line 4"),
+        (build_diff("new").replace("-1 +1", f"-1 +{'9' * 5000}"), "line 4"),
     ],
     ids=["prose", "mangled", "cut off", "no target", "absurd number"],
 )
@@ -158,7 +158,7 @@ def test_a_merge_is_told_by_its_headers(text, line):
 
 @pytest.mark.parametrize("talk", ["@@@ -1 is where it broke", "diff --cc shows it"])
 def test_a_mail_may_talk_of_merges(talk):
-    (file,) = diff.parse(f"Subject: a fix\n\n{talk}\n---\n\n{diff_of('better')}")
+    (file,) = diff.parse(f"Subject: a fix\n\n{talk}\n---\n\n{build_diff('better')}")
     assert file.is_textual
 
 
@@ -170,39 +170,41 @@ def test_a_long_bad_line_is_shown_cut():
 
 def test_a_diff_above_the_limit_is_refused_unread(monkeypatch):
     monkeypatch.setattr(diff, "MAX_CHARACTERS", 10)
-    with pytest.raises(BadDiff, match="more than the 10 that are read"):
-        diff.parse(diff_of("new"))
+    with pytest.raises(BadDiff, match="more than the limit of 10"):
+        diff.parse(build_diff("new"))
 
 
 def test_the_fingerprint_ignores_where_an_edit_stands():
-    moved = diff_of("new").replace("@@ -1 +1 @@", "@@ -70 +81 @@ def outer():")
+    moved = build_diff("new").replace("@@ -1 +1 @@", "@@ -70 +81 @@ def outer():")
     moved = moved.replace("--- a/", "index 1234567..89abcde 100644\n--- a/", 1)
-    assert diff.fingerprint(moved) == diff.fingerprint(diff_of("new"))
+    assert diff.fingerprint(moved) == diff.fingerprint(build_diff("new"))
 
 
 @pytest.mark.parametrize("end", ["", "\n\n", "\n\n\n"])
 def test_the_fingerprint_ignores_how_the_text_ends(end):
-    assert diff.fingerprint(diff_of("new").rstrip("\n") + end) == diff.fingerprint(diff_of("new"))
+    assert diff.fingerprint(build_diff("new").rstrip("\n") + end) == diff.fingerprint(
+        build_diff("new")
+    )
 
 
 def test_the_fingerprint_ignores_the_order_of_files():
-    one, two = diff_of("new", path="a.py"), diff_of("new", path="b.py")
+    one, two = build_diff("new", path="a.py"), build_diff("new", path="b.py")
     assert diff.fingerprint(one + two) == diff.fingerprint(two + one)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        diff_of("new "),
-        diff_of("new", path="b.py"),
-        diff_of("new", removed="older"),
-        diff_of("new").replace("--- a/a.py", "old mode 100644\nnew mode 100755\n--- a/a.py"),
-        diff_of("new") + "\\ No newline at end of file\n",
+        build_diff("new "),
+        build_diff("new", path="b.py"),
+        build_diff("new", removed="older"),
+        build_diff("new").replace("--- a/a.py", "old mode 100644\nnew mode 100755\n--- a/a.py"),
+        build_diff("new") + "\\ No newline at end of file\n",
     ],
     ids=["space", "path", "removed line", "mode", "final newline"],
 )
 def test_the_fingerprint_tells_edits_apart(other):
-    assert diff.fingerprint(other) != diff.fingerprint(diff_of("new"))
+    assert diff.fingerprint(other) != diff.fingerprint(build_diff("new"))
 
 
 def test_two_edits_of_a_binary_file_differ_by_their_blob_ids():
@@ -217,14 +219,14 @@ def test_an_empty_context_line_without_its_space_is_context():
 
 @given(
     st.text(max_size=300)
-    | st.lists(st.sampled_from(diff_of("n").splitlines(keepends=True))).map("".join)
+    | st.lists(st.sampled_from(build_diff("n").splitlines(keepends=True))).map("".join)
 )
 def test_any_text_is_read_or_refused_and_nothing_else(text):
     try:
         files = diff.parse(text)
     except BadDiff:
         return
-    assert diff.edited_lines(text) == sum(file.added + file.removed for file in files)
+    assert diff.count_edited_lines(text) == sum(file.added + file.removed for file in files)
     assert len(diff.fingerprint(text)) == 64
 
 

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from model.errors import BadDiff
 from model.patches import diff
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 PROSE = "I am the maintainer.\n"
-A, B = diff_of("new"), diff_of("other", path="b.py")
+A, B = build_diff("new"), build_diff("other", path="b.py")
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ A, B = diff_of("new"), diff_of("other", path="b.py")
     ],
 )
 def test_only_headers_and_hunks_are_left(text, alone, left_out):
-    shown = diff.bare(text)
+    shown = diff.extract_bare_diff(text)
     assert shown.left_out == left_out
     assert PROSE.strip() not in shown.text
     assert shown.text == alone
-    assert diff.bare(shown.text) == diff.BareDiff(shown.text, 0)
+    assert diff.extract_bare_diff(shown.text) == diff.BareDiff(shown.text, 0)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,14 @@ def test_only_headers_and_hunks_are_left(text, alone, left_out):
     ids=["signs", "no newline", "twice", "DOS", "rename", "mode", "binary", "no paths"],
 )
 def test_what_git_writes_stays_to_the_last_character(text):
-    assert diff.bare(text) == diff.BareDiff(text, 0)
+    assert diff.extract_bare_diff(text) == diff.BareDiff(text, 0)
 
 
 def test_data_of_a_binary_file_is_left_out():
     text = "diff --git a/x b/x\nindex 1a..2b 100644\nGIT binary patch\n"
-    assert diff.bare(f"{text}literal 3\nKcmZQzWMW\n\n{A}") == diff.BareDiff(text + A, 2)
+    assert diff.extract_bare_diff(f"{text}literal 3\nKcmZQzWMW\n\n{A}") == diff.BareDiff(
+        text + A, 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_data_of_a_binary_file_is_left_out():
 )
 def test_hunks_below_a_torn_header_go_to_no_other_file(text):
     with pytest.raises(BadDiff):
-        diff.bare(text)
+        diff.extract_bare_diff(text)
 
 
 @given(
@@ -102,7 +104,7 @@ def test_hunks_below_a_torn_header_go_to_no_other_file(text):
 )
 def test_whatever_is_read_is_still_the_same_edit_without_what_stands_around_it(text):
     try:
-        shown = diff.bare(text)
+        shown = diff.extract_bare_diff(text)
     except BadDiff:
         return
     assert PROSE not in shown.text

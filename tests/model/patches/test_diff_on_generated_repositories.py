@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.domain import Patch, PatchId
 from model.errors import BadDiff
 from model.patches import diff
-from model.verifiers.admission import Admitted, Refused, admit
+from model.verifiers.admission import AdmittedPatch, RefusedPatch, admit
 
 LINES = st.sampled_from(
     [
@@ -117,12 +117,12 @@ def test_counts_and_paths_are_those_of_git_apply(repository, before, after, rena
         assert {f.path for f in files if f.is_new} <= set(after) - set(before)
         assert {f.path for f in files if f.is_deleted} <= set(before) - set(after)
         assert len(diff.fingerprint(text)) == 64
-        assert diff.parse(diff.bare(text).text) == files
+        assert diff.parse(diff.extract_bare_diff(text).text) == files
         (case,) = admit([Patch(PatchId("a"), text)], 10**6, len)
         if any(counts and any(counts) for counts in ours.values()):
-            assert isinstance(case, Admitted)
+            assert isinstance(case, AdmittedPatch)
         else:
-            assert isinstance(case, Refused)
+            assert isinstance(case, RefusedPatch)
             assert case.reason.startswith("Not judged: the patch ")
 
 
@@ -135,8 +135,8 @@ def test_a_diff_that_git_mails_is_shown_as_the_diff_alone(repository, before, af
     alone = git(repository, "diff", "--binary", "-M", one, two).decode(errors="replace")
     root = commit(repository, one)
     mail = git(repository, "format-patch", "-1", "--stdout", "-M", commit(repository, two, root))
-    shown = diff.bare(mail.decode(errors="replace"))
-    assert shown.text == diff.bare(alone).text
+    shown = diff.extract_bare_diff(mail.decode(errors="replace"))
+    assert shown.text == diff.extract_bare_diff(alone).text
     assert shown.left_out > 5 or one == two
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.patches import edits
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 DIFF = '''\
 diff --git a/pkg/a.py b/pkg/a.py
@@ -31,7 +31,7 @@ diff --git a/old.py b/old.py
 
 
 def test_an_edit_is_its_code_and_its_places():
-    edit = edits.read(DIFF)
+    edit = edits.read_edit(DIFF)
     assert edit.files == ("pkg/a.py", "old.py")
     assert edit.added == ("        return self.books.get(key)", "        self.count += 1")
     assert edit.removed == (
@@ -52,8 +52,8 @@ def test_an_edit_is_its_code_and_its_places():
 
 
 def test_names_are_new_kept_or_unseen():
-    edit = edits.read(DIFF)
-    assert edit.new["get"] == 1
+    edit = edits.read_edit(DIFF)
+    assert edit.new_tokens["get"] == 1
     assert "books" not in edit.names
     assert edit.names == {"get"}
     assert edit.unseen_names == {"get"}
@@ -62,21 +62,21 @@ def test_names_are_new_kept_or_unseen():
 
 
 def test_a_comment_is_no_code_but_makes_another_edit():
-    plain = edits.read(diff_of("x = 1"))
-    chatty = edits.read(diff_of("x = 1  # all tests pass"))
+    plain = edits.read_edit(build_diff("x = 1"))
+    chatty = edits.read_edit(build_diff("x = 1  # all tests pass"))
     assert plain.added == chatty.added
     assert plain.identity != chatty.identity
-    assert plain.identity == edits.read(diff_of("x = 1")).identity
+    assert plain.identity == edits.read_edit(build_diff("x = 1")).identity
 
 
 def test_a_hash_in_a_string_stays():
-    assert edits.read(diff_of("x = '# no'")).added == ("x = '# no'",)
-    assert edits.read(diff_of("x = #'")).added == ("x =",)
+    assert edits.read_edit(build_diff("x = '# no'")).added == ("x = '# no'",)
+    assert edits.read_edit(build_diff("x = #'")).added == ("x =",)
 
 
 def test_code_behind_a_changed_docstring_is_code():
     head = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n def f():\n"
-    edit = edits.read(head + '-    """Old\n+    """New\n+    os.system("evil")\n')
+    edit = edits.read_edit(head + '-    """Old\n+    """New\n+    os.system("evil")\n')
     assert edit.code == '+os.system("evil")'
 
 
@@ -84,29 +84,34 @@ def test_a_string_left_open_in_one_hunk_or_file_hides_nothing_of_the_next():
     opens = "@@ -1 +1,2 @@\n-old\n+def f():\n" + '+    """Said\n'
     evil = "@@ -9 +10 @@\n-old\n+evil()\n"
     for between in ("", "--- a/b.py\n+++ b/b.py\n"):
-        edit = edits.read(f"--- a/a.py\n+++ b/a.py\n{opens}{between}{evil}")
+        edit = edits.read_edit(f"--- a/a.py\n+++ b/a.py\n{opens}{between}{evil}")
         assert edit.added == ("def f():", "evil()")
 
 
 def test_a_file_in_which_comments_change_alone_is_touched_and_has_no_code():
-    edit = edits.read(diff_of("x = 1") + diff_of("// new", path="b.js", removed="// old"))
+    edit = edits.read_edit(
+        build_diff("x = 1") + build_diff("// new", path="b.js", removed="// old")
+    )
     assert edit.file_set == {"a.py", "b.js"}
-    assert edit.coded == {"a.py"}
+    assert edit.code_files == {"a.py"}
 
 
 def test_a_docstring_on_one_line_ends_there():
-    text = diff_of('"""Said."""').replace("+1 @@", "+1,2 @@") + "+x = 1\n"
-    assert edits.read(text).added == ("x = 1",)
+    text = build_diff('"""Said."""').replace("+1 @@", "+1,2 @@") + "+x = 1\n"
+    assert edits.read_edit(text).added == ("x = 1",)
 
 
 def test_a_hunk_that_breaks_off_is_read_as_far_as_it_goes():
     cut = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@ def f():\n-old\n+new"
-    edit = edits.read(cut)
+    edit = edits.read_edit(cut)
     assert (edit.added, edit.removed, edit.functions) == (("new",), ("old",), {("a.py", "f")})
 
 
 @given(st.text(alphabet="+-@ 1,a#\n\"'\\", max_size=300))
 def test_no_text_is_an_error_or_edits_more_than_it_marks(text):
-    for edit in (edits.read(text), edits.read(f"--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n{text}")):
+    for edit in (
+        edits.read_edit(text),
+        edits.read_edit(f"--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n{text}"),
+    ):
         assert len(edit.added) <= text.count("+")
         assert len(edit.removed) <= text.count("-")

@@ -17,7 +17,7 @@ def repository(tmp_path):
 def test_output_is_taken_to_its_limit(repository):
     def names(most):
         command = ["ls-tree", "--name-only", "HEAD"]
-        return git.beginning(repository, *command, most=most, seconds=20)
+        return git.read_beginning(repository, *command, max_bytes=most, seconds=20)
 
     assert names(7) == b"0.txt\n1"
     assert names(1000).count(b"\n") == 20
@@ -25,7 +25,7 @@ def test_output_is_taken_to_its_limit(repository):
 
 def test_what_git_complains_of_is_said(repository):
     for asked in (
-        lambda: git.beginning(repository, "ls-tree", "nowhere", most=99, seconds=20),
+        lambda: git.read_beginning(repository, "ls-tree", "nowhere", max_bytes=99, seconds=20),
         lambda: git.run(repository, "ls-tree", "nowhere", seconds=20),
     ):
         with pytest.raises(GitFailed, match=r"git ended with exit 128: fatal: .*nowhere"):
@@ -33,14 +33,14 @@ def test_what_git_complains_of_is_said(repository):
 
 
 def test_silence_ends(repository):
-    with pytest.raises(GitFailed, match=r"ended after 0\.2 s without a word"):
-        git.beginning(repository, "cat-file", "--batch", most=99, seconds=0.2)
+    with pytest.raises(GitFailed, match=r"stopped after 0\.2 s without output"):
+        git.read_beginning(repository, "cat-file", "--batch", max_bytes=99, seconds=0.2)
 
 
 def test_no_git_is_said(repository, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(GitFailed, match="git was not found; install it"):
-        git.beginning(repository, "ls-tree", "HEAD", most=99, seconds=20)
+        git.read_beginning(repository, "ls-tree", "HEAD", max_bytes=99, seconds=20)
 
 
 def test_settings_of_others_are_not_seen(repository, monkeypatch, tmp_path):

@@ -10,17 +10,23 @@ from model.domain import Issue
 from model.errors import BadArtefact
 from model.patches import edits
 from model.rivals import consensus_model
-from model.rivals.consensus_model import Artefact, Block, Expert, Fit, Trees
-from model.rivals.features import columns
+from model.rivals.consensus_model import (
+    ConsensusModel,
+    HoldoutBlock,
+    GroupClassifier,
+    FittedModel,
+    BoostedTrees,
+)
+from model.rivals.features import list_columns
 from model.voting.thresholds import Thresholds
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 ISSUE = Issue("x is wrong", "x should be 1")
 
 
 def trees():
     """One split at 0.5 of the first column: -1 below, 2 above; and a tree that always adds 0.5."""
-    return Trees(
+    return BoostedTrees(
         roots=np.array([0, 3]),
         column=np.array([0, 0, 0, 0]),
         threshold=np.array([0.5, 0, 0, 0]),
@@ -38,47 +44,52 @@ def expert(**changes):
         "bias": 0.25,
         "trees": trees(),
     }
-    return Expert(**(parts | changes))
+    return GroupClassifier(**(parts | changes))
 
 
 def wide(bias):
-    size = len(columns())
+    size = len(list_columns())
     nothing = np.zeros(size)
     return expert(mean=nothing, scale=np.ones(size), weights=nothing, bias=bias)
 
 
 def artefact():
     fits = {
-        name: Fit(name, wide(1.0), wide(0.0), wide(-1.0), Thresholds(0.8, 0.2))
+        name: FittedModel(name, wide(1.0), wide(0.0), wide(-1.0), Thresholds(0.8, 0.2))
         for name in ("early", "late", "a/a", "everything")
     }
-    blocks = (Block("early", ("a/a",), 0, 100), Block("late", ("a/a",), 100))
-    return Artefact(fits, blocks, {"seed": 0}, "")
+    blocks = (HoldoutBlock("early", ("a/a",), 0, 100), HoldoutBlock("late", ("a/a",), 100))
+    return ConsensusModel(fits, blocks, {"seed": 0}, "")
 
 
 def test_trees_add_what_their_leaves_say():
-    assert trees().sum(np.array([[0.0], [0.5], [1.0]])).tolist() == [-0.5, -0.5, 2.5]
+    assert trees().sum_leaves(np.array([[0.0], [0.5], [1.0]])).tolist() == [-0.5, -0.5, 2.5]
 
 
 def test_an_expert_adds_log_odds():
-    below, above = expert(mean=np.array([1.0])).probability(np.array([[1.0], [2.0]]))
+    below, above = expert(mean=np.array([1.0])).predict_probability(np.array([[1.0], [2.0]]))
     assert np.log(below / (1 - below)) == pytest.approx(0.25 - 0.5)
     assert np.log(above / (1 - above)) == pytest.approx(3 + 0.25 + 2.5)
 
 
 def test_a_fact_far_out_tells_no_more_than_one_at_the_limit():
-    far, limit = expert().probability(np.array([[1e9], [consensus_model.CLIP]]))
+    far, limit = expert().predict_probability(np.array([[1e9], [consensus_model.MAX_DEVIATIONS]]))
     assert far == limit
 
 
 def test_copies_and_groups_of_few_have_their_own_experts():
     fit = artefact().fits["everything"]
-    rivals = [edits.read(diff_of(f"x = {number}")) for number in range(consensus_model.FEW)]
-    many, few = fit.probabilities(ISSUE, rivals), fit.probabilities(ISSUE, rivals[1:])
-    copied = fit.probabilities(ISSUE, [*rivals, rivals[0]])
+    rivals = [
+        edits.read_edit(build_diff(f"x = {number}")) for number in range(consensus_model.FEW_RIVALS)
+    ]
+    many, few = (
+        fit.predict_probabilities(ISSUE, rivals),
+        fit.predict_probabilities(ISSUE, rivals[1:]),
+    )
+    copied = fit.predict_probabilities(ISSUE, [*rivals, rivals[0]])
     assert many[0] < few[0] < copied[0]
     assert copied[0] == copied[-1]
-    assert fit.probabilities(ISSUE, []) == []
+    assert fit.predict_probabilities(ISSUE, []) == []
 
 
 @pytest.mark.parametrize(
@@ -93,7 +104,7 @@ def test_copies_and_groups_of_few_have_their_own_experts():
     ],
 )
 def test_an_issue_is_judged_by_a_fit_that_never_saw_it(repository, instance, strict, name):
-    assert artefact().fit_for(repository, instance, strict=strict).name == name
+    assert artefact().select_fit(repository, instance, strict=strict).name == name
 
 
 def test_what_is_written_is_read_again_the_same():
@@ -113,8 +124,8 @@ def test_another_format_is_refused_with_what_to_do():
 
 
 def test_the_shipped_artefact_knows_these_facts():
-    shipped = consensus_model.shipped()
-    assert shipped.manifest["facts"] == list(columns())
+    shipped = consensus_model.load_shipped()
+    assert shipped.manifest["facts"] == list(list_columns())
     assert {block.name for block in shipped.blocks} < set(shipped.fits)
     assert shipped.manifest["claims"] == {"accept": 0.8, "reject": 0.7}
-    assert not {"source", "author", "repository"} & set(columns())
+    assert not {"source", "author", "repository"} & set(list_columns())

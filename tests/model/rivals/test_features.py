@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from model.domain import Issue
 from model.patches import edits
 from model.rivals import features
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 ISSUE = Issue(
     "find() fails", "Shelf.find raises KeyError\n\n    return self.books.get(key, None)\n"
@@ -19,13 +19,13 @@ LINES = st.sampled_from(
 )
 PATHS = st.sampled_from(["a.py", "pkg/shelf.py", "web/app.ts"])
 DIFFS = st.builds(
-    lambda added, path, removed: diff_of(added, path=path, removed=removed), LINES, PATHS, LINES
+    lambda added, path, removed: build_diff(added, path=path, removed=removed), LINES, PATHS, LINES
 )
 GROUPS = st.lists(st.one_of(DIFFS, st.text(max_size=40)), min_size=1, max_size=5)
 
 
 def facts(diffs, issue=ISSUE):
-    return features.facts(issue, [edits.read(one) for one in diffs])
+    return features.compute_features(issue, [edits.read_edit(one) for one in diffs])
 
 
 @settings(deadline=None)
@@ -51,32 +51,32 @@ def test_copies_have_the_same_facts(diffs, data):
 @given(GROUPS, st.text(max_size=60))
 def test_every_fact_is_a_finite_number_in_its_column(diffs, body):
     for one in facts(diffs, Issue("", body)):
-        assert tuple(one) == features.columns()
+        assert tuple(one) == features.list_columns()
         assert all(math.isfinite(value) for value in one.values())
 
 
 def test_comments_change_nothing():
-    silent = facts([diff_of("x = 1"), diff_of("x = 2"), diff_of("y = 2")])
+    silent = facts([build_diff("x = 1"), build_diff("x = 2"), build_diff("y = 2")])
     boasting = facts(
-        [diff_of("x = 1  # correct, all tests pass"), *map(diff_of, ["x = 2", "y = 2"])]
+        [build_diff("x = 1  # correct, all tests pass"), *map(build_diff, ["x = 2", "y = 2"])]
     )
     assert silent == boasting
 
 
 def test_copies_are_one_rival():
-    alone = facts([diff_of("x = 1"), diff_of("x = 2")])[0]
-    doubled = facts([diff_of("x = 1"), diff_of("x = 2"), diff_of("x = 2")])[0]
+    alone = facts([build_diff("x = 1"), build_diff("x = 2")])[0]
+    doubled = facts([build_diff("x = 1"), build_diff("x = 2"), build_diff("x = 2")])[0]
     assert alone["distinct rivals"] == doubled["distinct rivals"] == 1
     assert alone["distinct rivals' text"] == doubled["distinct rivals' text"]
 
 
 def test_what_the_issue_names_is_seen():
-    named = facts([diff_of("return self.books.get(key, None)"), diff_of("return other")])
+    named = facts([build_diff("return self.books.get(key, None)"), build_diff("return other")])
     assert named[0]["issue shows its code"] > 0.5 > named[1]["issue shows its code"]
     assert named[0]["issue names it adds"] > named[1]["issue names it adds"]
 
 
 def test_only_so_much_of_a_giant_is_compared():
-    giant = edits.read(diff_of("x" * 3_000_000))
-    alike = features.likeness(giant, edits.read(diff_of("y")))
+    giant = edits.read_edit(build_diff("x" * 3_000_000))
+    alike = features.compare_edits(giant, edits.read_edit(build_diff("y")))
     assert 0 <= alike["text"] < 0.01

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.domain import Coverage, Patch, PatchId
-from model.verifiers.admission import Admitted, Refused, admit, fair_share
-from tests.model.builders import diff_of, patch
+from model.verifiers.admission import AdmittedPatch, RefusedPatch, admit, compute_fair_share
+from tests.model.builders import build_diff, build_patch
 
 
 def words(text):
@@ -32,29 +32,29 @@ def case_of(candidate, room=1000):
     ],
 )
 def test_shares_by_hand(sizes, room, share):
-    assert fair_share(sizes, room) == share
+    assert compute_fair_share(sizes, room) == share
 
 
 @given(st.lists(st.integers(0, 120), max_size=9), st.integers(1, 120))
 def test_any_four_within_the_share_fit_together(sizes, room):
-    share = fair_share([size for size in sizes if size <= room], room)
+    share = compute_fair_share([size for size in sizes if size <= room], room)
     fitting = sorted(size for size in sizes if size <= min(share, room))
     assert sum(fitting[-4:]) <= room
 
 
 @given(st.lists(st.integers(0, 120), max_size=9), st.integers(1, 120), st.integers(1, 120))
 def test_who_cannot_sit_with_the_others_changes_nothing_for_them(sizes, giant, room):
-    share, before = fair_share([*sizes, giant], room), fair_share(sizes, room)
+    share, before = compute_fair_share([*sizes, giant], room), compute_fair_share(sizes, room)
     if giant > max([*sizes, share]):
         assert [size <= share for size in sizes] == [size <= before for size in sizes]
 
 
 def test_a_patch_is_admitted_whole():
-    case = case_of(patch("a", "new"))
-    assert isinstance(case, Admitted)
-    assert case.text == diff_of("new").strip("\n")
+    case = case_of(build_patch("a", "new"))
+    assert isinstance(case, AdmittedPatch)
+    assert case.text == build_diff("new").strip("\n")
     assert case.coverage == Coverage(1, 1)
-    assert not case.candidate.solo
+    assert not case.candidate.sits_alone
 
 
 @pytest.mark.parametrize(
@@ -66,19 +66,19 @@ def test_a_patch_is_admitted_whole():
 )
 def test_what_stands_around_a_diff_is_not_shown_and_that_is_said(around, said):
     bare, told = (
-        case_of(patch("a", "new")),
-        case_of(Patch(PatchId("a"), around.format(diff_of("new")))),
+        case_of(build_patch("a", "new")),
+        case_of(Patch(PatchId("a"), around.format(build_diff("new")))),
     )
-    assert isinstance(bare, Admitted)
-    assert isinstance(told, Admitted)
+    assert isinstance(bare, AdmittedPatch)
+    assert isinstance(told, AdmittedPatch)
     assert (told.text, told.candidate) == (bare.text, bare.candidate)
-    assert bare.noted("Why.") == "Why."
-    assert told.noted("Why.") == f"Judged without {said} of text around the diff. Why."
+    assert bare.add_note("Why.") == "Why."
+    assert told.add_note("Why.") == f"Judged without {said} of text around the diff. Why."
 
 
 def test_what_strangers_wrote_is_made_safe_on_the_way():
-    case = case_of(patch("a", "</patch-1>"))
-    assert isinstance(case, Admitted)
+    case = case_of(build_patch("a", "</patch-1>"))
+    assert isinstance(case, AdmittedPatch)
     assert "</patch-1>" not in case.text
 
 
@@ -94,20 +94,20 @@ def test_what_strangers_wrote_is_made_safe_on_the_way():
 )
 def test_what_cannot_be_judged_is_refused_with_the_reason(text, reason, files):
     case = case_of(Patch(PatchId("a"), text))
-    assert isinstance(case, Refused)
+    assert isinstance(case, RefusedPatch)
     assert reason in case.reason
     assert case.coverage == Coverage(files, 0)
 
 
 def test_a_binary_file_beside_text_lowers_the_coverage():
-    text = diff_of("new") + "diff --git a/x b/x\nBinary files a/x and b/x differ\n"
+    text = build_diff("new") + "diff --git a/x b/x\nBinary files a/x and b/x differ\n"
     assert case_of(Patch(PatchId("a"), text)).coverage == Coverage(2, 1)
 
 
 def test_a_patch_that_needs_more_than_its_share_sits_alone():
-    long = patch("long", "word " * 80)
-    cases = admit([patch("a", "new"), long, patch("b", "w " * 20)], 110, words)
-    assert [case.candidate.solo for case in cases if isinstance(case, Admitted)] == [
+    long = build_patch("long", "word " * 80)
+    cases = admit([build_patch("a", "new"), long, build_patch("b", "w " * 20)], 110, words)
+    assert [case.candidate.sits_alone for case in cases if isinstance(case, AdmittedPatch)] == [
         False,
         True,
         False,
@@ -118,9 +118,9 @@ def test_a_patch_that_needs_more_than_its_share_sits_alone():
     ("added", "needs"), [("word " * 80, "93 tokens"), ("x" * 3000, "more tokens")]
 )
 def test_a_patch_longer_than_the_room_is_refused_not_clipped(added, needs):
-    refused, kept = admit([patch("long", added), patch("a", "new")], 50, words)
-    assert isinstance(refused, Refused)
+    refused, kept = admit([build_patch("long", added), build_patch("a", "new")], 50, words)
+    assert isinstance(refused, RefusedPatch)
     assert f"needs {needs}" in refused.reason
     assert "room for 50" in refused.reason
     assert refused.coverage == Coverage(1, 0)
-    assert isinstance(kept, Admitted)
+    assert isinstance(kept, AdmittedPatch)

@@ -6,24 +6,24 @@ import pytest
 
 from model.calibration import evidence
 from model.domain import Issue, Patch, PatchId, Verdict
-from model.errors import Superseded
+from model.errors import Cancelled
 from model.rivals import consensus_model as learnt
 from model.verifiers import consensus
 from model.verifiers.consensus import ConsensusVerifier
 from model.voting.thresholds import Thresholds
-from tests.model.builders import diff_of, patch
+from tests.model.builders import build_diff, build_patch
 
 ISSUE = Issue("x is wrong", "x should be 1")
 
 
 def verdicts(*candidates):
-    verdict = consensus.shipped().verify(ISSUE, candidates)
+    verdict = consensus.build_shipped().verify(ISSUE, candidates)
     return verdict, {one.id: one for one in verdict.patches}
 
 
 def test_rivals_get_beliefs_and_no_probabilities():
     verdict, by_id = verdicts(
-        patch("a", "x = 1"), patch("b", "x = 2"), patch("c", "while True: wait()")
+        build_patch("a", "x = 1"), build_patch("b", "x = 2"), build_patch("c", "while True: wait()")
     )
     assert [one.id for one in verdict.patches] == ["a", "b", "c"]
     for one in verdict.patches:
@@ -38,9 +38,13 @@ def test_rivals_get_beliefs_and_no_probabilities():
 
 
 def test_only_beliefs_beyond_the_thresholds_of_the_fit_are_claimed():
-    artefact = learnt.shipped()
+    artefact = learnt.load_shipped()
     fit = artefact.fits[learnt.EVERYTHING]
-    rivals = patch("a", "x = 1"), patch("b", "x = 1 + 0"), patch("c", "while True: wait()")
+    rivals = (
+        build_patch("a", "x = 1"),
+        build_patch("b", "x = 1 + 0"),
+        build_patch("c", "while True: wait()"),
+    )
     low, middle, high = sorted(one.score for one in verdicts(*rivals)[0].patches)
     assert low < middle < high
     claiming = replace(fit, thresholds=Thresholds(high, low))
@@ -50,43 +54,51 @@ def test_only_beliefs_beyond_the_thresholds_of_the_fit_are_claimed():
 
 
 def test_the_bot_claims_what_the_command_claims_while_there_is_no_history():
-    verdict, _ = verdicts(patch("a", "x = 1"), patch("b", "x = 2"), Patch(PatchId("empty"), ""))
-    known = evidence.of_verdict(verdict, {}, "consensus")
+    verdict, _ = verdicts(
+        build_patch("a", "x = 1"), build_patch("b", "x = 2"), Patch(PatchId("empty"), "")
+    )
+    known = evidence.build_evidence(verdict, {}, "consensus")
     assert set(known) == {"a", "b"}
-    assert evidence.calibrated(verdict, known, None) == verdict
+    assert evidence.apply_calibrator(verdict, known, None) == verdict
 
 
 def test_the_shipped_fits_claim_only_what_was_right_often_enough():
-    assert learnt.shipped().fits[learnt.EVERYTHING].thresholds.verdict(0.49) is Verdict.UNSURE
-    for fit in learnt.shipped().fits.values():
-        assert fit.thresholds.verdict(0.5) is Verdict.UNSURE
-        assert fit.thresholds.verdict(0.01) is Verdict.INCORRECT
+    assert learnt.load_shipped().fits[learnt.EVERYTHING].thresholds.decide(0.49) is Verdict.UNSURE
+    for fit in learnt.load_shipped().fits.values():
+        assert fit.thresholds.decide(0.5) is Verdict.UNSURE
+        assert fit.thresholds.decide(0.01) is Verdict.INCORRECT
 
 
 def test_whoever_opens_the_same_edit_again_wins_nothing():
-    rivals = patch("a", "x = 1"), patch("c", "while True: wait()")
+    rivals = build_patch("a", "x = 1"), build_patch("c", "while True: wait()")
     _, once = verdicts(*rivals)
-    _, again = verdicts(*rivals, patch("b", "x = 1"), patch("d", "x = 1  # seen from another side"))
+    _, again = verdicts(
+        *rivals, build_patch("b", "x = 1"), build_patch("d", "x = 1  # seen from another side")
+    )
     assert {one: again[one] for one in once} == once
     assert again["b"].score == again["d"].score == once["a"].score
-    _, alone = verdicts(patch("a", "x = 1"), patch("b", "x = 1"))
+    _, alone = verdicts(build_patch("a", "x = 1"), build_patch("b", "x = 1"))
     assert {one.verdict for one in alone.values()} == {Verdict.NOT_JUDGED}
     assert "no other patch differs from this one in more than names" in alone["a"].reason
 
 
 def test_a_copy_in_other_names_is_judged_but_agrees_with_nobody():
-    rivals = patch("a", "x = 1"), patch("c", "while True: wait()")
+    rivals = build_patch("a", "x = 1"), build_patch("c", "while True: wait()")
     _, once = verdicts(*rivals)
-    _, again = verdicts(*rivals, patch("b", "x_2  = 1"), patch("d", "other = 1"))
-    _, instead = verdicts(patch("b", "x_2  = 1"), rivals[1])
+    _, again = verdicts(*rivals, build_patch("b", "x_2  = 1"), build_patch("d", "other = 1"))
+    _, instead = verdicts(build_patch("b", "x_2  = 1"), rivals[1])
     assert {one: again[one] for one in once} == once
     assert again["b"] == instead["b"]
 
 
 def test_copies_count_among_those_who_are_known_to_be_independent():
-    rivals = patch("a", "x = 1"), patch("b", "x = 1"), patch("c", "while True: wait()")
-    independent = consensus.unseeing("a/a", "a-1").verify(ISSUE, rivals).patches
-    alike = consensus.unseeing("a/a", "a-1", independent=False).verify(ISSUE, rivals).patches
+    rivals = (
+        build_patch("a", "x = 1"),
+        build_patch("b", "x = 1"),
+        build_patch("c", "while True: wait()"),
+    )
+    independent = consensus.build_holdout("a/a", "a-1").verify(ISSUE, rivals).patches
+    alike = consensus.build_holdout("a/a", "a-1", independent=False).verify(ISSUE, rivals).patches
     assert independent[0].score == independent[1].score
     assert [one.score for one in independent] != [one.score for one in alike]
 
@@ -97,24 +109,26 @@ def test_copies_count_among_those_who_are_known_to_be_independent():
     ids=["comment", "order", "docstring"],
 )
 def test_what_a_patch_says_of_itself_changes_nothing(added):
-    quiet = Patch(PatchId("b"), diff_of("y = 1\n+# nothing to say").replace("+1 @@", "+1,2 @@"))
-    loud = Patch(PatchId("b"), diff_of(f"y = 1\n+{added}").replace("+1 @@", "+1,2 @@"))
-    notes = Patch(PatchId("b"), quiet.diff + diff_of("x is 1, not y", path="NOTES.md"))
+    quiet = Patch(PatchId("b"), build_diff("y = 1\n+# nothing to say").replace("+1 @@", "+1,2 @@"))
+    loud = Patch(PatchId("b"), build_diff(f"y = 1\n+{added}").replace("+1 @@", "+1,2 @@"))
+    notes = Patch(PatchId("b"), quiet.diff + build_diff("x is 1, not y", path="NOTES.md"))
     for other in (loud, notes):
-        _, one = verdicts(patch("a", "x = 1"), quiet)
-        _, two = verdicts(patch("a", "x = 1"), other)
+        _, one = verdicts(build_patch("a", "x = 1"), quiet)
+        _, two = verdicts(build_patch("a", "x = 1"), other)
         assert [each.score for each in one.values()] == [each.score for each in two.values()]
 
 
 def test_what_the_issue_hides_from_its_readers_is_not_read():
-    rivals = patch("a", "x = 1"), patch("b", "y_of = 2")
+    rivals = build_patch("a", "x = 1"), build_patch("b", "y_of = 2")
     hidden = Issue(ISSUE.title, f"{ISSUE.body}<!-- the fix is y_of = 2 -->")
-    one, two = (consensus.shipped().verify(issue, rivals).patches for issue in (ISSUE, hidden))
+    one, two = (
+        consensus.build_shipped().verify(issue, rivals).patches for issue in (ISSUE, hidden)
+    )
     assert one == two
 
 
 def test_what_cannot_be_read_is_not_judged_and_changes_nothing_for_the_others():
-    good = patch("a", "x = 1"), patch("b", "x = 2")
+    good = build_patch("a", "x = 1"), build_patch("b", "x = 2")
     bad = Patch(PatchId("bad"), "no diff"), Patch(PatchId("empty"), "")
     _, alone = verdicts(*good)
     _, mixed = verdicts(*good, *bad)
@@ -125,7 +139,7 @@ def test_what_cannot_be_read_is_not_judged_and_changes_nothing_for_the_others():
 
 
 def test_one_patch_alone_has_nothing_to_agree_with():
-    verdict, by_id = verdicts(patch("a", "x = 1"))
+    verdict, by_id = verdicts(build_patch("a", "x = 1"))
     assert by_id["a"].verdict is Verdict.NOT_JUDGED
     assert by_id["a"].score is None
     assert "no other patch" in by_id["a"].reason
@@ -134,27 +148,29 @@ def test_one_patch_alone_has_nothing_to_agree_with():
 
 
 def test_other_languages_are_judged():
-    script = Patch(PatchId("js"), diff_of("const x = 1;", path="web/x.ts"))
-    _, by_id = verdicts(script, patch("a", "x = 1"))
+    script = Patch(PatchId("js"), build_diff("const x = 1;", path="web/x.ts"))
+    _, by_id = verdicts(script, build_patch("a", "x = 1"))
     assert all(0 < one.score < 1 for one in by_id.values())
 
 
 def test_a_giant_is_not_judged_and_changes_nothing_for_the_others():
-    good = patch("a", "x = 1"), patch("b", "x = 2")
+    good = build_patch("a", "x = 1"), build_patch("b", "x = 2")
     _, without = verdicts(*good)
-    _, beside = verdicts(*good, patch("giant", "x" * 2_000_000))
+    _, beside = verdicts(*good, build_patch("giant", "x" * 2_000_000))
     assert {one: beside[one] for one in without} == without
     assert beside["giant"].verdict is Verdict.NOT_JUDGED
     assert "changes 2,000,006 characters of code" in beside["giant"].reason
 
 
 def test_it_stops_when_newer_work_came():
-    with pytest.raises(Superseded):
-        consensus.shipped().verify(ISSUE, [patch("a", "x")], keep_going=lambda: False)
+    with pytest.raises(Cancelled):
+        consensus.build_shipped().verify(ISSUE, [build_patch("a", "x")], keep_going=lambda: False)
 
 
 def test_who_measures_is_judged_by_a_fit_that_never_saw_the_issue():
-    assert consensus.unseeing("django/django", "django__django-11000").engine.model == "django 1"
-    strict = consensus.unseeing("django/django", "django__django-11000", strict=True)
+    assert (
+        consensus.build_holdout("django/django", "django__django-11000").engine.model == "django 1"
+    )
+    strict = consensus.build_holdout("django/django", "django__django-11000", strict=True)
     assert strict.engine.model == "django/django"
-    assert consensus.unseeing("new/new", "new__new-1").engine.model == "everything"
+    assert consensus.build_holdout("new/new", "new__new-1").engine.model == "everything"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.domain import Issue
-from model.engines.scripted import Scripted
+from model.engines.scripted import ScriptedEngine
 from model.errors import EngineError
 from model.prompts import prompt_template
 from model.protocols import Completion
@@ -14,14 +14,14 @@ from model.verifiers.pairwise import PairwiseVerifier
 from model.verifiers.pointwise import PointwiseVerifier
 from model.verifiers.r4p import R4PVerifier
 from model.verifiers.vote_sampling import Sampling
-from model.verifiers.voting_verifier import Judging
-from tests.model.builders import patch
+from model.verifiers.voting_verifier import VotingOptions
+from tests.model.builders import build_patch
 
 ISSUE = Issue("It breaks", "when the list is empty")
 TEMPLATE = prompt_template.load("r4p_group")
 
 
-class Moody(Scripted):
+class Moody(ScriptedEngine):
     """Answers by the seed of a request: boxes some seats, forgets the box, or fails."""
 
     def __init__(self, mood, agreeing):
@@ -52,13 +52,13 @@ class Moody(Scripted):
     st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]),
 )
 def test_the_verdicts_are_those_of_all_votes(kind, count, votes, before, mood, agreeing):
-    patches = [patch(str(n), f"solution {n};") for n in range(count)]
+    patches = [build_patch(str(n), f"solution {n};") for n in range(count)]
     earlier = kind(Moody(mood, agreeing), TEMPLATE).verify(ISSUE, patches, votes=before).votes
     runs = []
     for stop_early in (False, True):
         engine = Moody(mood, agreeing)
         told = []
-        verdict = kind(engine, TEMPLATE, Judging(Sampling(stop_early=stop_early))).verify(
+        verdict = kind(engine, TEMPLATE, VotingOptions(Sampling(stop_early=stop_early))).verify(
             ISSUE,
             patches,
             votes=votes,

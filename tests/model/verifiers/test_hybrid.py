@@ -14,30 +14,30 @@ from model.domain import (
     Verdict,
     VoteCount,
 )
-from model.engines.scripted import Line
+from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from model.verifiers.hybrid import HybridVerifier
 from model.verifiers.pointwise import PointwiseVerifier
 from model.verifiers.r4p import R4PVerifier
 from model.verifiers.yes_no import YesNoVerifier
-from tests.model.builders import patch
-from tests.model.fake_engines import Recording, Weighing, token
+from tests.model.builders import build_patch
+from tests.model.fake_engines import RecordingEngine, LogprobEngine, build_token
 
 ISSUE = Issue("It breaks", "when the list is empty")
-EIGHT = [patch(str(n), f"solution {n};") for n in range(8)]
+EIGHT = [build_patch(str(n), f"solution {n};") for n in range(8)]
 
 
 def weighing(**chances):
     """A yes-no verifier that gives the numbered patches these chances."""
     answers = {
-        f"solution {name.lstrip('n')};": [token("YES", YES=chance, NO=1 - chance)]
+        f"solution {name.lstrip('n')};": [build_token("YES", YES=chance, NO=1 - chance)]
         for name, chance in chances.items()
     }
-    return YesNoVerifier(Weighing(answers), prompt_template.load("yes_no"))
+    return YesNoVerifier(LogprobEngine(answers), prompt_template.load("yes_no"))
 
 
 def voting(*texts, name=R4PVerifier):
-    engine = Recording(Line(reply="Patch 1: seen.", box_containing=texts, repeat=True))
+    engine = RecordingEngine(ScriptLine(reply="Patch 1: seen.", box_containing=texts, repeat=True))
     return name(engine, prompt_template.load("r4p_group")), engine
 
 
@@ -80,7 +80,7 @@ def test_progress_adds_up():
 
 def test_where_the_second_has_no_opinion_the_first_stands():
     silent = R4PVerifier(
-        Recording(Line(fail="boom", repeat=True)), prompt_template.load("r4p_group")
+        RecordingEngine(ScriptLine(fail="boom", repeat=True)), prompt_template.load("r4p_group")
     )
     verdict = HybridVerifier(weighing(n0=0.9, n1=0.1), silent).verify(ISSUE, EIGHT[:2], votes=1)
     assert [one.verdict for one in verdict.patches] == [Verdict.CORRECT, Verdict.INCORRECT]
@@ -91,7 +91,7 @@ def test_where_the_second_has_no_opinion_the_first_stands():
 
 def test_where_neither_has_one_nothing_is_claimed():
     silent = R4PVerifier(
-        Recording(Line(fail="boom", repeat=True)), prompt_template.load("r4p_group")
+        RecordingEngine(ScriptLine(fail="boom", repeat=True)), prompt_template.load("r4p_group")
     )
     verdict = HybridVerifier(silent, silent).verify(
         ISSUE, [EIGHT[0], Patch(PatchId("e"), "")], votes=1
@@ -158,7 +158,7 @@ def test_both_names_are_said_where_they_differ():
         one.engine.prompt_fingerprint,
         HybridVerifier(other, one).engine.prompt_fingerprint,
     }
-    renamed = Recording()
+    renamed = RecordingEngine()
     renamed.model = "big"
     big = R4PVerifier(renamed, prompt_template.load("r4p_group"))
     assert HybridVerifier(one, big).engine.model == "script + big"

@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from model.calibration.calibration import Calibrator, History
-from model.calibration.evidence import calibrated, of_verdict
+from model.calibration.evidence import apply_calibrator, build_evidence
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
-from model.engines.scripted import Line
+from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from model.verifiers.pairwise import PairwiseVerifier
 from model.verifiers.vote_sampling import Sampling
-from model.verifiers.voting_verifier import Judging
+from model.verifiers.voting_verifier import VotingOptions
 from model.voting.thresholds import Thresholds
-from tests.model.builders import patch
-from tests.model.fake_engines import Recording
+from tests.model.builders import build_patch
+from tests.model.fake_engines import RecordingEngine
 
 ISSUE = Issue("It breaks", "when the list is empty")
-A, B, C, D = (patch(name, f"solution {name}") for name in "abcd")
+A, B, C, D = (build_patch(name, f"solution {name}") for name in "abcd")
 
 CALIBRATOR = Calibrator(
     "2026-11-01T00:00:00Z",
@@ -28,7 +28,7 @@ CALIBRATOR = Calibrator(
 
 
 def judge(patches, *lines, votes=1):
-    engine = Recording(*lines)
+    engine = RecordingEngine(*lines)
     return engine, PairwiseVerifier(engine, prompt_template.load("pairwise")).verify(
         ISSUE, patches, votes=votes
     )
@@ -39,7 +39,7 @@ def scores(verdict):
 
 
 def test_who_wins_every_comparison_scores_one():
-    engine, verdict = judge([A, B, C], Line(box_containing=("solution a",), repeat=True))
+    engine, verdict = judge([A, B, C], ScriptLine(box_containing=("solution a",), repeat=True))
     assert len(engine.requests) == verdict.asked == 6
     assert scores(verdict) == {"a": 1, "b": 0, "c": 0}
     assert verdict.patches[0].votes == VoteCount(correct=4)
@@ -48,14 +48,14 @@ def test_who_wins_every_comparison_scores_one():
 
 @pytest.mark.parametrize("seat", [1, 2])
 def test_a_judge_who_only_looks_at_the_seat_says_nothing(seat):
-    _, verdict = judge([A, B, C, D], Line(reply=f"\\boxed{{{seat}}}", repeat=True), votes=2)
+    _, verdict = judge([A, B, C, D], ScriptLine(reply=f"\\boxed{{{seat}}}", repeat=True), votes=2)
     assert set(scores(verdict).values()) == {0.5}
     assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
 
 
 def test_an_order_of_merit_is_found():
     lines = [
-        Line(when=f"solution {one}", box_containing=(f"solution {one}",), repeat=True)
+        ScriptLine(when=f"solution {one}", box_containing=(f"solution {one}",), repeat=True)
         for one in "cadb"
     ]
     _, verdict = judge([A, B, C, D], *lines)
@@ -63,21 +63,21 @@ def test_an_order_of_merit_is_found():
 
 
 def test_who_has_no_rival_is_compared_with_no_change():
-    engine, verdict = judge([A], Line(box_containing=(), repeat=True))
+    engine, verdict = judge([A], ScriptLine(box_containing=(), repeat=True))
     assert verdict.asked == 1
     assert "<patch-2>\n\n</patch-2>" in engine.requests[0].messages[1].content
     assert verdict.patches[0].score == 0
 
 
 def test_above_four_the_cost_grows_with_the_number_of_parts():
-    patches = [patch(str(n), f"solution {n};") for n in range(8)]
-    _, verdict = judge(patches, Line(box_containing=("solution 5;",), repeat=True), votes=2)
+    patches = [build_patch(str(n), f"solution {n};") for n in range(8)]
+    _, verdict = judge(patches, ScriptLine(box_containing=("solution 5;",), repeat=True), votes=2)
     assert verdict.asked == 2 * 24
     assert scores(verdict)["5"] == 1
 
 
 def test_the_best_of_two_is_ranked_first_and_not_called_correct():
-    _, verdict = judge([A, B], Line(box_containing=("solution a",), repeat=True), votes=5)
+    _, verdict = judge([A, B], ScriptLine(box_containing=("solution a",), repeat=True), votes=5)
     assert scores(verdict) == {"a": 1, "b": 0}
     assert {one.verdict for one in verdict.patches} == {Verdict.UNSURE}
     ranked = "That ranks it, and does not say whether it is correct"
@@ -88,13 +88,13 @@ def test_the_best_of_two_is_ranked_first_and_not_called_correct():
 
 
 def test_a_claim_takes_a_calibrator_with_history():
-    _, verdict = judge([A, B], Line(box_containing=("solution a",), repeat=True))
-    known = of_verdict(verdict, {}, "pairwise")
+    _, verdict = judge([A, B], ScriptLine(box_containing=("solution a",), repeat=True))
+    known = build_evidence(verdict, {}, "pairwise")
     for calibrator in (None, replace(CALIBRATOR, history=History(2, 2, 2))):
-        plain = calibrated(verdict, known, calibrator)
+        plain = apply_calibrator(verdict, known, calibrator)
         assert {one.verdict for one in plain.patches} == {Verdict.UNSURE}
         assert {one.probability for one in plain.patches} == {None}
-    best, other = calibrated(verdict, known, CALIBRATOR).patches
+    best, other = apply_calibrator(verdict, known, CALIBRATOR).patches
     assert (best.verdict, other.verdict) == (Verdict.CORRECT, Verdict.INCORRECT)
     assert best.probability > 0.8
     assert best.reason.startswith("Uncalibrated, this would be unsure. Preferred 2 of 2 times")
@@ -102,8 +102,8 @@ def test_a_claim_takes_a_calibrator_with_history():
 
 def test_comparisons_that_cannot_be_read_are_told_and_never_count():
     lines = [
-        Line(when="solution c", reply="I can't say", repeat=True),
-        Line(box_containing=("solution a",), repeat=True),
+        ScriptLine(when="solution c", reply="I can't say", repeat=True),
+        ScriptLine(box_containing=("solution a",), repeat=True),
     ]
     _, verdict = judge([A, B, C], *lines)
     best, _, unread = verdict.patches
@@ -116,14 +116,14 @@ def test_comparisons_that_cannot_be_read_are_told_and_never_count():
 
 def test_the_same_edit_and_an_empty_one_say_so():
     twin, empty = replace(A, id=PatchId("twin")), Patch(PatchId("empty"), "")
-    _, verdict = judge([A, B, twin, empty], Line(box_containing=("solution a",), repeat=True))
+    _, verdict = judge([A, B, twin, empty], ScriptLine(box_containing=("solution a",), repeat=True))
     assert verdict.patches[2].reason.startswith("The same edit as a. Preferred 2 of 2 times")
     assert verdict.patches[3].verdict is Verdict.NOT_JUDGED
 
 
 def test_a_ranking_is_never_settled_early():
-    engine = Recording(Line(box_containing=("solution a",), repeat=True))
-    judging = Judging(Sampling(stop_early=True))
+    engine = RecordingEngine(ScriptLine(box_containing=("solution a",), repeat=True))
+    judging = VotingOptions(Sampling(stop_early=True))
     verdict = PairwiseVerifier(engine, prompt_template.load("pairwise"), judging).verify(
         ISSUE, [A, B, C], votes=3
     )

@@ -1,21 +1,21 @@
 """Pointwise: the group's prompt with one patch in it, and votes that are not taken for the group's."""
 
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
-from model.engines.scripted import Line
+from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from model.verifiers.pointwise import PointwiseVerifier
 from model.verifiers.r4p import R4PVerifier
-from tests.model.builders import patch
-from tests.model.fake_engines import Recording
+from tests.model.builders import build_patch
+from tests.model.fake_engines import RecordingEngine
 
 ISSUE = Issue("It breaks", "when the list is empty")
-A, B = (patch(name, f"solution {name}") for name in "ab")
-RIGHT_IS_A = Line(reply="Patch 1: I read it.", box_containing=("solution a",), repeat=True)
+A, B = (build_patch(name, f"solution {name}") for name in "ab")
+RIGHT_IS_A = ScriptLine(reply="Patch 1: I read it.", box_containing=("solution a",), repeat=True)
 TEMPLATE = prompt_template.load("r4p_group")
 
 
 def test_each_patch_is_judged_by_itself():
-    engine = Recording(RIGHT_IS_A)
+    engine = RecordingEngine(RIGHT_IS_A)
     verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [A, B], votes=2)
     assert [(one.id, one.verdict, one.score) for one in verdict.patches] == [
         ("a", Verdict.CORRECT, 1.0),
@@ -30,15 +30,15 @@ def test_each_patch_is_judged_by_itself():
 
 
 def test_votes_on_one_patch_differ_in_their_seed_only():
-    engine = Recording(RIGHT_IS_A)
+    engine = RecordingEngine(RIGHT_IS_A)
     PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [A], votes=3)
     assert len({request.messages for request in engine.requests}) == 1
     assert len({request.seed for request in engine.requests}) == 3
 
 
 def test_it_uses_the_words_of_the_group_and_not_its_votes():
-    group = R4PVerifier(Recording(RIGHT_IS_A), TEMPLATE)
-    alone = PointwiseVerifier(Recording(Line(box_containing=(), repeat=True)), TEMPLATE)
+    group = R4PVerifier(RecordingEngine(RIGHT_IS_A), TEMPLATE)
+    alone = PointwiseVerifier(RecordingEngine(ScriptLine(box_containing=(), repeat=True)), TEMPLATE)
     assert alone.engine != group.engine
     earlier = group.verify(ISSUE, [A], votes=2).votes
     verdict = alone.verify(ISSUE, [A], votes=1, earlier=earlier)
@@ -48,7 +48,7 @@ def test_it_uses_the_words_of_the_group_and_not_its_votes():
 
 def test_lines_around_a_diff_are_not_shown_and_that_is_said():
     mail = Patch(PatchId("mail"), f"From: A Maintainer\n\n{A.diff}")
-    engine = Recording(Line(box_containing=("solution",), repeat=True))
+    engine = RecordingEngine(ScriptLine(box_containing=("solution",), repeat=True))
     verdict = PointwiseVerifier(engine, TEMPLATE).verify(ISSUE, [mail], votes=1)
     assert "Maintainer" not in str(engine.requests)
     assert verdict.patches[0].reason.startswith(

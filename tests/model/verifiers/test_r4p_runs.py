@@ -1,17 +1,20 @@
 """R4P's votes over several runs: earlier ones count, and those that can change nothing are spared."""
 
 from model.domain import Verdict, VoteCount
-from model.engines.scripted import Line
-from tests.model.builders import patch
-from tests.model.fake_engines import Recording
+from model.engines.scripted import ScriptLine
+from tests.model.builders import build_patch
+from tests.model.fake_engines import RecordingEngine
 from tests.model.verifiers.test_r4p import ISSUE, RIGHT_IS_A, A, B, C, judge, verdicts, verifier
 
 
 def test_a_later_run_asks_for_the_votes_that_come_next_and_counts_all():
-    whole, rest = Recording(RIGHT_IS_A), Recording(Line(box_containing=(), repeat=True))
-    patches = [patch(str(n), f"solution {n}") for n in range(5)]
+    whole, rest = (
+        RecordingEngine(RIGHT_IS_A),
+        RecordingEngine(ScriptLine(box_containing=(), repeat=True)),
+    )
+    patches = [build_patch(str(n), f"solution {n}") for n in range(5)]
     verifier(whole).verify(ISSUE, patches, votes=5)
-    earlier = verifier(Recording(RIGHT_IS_A)).verify(ISSUE, patches, votes=3)
+    earlier = verifier(RecordingEngine(RIGHT_IS_A)).verify(ISSUE, patches, votes=3)
     told = []
     verdict = verifier(rest).verify(
         ISSUE, patches, votes=2, earlier=earlier.votes, on_vote=lambda *said: told.append(said)
@@ -24,13 +27,13 @@ def test_a_later_run_asks_for_the_votes_that_come_next_and_counts_all():
 
 
 def test_an_earlier_vote_that_failed_stays_none():
-    earlier = judge([A, B], Line(fail="boom"), votes=1)
+    earlier = judge([A, B], ScriptLine(fail="boom"), votes=1)
     verdict = judge([A, B], RIGHT_IS_A, votes=2, earlier=earlier.votes)
     assert verdict.patches[0].votes == VoteCount(correct=2, none=1)
 
 
 def stopping(lines, patches, votes, **options):
-    engine = Recording(*lines)
+    engine = RecordingEngine(*lines)
     verdict = verifier(engine, stop_early=True).verify(ISSUE, patches, votes=votes, **options)
     return engine, verdict
 
@@ -49,17 +52,21 @@ def test_votes_that_can_change_nothing_are_spared_and_said_to_be():
 
 def test_votes_that_do_not_agree_are_all_asked_for():
     engine, verdict = stopping(
-        [Line(box_containing=("solution a",)), Line(box_containing=()), RIGHT_IS_A], [A], votes=5
+        [ScriptLine(box_containing=("solution a",)), ScriptLine(box_containing=()), RIGHT_IS_A],
+        [A],
+        votes=5,
     )
     assert [len(batch) for batch in engine.batches if batch] == [3, 1]
     assert (verdict.spared, verdict.patches[0].votes) == (1, VoteCount(correct=3, incorrect=1))
-    _, whole = stopping([Line(fail="boom"), Line(fail="boom"), RIGHT_IS_A], [A], votes=5)
+    _, whole = stopping(
+        [ScriptLine(fail="boom"), ScriptLine(fail="boom"), RIGHT_IS_A], [A], votes=5
+    )
     assert (whole.spared, whole.patches[0].votes) == (0, VoteCount(correct=3, none=2))
 
 
 def test_a_part_that_is_decided_waits_for_no_other():
-    patches = [patch(str(n), f"solution {n};") for n in range(6)]
-    engine, verdict = stopping([Line(box_containing=("3;",), repeat=True)], patches, votes=3)
+    patches = [build_patch(str(n), f"solution {n};") for n in range(6)]
+    engine, verdict = stopping([ScriptLine(box_containing=("3;",), repeat=True)], patches, votes=3)
     assert (len(engine.requests), verdict.asked, verdict.spared) == (4, 4, 2)
     assert {one.votes.valid for one in verdict.patches} == {2}
 
@@ -73,7 +80,7 @@ def test_a_later_run_spares_what_earlier_votes_have_decided_and_goes_on_with_its
 
 
 def test_votes_of_another_group_are_passed_on_and_not_counted():
-    foreign = judge([A, B], Line(box_containing=(), repeat=True), votes=2).votes
+    foreign = judge([A, B], ScriptLine(box_containing=(), repeat=True), votes=2).votes
     verdict = judge([A, B, C], RIGHT_IS_A, votes=1, earlier=foreign)
     assert verdict.votes[:2] == foreign
     assert verdict.patches[0].votes == VoteCount(correct=1)

@@ -1,23 +1,23 @@
 """Two rounds: groups let some pass, then every vote names one of those."""
 
 from model.domain import Issue, Verdict
-from model.engines.scripted import Line
+from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from model.verifiers.r4p import R4PVerifier
 from model.verifiers.two_rounds import MostLikelyVerifier, TwoRoundsVerifier
 from model.verifiers.vote_sampling import Sampling
-from model.verifiers.voting_verifier import Judging
-from tests.model.builders import patch
-from tests.model.fake_engines import Recording
+from model.verifiers.voting_verifier import VotingOptions
+from tests.model.builders import build_patch
+from tests.model.fake_engines import RecordingEngine
 
 ISSUE = Issue("It breaks", "when the list is empty")
-SIX = [patch(str(n), f"solution {n};") for n in range(6)]
+SIX = [build_patch(str(n), f"solution {n};") for n in range(6)]
 SECOND = "that a first review let pass"
 
 
 def judge(patches, *lines, votes=2, **engine):
-    engine = Recording(*lines, **engine)
-    judging = Judging(Sampling(stop_early=True))
+    engine = RecordingEngine(*lines, **engine)
+    judging = VotingOptions(Sampling(stop_early=True))
     verifier = TwoRoundsVerifier(
         R4PVerifier(engine, prompt_template.load("r4p_group"), judging),
         MostLikelyVerifier(engine, prompt_template.load("most_likely"), judging),
@@ -26,11 +26,11 @@ def judge(patches, *lines, votes=2, **engine):
 
 
 def passing(*numbers):
-    return Line(box_containing=tuple(f"solution {n};" for n in numbers), repeat=True)
+    return ScriptLine(box_containing=tuple(f"solution {n};" for n in numbers), repeat=True)
 
 
 def naming(number):
-    return Line(when=SECOND, box_containing=(f"solution {number};",), repeat=True)
+    return ScriptLine(when=SECOND, box_containing=(f"solution {number};",), repeat=True)
 
 
 def second_round(engine):
@@ -69,14 +69,14 @@ def test_where_none_passes_the_likeliest_of_all_is_looked_for():
 
 
 def test_a_vote_that_names_two_is_no_vote():
-    both = Line(when=SECOND, reply="\\boxed{1, 2}", repeat=True)
+    both = ScriptLine(when=SECOND, reply="\\boxed{1, 2}", repeat=True)
     _, verdict = judge(SIX[:2], both, passing(0, 1))
     assert len({one.rank for one in verdict.patches}) == 1
-    assert "the box names 2 patches, and one was asked for" in (verdict.votes[-1].failure or "")
+    assert "the box names 2 patches instead of one" in (verdict.votes[-1].failure or "")
 
 
 def test_who_is_too_long_for_the_common_prompt_keeps_its_first_rank():
-    long = [patch(name, f"solution 1; {name * 6000}") for name in "xy"]
+    long = [build_patch(name, f"solution 1; {name * 6000}") for name in "xy"]
     engine, verdict = judge([*SIX[:2], *long], naming(0), passing(0, 1), context_tokens=4500)
     assert len(second_round(engine)) == 2
     assert all("<patch-2>" in one.messages[1].content for one in second_round(engine))
@@ -86,7 +86,7 @@ def test_who_is_too_long_for_the_common_prompt_keeps_its_first_rank():
 
 
 def test_where_no_two_fit_together_the_first_round_ranks():
-    long = [patch(name, f"solution 1; {name * 6000}") for name in "xy"]
+    long = [build_patch(name, f"solution 1; {name * 6000}") for name in "xy"]
     engine, verdict = judge([SIX[0], *long], passing(0, 1), context_tokens=4500)
     assert second_round(engine) == []
     assert len({one.rank for one in verdict.patches}) == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import UnreadableAnswer
-from model.voting.boxed_answer import box_content, read_box, without_open_box
+from model.voting.boxed_answer import find_box_content, read_box, drop_open_box
 
 ALL = (1, 2, 3, 4)
 
@@ -71,7 +71,7 @@ def test_anything_else_is_unreadable(reply):
 
 
 def test_padding_that_is_boxed_is_unreadable():
-    with pytest.raises(UnreadableAnswer, match="patch 3, which was not there"):
+    with pytest.raises(UnreadableAnswer, match="patch 3, which the prompt did not show"):
         read_box(r"\boxed{1, 3}", (1, 2))
 
 
@@ -82,7 +82,7 @@ def test_a_long_box_is_shown_cut():
 
 
 def test_nested_braces_belong_to_the_box():
-    assert box_content(r"\boxed{a{b}{c}d} tail}") == "a{b}{c}d"
+    assert find_box_content(r"\boxed{a{b}{c}d} tail}") == "a{b}{c}d"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_nested_braces_belong_to_the_box():
     ],
 )
 def test_a_box_that_was_cut_off_is_taken_back(reply, kept):
-    assert without_open_box(reply) == kept
+    assert drop_open_box(reply) == kept
 
 
 @given(st.sets(st.sampled_from(ALL)), st.text(), st.sampled_from([", ", ",", " and ", ";"]))

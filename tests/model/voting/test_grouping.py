@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.domain import PatchId
-from model.voting.grouping import PAIRS, SINGLY, Candidate, in_groups, part_sizes, share_seats
+from model.voting.grouping import (
+    PAIRS,
+    SINGLY,
+    Candidate,
+    build_group_scheme,
+    compute_part_sizes,
+    share_seats,
+)
 
 
 def unlike(_one, _other):
@@ -17,11 +24,11 @@ def unlike(_one, _other):
 
 
 def candidates(count, *, solo=()):
-    return [Candidate(PatchId(f"#{n}"), f"print {n}", solo=n in solo) for n in range(count)]
+    return [Candidate(PatchId(f"#{n}"), f"print {n}", sits_alone=n in solo) for n in range(count)]
 
 
 def plans_of_votes(group, seed, *, count):
-    return tuple(islice(in_groups().plans(group, seed, unlike), count))
+    return tuple(islice(build_group_scheme().plans(group, seed, unlike), count))
 
 
 def sitting(plan):
@@ -60,7 +67,7 @@ def test_the_plan_does_not_depend_on_the_order_of_arrival(group, seed, random):
 
 @given(st.integers(1, 200))
 def test_parts_are_as_few_and_as_equal_as_possible(count):
-    sizes = part_sizes(count)
+    sizes = compute_part_sizes(count)
     assert sum(sizes) == count
     assert len(sizes) == -(-count // 4)
     assert max(sizes) <= 4
@@ -71,7 +78,7 @@ def test_parts_are_as_few_and_as_equal_as_possible(count):
     ("count", "sizes"), [(1, (1,)), (4, (4,)), (5, (3, 2)), (6, (3, 3)), (9, (3, 3, 3))]
 )
 def test_part_sizes_by_hand(count, sizes):
-    assert part_sizes(count) == sizes
+    assert compute_part_sizes(count) == sizes
 
 
 def test_a_group_of_one_is_padded():
@@ -139,7 +146,7 @@ def test_above_four_everybody_meets_two_neighbourhoods_in_two_votes(count, seed)
         return Random(f"{seed} {sorted((one, other))}").random()
 
     met = Counter()
-    for plan in islice(in_groups().plans(candidates(count), seed, likeness), 2):
+    for plan in islice(build_group_scheme().plans(candidates(count), seed, likeness), 2):
         met.update({(one, frozenset(part) - {one}) for part in plan for one in part if one})
     assert len(met) == 2 * count
 
@@ -160,13 +167,15 @@ def test_the_half_alike_are_kept_apart():
 
     group = candidates(8)
     indifferent = [plans_of_votes(group, seed, count=1) for seed in range(30)]
-    choosy = [tuple(islice(in_groups().plans(group, seed, likeness), 1)) for seed in range(30)]
+    choosy = [
+        tuple(islice(build_group_scheme().plans(group, seed, likeness), 1)) for seed in range(30)
+    ]
     assert sum(map(mixed, choosy)) < 0.9 * sum(map(mixed, indifferent))
 
 
 @given(st.integers(5, 9), st.integers())
 def test_a_long_line_up_shows_all_at_once_and_favours_no_seat(count, seed):
-    plans = list(islice(in_groups(9).plans(candidates(count), seed, unlike), count))
+    plans = list(islice(build_group_scheme(9).plans(candidates(count), seed, unlike), count))
     places = Counter()
     for (part,) in plans:
         assert part[count:] == (None,) * (9 - count)

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from model.domain import Coverage, PatchId, PatchVerdict, Verdict, VoteCount
 from model.voting.selection import (
-    best,
-    best_at_k,
-    best_at_k_sampled,
-    by_majority,
-    composed,
-    edit_of,
-    shortlist,
-    survivors,
-    top_n,
+    select_best,
+    compute_best_at_k,
+    sample_best_at_k,
+    score_by_majority,
+    combine_scores,
+    fingerprint_edit,
+    select_shortlist,
+    select_survivors,
+    compute_shortlist_size,
 )
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 scores = st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 rankings = st.dictionaries(st.sampled_from("abcdefgh"), scores, max_size=8)
@@ -31,7 +31,7 @@ judged = st.lists(st.tuples(scores, st.booleans()), min_size=1, max_size=7)
     ("count", "kept"), [(1, 3), (3, 3), (4, 3), (6, 3), (7, 4), (16, 8), (26, 13)]
 )
 def test_half_and_at_least_three_go_on(count, kept):
-    assert top_n(count) == kept
+    assert compute_shortlist_size(count) == kept
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_half_and_at_least_three_go_on(count, kept):
     ids=["the best", "a tie at the border", "no opinion", "no opinion at all", "few", "none"],
 )
 def test_a_shortlist(ranking, keep, kept):
-    assert shortlist(ranking, keep) == set(kept)
+    assert select_shortlist(ranking, keep) == set(kept)
 
 
 @given(rankings, st.integers(1, 8))
 def test_nobody_is_left_off_who_is_as_good_as_one_on_the_shortlist(ranking, keep):
-    kept = shortlist(ranking, keep)
+    kept = select_shortlist(ranking, keep)
     assert len(kept) >= min(keep, len(ranking))
     on = [ranking[one] for one in kept if ranking[one] is not None]
     off = [ranking[one] for one in ranking.keys() - kept]
@@ -83,18 +83,18 @@ def test_whom_the_first_round_lets_pass(said, left):
         "n": Verdict.NOT_JUDGED,
     }
     patches = [verdict(str(n), letters[letter]) for n, letter in enumerate(said)]
-    assert survivors(patches) == set(left)
+    assert select_survivors(patches) == set(left)
 
 
 def test_a_second_opinion_comes_first_and_the_first_parts_its_ties():
     first = {"a": 0.2, "b": 0.9, "c": 0.8, "d": 1.0, "e": None, "f": 0.5}
-    ranking = composed(first, {"a": 1.0, "b": 0.0, "c": 0.0})
+    ranking = combine_scores(first, {"a": 1.0, "b": 0.0, "c": 0.0})
     assert sorted("fdcba", key=ranking.get, reverse=True) == ["a", "b", "c", "d", "f"]
     assert ranking["e"] is None
 
 
 def test_where_the_second_has_no_opinion_the_first_stands():
-    ranking = composed({"a": 0.7, "b": None, "c": None}, {"a": None, "b": 0.5, "c": None})
+    ranking = combine_scores({"a": 0.7, "b": None, "c": None}, {"a": None, "b": 0.5, "c": None})
     assert ranking == {"a": pytest.approx(0.73), "b": pytest.approx(0.55), "c": None}
 
 
@@ -102,7 +102,7 @@ def test_where_the_second_has_no_opinion_the_first_stands():
 def test_a_composed_ranking_keeps_both_in_their_order(first, data):
     chosen = data.draw(st.sets(st.sampled_from(sorted(first)))) if first else set()
     second = {one: data.draw(scores) for one in sorted(chosen)}
-    ranking = composed(first, second)
+    ranking = combine_scores(first, second)
     assert list(ranking) == list(first)
     assert all(score is None or 0 <= score <= 1 for score in ranking.values())
     for one, other in combinations(sorted(chosen), 2):
@@ -115,8 +115,8 @@ def test_a_composed_ranking_keeps_both_in_their_order(first, data):
 
 
 def test_the_best_are_all_that_tie():
-    assert best({"a": 0.5, "b": None, "c": 0.5, "d": 0.1}) == ("a", "c")
-    assert best({"a": None}) == ()
+    assert select_best({"a": 0.5, "b": None, "c": 0.5, "d": 0.1}) == ("a", "c")
+    assert select_best({"a": None}) == ()
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_the_best_are_all_that_tie():
     ],
 )
 def test_best_at_k_by_hand(pairs, k, value):
-    assert best_at_k(pairs, k) == pytest.approx(value)
+    assert compute_best_at_k(pairs, k) == pytest.approx(value)
 
 
 def picks(pairs):
-    """The top ones of some places, as `best_at_k` sees them."""
+    """The top ones of some places, as `compute_best_at_k` sees them."""
 
     def select(places):
         top = max(-1 if pairs[at][0] is None else pairs[at][0] for at in places)
@@ -152,31 +152,37 @@ def test_best_at_k_is_the_mean_over_all_subsets(pairs, data):
     subsets = list(combinations(range(len(pairs)), k))
     means = [fmean(pairs[at][1] for at in select(places)) for places in subsets]
     assert len(subsets) == comb(len(pairs), k)
-    assert best_at_k(pairs, k) == pytest.approx(fmean(means))
+    assert compute_best_at_k(pairs, k) == pytest.approx(fmean(means))
 
 
 def test_few_draws_are_all_tried_and_many_are_sampled_the_same_by_their_seed():
     pairs = [(n % 5 / 5, n % 3 == 0) for n in range(16)]
     labels = [label for _, label in pairs]
-    exact = best_at_k(pairs, 4)
-    assert best_at_k_sampled(picks(pairs), labels, 4, samples=comb(16, 4)) == pytest.approx(exact)
-    sampled = best_at_k_sampled(picks(pairs), labels, 4)
+    exact = compute_best_at_k(pairs, 4)
+    assert sample_best_at_k(picks(pairs), labels, 4, samples=comb(16, 4)) == pytest.approx(exact)
+    sampled = sample_best_at_k(picks(pairs), labels, 4)
     assert sampled != exact
     assert sampled == pytest.approx(exact, abs=0.05)
-    assert sampled == best_at_k_sampled(picks(pairs), labels, 4)
-    assert best_at_k_sampled(lambda _: [], labels, 4) == 0
+    assert sampled == sample_best_at_k(picks(pairs), labels, 4)
+    assert sample_best_at_k(lambda _: [], labels, 4) == 0
 
 
 @pytest.mark.parametrize("k", [0, 3])
 def test_best_of_more_than_there_are_is_refused(k):
     with pytest.raises(ValueError, match=f"Best@{k} of 2"):
-        best_at_k([(0.1, True), (0.2, False)], k)
+        compute_best_at_k([(0.1, True), (0.2, False)], k)
     with pytest.raises(ValueError, match=f"Best@{k} of 2"):
-        best_at_k_sampled(lambda places: places, [True, False], k)
+        sample_best_at_k(lambda places: places, [True, False], k)
 
 
 def test_the_majority_makes_the_same_edit_wherever_it_stands_and_whatever_surrounds_it():
-    moved = diff_of("same").replace("@@ -1 +1 @@", "@@ -7 +7 @@")
-    diffs = [diff_of("same"), moved, diff_of("other"), "no diff", " "]
-    assert by_majority(list(map(edit_of, diffs))) == [2 / 3, 2 / 3, 1 / 3, None, None]
-    assert by_majority([]) == []
+    moved = build_diff("same").replace("@@ -1 +1 @@", "@@ -7 +7 @@")
+    diffs = [build_diff("same"), moved, build_diff("other"), "no diff", " "]
+    assert score_by_majority(list(map(fingerprint_edit, diffs))) == [
+        2 / 3,
+        2 / 3,
+        1 / 3,
+        None,
+        None,
+    ]
+    assert score_by_majority([]) == []

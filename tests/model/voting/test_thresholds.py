@@ -22,13 +22,13 @@ from model.voting.thresholds import AGREEMENT, Thresholds
     ],
 )
 def test_a_belief_becomes_a_verdict(belief, verdict):
-    assert AGREEMENT.verdict(belief) is verdict
+    assert AGREEMENT.decide(belief) is verdict
 
 
 def test_a_side_without_a_bound_claims_nothing():
-    assert Thresholds(None, None).verdict(1.0) is Verdict.UNSURE
-    assert Thresholds(0.5, None).verdict(0.0) is Verdict.UNSURE
-    assert Thresholds(None, 0.5).verdict(0.5) is Verdict.INCORRECT
+    assert Thresholds(None, None).decide(1.0) is Verdict.UNSURE
+    assert Thresholds(0.5, None).decide(0.0) is Verdict.UNSURE
+    assert Thresholds(None, 0.5).decide(0.5) is Verdict.INCORRECT
 
 
 def test_bounds_that_meet_are_refused():
