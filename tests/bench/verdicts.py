@@ -9,7 +9,7 @@ from tests.bench.bench import Bench, Subject
 from tests.bench.support import stage
 from tests.bench.support.measurements import Figure, at_most, percentile
 from tests.bench.support.stage import Stage
-from tests.github.control.client import Repo
+from tests.github.repo import Repo
 from tests.services import wait_for
 
 CONFIG = "version: 1\nmode: advisory\nquiet_minutes: 0\ncomments: all\n"

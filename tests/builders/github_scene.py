@@ -7,7 +7,7 @@ from itertools import count
 
 from app.github.api.effect_store import EffectKey
 from app.github.api.publisher import CheckDraft, CommentDraft, Publisher
-from app.github.http.connection import Connection
+from app.github.http.connection import GitHub
 from app.values.identifiers import (
     CommitSha,
     InstallationId,
@@ -17,7 +17,9 @@ from app.values.identifiers import (
     RepositoryRef,
 )
 from tests.builders.local_github import MemoryEffects, connected
-from tests.github.control.client import App, Repo, StandIn
+from tests.github.facts import App
+from tests.github.repo import Repo
+from tests.github.stand_in import StandIn
 
 MARKER = "<!-- r4p:verdict -->"
 FILES = {"a.py": "one\ntwo\n", ".github/r4p.yml": "mode: advisory\n"}
@@ -30,7 +32,7 @@ class Scene:
     app: App
     repo: Repo
     repository: RepositoryRef
-    github: Connection
+    github: GitHub
     publisher: Publisher
     effects: MemoryEffects
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 from sqlalchemy import Engine, func, insert, select
 
-from app.comments import group_marker
+from app.comments import format_group_marker
 from app.db.session import transaction
 from app.db.store.issues import candidates, evaluations, groups
 from app.db.store.issues.candidates import Candidate
@@ -20,22 +20,30 @@ from app.db.store.queue.write_limits import PostgresLimiter
 from app.db.tables.schema import deliveries, installations, repositories, votes
 from app.db.tables.schema import evaluations as evaluation_table
 from app.github.api.publisher import Publisher
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.github.http.auth import App as OurApp
-from app.github.http.connection import Connection
+from app.github.http.connection import GitHub
 from app.jobs.job import RunCommand, VerifyGroup
-from app.values.identifiers import AskedIn, DeliveryGuid, InstallationId, IssueNumber, RepositoryId
+from app.values.identifiers import (
+    CommandSource,
+    DeliveryGuid,
+    InstallationId,
+    IssueNumber,
+    RepositoryId,
+)
 from model import catalog
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from tests.builders.job_attempts import waiting
-from tests.github.control.client import App, Repo, StandIn
+from tests.github.facts import App
+from tests.github.repo import Repo
+from tests.github.stand_in import StandIn
 from worker.git.checkout import Checkouts
-from worker.git.tree_export import Exports
-from worker.git.tree_store import Trees
+from worker.git.tree_export import TreeExporter
+from worker.git.tree_store import TreeStore
 from worker.judging.collect import EvaluateIssueHandler
-from worker.judging.judge import Bench
-from worker.judging.rivals import Collector
-from worker.judging.tree_handover import HandOver
+from worker.judging.judge import JudgeSetup
+from worker.judging.rivals import RivalCollector
+from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
 from worker.publishing.replies import Replies
 
@@ -52,9 +60,9 @@ def area(result):
 
 def verifying():
     """The verifier on an engine that holds a product to be right."""
-    line = Line(box_containing=("w * h",), repeat=True)
-    verifier = catalog.verifier("r4p", Scripted([line]))
-    return VerifyGroupHandler(lambda: Bench("r4p", verifier, catalog.consensus()))
+    line = ScriptLine(box_containing=("w * h",), repeat=True)
+    verifier = catalog.load_verifier("r4p", ScriptedEngine([line]))
+    return VerifyGroupHandler(lambda: JudgeSetup("r4p", verifier, catalog.load_consensus()))
 
 
 @dataclass
@@ -71,28 +79,28 @@ class Scenery:
     pulls: list[int] = field(init=False)
 
     def __post_init__(self):
-        url = endpoints(self.standin.url)
+        url = build_endpoints(self.standin.url)
         app = OurApp(self.app.app_id, SecretStr(self.app.private_key))
         etags = PostgresEtags(self.database)
-        self.github = Connection.open(app, url, PostgresLimiter(self.database), etags)
+        self.github = GitHub.open(app, url, PostgresLimiter(self.database), etags)
         self.publisher = Publisher(self.github, PostgresEffects(self.database))
         self.replies = Replies(self.publisher)
         self.checkouts = Checkouts(self.directory, url)
 
     @property
     def exports(self):
-        return Exports(self.directory.parent / "trees")
+        return TreeExporter(self.directory.parent / "trees")
 
     @property
     def trees(self):
-        return Trees(self.exports.directory)
+        return TreeStore(self.exports.directory)
 
     def collecting(self, *, checkouts=None, has_agent=True, limits=None):
         """The handler that looks at an issue."""
         fetched = checkouts or self.checkouts
-        collector = Collector(self.github, fetched, HOST)
+        collector = RivalCollector(self.github, fetched, HOST)
         exports = replace(self.exports, limits=limits) if limits else self.exports
-        handover = HandOver(self.github, fetched, exports)
+        handover = TreeHandover(self.github, fetched, exports)
         return EvaluateIssueHandler(collector, handover, self.replies, has_agent)
 
     # ---- arranging
@@ -167,7 +175,7 @@ class Scenery:
                 )
             )
         guid = DeliveryGuid(sent.guid)
-        return RunCommand(self.installation, self.id, number, AskedIn(asked_in), guid)
+        return RunCommand(self.installation, self.id, number, CommandSource(asked_in), guid)
 
     # ---- observing: never ids, for each world has its own
 
@@ -175,7 +183,7 @@ class Scenery:
         """What stands on GitHub by our hand: comments, the conclusions of checks, reactions."""
         ours = [c for c in self.repo.comments(self.issue) if c.author == self.app.bot_login]
         return (
-            sorted("verdict" if group_marker(1) in c.body else "reply" for c in ours),
+            sorted("verdict" if format_group_marker(1) in c.body else "reply" for c in ours),
             [[run.conclusion for run in self.repo.check_runs(pull)] for pull in self.pulls],
             sorted(r for c in self.repo.comments(self.issue) for r, _ in c.reactions),
         )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from model.commands.extras import require
+from model.commands.extras import require_extras
 
 
 def main(
@@ -18,7 +18,7 @@ def main(
     ] = False,
 ) -> None:
     """Run the whole bot against a stand-in for GitHub, on one real issue with four pull requests."""
-    require("tests.demo", "demo", "embedded")
+    require_extras("tests.demo", "demo", "embedded")
     from tests.demo import scenario
 
     raise typer.Exit(scenario.play(json_file=json, keep=keep))

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from sqlalchemy import Engine
 
-from app.db.session import engine, transaction
+from app.db.session import create_database_engine, transaction
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.outcomes import outcomes
@@ -27,7 +27,7 @@ class TookTooLong(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class BotProgress:
     """One issue of the demo, seen from the database."""
 
     bot: Bot
@@ -36,31 +36,31 @@ class Watch:
     issue: IssueNumber
 
     @classmethod
-    def over(cls, bot: Bot, repository: int, issue: int) -> "Watch":
+    def over(cls, bot: Bot, repository: int, issue: int) -> "BotProgress":
         """Watch an issue of a running bot."""
-        database = engine(bot.services.database_url, pool_size=1)
+        database = create_database_engine(bot.services.database_url, pool_size=1)
         return cls(bot, database, RepositoryId(repository), IssueNumber(issue))
 
     def published(self) -> Evaluation | None:
         """The published verdict, when there is one."""
         with transaction(self.database) as connection:
-            group = groups.group_of(connection, self.repository, self.issue)
-            return evaluations.newest(connection, group.id, "published") if group else None
+            group = groups.find_group(connection, self.repository, self.issue)
+            return evaluations.find_newest(connection, group.id, "published") if group else None
 
     def outcome_rows(self) -> tuple[OutcomeRow, ...]:
         """What became of the pull requests so far."""
         with transaction(self.database) as connection:
-            group = groups.group_of(connection, self.repository, self.issue)
-            return outcomes.rows_for_group(connection, group.id) if group else ()
+            group = groups.find_group(connection, self.repository, self.issue)
+            return outcomes.list_rows(connection, group.id) if group else ()
 
     def progress(self) -> str:
         """What the verifying job says of itself; empty when none is running."""
         with transaction(self.database) as connection:
-            group = groups.group_of(connection, self.repository, self.issue)
-            newest = evaluations.newest(connection, group.id, "collected") if group else None
+            group = groups.find_group(connection, self.repository, self.issue)
+            newest = evaluations.find_newest(connection, group.id, "collected") if group else None
             if newest is None:
                 return ""
-            return progress.progress_of(connection, VerifyGroup.key_of(newest.id)) or ""
+            return progress.read_progress(connection, VerifyGroup.key_of(newest.id)) or ""
 
     def wait(
         self, what: str, look: Callable[[], Found | None], seconds: float, tick: Callable[[], None]
@@ -77,7 +77,7 @@ class Watch:
 
     def _queue(self) -> str:
         with transaction(self.database) as connection:
-            return ", ".join(str(count) for count in upkeep.counts(connection))
+            return ", ".join(str(count) for count in upkeep.count_jobs(connection))
 
 
-__all__ = ["BotDown", "TookTooLong", "Watch"]
+__all__ = ["BotDown", "TookTooLong", "BotProgress"]

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.session import engine, transaction
+from app.db.session import create_database_engine, transaction
 from app.db.store.issues import groups
 from app.operator.up import Bot, BotDown, Listen
 from app.values.identifiers import RepositoryId
 from tests.demo.example import example
-from tests.github.control.client import App, Repo, StandIn
+from tests.github.facts import App
+from tests.github.repo import Repo
+from tests.github.stand_in import StandIn
 
 CONFIG_SECONDS = 30.0
 MAINTAINER = "maintainer"
@@ -20,7 +22,7 @@ SLUG = "r4p-bot"
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class DemoStage:
     """Everything that runs."""
 
     standin: StandIn
@@ -32,7 +34,7 @@ class World:
 
 
 @contextmanager
-def running(data: Path, settings: dict[str, str]) -> Iterator[World]:
+def running(data: Path, settings: dict[str, str]) -> Iterator[DemoStage]:
     """The stand-in and the bot, each in processes of their own, introduced to each other.
 
     The bot is told who it is through its ordinary settings; nothing in it knows that this is a demo.
@@ -52,7 +54,7 @@ def running(data: Path, settings: dict[str, str]) -> Iterator[World]:
         }
         with Bot(data, Listen(), identity | settings) as bot:
             repo, installation = _install(standin, app, bot, example_tree)
-            yield World(standin, bot, repo, installation, app.slug)
+            yield DemoStage(standin, bot, repo, installation, app.slug)
 
 
 def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tuple[Repo, int]:
@@ -67,11 +69,11 @@ def _install(standin: StandIn, app: App, bot: Bot, tree: dict[str, str]) -> tupl
 
 def _await_config(bot: Bot, repo: Repo) -> None:
     """People open pull requests minutes after the App was installed; the demo should not be faster."""
-    database = engine(bot.services.database_url, pool_size=1)
+    database = create_database_engine(bot.services.database_url, pool_size=1)
     deadline = time.monotonic() + CONFIG_SECONDS
     while time.monotonic() < deadline:
         with transaction(database) as connection:
-            stored = groups.repository(connection, RepositoryId(repo.id))
+            stored = groups.load_repository(connection, RepositoryId(repo.id))
         if stored is not None and stored.config_text is not None:
             return
         time.sleep(0.1)

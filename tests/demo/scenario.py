@@ -23,11 +23,12 @@ from model import catalog
 from model.catalog import EngineChoice
 from model.errors import ModelError
 from tests.demo import terminal
-from tests.demo.bot_progress import TookTooLong, Watch
-from tests.demo.demo_stage import MAINTAINER, World, running
+from tests.demo.bot_progress import BotProgress, TookTooLong
+from tests.demo.demo_stage import MAINTAINER, DemoStage, running
 from tests.demo.example import example
 from tests.demo.terminal import Steps
-from tests.github.control.client import CheckFacts, CommentFacts, StandInError
+from tests.github.facts import CheckFacts, CommentFacts
+from tests.github.server_thread import StandInError
 
 VERDICT_SECONDS = 600.0
 OUTCOME_SECONDS = 60.0
@@ -66,7 +67,7 @@ class Story:
     def prepare(self) -> None:
         """The model's files, checked by hash; nothing to do the second time, with an engine's URL, or where none is asked."""
         settings = load(EngineSettings)
-        if settings.chosen != "local_transformers" or not _asks_a_model():
+        if settings.engine_name != "local_transformers" or not _asks_a_model():
             return
         with self._timed("model"), self.steps.download("the 0.5B model") as update:
             choice = EngineChoice(
@@ -75,10 +76,10 @@ class Story:
                 cache=settings.model_dir,
                 on_step=update,
             )
-            catalog.prepare(choice)
+            catalog.prepare_model(choice)
 
     @contextmanager
-    def world(self, data: Path) -> Iterator[World]:
+    def world(self, data: Path) -> Iterator[DemoStage]:
         """Everything that runs, from here to the end of the story."""
         started = time.monotonic()
         with self.steps.step("starting the stand-in for GitHub and the bot"):
@@ -91,7 +92,7 @@ class Story:
             with self.steps.step("stopping everything"):
                 entering.__exit__(None, None, None)
 
-    def verdict(self, world: World) -> tuple[Watch, Published]:
+    def verdict(self, world: DemoStage) -> tuple[BotProgress, Published]:
         """Open the issue and its rivals, wait for the verdict, show it."""
         story = example.load()
         with self._timed("verdict"), self.steps.step("one issue, four rival patches") as update:
@@ -100,7 +101,7 @@ class Story:
             for rival in story.rivals:
                 body = f"Fixes #{number}."
                 world.repo.open_pr(rival.title, body, rival.login, diff=rival.diff)
-            watch = Watch.over(world.bot, world.repo.id, number)
+            watch = BotProgress.over(world.bot, world.repo.id, number)
             found = watch.wait(
                 "verdict",
                 watch.published,
@@ -113,7 +114,7 @@ class Story:
         terminal.show_checks(self.out, published.checks)
         return watch, published
 
-    def outcomes(self, world: World, watch: Watch, published: Published) -> tuple[OutcomeRow, ...]:
+    def outcomes(self, world: DemoStage, watch: BotProgress, published: Published) -> tuple[OutcomeRow, ...]:
         """The maintainer merges one and closes the others; wait until that is recorded, show it."""
         *others, chosen = sorted(published.checks)
         with self._timed("outcomes"), self.steps.step("a maintainer merges one, closes the rest"):
@@ -165,7 +166,7 @@ def play(*, json_file: Path | None, keep: bool) -> int:
     return 0
 
 
-def _published(world: World, issue: int, evaluation: Evaluation, since: int) -> Published:
+def _published(world: DemoStage, issue: int, evaluation: Evaluation, since: int) -> Published:
     """What GitHub shows, read as a person would. Raises DemoFailed when something is missing."""
     calls = api_calls(world, since)
     ours = [c for c in world.repo.comments(issue) if c.author == f"{world.slug}[bot]"]
@@ -184,10 +185,10 @@ def _published(world: World, issue: int, evaluation: Evaluation, since: int) -> 
 
 
 def _asks_a_model() -> bool:
-    return load(EngineSettings).verifier not in catalog.WITHOUT_ENGINE
+    return load(EngineSettings).verifier not in catalog.ENGINELESS_VERIFIERS
 
 
-def api_calls(world: World, since: int = 0) -> int:
+def api_calls(world: DemoStage, since: int = 0) -> int:
     """Calls to GitHub's API; fetching git objects and asking for tokens are none."""
     operations = world.standin.calls(since).operations
     return sum(count for name, count in operations.items() if ".git" not in name)
@@ -199,7 +200,7 @@ def _settled(rows: tuple[OutcomeRow, ...], wanted: set[int]) -> tuple[OutcomeRow
 
 
 def _result(
-    story: Story, world: World, published: Published, rows: tuple[OutcomeRow, ...]
+    story: Story, world: DemoStage, published: Published, rows: tuple[OutcomeRow, ...]
 ) -> dict[str, Json]:
     violations = world.standin.violations()
     if violations:
@@ -224,7 +225,7 @@ def _summary(story: Story, result: dict[str, Json]) -> None:
     )
 
 
-def _linger(story: Story, world: World) -> None:
+def _linger(story: Story, world: DemoStage) -> None:
     story.out.print(f"bot       {world.bot.url}/readyz", markup=False)
     story.out.print(f"metrics   {world.bot.url}/metrics", markup=False)
     story.out.print(

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 
 from app.db.store.outcomes.outcomes import OutcomeRow
-from tests.github.control.client import CheckFacts
+from tests.github.facts import CheckFacts
 
 _HIDDEN = re.compile(r"<!--.*?-->", re.DOTALL)
 _FOLD = re.compile(r"</?details>|</summary>")

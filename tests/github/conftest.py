@@ -1,4 +1,4 @@
-"""One stand-in process for all of these tests; each test gets its own App and repository on it."""
+"""One stand-in for all of these tests; each test gets its own App and repository on it."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -7,8 +7,10 @@ import httpx
 import pytest
 from github import Auth, Github, GithubIntegration
 
-from tests.github.control.client import App, Repo, StandIn
+from tests.github.facts import App
 from tests.github.receiver import Receiver
+from tests.github.repo import Repo
+from tests.github.stand_in import StandIn
 
 FILES = {
     "tool/core.py": "def size(items):\n    return len(items) + 1\n",
@@ -89,22 +91,22 @@ def _kept(client):
 
 
 @pytest.fixture(scope="session")
-def process(tmp_path_factory):
+def server(tmp_path_factory):
     with StandIn.start(tmp_path_factory.mktemp("standin")) as running:
         yield running
 
 
 @pytest.fixture
-def github(process):
+def github(server):
     """The stand-in; whatever a test does, it and its client keep to GitHub's contract."""
-    before = len(process.violations())
-    yield process
+    before = len(server.violations())
+    yield server
     while _opened:
         _opened.pop().close()
-    process.clear_faults()
-    process.release()
-    process.drain()
-    found = [f"{v.where}: {v.what}" for v in process.violations()[before:]]
+    server.clear_faults()
+    server.release()
+    server.drain()
+    found = [f"{v.where}: {v.what}" for v in server.violations()[before:]]
     expected, _expected[:] = list(_expected), []
     assert [text for text in expected if not any(text in broken for broken in found)] == []
     assert [broken for broken in found if not any(text in broken for text in expected)] == []

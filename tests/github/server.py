@@ -1,4 +1,4 @@
-"""The stand-in's HTTP server: REST, GraphQL, git, the App manifest page and the control port."""
+"""The stand-in's HTTP application: REST, GraphQL, git and the App manifest page."""
 
 import asyncio
 import json
@@ -14,7 +14,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tests.github.actions.installs import AppForm, register_app
-from tests.github.control import commands
 from tests.github.graphql import api
 from tests.github.rest import exchange as rest
 from tests.github.rest import git_http
@@ -36,9 +35,6 @@ def create_app(world: World) -> Starlette:
     async def git(request: Request) -> Response:
         return await _git(world, request)
 
-    async def command(request: Request) -> Response:
-        return await commands.serve(world, request)
-
     async def manifest(request: Request) -> Response:
         return await _manifest(world, request)
 
@@ -49,7 +45,6 @@ def create_app(world: World) -> Starlette:
 
     methods = ["GET", "POST", "PATCH", "PUT", "DELETE"]
     routes = [
-        Route("/_control/{command}", command, methods=["POST"]),
         Route("/api/{path:path}", api, methods=methods),
         Route("/settings/apps/new", manifest, methods=["POST"]),
         Route("/organizations/{organization}/settings/apps/new", manifest, methods=["POST"]),

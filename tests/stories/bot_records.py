@@ -11,7 +11,7 @@ from app.db.store.outcomes import outcomes
 from app.db.store.outcomes.outcomes import OutcomeRow
 from app.db.tables.schema import deliveries, evaluations, installations, jobs, repositories
 from app.db.tables.schema import groups as group_table
-from tests.github.control.client import Repo
+from tests.github.repo import Repo
 from tests.stories.stage import Stage
 
 
@@ -47,8 +47,8 @@ class Known:
     def outcome_rows(self, issue: int) -> tuple[OutcomeRow, ...]:
         """What became of an issue's rivals, whole."""
         with self.stage.database.connect() as connection:
-            group = groups.group_of(connection, self.repo.id, issue)
-            return outcomes.rows_for_group(connection, group.id) if group else ()
+            group = groups.find_group(connection, self.repo.id, issue)
+            return outcomes.list_rows(connection, group.id) if group else ()
 
     def has_reached(self, state: str) -> bool:
         """Whether the newest evaluation is as far as this."""
@@ -68,7 +68,7 @@ class Known:
     def waiting(self, issue: int) -> str | None:
         """Why the bot does not judge an issue."""
         with self.stage.database.connect() as connection:
-            return groups.group_of(connection, self.repo.id, issue).waiting
+            return groups.find_group(connection, self.repo.id, issue).waiting
 
     def checkout(self) -> Path:
         """Where the repository's git objects lie."""

@@ -14,9 +14,10 @@ import redis
 from celery import Celery
 from sqlalchemy import Engine
 
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.operator.up import Bot, Listen
-from tests.github.control.client import App, StandIn
+from tests.github.facts import App
+from tests.github.stand_in import StandIn
 from tests.stories import scripted_engine
 
 SECRET = "a-webhook-secret-that-no-log-may-hold"
@@ -132,7 +133,7 @@ def running(data: Path, judging: Mapping[str, str]) -> Iterator[Stage]:
         }
         with Bot(data / "bot", Listen(), settings) as bot:
             standin.set_webhook_url(app.app_id, f"{bot.url}/api/github/webhooks")
-            database = engine(bot.services.database_url, pool_size=2)
+            database = create_database_engine(bot.services.database_url, pool_size=2)
             try:
                 yield Stage(standin, app, bot, database, data / "checkouts", writer, settings)
             finally:

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from sqlalchemy import select, text, update
 
 from app.db.tables.schema import jobs, write_limits
-from app.github.http.rate_limiter import Limits
-from tests.github.control.client import CheckFacts
+from app.github.http.rate_limiter import WriteLimits
+from tests.github.facts import CheckFacts
 from tests.stories.bot_records import Known
 from tests.stories.stage import DAY_SECONDS, SLUG, Stage
 from tests.stories.verdicts import BASE, Said, area
@@ -154,7 +154,7 @@ class Story(Known):
             )
             row = select(write_limits.c.state).where(mine).with_for_update()
             if (state := connection.execute(row).scalar_one_or_none()) is not None:
-                earlier = _earlier(Limits(**state), seconds)
+                earlier = _earlier(WriteLimits(**state), seconds)
                 connection.execute(update(write_limits).where(mine).values(state=asdict(earlier)))
         self.settle()
 
@@ -264,8 +264,8 @@ class Story(Known):
         return [name for name, times in [*marks.items(), *checks.items()] if times > 1]
 
 
-def _earlier(limits: Limits, seconds: float) -> Limits:
-    return Limits(
+def _earlier(limits: WriteLimits, seconds: float) -> WriteLimits:
+    return WriteLimits(
         tokens=limits.tokens,
         counted_at=limits.counted_at - seconds,
         writes=tuple(write - seconds for write in limits.writes),

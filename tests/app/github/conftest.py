@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.github_scene import opened
 from tests.builders.local_github import LocalGitHub, connected
-from tests.github.control.client import StandIn
+from tests.github.stand_in import StandIn
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 import psycopg
 
 from app.operator.up import Bot, Listen
-from tests.github.control.client import App, StandIn
+from tests.github.facts import App
+from tests.github.stand_in import StandIn
 from tests.services import wait_for
 
 VOTE_SECONDS = 0.05

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.github.control.client import StandInError
+from tests.github.server_thread import StandInError
 
 
 def parents(scene, sha):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.github.control.client import StandInError
+from tests.github.server_thread import StandInError
 
 DIFF = """--- a/tool/core.py
 +++ b/tool/core.py

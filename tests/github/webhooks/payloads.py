@@ -73,7 +73,7 @@ def comment(
 def pull(
     world: World, repo: Repository, what: Issue, action: str, sender: User, **more: object
 ) -> None:
-    """A `pull_request` event."""
+    """A `read_pull_request` event."""
     if what.pull is None:
         raise ValueError(f"#{what.number} is not a pull request")
     body = {
@@ -101,7 +101,7 @@ def review(
 
 
 def check_run(world: World, repo: Repository, run: CheckRun, action: str, sender: User) -> None:
-    """A `check_run` event."""
+    """A `write_check_run` event."""
     shown = checks.check_run(world, repo, run)
     suite = checks.check_suite(world, repo, repo.suites[run.suite_id])
     emit(
@@ -116,7 +116,7 @@ def check_run(world: World, repo: Repository, run: CheckRun, action: str, sender
 def check_suite(
     world: World, repo: Repository, suite: CheckSuite, action: str, sender: User
 ) -> None:
-    """A `check_suite` event."""
+    """A `read_check_suite` event."""
     shown = checks.check_suite(world, repo, suite)
     shown.pop("repository")
     emit(world, repo, "check_suite", {"action": action, "check_suite": shown}, sender)
@@ -231,7 +231,7 @@ def installation(world: World, record: Installation, action: str, sender: User) 
 def installation_repositories(
     world: World, record: Installation, repos: list[Repository], action: str, sender: User
 ) -> None:
-    """An `installation_repositories` event: `action` is added or removed."""
+    """An `read_installation_repositories` event: `action` is added or removed."""
     body: Json = {
         "action": action,
         "installation": accounts.installation(world, record),

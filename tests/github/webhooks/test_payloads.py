@@ -7,8 +7,8 @@ import pytest
 
 from tests.github.actions.installs import DEFAULT_EVENTS
 from tests.github.conftest import SECRET, make_scene
-from tests.github.control.client import StandInError
 from tests.github.receiver import bodies
+from tests.github.server_thread import StandInError
 
 
 def test_a_delivery_is_signed_over_its_raw_bytes(hooked, receiver, github):

@@ -9,6 +9,7 @@ import hmac
 import json
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -132,7 +133,7 @@ class Deliveries:
         """Keep deliveries back from now on."""
         self.held = self.held if self.held is not None else []
 
-    def release(self, order: list[int] | None) -> int:
+    def release(self, order: Sequence[int] | None) -> int:
         """Let held deliveries flow: all in order, or those at the given positions.
 
         A position named twice is sent twice under one GUID; one left out is dropped.

@@ -5,13 +5,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """One violation of GitHub's contract, by the stand-in or by its client."""
-
-    where: str
-    what: str
+from tests.github.contract import Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +27,11 @@ class Journal:
         self._file = violations_file
         self._file.touch()
         self.requests: list[Request] = []
-        self.violations: list[Broken] = []
+        self.violations: list[Violation] = []
 
     def break_rule(self, where: str, what: str) -> None:
         """Record a violation."""
-        broken = Broken(where, what)
+        broken = Violation(where, what)
         self.violations.append(broken)
         with self._file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(asdict(broken)) + "\n")

@@ -3,7 +3,6 @@
 import httpx
 import pytest
 
-from tests.github.control.client import StandInError
 from tests.github.world.faults import Fault, Faults, Kind
 
 COMMENTS = "POST /repos/*/issues/*/comments"
@@ -133,5 +132,5 @@ def test_some_pass_then_some_fail():
 
 
 def test_an_unknown_fault_is_refused(github):
-    with pytest.raises(StandInError, match="nonsense"):
+    with pytest.raises(ValueError, match="nonsense"):
         github.fault("GET /", "nonsense")

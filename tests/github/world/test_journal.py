@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from tests.github.conftest import VERSION, expect_violation
-from tests.github.control.client import StandIn, StandInError
 from tests.github.graphql.test_api import WHOLE_ISSUE, names
+from tests.github.server_thread import StandInError
+from tests.github.stand_in import StandIn
 
 
 def test_calls_are_counted_by_operation_and_tokens_apart(scene, github):
@@ -55,21 +56,9 @@ def test_a_wrong_request_is_refused_and_a_violation(scene):
     assert client.post(path, content=b"{", headers=headers).status_code == 400
 
 
-def test_an_unknown_command_names_those_there_are(github):
-    with pytest.raises(StandInError, match="drain"):
-        github.send("nonsense")
-    with pytest.raises(StandInError, match="TypeError"):
-        github.send("advance", hours=1)
-    with pytest.raises(StandInError, match="404"):
-        github.send("redeliver", guid="none")
-
-
-def test_a_second_client_can_attach(scene, github):
-    other = StandIn.attach(github.url)
-    number = scene.repo.open_issue("Bug")
-    assert other.send("issue_facts", repo=scene.repo.full_name, number=number)["title"] == "Bug"
-    other.stop()
-    assert github.now() > 0
+def test_a_refused_action_raises_with_its_status(github):
+    with pytest.raises(StandInError, match="404: no delivery has the GUID none"):
+        github.redeliver("none")
 
 
 def test_a_manifest_becomes_an_app_by_a_code_that_works_once(github):
@@ -113,18 +102,6 @@ def test_violations_are_written_to_a_file(tmp_path):
         lines = (tmp_path / "violations.jsonl").read_text().splitlines()
         told = [json.loads(line) for line in lines]
         assert [v["where"] for v in told] == [v.where for v in running.violations()] != []
-
-
-def test_a_stand_in_that_cannot_start_says_where_to_look(tmp_path):
-    with pytest.raises(StandInError, match=r"standin\.log"):
-        StandIn.start(tmp_path, time_scale=-1)
-
-
-def test_it_ends_when_whoever_started_it_is_gone(tmp_path):
-    running = StandIn.start(tmp_path)
-    running.process.stdin.close()
-    assert running.process.wait(5) == 0
-    running.stop()
 
 
 def test_it_is_quick_enough_not_to_be_what_is_measured(scene):

@@ -1,1 +1,0 @@
-"""The control port, by which tests act as people, and its client."""
