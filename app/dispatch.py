@@ -1,7 +1,7 @@
-"""The doorbell: the only module that sends to the queue's broker, and nothing depends on it.
+"""The doorbell: the only module that sends messages to the Celery broker.
 
-A ring says that a job may be due. It is never retried: the sweeper rings again for whatever is
-still due, and a job claimed by nobody lies safe in PostgreSQL.
+A ring says that a job may be due. The doorbell never retries a ring: the sweeper rings again for every job that is
+still due. An unclaimed job is safe in PostgreSQL.
 """
 
 import queue
@@ -20,7 +20,7 @@ from app.metrics import Metrics
 from app.values.identifiers import JobId
 
 RUN_TASK: Final = "r4p.run"
-"""The task that claims and runs a job: `(job id, queue)`."""
+"""The Celery task that claims and runs a job. Its arguments are the job id and the queue."""
 
 SOCKET_SECONDS: Final = 1.0
 
@@ -32,17 +32,17 @@ TIME_LIMIT_SECONDS: Final[Mapping[Queue, float | None]] = {
     Queue.WRITER: 1_800,
     Queue.TRAIN: None,
 }
-"""After this a worker's process is killed and replaced; the attempt counts. None: no limit."""
+"""Seconds after which Celery kills a worker's child process and replaces it. The attempt counts. None: no limit."""
 
 _BURST: Final = 4
-"""Rings per queue and batch; a worker that was rung for one job goes on with the next due one."""
+"""Most rings for each queue in one batch. A worker that heard a ring goes on with the next due job by itself."""
 _PAUSE_SECONDS: Final = 0.1
 
 _DOWN: Final = (OperationalError, KombuError, RedisError, OSError)
 
 
 class Doorbell:
-    """Rings for jobs by task name, over a small pool of connections. Safe to share by threads."""
+    """Rings for jobs by task name over a small pool of connections. Threads may share it."""
 
     def __init__(self, redis_url: str) -> None:
         self._celery = Celery("r4p", broker=redis_url, set_as_current=False)
@@ -63,7 +63,7 @@ class Doorbell:
         )
 
     def ring(self, queue: Queue, job: JobId) -> bool:
-        """Say that a job may be due. False: the broker did not take it within about a second."""
+        """Say that a job may be due. False: the broker did not take the ring within about a second."""
         try:
             self._celery.send_task(
                 RUN_TASK,
@@ -76,20 +76,20 @@ class Doorbell:
             return False
         return True
 
-    def waiting(self, queue: Queue) -> int | None:
-        """How many rings nobody has heard yet; None when the broker does not answer."""
+    def count_waiting(self, queue: Queue) -> int | None:
+        """Count the rings that no worker has taken yet. None: the broker does not answer."""
         try:
             with self._celery.pool.acquire(block=True, timeout=SOCKET_SECONDS) as connection:
                 declared = connection.default_channel.queue_declare(queue.value, passive=True)
                 return int(declared.message_count)
         except ChannelError:
-            return 0  # the broker never heard of this queue
+            return 0  # nobody has declared this queue at the broker yet
         except _DOWN:
             return None
 
-    def answers(self) -> bool:
-        """Whether the broker answers within about a second."""
-        return self.waiting(Queue.EVENTS) is not None
+    def is_reachable(self) -> bool:
+        """Report whether the broker answers within about a second."""
+        return self.count_waiting(Queue.EVENTS) is not None
 
     def close(self) -> None:
         """Close the connections."""
@@ -97,9 +97,9 @@ class Doorbell:
 
 
 class BackgroundDoorbell:
-    """Rings from a thread of its own, so that no request ever waits for the broker.
+    """Rings from a thread of its own, so that no web request waits for the broker.
 
-    A burst is rung for a few times only; when the broker is away, what piled up is dropped.
+    It rings only a few times for a burst of jobs. While the broker is down, it drops the rings.
     """
 
     def __init__(self, doorbell: Doorbell, metrics: Metrics) -> None:
@@ -114,24 +114,24 @@ class BackgroundDoorbell:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread, waiting at most for the ring it is at."""
+        """Stop the thread. Waits at most for the current ring."""
         self._stopping.set()
         self._jobs.put(None)
         self._thread.join(3 * SOCKET_SECONDS)
 
     def ring_soon(self, jobs: Iterable[StoredJob]) -> None:
-        """Have the due ones of these jobs rung for. Never blocks."""
+        """Ring for those jobs that are due. Never blocks."""
         for job in jobs:
             if job.is_due:
                 self._jobs.put(job)
 
     def _work(self) -> None:
-        while (batch := self._batch()) and not self._stopping.is_set():
+        while (batch := self._take_batch()) and not self._stopping.is_set():
             self._ring(batch)
             if len(batch) > _BURST:
                 self._stopping.wait(_PAUSE_SECONDS)
 
-    def _batch(self) -> list[StoredJob]:
+    def _take_batch(self) -> list[StoredJob]:
         first = self._jobs.get()
         batch = [first]
         while not self._jobs.empty():

@@ -1,4 +1,4 @@
-"""How every process logs: to standard error, as text or JSON, one line a record, no secret in any."""
+"""Log set-up of every process: to standard error, as text or JSON, with secrets masked."""
 
 import logging
 import sys
@@ -29,12 +29,12 @@ class _Json(JsonFormatter):
             ["levelname", "name", "process", "message"],
             rename_fields={"levelname": "level", "name": "logger", "exc_info": "trace"},
             timestamp="at",
-            # Uvicorn's copy of the message, with colours.
+            # Uvicorn repeats the message here with colours.
             reserved_attrs=[*RESERVED_ATTRS, "color_message"],
         )
 
     def process_log_record(self, log_data: dict[str, object]) -> dict[str, object]:
-        """Mask secrets before they are quoted: a key's line breaks become escapes in JSON."""
+        # JSON turns a key's line breaks into escapes, so secrets must go before that.
         return {
             name: redact(value) if isinstance(value, str) else value
             for name, value in log_data.items()
@@ -45,15 +45,15 @@ class _Json(JsonFormatter):
 
 
 def hide_passwords(*urls: str) -> None:
-    """Mask the passwords in these addresses wherever this process writes."""
+    """Mask the passwords in these URLs in everything that this process logs."""
     for url in urls:
         remember(urlsplit(url).password or "")
 
 
 def configure(settings: LogSettings) -> None:
-    """Set this process's logging up, in place of whatever was there.
+    """Replace this process's logging set-up.
 
-    Warnings are logged too, and so is an error that ends the process.
+    It also logs warnings, and the error that ends the process.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if settings.log_format == "json" else _Text())
@@ -62,7 +62,7 @@ def configure(settings: LogSettings) -> None:
     root.setLevel(settings.log_level)
     for chatty in _CHATTY:
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
-    logging.getLogger("celery.apps.worker").setLevel(root.level)  # it says when a worker is ready
+    logging.getLogger("celery.apps.worker").setLevel(root.level)  # it logs when a worker is ready
     logging.captureWarnings(capture=True)
     sys.excepthook = _log_uncaught
 

@@ -1,99 +1,114 @@
-"""What is told of patches by our own agent: whose they are, what was not done to them, the best one as a diff (pure)."""
+"""Texts about alternatives: their author, what is untested, and the best one as a diff (pure)."""
 
 from collections.abc import Iterator
 
-from app.comments.phrases import VERDICTS, WHY_NOT, coverage, listed, probability, why_not_judged
+from app.comments.phrases import (
+    REFUSALS,
+    VERDICTS,
+    describe_coverage,
+    explain_not_judged,
+    format_percent,
+    join_names,
+)
 from app.comments.views import AlternativeView, VerdictView
-from app.policy.alternative_policy import alternative_id, best
-from app.values.quoting import fenced, is_copyable, phrase
+from app.policy.alternative_policy import choose_best, format_alternative_id
+from app.values.quoting import fence_code, is_copyable, quote_phrase
 from model.domain import Verdict
 
 _REASON_LIMIT = 300
 
 
-def count(view: VerdictView) -> str:
-    """How many are correct, for a headline."""
-    verdicts = [one.verdict.verdict for one in view.alternatives]
+def summarize_alternatives(view: VerdictView) -> str:
+    """Say in a headline how many alternatives are correct."""
+    verdicts = [alternative.verdict.verdict for alternative in view.alternatives]
     if len(verdicts) == 1:
         return f"1 alternative by the bot: {VERDICTS[verdicts[0]].lower()}"
     correct = verdicts.count(Verdict.CORRECT)
     return f"{correct or 'none'} of {len(verdicts)} alternatives by the bot judged correct"
 
 
-def author(one: AlternativeView) -> str:
-    """Who wrote it and in how many steps, for a cell of a table."""
-    steps = "1 step" if one.steps == 1 else f"{one.steps} steps"
-    second = f", after {alternative_id(one.second_to)} with a hint" if one.second_to else ""
-    return f"**ours**: {phrase(one.agent, 60)}, {phrase(one.model, 100)}, {steps}{second}"
+def describe_author(alternative: AlternativeView) -> str:
+    """Describe an alternative's agent, model and steps for a table cell."""
+    steps = "1 step" if alternative.steps == 1 else f"{alternative.steps} steps"
+    origin = (
+        f", after {format_alternative_id(alternative.second_to)} with feedback"
+        if alternative.second_to
+        else ""
+    )
+    return f"**the bot**: {quote_phrase(alternative.agent, 60)}, {quote_phrase(alternative.model, 100)}, {steps}{origin}"
 
 
-def notes(view: VerdictView) -> Iterator[str]:
-    """What a reader should know of them before relying on the table."""
+def list_notes(view: VerdictView) -> Iterator[str]:
+    """Yield what a reader should know about the alternatives before using the table."""
     if view.alternatives:
         yield _provenance(view)
-    for one in view.alternatives:
-        name, verdict = alternative_id(one.number), one.verdict
+    for alternative in view.alternatives:
+        name, verdict = format_alternative_id(alternative.number), alternative.verdict
         if verdict.verdict is Verdict.NOT_JUDGED:
-            yield f"{name} was not judged: {phrase(why_not_judged(verdict), _REASON_LIMIT)}."
+            yield f"The bot did not judge {name}: {quote_phrase(explain_not_judged(verdict), _REASON_LIMIT)}."
         elif verdict.coverage.files_seen < verdict.coverage.files:
-            seen = coverage(verdict.coverage, has_model=view.has_model)
-            yield f"{name} was judged in part: {seen}."
+            seen = describe_coverage(verdict.coverage, has_model=view.has_model)
+            yield f"The bot judged only a part of {name}: {seen}."
     if view.no_alternative is not None:
         more = "further alternative" if view.alternatives else "alternative"
-        yield f"No {more}: {WHY_NOT[view.no_alternative]}."
+        yield f"No {more}: {REFUSALS[view.no_alternative]}."
 
 
 def _provenance(view: VerdictView) -> str:
-    """No one should take these for a contributor's tested work."""
-    written = [one for one in view.alternatives if one.model == view.engine.model]
-    names = listed(alternative_id(one.number) for one in view.alternatives)
+    """Warn that alternatives are not a contributor's tested work."""
+    written = [patch for patch in view.alternatives if patch.model == view.engine.model]
+    names = join_names(format_alternative_id(patch.number) for patch in view.alternatives)
     several = len(view.alternatives) > 1
-    said = (
-        f"{names} {'are' if several else 'is'} by the bot's own agent, which read the code and ran nothing of it: "
-        f"{'they are' if several else 'it is'} untested"
+    origin = (
+        f"The bot's own agent wrote {names}. It read the code and ran nothing, so "
+        f"{'they are' if several else names + ' is'} untested"
     )
-    judge = ", and the model that wrote also judged" if written else ""
-    return f"{said}{judge}."
+    judge = ". The same model wrote and judged" if written else ""
+    return f"{origin}{judge}."
 
 
-def offer(view: VerdictView, limit: int) -> str:
-    """The best alternative that was judged correct, folded, to be copied; or why its diff is not shown.
+def offer_best(view: VerdictView, limit: int) -> str:
+    """Return the best correct alternative as a folded diff, or the reason why its diff is not shown.
 
-    `limit` is the most characters of a diff. The demonstration model's word is not enough to offer anything.
+    `limit` is the most characters of a diff. The demonstration model's verdicts are too weak to offer anything.
     """
-    chosen = None if view.is_demonstration else best(one.verdict for one in view.alternatives)
+    chosen = (
+        None
+        if view.is_demonstration
+        else choose_best(alternative.verdict for alternative in view.alternatives)
+    )
     if chosen is None:
         return ""
-    one = next(each for each in view.alternatives if each.verdict.id == chosen)
+    best = next(patch for patch in view.alternatives if patch.verdict.id == chosen)
     opening = (
         f"`/r4p open {chosen}` opens {chosen} as a draft pull request." if view.may_open else ""
     )
-    return "\n\n".join(filter(None, (_diff(one, limit), opening)))
+    return "\n\n".join(filter(None, (_show_diff(best, limit), opening)))
 
 
-def _diff(one: AlternativeView, limit: int) -> str:
-    name = alternative_id(one.number)
-    if not is_copyable(one.diff):
-        return f"{name}'s diff is not shown: it holds characters that would not survive being copied from here."
-    if len(one.diff) > limit:
-        return f"{name}'s diff is not shown: {len(one.diff):,} characters don't fit in here."
-    return _folded(one)
+def _show_diff(alternative: AlternativeView, limit: int) -> str:
+    name = format_alternative_id(alternative.number)
+    if not is_copyable(alternative.diff):
+        return f"The diff of {name} is not shown: it holds characters that copying would change."
+    if len(alternative.diff) > limit:
+        return f"The diff of {name} is not shown: {len(alternative.diff):,} characters are too many for this comment."
+    return _fold(alternative)
 
 
-def _folded(one: AlternativeView) -> str:
-    name = alternative_id(one.number)
-    known = one.verdict.probability
-    chance = "" if known is None else f", probability correct {probability(known)}"
+def _fold(alternative: AlternativeView) -> str:
+    name = format_alternative_id(alternative.number)
+    probability = alternative.verdict.probability
+    chance = "" if probability is None else f", probability correct {format_percent(probability)}"
     file = f"{name}.diff"
     how = (
-        f"It is against commit `{one.base}`. Read it first; then copy the second block into a file `{file}`, and in a "
-        "checkout of that commit run:"
+        f"The diff is for commit `{alternative.base}`. Read it first. Then copy the second block into a file `{file}`, and "
+        "run this in a checkout of that commit:"
     )
     blocks = [
         f"<details>\n<summary>{name} as a diff (judged correct{chance}; untested)</summary>",
         how,
-        fenced(f"git apply --check {file} && git apply {file}\n", "console"),
-        fenced(one.diff, "diff"),
+        fence_code(f"git apply --check {file} && git apply {file}\n", "console"),
+        fence_code(alternative.diff, "diff"),
         "</details>",
     ]
     return "\n\n".join(blocks)

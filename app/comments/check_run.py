@@ -1,25 +1,25 @@
-"""The check run on each pull request: one word, and where to read more (pure)."""
+"""The check run on each pull request: the verdict in one word, and a link to the comment (pure)."""
 
 from dataclasses import dataclass
 
 from app.comments.phrases import (
     CHECK_NAME,
     VERDICTS,
-    agreement,
-    coverage,
-    listed,
-    one_line,
-    probability,
-    probably,
-    quotation,
-    why_not_judged,
-    why_unsure,
+    describe_coverage,
+    explain_not_judged,
+    explain_unsure,
+    format_agreement,
+    format_percent,
+    format_probability,
+    join_names,
+    quote_block,
+    quote_line,
 )
-from app.comments.views import Row, VerdictView
+from app.comments.views import VerdictRow, VerdictView
 from app.policy.commands import Button
 from app.settings.repo_config import Mode
 from app.values.identifiers import CommitSha
-from app.values.quoting import phrase
+from app.values.quoting import quote_phrase
 from model.domain import Verdict, VoteCount
 
 _REASON_LIMIT = 8_000
@@ -28,7 +28,7 @@ _TITLE_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class ButtonText:
-    """A button as GitHub wants it: label and identifier of 20 characters at most, description of 40."""
+    """A button in GitHub's form: label and identifier up to 20 characters, description up to 40."""
 
     identifier: Button
     label: str
@@ -40,26 +40,28 @@ BUTTONS = (
     ButtonText(Button.AGREE, "Verdict right", "Teach the bot that it was right"),
     ButtonText(Button.DISAGREE, "Verdict wrong", "Teach the bot that it was wrong"),
 )
-"""GitHub shows three at most."""
+"""GitHub shows at most three."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckText:
-    """What our check run on one head says."""
+    """Content of the bot's check run on one head."""
 
     name: str
     head: CommitSha
     conclusion: str
     """`success`, `neutral`, `failure` or `skipped`."""
     title: str
-    """Begins with the verdict, for neutral and skipped checks count as passed."""
+    """Begins with the verdict, because GitHub counts neutral and skipped checks as passed."""
     summary: str
     details_url: str | None
     buttons: tuple[ButtonText, ...]
 
 
-def check_run(view: VerdictView, row: Row, comment_url: str | None = None) -> CheckText:
-    """The check run for one row; `comment_url` is where the whole verdict stands."""
+def write_check_run(
+    view: VerdictView, row: VerdictRow, comment_url: str | None = None
+) -> CheckText:
+    """Write the check run of one pull request. `comment_url` leads to the whole verdict."""
     return CheckText(
         name=CHECK_NAME,
         head=row.head,
@@ -83,59 +85,59 @@ def _conclusion(verdict: Verdict, mode: Mode) -> str:
             return "neutral"
 
 
-def _title(view: VerdictView, row: Row) -> str:
+def _title(view: VerdictView, row: VerdictRow) -> str:
     word = VERDICTS[row.verdict.verdict]
     advisory = "" if view.mode is Mode.ENFORCE else " (advisory)"
     if row.verdict.verdict is Verdict.NOT_JUDGED:
-        return f"{word}: {_plain(why_not_judged(row.verdict))}"
+        return f"{word}: {_plain(explain_not_judged(row.verdict))}"
     model = ", demonstration model" if view.is_demonstration else ""
-    known = row.verdict.probability
-    chance = "" if known is None else f", probability correct {probability(known)}"
+    probability = row.verdict.probability
+    chance = "" if probability is None else f", probability correct {format_percent(probability)}"
     return f"{word}: {_ground(row, view)}{chance}{model}{advisory}"
 
 
-def _ground(row: Row, view: VerdictView) -> str:
-    """What the verdict rests on."""
+def _ground(row: VerdictRow, view: VerdictView) -> str:
+    """Describe the votes or features behind the verdict."""
     verdict = row.verdict
     if not view.has_model:
-        return "features of the group compared, no language model"
+        return "comparison of features, no language model"
     if verdict.votes == VoteCount():
         return f"by {view.verifier}, without votes"
     if not verdict.votes.valid:
-        return "no vote could be read"
+        return "no readable vote"
     if verdict.verdict is Verdict.UNSURE:
-        return f"votes {agreement(verdict)}"
-    return f"{agreement(verdict)} votes agree"
+        return f"votes {format_agreement(verdict)}"
+    return f"{format_agreement(verdict)} votes agree"
 
 
 def _plain(text: str) -> str:
-    """A title is no Markdown, so what would be escaped there is left as it is, on one line."""
+    """Put the text on one line. GitHub shows titles without Markdown, so nothing needs an escape."""
     return " ".join(text.split())
 
 
-def _summary(view: VerdictView, row: Row, comment_url: str | None) -> str:
+def _summary(view: VerdictView, row: VerdictRow, comment_url: str | None) -> str:
     verdict = row.verdict
     commit = f"`{row.head[:7]}`"
     if verdict.verdict is Verdict.NOT_JUDGED:
-        said = f"Commit {commit} was not judged: {phrase(why_not_judged(verdict), 1_000)}."
+        text = f"The bot did not judge commit {commit}: {quote_phrase(explain_not_judged(verdict), 1_000)}."
     else:
-        said = (
+        text = (
             f"Commit {commit}: **{VERDICTS[verdict.verdict]}**, {_ground(row, view)}; "
-            f"{probably(verdict, view.history)}; "
-            f"{coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
-            f"{quotation(verdict.reason, _REASON_LIMIT)}"
+            f"{format_probability(verdict, view.history)}; "
+            f"{describe_coverage(verdict.coverage, has_model=view.has_model)}.\n\n"
+            f"{quote_block(verdict.reason, _REASON_LIMIT)}"
         )
-    unsure = why_unsure([verdict], has_model=view.has_model, history=view.history)
-    judged = f"Judged by `{one_line(view.verifier, 100)}`{_beside(view)}."
+    unsure = explain_unsure([verdict], has_model=view.has_model, history=view.history)
+    judged = f"Judged by `{quote_line(view.verifier, 100)}`{_beside(view)}."
     is_judged = verdict.verdict is not Verdict.NOT_JUDGED
     link = f"[The whole verdict]({comment_url})" if comment_url else ""
-    blocks = [said, unsure, judged if is_judged else "", link]
+    blocks = [text, unsure, judged if is_judged else "", link]
     return "\n\n".join(block for block in blocks if block)
 
 
 def _beside(view: VerdictView) -> str:
-    """The rivals."""
-    rivals, ours = len(view.rows) - 1, len(view.alternatives)
-    named = [f"{rivals} other pull request{'' if rivals == 1 else 's'}"] if rivals else []
-    named += [f"{ours} alternative{'' if ours == 1 else 's'} by the bot"] if ours else []
-    return f" beside {listed(named)}" if named else ""
+    """Name the rivals."""
+    rivals, own = len(view.rows) - 1, len(view.alternatives)
+    names = [f"{rivals} other pull request{'' if rivals == 1 else 's'}"] if rivals else []
+    names += [f"{own} alternative{'' if own == 1 else 's'} by the bot"] if own else []
+    return f" beside {join_names(names)}" if names else ""

@@ -1,98 +1,110 @@
-"""What is said of draft pull requests: in them, and to who asked for one (pure)."""
+"""Texts of draft pull requests, and replies to the people who asked for them (pure)."""
 
 from dataclasses import dataclass
 
-from app.comments.markers import draft_marker, reply_marker
+from app.comments.markers import format_draft_marker, format_reply_marker
 from app.comments.phrases import VERDICTS
-from app.policy.draft_policy import NotOpened
+from app.policy.draft_policy import DraftRefusal
 from app.settings.repo_config import FILE
-from app.values.identifiers import AskedIn, CommitSha, IssueNumber, PullNumber
-from app.values.quoting import phrase
+from app.values.identifiers import CommandSource, CommitSha, IssueNumber, PullNumber
+from app.values.quoting import quote_phrase
 from model.domain import PatchId, Verdict
 
 _RIGHTS = "`contents: write` and `pull_requests: write`"
 
 WHY_NOT_OPENED = {
-    NotOpened.NOT_WANTED: f"this repository has not asked for it: `draft_pull_requests: true` in `{FILE}` on the default branch does",
-    NotOpened.NO_WRITER: "the bot may not write code: its operator has to give it a second GitHub App "
+    DraftRefusal.NOT_WANTED: f"this repository does not allow it: set `draft_pull_requests: true` in `{FILE}` on the default branch",
+    DraftRefusal.NO_WRITER: "the bot may not write code: its operator must configure a second GitHub App "
     f"(`R4P_WRITER_APP_ID` and `R4P_WRITER_PRIVATE_KEY_PATH`) with {_RIGHTS}",
-    NotOpened.NOT_INSTALLED: "the bot's second App, which opens pull requests, is not installed on this repository",
-    NotOpened.NO_RIGHT: f"GitHub does not let the bot's second App write here: it needs {_RIGHTS}, and not to be suspended",
-    NotOpened.BAD_DIFF: "its diff changes what a patch of the bot may not change",
-    NotOpened.MOVED: "the code has moved on since it was written, and the diff does not apply any more; `/r4p propose` has a new one written",
-    NotOpened.NO_CODE: "the branch that it is for could not be read",
-    NotOpened.BRANCH_TAKEN: "there is a branch of its name already that is not the bot's; delete or rename that, and ask again",
-    NotOpened.REFUSED: "GitHub refuses it; the operator's log says why",
+    DraftRefusal.NOT_INSTALLED: "the bot's second App, which opens pull requests, is not installed on this repository",
+    DraftRefusal.NO_RIGHT: f"the bot's second App may not write here: it needs {_RIGHTS}, and it must not be suspended",
+    DraftRefusal.BAD_DIFF: "its diff changes files that a patch of the bot may not change",
+    DraftRefusal.MOVED: "the code has changed, and the diff does not apply any more; `/r4p propose` asks for a new alternative",
+    DraftRefusal.NO_CODE: "the bot could not read the base branch",
+    DraftRefusal.BRANCH_TAKEN: "a branch of its name exists that the bot did not make; delete or rename that branch, and ask again",
+    DraftRefusal.REFUSED: "GitHub refuses it; the operator's log has the reason",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class DraftView:
-    """What a draft pull request tells of itself."""
+    """Values for the text of a draft pull request."""
 
     issue: IssueNumber
     alternative: PatchId
     agent: str
     model: str
     verdict: Verdict | None
-    """None: nobody judged it."""
+    """None: not judged."""
     written_on: CommitSha
     asked_by: str
     comment: str | None
-    """Where the verdict can be read; None: it was not published."""
+    """URL of the verdict; None: not published."""
 
 
-def draft_title(issue: IssueNumber, alternative: PatchId) -> str:
-    """Also the commit's message. Nothing that a stranger wrote is in it, and no word that closes an issue."""
+def write_draft_title(issue: IssueNumber, alternative: PatchId) -> str:
+    """Write the title, which is also the commit message. It holds no stranger's text and no closing keyword."""
     return f"Alternative {alternative} for issue #{issue}"
 
 
-def draft_body(view: DraftView) -> str:
-    """It mentions the issue without a keyword: a rival of others it is already, as an alternative."""
-    said = "It was not judged" if view.verdict is None else f"Verdict: {VERDICTS[view.verdict]}"
+def write_draft_body(view: DraftView) -> str:
+    """Write the description. It mentions the issue without a closing keyword, because the alternative is already a
+    rival.
+    """
+    verdict = (
+        "The bot has not judged it"
+        if view.verdict is None
+        else f"Verdict: {VERDICTS[view.verdict]}"
+    )
     where = f" ([the verdict]({view.comment}))" if view.comment else ""
-    author = f"{phrase(view.agent, 60)}, {phrase(view.model, 100)}"
+    author = f"{quote_phrase(view.agent, 60)}, {quote_phrase(view.model, 100)}"
     untested = (
-        f"**Untested.** The bot's own agent ({author}) wrote this for #{view.issue}: it read the code and ran nothing of it, "
-        "and nobody has run the result."
+        f"**Untested.** The bot's own agent ({author}) wrote this patch for #{view.issue}. The agent read the code and ran "
+        "nothing. Nobody has run the result."
     )
     origin = (
-        f"It is alternative {view.alternative}, written on `{view.written_on}`, and was opened because "
-        f"{phrase(view.asked_by, 60)} asked for it. {said}{where}."
+        f"This is alternative {view.alternative}, written on `{view.written_on}`. "
+        f"{quote_phrase(view.asked_by, 60)} asked for this pull request. {verdict}{where}."
     )
     rest = (
-        f"Whoever marks it as ready answers for it. Merging it leaves #{view.issue} open, unless somebody links the two. "
-        "The bot does not judge it once more, and does not learn from what becomes of it."
+        f"The person who marks it as ready is responsible for it. Merging it leaves #{view.issue} open, unless somebody links "
+        "the two. The bot does not judge this pull request again and does not learn from its outcome."
     )
     return f"{untested}\n\n{origin}\n\n{rest}\n"
 
 
-def opened_reply(asked_in: AskedIn, draft: int, alternative: PatchId, pull: PullNumber) -> str:
-    """What was asked for is there."""
-    said = f"{alternative} is open as a draft pull request: #{pull}. Nobody has tested it."
-    return f"{draft_marker(draft, asked_in)}\n\n{said}\n"
+def write_draft_opened_reply(
+    asked_in: CommandSource, draft: int, alternative: PatchId, pull: PullNumber
+) -> str:
+    """Reply that the draft pull request is open."""
+    text = f"{alternative} is open as a draft pull request: #{pull}. Nobody has tested it."
+    return f"{format_draft_marker(draft, asked_in)}\n\n{text}\n"
 
 
-def not_opened_reply(asked_in: AskedIn, draft: int, alternative: PatchId, why: NotOpened) -> str:
-    """What was taken up came to nothing."""
-    return f"{draft_marker(draft, asked_in)}\n\n{_no_draft(alternative, why)}\n"
+def write_draft_failed_reply(
+    asked_in: CommandSource, draft: int, alternative: PatchId, why: DraftRefusal
+) -> str:
+    """Reply that opening the draft failed later."""
+    return f"{format_draft_marker(draft, asked_in)}\n\n{_explain_no_draft(alternative, why)}\n"
 
 
-def not_opening_reply(answers: AskedIn, alternative: PatchId, why: NotOpened) -> str:
-    """`/r4p open` is refused at once."""
-    return f"{reply_marker(answers)}\n\n{_no_draft(alternative, why)}\n"
+def write_draft_refused_reply(
+    answers: CommandSource, alternative: PatchId, why: DraftRefusal
+) -> str:
+    """Reply that the bot refuses `/r4p open` at once."""
+    return f"{format_reply_marker(answers)}\n\n{_explain_no_draft(alternative, why)}\n"
 
 
-def open_already_reply(answers: AskedIn, alternative: PatchId, pull: PullNumber) -> str:
-    """One alternative has one draft, whatever became of it."""
-    return f"{reply_marker(answers)}\n\n{alternative} was opened already: #{pull}.\n"
+def write_draft_exists_reply(answers: CommandSource, alternative: PatchId, pull: PullNumber) -> str:
+    """Reply that the alternative already has a draft. An alternative never gets a second one."""
+    return f"{format_reply_marker(answers)}\n\n{alternative} already has a draft pull request: #{pull}.\n"
 
 
-def own_draft_reply(answers: AskedIn, pull: PullNumber) -> str:
-    """`/r4p group add` of our own draft."""
-    said = f"#{pull} is the bot's own draft of an alternative: it is compared as that, and not once more."
-    return f"{reply_marker(answers)}\n\n{said}\n"
+def write_own_draft_reply(answers: CommandSource, pull: PullNumber) -> str:
+    """Reply to `/r4p group add` of the bot's own draft."""
+    text = f"#{pull} is the bot's own draft of an alternative. The bot already compares that alternative."
+    return f"{format_reply_marker(answers)}\n\n{text}\n"
 
 
-def _no_draft(alternative: PatchId, why: NotOpened) -> str:
+def _explain_no_draft(alternative: PatchId, why: DraftRefusal) -> str:
     return f"No draft pull request of {alternative}: {WHY_NOT_OPENED[why]}."

@@ -1,36 +1,36 @@
-"""What a comment carries unseen: the mark by which it is found again, and the verdict as JSON (pure)."""
+"""Hidden parts of a comment: the marker that identifies it, and the verdict as JSON (pure)."""
 
 import json
 
 from app.jobs.job import Json
-from app.values.identifiers import AskedIn
+from app.values.identifiers import CommandSource
 
 _INERT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&@#"}
 
 
-def group_marker(group: int) -> str:
-    """Stands in the one comment about a group. Anyone can write it, so it proves no authorship."""
+def format_group_marker(group: int) -> str:
+    """Return the marker of the verdict comment of a group. Anyone can write it, so it proves no authorship."""
     return f"<!-- r4p:group={group} -->"
 
 
-def reply_marker(answers: AskedIn) -> str:
-    """Stands in our answer to a command."""
+def format_reply_marker(answers: CommandSource) -> str:
+    """Return the marker of a reply to a command."""
     return f"<!-- r4p:reply={answers} -->"
 
 
-def refusal_marker(asked_in: AskedIn) -> str:
-    """Stands in our word that nothing could be judged; it comes later than the answer, beside it."""
+def format_refusal_marker(asked_in: CommandSource) -> str:
+    """Return the marker of the later reply that the bot could judge nothing."""
     return f"<!-- r4p:not-judged={asked_in} -->"
 
 
-def draft_marker(draft: int, asked_in: AskedIn) -> str:
-    """Stands in our word on what came of a draft pull request."""
+def format_draft_marker(draft: int, asked_in: CommandSource) -> str:
+    """Return the marker of the reply about a draft pull request."""
     return f"<!-- r4p:draft={draft}-{asked_in} -->"
 
 
-def verdict_json(document: Json) -> str:
-    """The document in an HTML comment that nothing in it can close, mention from or refer from."""
+def format_verdict_json(document: Json) -> str:
+    """Return the document in an HTML comment. Nothing in it can close the comment, mention or refer."""
     written = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
-    # Numbers never hold two dashes, so all of these stand inside JSON strings, where escapes may.
+    # Numbers never hold two dashes, so all of these are inside JSON strings, where escapes are legal.
     safe = written.translate(_INERT).replace("--", "\\u002d\\u002d").replace("://", ":\\/\\/")
     return f"<!-- r4p.verdict/1 {safe} -->"

@@ -1,7 +1,7 @@
-"""What a reader of any answer should know: links that were not read, settings that can't be used (pure)."""
+"""Notes for any reply: links that the bot did not read, and settings that it cannot use (pure)."""
 
 from app.comments.check_run import CheckText
-from app.comments.phrases import one_line
+from app.comments.phrases import quote_line
 from app.policy.commands import PREFIX
 from app.settings.repo_config import FILE, ConfigError
 from app.values.identifiers import CommitSha
@@ -9,42 +9,42 @@ from app.values.identifiers import CommitSha
 CONFIG_CHECK_NAME = "r4p/config"
 
 LINKS_NOTE = (
-    "Not every link to this issue was looked at: it has more than 250 closing references or "
-    f"500 mentions. If a pull request is missing here, `{PREFIX} group add #N` brings it in."
+    "The bot did not read all links of this issue, because it has more than 250 closing references or "
+    f"500 mentions. If a pull request is missing here, add it with `{PREFIX} group add #N`."
 )
 
 _PROBLEMS_AT_MOST = 20
 
 
-def config_note(problem: str) -> str:
-    """What is wrong with the file on the default branch, in one line of a larger answer."""
-    said = one_line(problem, 500)
-    return f"`{FILE}` can't be used, so the last good settings hold: {said}."
+def write_config_note(problem: str) -> str:
+    """Describe the error in the settings file on the default branch, in one line."""
+    text = quote_line(problem, 500)
+    return f"The bot can't use `{FILE}` and keeps the last good settings: {text}."
 
 
-def config_check(error: ConfigError, path: str, head: CommitSha) -> CheckText:
-    """The failing check on a pull request that would break the file: what is wrong, and what would hold."""
+def write_config_check(error: ConfigError, path: str, head: CommitSha) -> CheckText:
+    """Write the failing check for a pull request that would break the settings file."""
     problems = len(error.problems)
     return CheckText(
         name=CONFIG_CHECK_NAME,
         head=head,
         conclusion="failure",
-        title=f"{path} can't be used: {problems} problem{'' if problems == 1 else 's'}",
-        summary=_broken(error, path),
+        title=f"The bot can't use {path}: {problems} problem{'' if problems == 1 else 's'}",
+        summary=_list_problems(error, path),
         details_url=None,
         buttons=(),
     )
 
 
-def _broken(error: ConfigError, path: str) -> str:
+def _list_problems(error: ConfigError, path: str) -> str:
     shown = error.problems[:_PROBLEMS_AT_MOST]
-    lines = [f"- {one_line(str(problem), 500)}" for problem in shown]
+    lines = [f"- {quote_line(str(problem), 500)}" for problem in shown]
     rest = len(error.problems) - len(shown)
     if rest:
         lines.append(f"- and {rest} more")
     return "\n\n".join(
         [
-            f"**`{path}` can't be used.** Merged like this, the last good settings stay in force.",
+            f"**The bot can't use `{path}`.** If you merge it like this, the bot keeps the last good settings.",
             "\n".join(lines),
         ]
     )

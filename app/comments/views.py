@@ -1,13 +1,13 @@
-"""What the bot's sentences are made from: frozen values that the worker fills (pure)."""
+"""Frozen values from which the bot writes its texts. The worker fills them (pure)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.jobs.job import Json
 from app.jobs.waits import Waits
-from app.policy.alternative_policy import Spent, WhyNot
+from app.policy.alternative_policy import Cost, RefusalReason
 from app.policy.commands import GroupEdit
-from app.policy.group_policy import LeftOut
+from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength, Member
 from app.settings.repo_config import AlternativesBudget, Mode
 from app.values.identifiers import AlternativeNumber, CommitSha, PullNumber
@@ -15,7 +15,7 @@ from model.domain import EngineInfo, PatchVerdict, Tokens, Verdict
 
 
 class Finding(StrEnum):
-    """Something in a text that was made harmless before the model read it."""
+    """Something in a text that the bot made harmless before the model read it."""
 
     DELIMITER = "delimiter"
     SPECIAL_TOKEN = "special_token"  # noqa: S105 - no secret, a kind of text
@@ -27,94 +27,94 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One pull request and what was found about it."""
+class VerdictRow:
+    """A pull request with its verdict."""
 
     pull: PullNumber
     head: CommitSha
-    """The commit that was judged."""
+    """The judged commit."""
     verdict: PatchVerdict
     strength: LinkStrength
     moved: bool = False
-    """Commits were pushed since."""
+    """Somebody has pushed new commits."""
     findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AlternativeView:
-    """A patch by our own agent and what was found about it."""
+    """An alternative with its verdict."""
 
     number: AlternativeNumber
-    """It is called `A1` on GitHub."""
+    """Its number; GitHub shows `A1`."""
     agent: str
-    """Its name in the catalogue."""
+    """Name in the catalogue."""
     model: str
     steps: int
-    """Replies of the model until it handed in its patch."""
+    """Replies of the model until the agent submitted the patch."""
     base: CommitSha
-    """The commit that its diff is against."""
+    """The commit that the diff is for."""
     diff: str
-    """Untrusted: a model wrote it."""
+    """Untrusted, because a model wrote it."""
     verdict: PatchVerdict
     second_to: AlternativeNumber | None = None
-    """The alternative that it was to do better than, with a hint; None: no hint led to it."""
+    """The alternative that this second attempt follows; None: it is a first attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """One evaluation, ready to be told. `rows` stand in the order of the pull requests' numbers."""
+    """One evaluation, ready for publication. `rows` are in the order of pull request numbers."""
 
     group: int
     mode: Mode
-    rows: tuple[Row, ...]
+    rows: tuple[VerdictRow, ...]
     verifier: str
-    """Its name in the catalogue."""
+    """Name in the catalogue."""
     engine: EngineInfo
     asked: int
     valid: int
     forced: int
-    """Votes whose reply ended without an answer and was asked once for it."""
+    """Number of forced votes."""
     parts: int
-    """In how many overlapping parts the group was judged; 1: all together."""
+    """Number of overlapping parts of the group; 1: all patches together."""
     tokens: Tokens
     total_seconds: float
     document: Json
     """The `r4p.verdict/1` object."""
     history: int | None = None
-    """Earlier issues that probabilities rest on; None: too few for any."""
-    left_out: tuple[LeftOut, ...] = ()
+    """Earlier issues behind the probabilities; None: too few."""
+    left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
-    """False: the issue has more links than are read, so rivals may be missing."""
+    """False: the issue has too many links, so rivals may be missing."""
     issue_findings: tuple[Finding, ...] = ()
     has_model: bool = True
     """A language model read the patches."""
     is_demonstration: bool = False
-    """The model is only there to show the pipeline."""
+    """The model is only good for a demonstration."""
     config_problem: str | None = None
-    """What is wrong with the configuration on the default branch; None: nothing."""
+    """Error in the configuration on the default branch; None: no error."""
     alternatives: tuple[AlternativeView, ...] = ()
-    """By number; judged in one group with `rows`."""
-    no_alternative: WhyNot | None = None
-    """Why one that was wanted is missing; None: none is."""
+    """By number, judged in one group with `rows`."""
+    no_alternative: RefusalReason | None = None
+    """Why a wanted alternative is missing; None: none is missing."""
     may_open: bool = False
-    """An alternative is opened as a draft pull request by a command here."""
+    """People can open an alternative as a draft pull request by command."""
 
     @property
     def verdicts(self) -> tuple[PatchVerdict, ...]:
-        """Of all patches that were judged together."""
-        theirs = [row.verdict for row in self.rows]
-        return (*theirs, *(one.verdict for one in self.alternatives))
+        """Verdicts of all patches of the group."""
+        rows = [row.verdict for row in self.rows]
+        return (*rows, *(alternative.verdict for alternative in self.alternatives))
 
     @property
-    def news(self) -> tuple[Verdict, ...]:
-        """What decides whether to comment: that a patch of our own is wrong is no news for anybody."""
-        ours = [one.verdict.verdict for one in self.alternatives]
-        found = [verdict for verdict in ours if verdict is Verdict.CORRECT]
-        return (*(row.verdict.verdict for row in self.rows), *found)
+    def publishable_verdicts(self) -> tuple[Verdict, ...]:
+        """Verdicts that decide whether to comment. An incorrect alternative is no reason to comment."""
+        own = [alternative.verdict.verdict for alternative in self.alternatives]
+        correct = [verdict for verdict in own if verdict is Verdict.CORRECT]
+        return (*(row.verdict.verdict for row in self.rows), *correct)
 
 
-class Stage(StrEnum):
-    """How far the work on a group is."""
+class GroupProgress(StrEnum):
+    """Progress of the work on a group."""
 
     NOTHING = "nothing"
     WAITING = "waiting"
@@ -126,36 +126,36 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AlternativesStatus:
-    """What is to be said of alternatives where there are some, or the settings want some."""
+    """Status of alternatives, where some exist or the settings want some."""
 
-    there: tuple[AlternativeNumber, ...]
-    """Those of this issue."""
+    alternatives: tuple[AlternativeNumber, ...]
+    """Alternatives of this issue."""
     running: int
-    """Attempts at this issue that are planned or at work."""
-    spent: Spent
-    """Today, in the whole repository."""
+    """Attempts at this issue that wait or run."""
+    spent: Cost
+    """Today's cost in the whole repository."""
     budget: AlternativesBudget
-    last_failure: WhyNot | None = None
-    """Of this issue's last attempt; None: it went well, or there is none."""
+    last_failure: RefusalReason | None = None
+    """Failure of this issue's last attempt; None: it succeeded, or there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """A group at this moment."""
+    """Status of a group."""
 
     members: tuple[Member, ...]
-    stage: Stage
+    stage: GroupProgress
     detail: str | None = None
     """Why it waits or failed, or what comes next, in words for a person."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
-    """False: the issue has more links than are read, so rivals may be missing."""
+    """False: the issue has too many links, so rivals may be missing."""
     comment: str | None = None
-    """Where the verdict is; None: not published."""
+    """URL of the verdict; None: not published."""
     config_problem: str | None = None
-    """What is wrong with the configuration on the default branch; None: nothing."""
+    """Error in the configuration on the default branch; None: no error."""
     waits: Waits | None = None
-    """For whom the work waits; None: for nobody."""
+    """What the work waits for; None: nothing."""
     alternatives: AlternativesStatus | None = None
     """None: the settings want none, and nobody asked for one."""
 
@@ -166,5 +166,5 @@ class GroupView:
 
     edit: GroupEdit
     named: tuple[PullNumber, ...]
-    """What the command names; the same when it is carried out again after a crash."""
+    """Pull requests in the command. The same when the command runs again after a crash."""
     members: tuple[Member, ...]

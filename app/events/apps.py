@@ -1,4 +1,4 @@
-"""What Apps do and where ours is installed: checks and installations (pure)."""
+"""Reads deliveries about Apps: checks and installations (pure)."""
 
 from app.events.delivery_source import NAME_LIMIT, Source, read_repository
 from app.events.event import (
@@ -13,75 +13,75 @@ from app.events.payload import BODY_LIMIT, Payload
 from app.values.identifiers import PullNumber
 
 
-def check_suite(source: Source) -> CheckEvent | Ignored:
-    """All checks of one App on a commit finished, or were asked for again."""
-    return _check(source, source.payload.part("check_suite"), is_suite=True)
+def read_check_suite(source: Source) -> CheckEvent | Ignored:
+    """Read the event that all checks of an App on a commit finished or should run again."""
+    return _read_check(source, source.payload.get_object("check_suite"), is_suite=True)
 
 
-def check_run(source: Source) -> CheckEvent | Ignored:
-    """One check finished, was asked for again, or had a button pressed."""
-    return _check(source, source.payload.part("check_run"), is_suite=False)
+def read_check_run(source: Source) -> CheckEvent | Ignored:
+    """Read the event that a check finished, should run again, or had a button pressed."""
+    return _read_check(source, source.payload.get_object("check_run"), is_suite=False)
 
 
-def _check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent | Ignored:
-    app = check.part("app")
-    app_id = app.number("id")
+def _read_check(source: Source, check: Payload, *, is_suite: bool) -> CheckEvent | Ignored:
+    app = check.get_object("app")
+    app_id = app.get_number("id")
     if source.action == CheckAction.COMPLETED and app_id == source.own_app:
         return Ignored("our own check")
-    button = source.payload.maybe_part("requested_action")
+    button = source.payload.find_object("requested_action")
     return CheckEvent(
         delivery=source.delivery,
         repository=source.repository,
         sender=source.sender,
         action=CheckAction(source.action),
         is_suite=is_suite,
-        id=check.number("id"),
-        name=check.maybe_text("name", NAME_LIMIT) or "",
-        head=check.sha("head_sha"),
-        conclusion=check.maybe_text("conclusion", NAME_LIMIT),
+        id=check.get_number("id"),
+        name=check.find_text("name", NAME_LIMIT) or "",
+        head=check.get_sha("head_sha"),
+        conclusion=check.find_text("conclusion", NAME_LIMIT),
         app_id=app_id,
-        app_slug=app.maybe_text("slug", NAME_LIMIT) or "",
-        pulls=tuple(PullNumber(pull.number("number")) for pull in check.parts("pull_requests")),
-        external_id=check.maybe_text("external_id", NAME_LIMIT) or "",
-        button=button.text("identifier", NAME_LIMIT) if button else None,
-        at=check.moment("completed_at") or check.moment("updated_at"),
-        output=_output(check),
+        app_slug=app.find_text("slug", NAME_LIMIT) or "",
+        pulls=tuple(PullNumber(pull.get_number("number")) for pull in check.list_objects("pull_requests")),
+        external_id=check.find_text("external_id", NAME_LIMIT) or "",
+        button=button.get_text("identifier", NAME_LIMIT) if button else None,
+        at=check.find_time("completed_at") or check.find_time("updated_at"),
+        output=_read_output(check),
     )
 
 
-def _output(check: Payload) -> str:
-    output = check.maybe_part("output")
+def _read_output(check: Payload) -> str:
+    output = check.find_object("output")
     if output is None:
         return ""
-    said = (output.maybe_text(name, BODY_LIMIT) for name in ("title", "summary", "text"))
-    return "\n\n".join(filter(None, said))
+    parts = (output.find_text(name, BODY_LIMIT) for name in ("title", "summary", "text"))
+    return "\n\n".join(filter(None, parts))
 
 
-def installation(source: Source) -> InstallationEvent:
-    """The App was installed, removed, suspended, resumed or given more rights."""
+def read_installation(source: Source) -> InstallationEvent:
+    """Read the event that the App was installed, removed, suspended, resumed or given more rights."""
     return InstallationEvent(
         delivery=source.delivery,
         installation=source.installation,
-        account=_account(source.payload),
+        account=_read_account(source.payload),
         sender=source.sender,
         action=InstallationAction(source.action),
-        repositories=tuple(map(read_repository, source.payload.parts("repositories"))),
+        repositories=tuple(map(read_repository, source.payload.list_objects("repositories"))),
     )
 
 
-def installation_repositories(source: Source) -> InstallationRepositoriesEvent:
-    """Repositories came into the installation or left it."""
+def read_installation_repositories(source: Source) -> InstallationRepositoriesEvent:
+    """Read the event that repositories joined or left the installation."""
     return InstallationRepositoriesEvent(
         delivery=source.delivery,
         installation=source.installation,
-        account=_account(source.payload),
+        account=_read_account(source.payload),
         sender=source.sender,
-        added=tuple(map(read_repository, source.payload.parts("repositories_added"))),
-        removed=tuple(map(read_repository, source.payload.parts("repositories_removed"))),
+        added=tuple(map(read_repository, source.payload.list_objects("repositories_added"))),
+        removed=tuple(map(read_repository, source.payload.list_objects("repositories_removed"))),
     )
 
 
-def _account(payload: Payload) -> str:
-    account = payload.part("installation").part("account")
+def _read_account(payload: Payload) -> str:
+    account = payload.get_object("installation").get_object("account")
     # An enterprise has a slug instead of a login.
-    return account.maybe_text("login", NAME_LIMIT) or account.text("slug", NAME_LIMIT)
+    return account.find_text("login", NAME_LIMIT) or account.get_text("slug", NAME_LIMIT)

@@ -1,21 +1,21 @@
-"""One delivery being read, and what every event about a repository has in common (pure)."""
+"""One delivery, and the values that all events about a repository share (pure)."""
 
 import re
 from dataclasses import dataclass
 
-from app.events.event import GHOST, Actor, Repository
+from app.events.event import GHOST, Actor, InstalledRepository
 from app.events.payload import Payload, UnreadableError
 from app.values.identifiers import DeliveryGuid, InstallationId, RepositoryId, RepositoryRef
 
 NAME_LIMIT = 255
-"""Characters of a login, a branch, a slug: GitHub allows fewer."""
+"""Most characters of a login, a branch or a slug. GitHub allows fewer."""
 
 _FULL_NAME = re.compile(r"[A-Za-z0-9][\w-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A payload with what is known of it from outside."""
+    """A payload with its delivery id, its action and the id of our own App."""
 
     delivery: DeliveryGuid
     payload: Payload
@@ -28,27 +28,27 @@ class Source:
 
     @property
     def repository(self) -> RepositoryRef:
-        repository = read_repository(self.payload.part("repository"))
+        repository = read_repository(self.payload.get_object("repository"))
         return RepositoryRef(self.installation, repository.id, repository.full_name)
 
     @property
     def installation(self) -> InstallationId:
-        return InstallationId(self.payload.part("installation").number("id"))
+        return InstallationId(self.payload.get_object("installation").get_number("id"))
 
 
 def read_actor(parent: Payload, name: str) -> Actor:
-    """An account; GitHub's ghost where the payload holds null."""
-    account = parent.maybe_part(name)
+    """Read an account. Where the payload holds null, return GitHub's ghost account."""
+    account = parent.find_object(name)
     if account is None:
         return GHOST
-    login = account.text("login", NAME_LIMIT)
-    kind = account.maybe_text("type", NAME_LIMIT)
-    return Actor(account.number("id"), login, is_bot=kind == "Bot" or login.endswith("[bot]"))
+    login = account.get_text("login", NAME_LIMIT)
+    kind = account.find_text("type", NAME_LIMIT)
+    return Actor(account.get_number("id"), login, is_bot=kind == "Bot" or login.endswith("[bot]"))
 
 
-def read_repository(repository: Payload) -> Repository:
-    """A repository whose name is safe to build a URL or a path from."""
-    full_name = repository.text("full_name", NAME_LIMIT)
+def read_repository(repository: Payload) -> InstalledRepository:
+    """Read a repository whose name is safe in a URL or a path. Raises UnreadableError."""
+    full_name = repository.get_text("full_name", NAME_LIMIT)
     if not _FULL_NAME.fullmatch(full_name):
         raise UnreadableError("a repository's full_name is malformed: it should be owner/name")
-    return Repository(RepositoryId(repository.number("id")), full_name)
+    return InstalledRepository(RepositoryId(repository.get_number("id")), full_name)

@@ -1,11 +1,11 @@
-"""The events the bot acts on, as frozen values (pure)."""
+"""Webhook events as frozen values (pure)."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from app.values.identifiers import (
-    AskedIn,
+    CommandSource,
     CommentId,
     CommitSha,
     DeliveryGuid,
@@ -19,7 +19,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """An account. Its right to command is asked of GitHub, never read from a payload."""
+    """A GitHub account. Its rights come from GitHub's API, never from a payload."""
 
     id: int
     login: str
@@ -27,12 +27,12 @@ class Actor:
 
 
 GHOST = Actor(10137, "ghost", is_bot=False)
-"""GitHub's placeholder for an account that was deleted."""
+"""GitHub's placeholder for a deleted account."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryEvent:
-    """What every event about a repository knows."""
+    """Fields that all events about a repository share."""
 
     delivery: DeliveryGuid
     repository: RepositoryRef
@@ -44,7 +44,7 @@ class RepositoryEvent:
 
 
 class PullAction(StrEnum):
-    """What happened to a pull request."""
+    """Actions on a pull request."""
 
     OPENED = "opened"
     EDITED = "edited"
@@ -57,7 +57,7 @@ class PullAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BaseChange:
-    """Where a pull request pointed before its base was changed."""
+    """Base branch and commit of a pull request before somebody changed its base."""
 
     ref: str
     sha: CommitSha | None
@@ -65,7 +65,7 @@ class BaseChange:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestEvent(RepositoryEvent):
-    """A pull request changed; its facts are those at the time of sending, which may be long ago."""
+    """A change of a pull request. Its values date from the delivery, which may be late."""
 
     action: PullAction
     number: PullNumber
@@ -75,7 +75,7 @@ class PullRequestEvent(RepositoryEvent):
     draft: bool
     merged: bool
     merge_commit: CommitSha | None
-    """While open this is GitHub's test merge, not a commit of the default branch."""
+    """While the pull request is open, this is GitHub's test merge and not a commit of the default branch."""
     head: CommitSha
     base: CommitSha
     base_ref: str
@@ -87,7 +87,7 @@ class PullRequestEvent(RepositoryEvent):
 
 
 class IssueAction(StrEnum):
-    """What happened to an issue."""
+    """Actions on an issue."""
 
     OPENED = "opened"
     EDITED = "edited"
@@ -99,7 +99,7 @@ class IssueAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IssueEvent(RepositoryEvent):
-    """An issue changed."""
+    """A change of an issue."""
 
     action: IssueAction
     number: IssueNumber
@@ -113,7 +113,7 @@ class IssueEvent(RepositoryEvent):
 
 @dataclass(frozen=True, slots=True)
 class CommentEvent(RepositoryEvent):
-    """A person wrote a new comment on an issue or in a pull request's conversation."""
+    """A person's new comment on an issue or a pull request."""
 
     number: int
     on_pull_request: bool
@@ -121,16 +121,16 @@ class CommentEvent(RepositoryEvent):
     body: str
     author: Actor
     association: str
-    """GitHub's claim, for display only: it hides private members and proves no right."""
+    """GitHub's role of the author, for display only. It hides private members and proves no right."""
     at: datetime | None
 
     @property
-    def asked_in(self) -> AskedIn:
-        return AskedIn(str(self.comment))
+    def command_source(self) -> CommandSource:
+        return CommandSource(str(self.comment))
 
 
 class ReviewAction(StrEnum):
-    """What happened to a review."""
+    """Actions on a review."""
 
     SUBMITTED = "submitted"
     DISMISSED = "dismissed"
@@ -138,7 +138,7 @@ class ReviewAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvent(RepositoryEvent):
-    """A person reviewed a pull request, or a review was withdrawn."""
+    """A person submitted or dismissed a review."""
 
     action: ReviewAction
     number: PullNumber
@@ -148,25 +148,25 @@ class ReviewEvent(RepositoryEvent):
     body: str
     author: Actor
     commit: CommitSha | None
-    """GitHub re-points it after a force-push, so it doesn't prove which commit was read."""
+    """GitHub changes this commit after a force-push, so it does not prove which commit the reviewer read."""
     at: datetime | None
 
     @property
-    def asked_in(self) -> AskedIn:
-        return AskedIn(f"review-{self.review}")
+    def command_source(self) -> CommandSource:
+        return CommandSource(f"review-{self.review}")
 
     @property
     def on_pull_request(self) -> bool:
         return True
 
     @property
-    def may_command(self) -> bool:
-        """A dismissal repeats what was submitted, and bots never command."""
+    def can_command(self) -> bool:
+        """Whether commands in the review count. A dismissal repeats the old text, and bots never command."""
         return self.action is ReviewAction.SUBMITTED and not self.sender.is_bot
 
 
 class CheckAction(StrEnum):
-    """What happened to a check."""
+    """Actions on a check."""
 
     COMPLETED = "completed"
     REREQUESTED = "rerequested"
@@ -175,11 +175,11 @@ class CheckAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckEvent(RepositoryEvent):
-    """CI finished, or somebody pressed a button on one of our checks."""
+    """A check finished, or a person pressed a button on one of our checks."""
 
     action: CheckAction
     is_suite: bool
-    """A suite stands for all checks of one App on a commit; otherwise it is a single run."""
+    """True: all checks of one App on a commit. False: one check run."""
     id: int
     name: str
     """Empty for a suite."""
@@ -190,17 +190,17 @@ class CheckEvent(RepositoryEvent):
     pulls: tuple[PullNumber, ...]
     """Often empty for pull requests from forks."""
     external_id: str
-    """What we wrote when we made the run; empty for others' runs and for suites."""
+    """The id that our bot gave its check run. Empty for suites and for check runs of other Apps."""
     button: str | None
-    """Identifier of the pressed button, for `requested_action`."""
+    """Identifier of the pressed button for `requested_action`, else None."""
     at: datetime | None
     output: str = ""
-    """What a single run prints: title, summary and text. Untrusted, and often empty."""
+    """Title, summary and text of a check run. Untrusted, and often empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushedCommit:
-    """One commit of a push; the message is cut."""
+    """One commit of a push, with a shortened message."""
 
     sha: CommitSha
     message: str
@@ -208,26 +208,26 @@ class PushedCommit:
 
 @dataclass(frozen=True, slots=True)
 class PushEvent(RepositoryEvent):
-    """The default branch moved."""
+    """A push to the default branch."""
 
     before: CommitSha
     after: CommitSha
     forced: bool
     commits: tuple[PushedCommit, ...]
     config_touched: bool
-    """Also true when the push doesn't say all it changed."""
+    """The push changed the configuration file. Also true when GitHub does not list all changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
-    """A repository as an installation event lists it."""
+class InstalledRepository:
+    """A repository in the list of an installation event."""
 
     id: RepositoryId
     full_name: str
 
 
 class InstallationAction(StrEnum):
-    """What happened to an installation."""
+    """Actions on an installation."""
 
     CREATED = "created"
     DELETED = "deleted"
@@ -238,31 +238,31 @@ class InstallationAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InstallationEvent:
-    """The App was installed, removed, suspended, resumed or given more rights."""
+    """Somebody installed, removed, suspended or resumed the App, or accepted new permissions."""
 
     delivery: DeliveryGuid
     installation: InstallationId
     account: str
     sender: Actor
     action: InstallationAction
-    repositories: tuple[Repository, ...]
+    repositories: tuple[InstalledRepository, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class InstallationRepositoriesEvent:
-    """Repositories were put into an installation or taken out of it."""
+    """Repositories joined or left an installation."""
 
     delivery: DeliveryGuid
     installation: InstallationId
     account: str
     sender: Actor
-    added: tuple[Repository, ...]
-    removed: tuple[Repository, ...]
+    added: tuple[InstalledRepository, ...]
+    removed: tuple[InstalledRepository, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Nothing follows from this delivery."""
+    """A delivery that the bot ignores, with the reason."""
 
     reason: str
 

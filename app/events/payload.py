@@ -1,6 +1,6 @@
-"""Reads verified but hostile JSON: every value taken out is checked, cleaned and capped (pure).
+"""Reads verified but hostile JSON: each value is checked, cleaned and cut to its limit (pure).
 
-What the values mean is said in `app.events.parser`.
+`app.events.parser` knows what the values mean.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import NoReturn
 from app.values.identifiers import CommitSha
 
 BODY_LIMIT = 65_536
-"""Characters GitHub allows in a comment or issue body."""
+"""Most characters that GitHub allows in a comment or an issue's text."""
 
 _INT64_MAX = 2**63 - 1
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -21,19 +21,19 @@ _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false
 
 
 class UnreadableError(ValueError):
-    """The payload is not what GitHub documents; the message names the field."""
+    """The payload differs from GitHub's documentation. The message names the field."""
 
 
-def clean(text: str, limit: int) -> str:
-    """`text` as PostgreSQL and UTF-8 can hold it: no NUL, no lone surrogate, at most `limit` long."""
+def clean_text(text: str, limit: int) -> str:
+    """Return the text without NUL and lone surrogates, cut to `limit` characters, so that PostgreSQL can store it."""
     kept = text[:limit]
     if kept.isascii() and "\0" not in kept:
         return kept
     return kept.replace("\0", "").encode("utf-8", "ignore").decode("utf-8")
 
 
-def read(body: bytes) -> "Payload":
-    """The object in `body`. Raises UnreadableError for anything else, whatever it is made of."""
+def read_payload(body: bytes) -> "Payload":
+    """Parse a body into its JSON object. Raises UnreadableError for anything else."""
     try:
         value = json.loads(body.decode("utf-8"))
     except RecursionError:
@@ -47,19 +47,19 @@ def read(body: bytes) -> "Payload":
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """One object of the payload and the path that leads to it.
+    """One JSON object of the payload with its path.
 
-    Each reader raises UnreadableError when the field is missing or of another kind; those that
-    may answer None do so for null and for a missing field.
+    A reader raises UnreadableError when a field is missing or of another kind. Readers named `find_…` return None for
+    null and for a missing field.
     """
 
     _fields: dict[str, object]
     _path: str = ""
 
-    def part(self, name: str) -> "Payload":
-        return self.maybe_part(name) or self._refuse(name, dict)
+    def get_object(self, name: str) -> "Payload":
+        return self.find_object(name) or self._refuse(name, dict)
 
-    def maybe_part(self, name: str) -> "Payload | None":
+    def find_object(self, name: str) -> "Payload | None":
         value = self._fields.get(name)
         if value is None:
             return None
@@ -67,48 +67,48 @@ class Payload:
             self._refuse(name, dict)
         return Payload(value, f"{self._path}{name}.")
 
-    def parts(self, name: str) -> Iterator["Payload"]:
-        """The objects of a list; a missing list is an empty one."""
-        for place, value in enumerate(self._list(name)):
+    def list_objects(self, name: str) -> Iterator["Payload"]:
+        """Yield the objects of a list. A missing list is empty."""
+        for place, value in enumerate(self._get_list(name)):
             if not isinstance(value, dict):
                 self._refuse(f"{name}[{place}]", dict)
             yield Payload(value, f"{self._path}{name}[{place}].")
 
-    def texts(self, name: str, limit: int) -> Iterator[str]:
-        """The texts of a list; a missing list is an empty one."""
-        for place, value in enumerate(self._list(name)):
+    def list_texts(self, name: str, limit: int) -> Iterator[str]:
+        """Yield the texts of a list. A missing list is empty."""
+        for place, value in enumerate(self._get_list(name)):
             if not isinstance(value, str):
                 self._refuse(f"{name}[{place}]", str)
-            yield clean(value, limit)
+            yield clean_text(value, limit)
 
-    def text(self, name: str, limit: int) -> str:
-        value = self.maybe_text(name, limit)
+    def get_text(self, name: str, limit: int) -> str:
+        value = self.find_text(name, limit)
         return value if value is not None else self._refuse(name, str)
 
-    def maybe_text(self, name: str, limit: int) -> str | None:
+    def find_text(self, name: str, limit: int) -> str | None:
         value = self._fields.get(name)
         if value is None or isinstance(value, str):
-            return value if value is None else clean(value, limit)
+            return value if value is None else clean_text(value, limit)
         return self._refuse(name, str)
 
-    def number(self, name: str) -> int:
-        """A whole number from 0 up to what a 64-bit column holds."""
+    def get_number(self, name: str) -> int:
+        """Return a whole number from 0 to the largest value of a 64-bit column."""
         value = self._fields.get(name)
         if type(value) is not int or not 0 <= value <= _INT64_MAX:
             return self._refuse(name, int)
         return value
 
-    def flag(self, name: str) -> bool:
-        """True or false; null and missing are false, as in older GitHub Enterprise releases."""
+    def get_flag(self, name: str) -> bool:
+        """Return true or false. Null and missing mean false, as in older GitHub Enterprise releases."""
         value = self._fields.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
         return self._refuse(name, bool)
 
-    def sha(self, name: str) -> CommitSha:
-        return self.maybe_sha(name) or self._refuse(name, str)
+    def get_sha(self, name: str) -> CommitSha:
+        return self.find_sha(name) or self._refuse(name, str)
 
-    def maybe_sha(self, name: str) -> CommitSha | None:
+    def find_sha(self, name: str) -> CommitSha | None:
         value = self._fields.get(name)
         if value is None:
             return None
@@ -116,8 +116,8 @@ class Payload:
             raise UnreadableError(f"{self._path}{name} is not a commit SHA")
         return CommitSha(value)
 
-    def moment(self, name: str) -> datetime | None:
-        """A point in time, in UTC; None as well when it can't be read, for nothing depends on it."""
+    def find_time(self, name: str) -> datetime | None:
+        """Return a point in time in UTC. An unreadable time is None too, because no decision depends on it."""
         value = self._fields.get(name)
         try:
             moment = datetime.fromisoformat(value) if isinstance(value, str) else None
@@ -125,14 +125,14 @@ class Payload:
         except (ValueError, OverflowError):
             return None
 
-    def _list(self, name: str) -> list[object]:
+    def _get_list(self, name: str) -> list[object]:
         value = self._fields.get(name)
         if value is None:
             return []
         return value if isinstance(value, list) else self._refuse(name, list)
 
     def _refuse(self, name: str, kind: type) -> NoReturn:
-        # A place in a list isn't a field: it is there, or it would not be refused.
+        # An item of a list always exists here; only a field can be missing.
         there = name.endswith("]") or self._fields.get(name) is not None
         state = "malformed" if there else "missing"
         raise UnreadableError(f"{self._path}{name} is {state}: it should be {_KINDS[kind]}")

@@ -1,4 +1,7 @@
-"""The jobs about draft pull requests, for two keys: who may open one may say nothing on issues (pure)."""
+"""Jobs about draft pull requests (pure).
+
+Two Apps share them: the writer App opens the draft, and the bot's own App replies.
+"""
 
 from dataclasses import dataclass
 
@@ -15,12 +18,12 @@ class OpenDraft(Job):
 
     repository: RepositoryId
     draft: int
-    """Its row in `drafts`."""
+    """Id of its row in `drafts`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TellDraft(Job):
-    """Tell whoever asked what came of it."""
+    """Reply to the maintainer with the result of the draft."""
 
     queue = Queue.GITHUB
     kind = "tell_draft"

@@ -1,6 +1,6 @@
-"""The jobs: the contract between app, which decides, and worker, which does (pure).
+"""Jobs: the contract between app, which decides, and worker, which acts (pure).
 
-A job names what to look at again, never what changed: webhooks come late, doubled or out of order, and the worker reads
+A job names what to read again, never what changed. Webhooks come late, twice or out of order, so the worker reads
 GitHub's present state. Payloads hold ids and short cleaned text only.
 """
 
@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from app.values.identifiers import (
-    AskedIn,
+    CommandSource,
     DeliveryGuid,
     EvaluationId,
     InstallationId,
@@ -20,33 +20,33 @@ from app.values.identifiers import (
 )
 
 OF_THE_APP = InstallationId(0)
-"""In place of an installation, of which the first is 1: the work is for the App as a whole."""
+"""Installation id of work for the whole App. GitHub's installation ids begin at 1."""
 DEBOUNCES = 6
-"""A job that is wanted again and again still runs, this many delays after it was first wanted."""
+"""Number of delays after which a job runs even if events keep asking for it."""
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 KINDS: dict[str, type["Job"]] = {}
 """Every kind of job by its name."""
 
 
 class Queue(StrEnum):
-    """Celery queues; each may have its own processes, with only the secrets its work needs."""
+    """Celery queues. Each queue may have its own processes with only the secrets that its work needs."""
 
     EVENTS = "events"
-    """Database only: deliveries become rows and further jobs."""
+    """Database only: turns deliveries into rows and further jobs."""
     GITHUB = "github"
-    """Holds the App key: reads GitHub, fetches git objects, publishes."""
+    """Holds the App's key: reads GitHub, fetches git objects, publishes."""
     VERIFY = "verify"
-    """Holds no secret: reads patches, talks to the engine."""
+    """Holds no secret: reads patches and asks the engine."""
     AGENTS = "agents"
-    """Holds no secret of GitHub's: has agents read a tree that was handed over, talks to the engine."""
+    """Holds no secret of GitHub: runs agents on a source tree and asks the engine."""
     WRITER = "writer"
-    """Holds the second App's key and runs no model: opens draft pull requests."""
+    """Holds the writer App's key and runs no model: opens draft pull requests."""
     TRAIN = "train"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What every job knows: whose data it touches, so that a purge can find it."""
+    """Base of all jobs. The installation lets a purge find the job's data."""
 
     queue: ClassVar[Queue]
     kind: ClassVar[str]
@@ -54,34 +54,34 @@ class Job:
     installation: InstallationId
 
     def __init_subclass__(cls) -> None:
-        """A kind of job is known by being there."""
+        """Register the kind in `KINDS`."""
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
 
     @property
     def key(self) -> str:
-        """Jobs of one key are one piece of work: one ready, one running at most."""
-        named = self.payload().items()
-        return ":".join([self.kind, *(str(v) for name, v in named if name != "installation")])
+        """Name of the piece of work. At most one job of a key is ready and one is running."""
+        values = self.to_payload().items()
+        return ":".join([self.kind, *(str(v) for name, v in values if name != "installation")])
 
-    def payload(self) -> dict[str, Json]:
+    def to_payload(self) -> dict[str, Json]:
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job to store, and when it may run."""
+    """A job to store, with its delay."""
 
     job: Job
     delay_seconds: float = 0.0
-    """0: at once. Else a ready job of the same key that is not yet due waits so long again, up to `DEBOUNCES` times."""
+    """0: run at once. Otherwise a ready job of the same key waits this long again, up to `DEBOUNCES` times."""
     wish: str = ""
-    """Whose wish it is, if a person's: it waits beside its like, so that all who ask are answered."""
+    """The person who asked, if any. Jobs of different people stay apart, so that each person gets a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordEvent(Job):
-    """Turn one stored delivery into outcome events and into the jobs that follow from it."""
+    """Turn a stored delivery into outcome events and follow-up jobs."""
 
     queue = Queue.EVENTS
     kind = "record_event"
@@ -91,7 +91,7 @@ class RecordEvent(Job):
 
 @dataclass(frozen=True, slots=True)
 class LocateIssues(Job):
-    """Ask GitHub which issues a pull request closes, when its text does not say."""
+    """Ask GitHub which issues a pull request closes, when its text names none."""
 
     queue = Queue.GITHUB
     kind = "locate_issues"
@@ -102,7 +102,7 @@ class LocateIssues(Job):
 
 @dataclass(frozen=True, slots=True)
 class EvaluateIssue(Job):
-    """Collect the rival pull requests of an issue and, if the policy says so, have them judged."""
+    """Collect the rival pull requests of an issue, and have them judged if the policy agrees."""
 
     queue = Queue.GITHUB
     kind = "evaluate_issue"
@@ -110,13 +110,13 @@ class EvaluateIssue(Job):
     repository: RepositoryId
     issue: IssueNumber
     trigger: str
-    """`pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
-    asked_in: AskedIn | None = None
-    """The comment or review that asked for it, to be answered if nothing can be judged."""
+    """`read_pull_request`, `issue`, `command`, `moved_head` or `reconcile`."""
+    asked_in: CommandSource | None = None
+    """The comment or review that asked for it. The bot replies there if it can judge nothing."""
     asked_under: int | None = None
-    """Under which issue or pull request it was written; None: the issue itself."""
+    """The issue or pull request that holds the comment; None: the issue itself."""
     propose: bool = False
-    """One more alternative is asked for, whatever the repository's settings say."""
+    """A person asked for one more alternative with `/r4p propose`."""
 
     @property
     def key(self) -> str:
@@ -124,8 +124,8 @@ class EvaluateIssue(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class _OfEvaluation(Job):
-    """Work on one evaluation."""
+class _EvaluationJob(Job):
+    """A job about one evaluation."""
 
     repository: RepositoryId
     issue: IssueNumber
@@ -141,24 +141,24 @@ class _OfEvaluation(Job):
 
 
 @dataclass(frozen=True, slots=True)
-class ProposePatches(_OfEvaluation):
-    """Have an agent write rivals, on the tree that was handed over for it."""
+class ProposePatches(_EvaluationJob):
+    """Run agents that write alternatives on the prepared source tree."""
 
     queue = Queue.AGENTS
     kind = "propose_patches"
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyGroup(_OfEvaluation):
-    """Have the verifier judge one evaluation's snapshot of candidates."""
+class VerifyGroup(_EvaluationJob):
+    """Have the verifier judge the frozen group of an evaluation."""
 
     queue = Queue.VERIFY
     kind = "verify_group"
 
 
 @dataclass(frozen=True, slots=True)
-class PublishVerdict(_OfEvaluation):
-    """Re-read every head, then bring the canonical comment and the check runs up to date."""
+class PublishVerdict(_EvaluationJob):
+    """Read every head again, then update the verdict comment and the check runs."""
 
     queue = Queue.GITHUB
     kind = "publish_verdict"
@@ -177,8 +177,8 @@ class RunCommand(Job):
 
     repository: RepositoryId
     number: int
-    """The issue or pull request commented on."""
-    asked_in: AskedIn
+    """The issue or pull request that holds the comment."""
+    asked_in: CommandSource
     delivery: DeliveryGuid
 
     @property
@@ -198,7 +198,7 @@ class RefreshConfig(Job):
 
 @dataclass(frozen=True, slots=True)
 class Reconcile(Job):
-    """Look for open pull requests whose webhooks were missed."""
+    """Look for open pull requests whose webhooks never arrived."""
 
     queue = Queue.GITHUB
     kind = "reconcile"
@@ -208,7 +208,7 @@ class Reconcile(Job):
 
 @dataclass(frozen=True, slots=True)
 class PurgeData(Job):
-    """Delete what is stored of one repository of an installation, or of all that it has (None)."""
+    """Delete the stored data of a repository, or of the whole installation (None)."""
 
     queue = Queue.GITHUB
     kind = "purge_data"
@@ -222,7 +222,7 @@ class PurgeData(Job):
 
 @dataclass(frozen=True, slots=True)
 class ForgetCheckout(Job):
-    """Delete what git fetched of a forgotten repository; only this queue's worker has it."""
+    """Delete the git objects of a forgotten repository. Only a worker of this queue has them."""
 
     queue = Queue.GITHUB
     kind = "forget_checkout"
@@ -232,7 +232,7 @@ class ForgetCheckout(Job):
 
 @dataclass(frozen=True, slots=True)
 class TidyCheckouts(Job):
-    """Delete what git fetched of repositories that are not known any more, on one machine."""
+    """Delete the git objects of all unknown repositories on one machine."""
 
     queue = Queue.GITHUB
     kind = "tidy_checkouts"
@@ -240,17 +240,20 @@ class TidyCheckouts(Job):
 
 @dataclass(frozen=True, slots=True)
 class Redeliver(Job):
-    """Have GitHub send the webhooks again that never arrived."""
+    """Ask GitHub to send again the webhooks that never arrived."""
 
     queue = Queue.GITHUB
     kind = "redeliver"
 
 
-def from_payload(kind: str, payload: Mapping[str, Json]) -> Job:
-    """The job that `payload()` wrote. Raises ValueError for an unknown kind or other fields."""
+def parse_job(kind: str, payload: Mapping[str, Json]) -> Job:
+    """Build a job from its kind and the payload that `to_payload` wrote.
+
+    Raises ValueError for an unknown kind or other fields.
+    """
     job = KINDS.get(kind)
     if job is None:
-        raise ValueError(f"unknown job kind {kind!r}: known are {', '.join(KINDS)}")
+        raise ValueError(f"unknown job kind {kind!r}; the kinds are {', '.join(KINDS)}")
     if (expected := {field.name for field in fields(job)}) != payload.keys():
-        raise ValueError(f"{kind}: fields {sorted(payload)} are not {sorted(expected)}")
+        raise ValueError(f"{kind}: the fields are {sorted(payload)}, expected {sorted(expected)}")
     return job(**payload)  # type: ignore[arg-type]  # names checked above, values are our own JSON

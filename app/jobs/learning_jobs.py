@@ -1,4 +1,4 @@
-"""The jobs by which the bot learns (pure)."""
+"""Jobs that fit calibrators and train models (pure)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from app.jobs.job import Job, Queue
 
 @dataclass(frozen=True, slots=True)
 class RefitCalibrators(Job):
-    """Fit every judge's calibrator on what became of judged patches by now."""
+    """Fit every judge's calibrator on the outcomes known so far."""
 
     queue = Queue.VERIFY
     kind = "refit_calibrators"
@@ -15,7 +15,7 @@ class RefitCalibrators(Job):
 
 @dataclass(frozen=True, slots=True)
 class UnloadAdapters(Job):
-    """Have the model servers forget trained adapters that nobody uses any more."""
+    """Make the model servers unload adapters that no model uses."""
 
     queue = Queue.VERIFY
     kind = "unload_adapters"
@@ -23,13 +23,13 @@ class UnloadAdapters(Job):
 
 @dataclass(frozen=True, slots=True)
 class TrainModel(Job):
-    """Train a model on what is known by now, if that is enough; or go on where a training was left."""
+    """Start a training if there is enough new data, or resume an unfinished training."""
 
     queue = Queue.TRAIN
     kind = "train_model"
 
     asked: bool = False
-    """An operator wants it: now, and on however little is new."""
+    """An operator asked for it: train now, however little data is new."""
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""The jobs about what people did after a verdict, of which webhooks tell only half (pure)."""
+"""Jobs about outcomes that webhooks do not report in full (pure)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from app.values.identifiers import DeliveryGuid, IssueNumber, PullNumber, Reposi
 
 @dataclass(frozen=True, slots=True)
 class ResolvePermission(Job):
-    """Fill in which permission an outcome's actor had, as soon after the event as possible."""
+    """Ask GitHub for the permission of an outcome's actor, as soon after the event as possible."""
 
     queue = Queue.GITHUB
     kind = "resolve_permission"
@@ -19,7 +19,7 @@ class ResolvePermission(Job):
 
 @dataclass(frozen=True, slots=True)
 class PollReactions(Job):
-    """Read the thumbs on the canonical comment: GitHub sends no webhook for reactions."""
+    """Read the thumbs on the verdict comment, because GitHub sends no webhook for reactions."""
 
     queue = Queue.GITHUB
     kind = "poll_reactions"
@@ -30,7 +30,7 @@ class PollReactions(Job):
 
 @dataclass(frozen=True, slots=True)
 class MeasureSurvival(Job):
-    """Measure from git which share of a merged patch's lines is still on the default branch."""
+    """Measure with git the share of a merged patch's lines that are still on the default branch."""
 
     queue = Queue.GITHUB
     kind = "measure_survival"
@@ -42,7 +42,7 @@ class MeasureSurvival(Job):
 
 @dataclass(frozen=True, slots=True)
 class HearReview(Job):
-    """Take what a maintainer's review says against a patch of ours as the hint of a second attempt."""
+    """Use a maintainer's review of an alternative's draft as guidance for a second attempt."""
 
     queue = Queue.GITHUB
     kind = "hear_review"

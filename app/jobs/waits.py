@@ -1,4 +1,4 @@
-"""Whom a job waits for: GitHub, git, a limit, our own key, the engine; since when and how often (pure)."""
+"""Reasons for which a job waits: GitHub, git, a limit, our key or the engine (pure)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,26 +6,26 @@ from enum import StrEnum
 
 
 class WaitsFor(StrEnum):
-    """Somebody else who is not ready. That costs a job no attempt."""
+    """What a job waits for. Waiting costs a job no attempt."""
 
     GITHUB = "github"
-    """Down, or answering what can't be read."""
+    """GitHub is down or its answers are unreadable."""
     GIT = "git"
-    """The way to GitHub's git is broken or closed."""
+    """Git cannot reach GitHub's repository."""
     LIMIT = "limit"
-    """GitHub's limits, or our own that keep below them."""
+    """GitHub's rate limits, or the bot's own lower limits, are used up."""
     KEY = "key"
-    """GitHub doesn't know us: the key, the App id or this machine's clock."""
+    """GitHub refuses our key: the key, the App id or this machine's clock is wrong."""
     ENGINE = "engine"
-    """The language model is away, or its weights are."""
+    """The language model or its weights are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How a job has waited, for one and the same."""
+    """How long and how often a job has waited for the same reason."""
 
     who: WaitsFor
     times: int
-    """Attempts in a row that ended so."""
+    """Attempts in a row with this reason."""
     since: datetime
-    """The first of them."""
+    """Time of the first of these attempts."""

@@ -1,72 +1,78 @@
-"""When a canary is taken out by itself (pure).
+"""Stops a canary that judges worse than the other models (pure).
 
-A model that became worse answers as promptly and politely as before, so nothing fails: what it says is watched. It is
-held against who judged the other issues since; too little to tell is no reason.
+A worse model still answers promptly, so nothing fails. The bot therefore compares the canary's votes and verdicts
+with those of the models that judged the other issues since. Too little data stops nothing.
 """
 
 from dataclasses import dataclass
 
-from model.evaluation.wilson import wilson
+from model.evaluation.wilson import compute_wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What a judge did since the canary began."""
+class CanaryStatistics:
+    """What a model did since the canary began."""
 
     judged: int = 0
-    """Evaluations."""
+    """Number of evaluations."""
     asked: int = 0
-    """Votes."""
+    """Number of votes that the bot asked for."""
     valid: int = 0
+    """Number of readable votes."""
     patches: int = 0
-    """That were judged, one way or the other."""
+    """Number of patches with a verdict of correct or incorrect."""
     correct: int = 0
-    """Of them, called correct."""
+    """Number of patches judged correct."""
     overturned: int = 0
-    """Of these, reverted, or called wrong by somebody with a say."""
+    """Number of patches judged correct that were reverted, or that a maintainer called wrong."""
     seconds: float = 0.0
-    """All evaluations together."""
+    """Seconds of all evaluations together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a canary may do."""
+class CanaryLimits:
+    """Limits beyond which the bot stops a canary."""
 
-    least_judged: int = 10
-    """Evaluations from which on its pace is compared."""
-    least_votes: int = 40
-    least_patches: int = 40
-    least_readable: float = 0.8
-    """Share of votes that can be read."""
-    slowest: float = 3.0
-    """Times as long for an evaluation as the others need."""
+    min_evaluations: int = 10
+    """Fewest evaluations for a comparison of speed."""
+    min_votes: int = 40
+    """Fewest votes for a comparison of readable votes."""
+    min_patches: int = 40
+    """Fewest patches for a comparison of verdicts."""
+    min_readable: float = 0.8
+    """Smallest share of votes that must be readable, 0 to 1."""
+    max_slowdown: float = 3.0
+    """Largest ratio of the canary's seconds per evaluation to those of the other models."""
 
 
-def trouble(canary: Record, others: Record, limits: Limits) -> str | None:
-    """Why the canary is to be taken out; None: nothing that could be told speaks against it."""
+def find_canary_problem(
+    canary: CanaryStatistics, others: CanaryStatistics, limits: CanaryLimits
+) -> str | None:
+    """Return why the bot must stop the canary, or None if the data shows no problem."""
     reasons = (
-        _unreadable(canary, limits),
-        _shifted(canary, others, limits),
-        _overturned(canary, others),
-        _slow(canary, others, limits),
+        _find_unreadable(canary, limits),
+        _find_shift(canary, others, limits),
+        _find_overturned(canary, others),
+        _find_slowness(canary, others, limits),
     )
-    return next((one for one in reasons if one), None)
+    return next(filter(None, reasons), None)
 
 
-def _unreadable(canary: Record, limits: Limits) -> str | None:
-    if canary.asked < limits.least_votes or canary.valid >= limits.least_readable * canary.asked:
+def _find_unreadable(canary: CanaryStatistics, limits: CanaryLimits) -> str | None:
+    if canary.asked < limits.min_votes or canary.valid >= limits.min_readable * canary.asked:
         return None
-    return (
-        f"{canary.valid} of its {canary.asked} votes can be read; {limits.least_readable:.0%} is the "
-        "least"
+    return f"{canary.valid} of its {canary.asked} votes are readable; the limit is {limits.min_readable:.0%}"
+
+
+def _find_shift(
+    canary: CanaryStatistics, others: CanaryStatistics, limits: CanaryLimits
+) -> str | None:
+    """The canary judges patches correct far more or far less often than the others."""
+    if min(canary.patches, others.patches) < limits.min_patches:
+        return None
+    (low, high), (lowest, highest) = (
+        compute_wilson_interval(model.correct, model.patches) for model in (canary, others)
     )
-
-
-def _shifted(canary: Record, others: Record, limits: Limits) -> str | None:
-    """Calls patches correct far more often than the others do, or far less."""
-    if min(canary.patches, others.patches) < limits.least_patches:
-        return None
-    (low, high), (lowest, highest) = (wilson(one.correct, one.patches) for one in (canary, others))
     if low <= highest and lowest <= high:
         return None
     return (
@@ -75,12 +81,12 @@ def _shifted(canary: Record, others: Record, limits: Limits) -> str | None:
     )
 
 
-def _overturned(canary: Record, others: Record) -> str | None:
-    """A false accept is the mistake that costs."""
+def _find_overturned(canary: CanaryStatistics, others: CanaryStatistics) -> str | None:
+    """More of the canary's accepted patches were overturned; a false accept costs most."""
     if not others.correct or canary.overturned < 2:
         return None
-    low, _ = wilson(canary.overturned, canary.correct)
-    _, high = wilson(others.overturned, others.correct)
+    low, _ = compute_wilson_interval(canary.overturned, canary.correct)
+    _, high = compute_wilson_interval(others.overturned, others.correct)
     if low <= high:
         return None
     return (
@@ -89,10 +95,12 @@ def _overturned(canary: Record, others: Record) -> str | None:
     )
 
 
-def _slow(canary: Record, others: Record, limits: Limits) -> str | None:
-    if min(canary.judged, others.judged) < limits.least_judged:
+def _find_slowness(
+    canary: CanaryStatistics, others: CanaryStatistics, limits: CanaryLimits
+) -> str | None:
+    if min(canary.judged, others.judged) < limits.min_evaluations:
         return None
     pace, usual = canary.seconds / canary.judged, others.seconds / others.judged
-    if pace <= limits.slowest * usual:
+    if pace <= limits.max_slowdown * usual:
         return None
     return f"it takes {pace:.0f} seconds for an issue, others take {usual:.0f}"

@@ -1,4 +1,4 @@
-"""By which rules the gate decides, whether those of a decision ask less than those in force, and what it decided before (pure)."""
+"""Rules of the gate, their comparison with older rules, and the list of a model's decisions (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -7,60 +7,63 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Fixed before a run is looked at."""
+    """Rules of the gate. They are fixed before a run is measured."""
 
     margin: float = 0.02
-    """By how much the candidate may be worse and still count as no worse; shares, 0 to 1."""
+    """Share, 0 to 1, by which the candidate may be worse and still counts as no worse."""
     least_issues: int = 30
-    """Of a set, for it to decide anything."""
+    """Fewest issues with which a set decides anything."""
     least_format_valid: float = 0.9
-    """Share of the candidate's replies that can be read."""
+    """Smallest share of the candidate's replies that must be readable."""
     most_unanswered: float = 0.1
-    """Share of a set's groups that one of the two gave no answer to; above it nothing was measured."""
+    """Largest share of a set's groups that one of the two models left unanswered. Above it the set measures nothing."""
     least_entropy: float = 0.001
-    """Of the sampled tokens at the end, in nats: below that the model says one thing only."""
+    """Smallest entropy of the sampled tokens at the end, in nats. Below it the model always says the same."""
     most_clipped: float = 0.5
-    """Share of tokens at the end whose ratio was clipped."""
+    """Largest share of tokens at the end whose ratio was clipped."""
     must_improve: bool = True
-    """The difference of the primary metric has to be above 0."""
+    """The difference of the primary metric must be above 0."""
     must_be_better: bool = False
-    """Its whole interval has to be: for the set of all issues ever, not for a week's."""
+    """Its whole interval must be above 0. Use it for a set of all issues, not for the issues of one week."""
     alpha: float = 0.05
-    """Of McNemar's exact one-sided test against the candidate."""
+    """Significance level of McNemar's exact one-sided test against the candidate."""
 
 
 _OF_A_DECISION = ("outcome", "why", "by_outcomes", "rules", "measured")
-"""What stays of it when another one takes its place."""
+"""Fields of a gate.json that remain when a newer decision replaces it."""
 _LOWER_ASKS_MORE = frozenset({"margin", "most_unanswered", "most_clipped"})
-"""Of all other rules the higher value does, and of truths the true one."""
+"""Rules whose lower value is stricter. For all other rules the higher value is stricter."""
 
 
-def laxer(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
-    """Which rules of a decision ask less than those in force, each in words; a rule that it does not name asks nothing.
+def find_weaker_rules(decided_by: Any, in_force: Rules) -> tuple[str, ...]:
+    """List the rules of a decision that are weaker than the present rules, each in words.
 
-    `decided_by`: the rules as a gate.json has them.
+    `decided_by` holds the rules of a gate.json. A rule that is missing there counts as weaker.
     """
-    said = decided_by if isinstance(decided_by, Mapping) else {}
+    rules = decided_by if isinstance(decided_by, Mapping) else {}
     return tuple(
-        f"{name} {said.get(name)} instead of {least}"
+        f"{name} {rules.get(name)} instead of {least}"
         for name, least in asdict(in_force).items()
-        if not _asks_as_much(name, said.get(name), least)
+        if not _is_as_strict(name, rules.get(name), least)
     )
 
 
-def decisions(gate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Every decision that a gate.json tells of: the earlier ones, the first one first, then its own."""
+def list_decisions(gate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List every decision in a gate.json, oldest first."""
     return [*(gate.get("earlier") or ()), {name: gate.get(name) for name in _OF_A_DECISION}]
 
 
-def with_earlier(gate: Mapping[str, Any], kept: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A gate that also tells of the decisions which were kept of the same model, for files can be deleted."""
-    told = decisions(gate)
-    forgotten = [one for one in decisions(kept) if one not in told]
-    return {**gate, "earlier": [*forgotten, *told[:-1]]}
+def add_earlier_decisions(gate: Mapping[str, Any], kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a gate with the earlier decisions about the same model, because somebody may have deleted the file.
+
+    `kept` is the gate that the database holds.
+    """
+    decisions = list_decisions(gate)
+    missing = [decision for decision in list_decisions(kept) if decision not in decisions]
+    return {**gate, "earlier": [*missing, *decisions[:-1]]}
 
 
-def _asks_as_much(name: str, value: Any, least: float) -> bool:
+def _is_as_strict(name: str, value: Any, least: float) -> bool:
     if not isinstance(value, int | float):
         return False
     return value <= least if name in _LOWER_ASKS_MORE else value >= least

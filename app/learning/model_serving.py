@@ -1,8 +1,8 @@
-"""Which model judges an issue, and what may become of a trained one (pure).
+"""Choice of the model that judges an issue, and the states of a trained model (pure).
 
-A trained adapter is served beside its base under a name that never changes. What changes is who holds the three
-aliases: the champion judges, a canary judges a small share of the issues in its place, a shadow judges what they
-judge and is only logged.
+A server offers a trained adapter beside its base model under a name that never changes. Three aliases change hands:
+the champion judges, a canary judges a small share of the issues instead, and a shadow judges the same issues without
+publishing.
 """
 
 import hashlib
@@ -14,21 +14,22 @@ from pathlib import Path
 from typing import Any
 
 IN_PROCESS = "base"
-"""What an evaluation calls the base where no server named it."""
+"""Name of the base model in an evaluation without a server."""
 UNUSED_AFTER = timedelta(hours=3)
-"""Without an alias for so long, no verdict in flight asks an adapter: whoever judges is stopped after two hours."""
+"""Time without an alias after which servers may unload an adapter. A verify job stops after two hours, so none can
+still use it."""
 
 
 class Alias(StrEnum):
-    """A place in the line-up; one model holds it at most."""
+    """Role of a trained model. At most one model has each alias."""
 
     CHAMPION = "champion"
     CANARY = "canary"
     SHADOW = "shadow"
 
 
-class State(StrEnum):
-    """How far a trained model has come."""
+class ModelState(StrEnum):
+    """Stage of a trained model."""
 
     CANDIDATE = "candidate"
     REJECTED = "rejected"
@@ -40,89 +41,92 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """What a server needs in order to serve a trained model."""
+    """A trained model as a server needs it."""
 
     name: str
-    """`r4p-<YYYYMMDD>-<hash8>`, of these bytes for ever: vLLM keeps cached prefixes by name."""
+    """`r4p-<YYYYMMDD>-<hash8>`. The name always means the same bytes, because vLLM keeps cached prefixes by name."""
     base: str
-    """The served name of the model that it adapts."""
+    """Served name of its base model."""
     directory: Path
-    """Holds `adapter_config.json` and `adapter_model.safetensors`; the servers read the same path."""
+    """Holds `adapter_config.json` and `adapter_model.safetensors`. The servers read the same path."""
     sha256: str
-    """Of the two files' bytes, in that order."""
+    """SHA-256 of the two files' bytes, in that order."""
     verifier: str
-    """Whose prompt and answers it was trained on: a name of the catalogue."""
+    """Verifier whose prompt and answers it was trained on, as the catalogue names it."""
     probe: Path | None = None
-    """What the trainer measured, as `model.adapters.adapter_probe` reads it; None: nothing to compare with."""
+    """The trainer's measurements that `model.adapters.adapter_probe` reads; None: there are none to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineUp:
-    """Who holds which alias. No champion: the model that the settings name judges."""
+    """The models that hold aliases. Without a champion, the model of the settings judges."""
 
     champion: Adapter | None = None
     canary: Adapter | None = None
     share: float = 0.0
-    """Of the issues, 0 to 1, that the canary judges."""
+    """Share of the issues, 0 to 1, that the canary judges."""
     shadow: Adapter | None = None
 
-    def of_verifier(self, verifier: str) -> "LineUp":
-        """Less the adapters that were trained to answer another verifier's prompt."""
+    def select_verifier(self, verifier: str) -> "LineUp":
+        """Return the line-up with only those adapters that were trained for this verifier."""
 
-        def fit(one: Adapter | None) -> Adapter | None:
-            return one if one and one.verifier == verifier else None
+        def fit(adapter: Adapter | None) -> Adapter | None:
+            return adapter if adapter and adapter.verifier == verifier else None
 
         return LineUp(fit(self.champion), fit(self.canary), self.share, fit(self.shadow))
 
 
-def judge_of(issue: str, line_up: LineUp) -> Adapter | None:
-    """Who judges an issue (`owner/repo#number`), the same each time it is asked; None: the model of the settings.
+def choose_judge(issue: str, line_up: LineUp) -> Adapter | None:
+    """Return the adapter that judges an issue (`owner/repo#number`), or None for the model of the settings.
 
-    An issue that a canary of 10 % judges is also judged by one of 20 %.
+    The choice depends on the issue's name only. An issue that a canary of 10 % judges is also judged by a canary of
+    20 %.
     """
-    if line_up.canary and place_of(issue) < line_up.share:
+    if line_up.canary and hash_issue(issue) < line_up.share:
         return line_up.canary
     return line_up.champion
 
 
-def place_of(issue: str) -> float:
-    """Where an issue stands between 0 and 1 (1 left out), by its name alone."""
+def hash_issue(issue: str) -> float:
+    """Map an issue's name to a number from 0 up to 1, without 1."""
     return int.from_bytes(hashlib.sha256(issue.encode()).digest()[:8]) / 2**64
 
 
-def why_not(name: str, state: State, to: Alias) -> str | None:
-    """Why a model can't be given an alias; None: it can, and a canary again, with another share."""
+def explain_refusal(name: str, state: ModelState, to: Alias) -> str | None:
+    """Return why a model cannot get an alias, or None if it can. A canary can become canary again with another share."""
     if state == to.value and to is not Alias.CANARY:
         return f"{name} is the {to} already"
-    if state is State.REJECTED:
-        return f"{name} was rejected; `r4p models show {name}` says why. Train another"
-    if state is State.CHAMPION:
-        return f"{name} is the champion; promote another in its place, or roll it back first"
+    if state is ModelState.REJECTED:
+        return (
+            f"{name} was rejected; `r4p models show {name}` gives the reason. Train another model"
+        )
+    if state is ModelState.CHAMPION:
+        return f"{name} is the champion; promote another model in its place, or roll it back first"
     return None
 
 
-def is_unused(state: State, since: datetime, now: datetime, *, comes_back: bool) -> bool:
-    """Whether servers may forget an adapter that is in a state since then.
+def is_unused(state: ModelState, since: datetime, now: datetime, *, comes_back: bool) -> bool:
+    """Report whether servers may unload an adapter whose model has been in a state since then.
 
-    `comes_back`: it is who a rollback of the champion would bring back, and that shall take no load.
+    `comes_back`: a rollback of the champion would bring the model back, so it stays loaded.
     """
-    has_alias = state in {State.CHAMPION, State.CANARY, State.SHADOW}
+    has_alias = state in {ModelState.CHAMPION, ModelState.CANARY, ModelState.SHADOW}
     return not has_alias and not comes_back and now - since >= UNUSED_AFTER
 
 
-def measured_beside(gate: Mapping[str, Any], base: str) -> str:
-    """The served name of who a model was measured beside: the champion then, or the base; "nobody" without a measure."""
-    said = str((gate.get("measured") or {}).get("champion") or "nobody")
-    return base if said == IN_PROCESS else said
+def get_measured_champion(gate: Mapping[str, Any], base: str) -> str:
+    """Return the served name of the champion that a model was measured beside; "nobody" without a measurement."""
+    champion = str((gate.get("measured") or {}).get("champion") or "nobody")
+    return base if champion == IN_PROCESS else champion
 
 
-def as_far_as(wanted: Alias, gate: Mapping[str, Any]) -> Alias:
-    """How far a program may promote by itself: to champion only where outcomes were among what decided."""
+def limit_alias(wanted: Alias, gate: Mapping[str, Any]) -> Alias:
+    """Limit an automatic promotion: without outcomes in the gate's decision, a model becomes canary at most."""
     if wanted is Alias.CHAMPION and not gate.get("by_outcomes"):
         return Alias.CANARY
     return wanted
 
 
-def state_without(alias: Alias) -> State:
-    """What becomes of a model in whose place another one comes."""
-    return State.RETIRED if alias is Alias.CHAMPION else State.CANDIDATE
+def get_state_after(alias: Alias) -> ModelState:
+    """Return the state of a model after another model took its alias."""
+    return ModelState.RETIRED if alias is Alias.CHAMPION else ModelState.CANDIDATE

@@ -1,7 +1,7 @@
-"""When the bot trains a model, on what, and how far a training has come (pure).
+"""When the bot trains a model, and how far a training has come (pure).
 
-A training is a row of `trainings` and a folder. It goes through its stages in order; each leaves a file by which it is
-known to be done, so that whoever takes a training over begins where it was left.
+A training is a row of `trainings` and a folder. It passes its stages in order. Each stage leaves a file that proves
+its end, so another worker can resume the training there.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 LAUNCHES: Final = 5
-"""How often one stage of a training is started before it is given up."""
+"""Number of starts after which a stage is given up."""
 _MEASURED_ON: Final = frozenset({"test", "repositories"})
-"""Splits of which the gate makes its sets."""
+"""Splits of which the gate builds its sets."""
 
 
-class Stage(StrEnum):
-    """What is being done, in this order."""
+class TrainingStage(StrEnum):
+    """Stages of a training, in order."""
 
     DATASET = "dataset"
     RUN = "run"
@@ -27,21 +27,21 @@ class Stage(StrEnum):
     REGISTER = "register"
 
 
-class State(StrEnum):
-    """What became of a training."""
+class TrainingState(StrEnum):
+    """Results of a training."""
 
     RUNNING = "running"
     FINISHED = "finished"
-    """A model came of it that passed the gate."""
+    """The training made a model that passed the gate."""
     REJECTED = "rejected"
-    """A model came of it that the gate refused; it is kept, and judges nothing."""
+    """The training made a model that failed the gate. The bot keeps the model, but the model judges nothing."""
     SKIPPED = "skipped"
-    """Not enough to learn from, so nothing was trained."""
+    """There was too little data, so nothing was trained."""
     FAILED = "failed"
 
 
-class Launcher(StrEnum):
-    """What starts the stages that compute."""
+class LauncherKind(StrEnum):
+    """Programs that start the computing stages."""
 
     SUBPROCESS = "subprocess"
     SLURM = "slurm"
@@ -50,127 +50,140 @@ class Launcher(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
-    """What a dataset holds to learn from."""
+class LabelCounts:
+    """Numbers of labelled issues and patches in a dataset."""
 
     issues: int = 0
-    """Issues with labelled patches, those to measure on included."""
+    """Issues with labelled patches, with the issues for measuring."""
     correct: int = 0
-    """Seats with a patch that is rather correct than not."""
+    """Training seats whose patch is more probably correct than not."""
     incorrect: int = 0
     test: int = 0
-    """Issues of the largest set by which the gate decides: one split, labelled by one source."""
+    """Issues in the gate's largest set: one split, labelled by one source."""
 
 
 @dataclass(frozen=True, slots=True)
-class HeldIssue:
+class DatasetIssue:
     """An issue in a dataset."""
 
     key: str
     source: str
-    """Who labelled it: outcomes or a benchmark."""
+    """Source of the labels: outcomes or a benchmark."""
     split: str
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """One training as stored."""
+    """One stored training."""
 
     id: int
-    state: State
-    stage: Stage
+    state: TrainingState
+    stage: TrainingStage
     why: str
-    """Why it is in that state; empty while it runs well."""
+    """Reason of the state; empty while all is well."""
     plan: str
-    """Name of a plan, or its path."""
+    """Name or path of the plan."""
     folder: Path
-    """Holds everything of this training: `dataset/`, `run/` and logs."""
-    launcher: Launcher
+    """Folder of this training: `dataset/`, `run/` and logs."""
+    launcher: LauncherKind
     launches: int = 0
-    """How often the stage at hand was started."""
-    labels: Labels | None = None
+    """How often the present stage was started."""
+    labels: LabelCounts | None = None
     """None: no dataset was built yet."""
     progress: Mapping[str, Any] = field(default_factory=dict)
     """The newest line of `run/metrics.jsonl`."""
     digest: str = ""
-    """Of the plan and the settings with which it was begun."""
+    """Digest of the plan and the settings at the start."""
     model: str | None = None
-    """The name under which what it made was registered."""
+    """The registered name of the trained model."""
     created_at: datetime | None = None
     beat_at: datetime | None = None
-    """When somebody last worked on it."""
+    """Time when a worker last worked on it."""
     finished_at: datetime | None = None
 
     @property
     def dataset(self) -> Path:
-        """Where its dataset is."""
+        """Folder of its dataset."""
         return self.folder / "dataset"
 
     @property
     def run(self) -> Path:
-        """Where the trainer writes."""
+        """Folder in which the trainer writes."""
         return self.folder / "run"
 
 
 def is_due(last: Training | None, now: datetime, every: timedelta) -> bool:
-    """Whether to ask again: nobody did within `every`, or what was begun has not ended."""
-    if last is None or last.state is State.RUNNING:
+    """Report whether to check again for a training: none began within `every`, or the last one has not ended."""
+    if last is None or last.state is TrainingState.RUNNING:
         return True
     return last.created_at is None or now - last.created_at >= every
 
 
-def how_many_new(
-    held: Collection[HeldIssue], before: Collection[HeldIssue], issues_before: int
+def count_new_issues(
+    held: Collection[DatasetIssue], before: Collection[DatasetIssue], issues_before: int
 ) -> int:
-    """Issues that were not learnt from before; by their number alone where it is not known any more which those were."""
-    keys = {one.key for one in held}
+    """Count the issues that earlier trainings did not use.
+
+    `before` holds the issues of the last dataset. If it is empty, the function compares with the number
+    `issues_before`.
+    """
+    keys = {issue.key for issue in held}
     if not before:
         return max(len(keys) - issues_before, 0)
-    return len(keys - {one.key for one in before})
+    return len(keys - {issue.key for issue in before})
 
 
-def why_not(
-    labels: Labels, new: int, least_new: int, least_test: int = 0, failed: Training | None = None
+def explain_skip(
+    labels: LabelCounts,
+    new: int,
+    least_new: int,
+    least_test: int = 0,
+    failed: Training | None = None,
 ) -> str | None:
-    """Why nothing is trained on these labels, with so many new issues; None: they are enough.
+    """Return why these labels are too few for a training, or None if they are enough.
 
-    Somebody who asks for a training is refused only what can't teach anything; the clock needs `least_new` new issues,
-    and `least_test` to measure on (0 and 0: as somebody who asks). `failed`: the one since which they are new, if it
-    failed with the same plan and settings: then one is needed at least.
+    `new` counts new issues. An automatic training needs `least_new` new issues and `least_test` issues to measure on. A person's
+    request passes 0 for both, so only labels that can teach nothing stop it. `failed` is the last training, if it failed with the
+    same plan and settings. Then at least one new issue is necessary.
     """
     if labels.issues == 0 or labels.correct + labels.incorrect == 0:
         return (
-            "no patch has a label: the corpus is empty, or all that is known of its patches is unknown. Labels come of"
-            " outcomes that have matured, in repositories with `training: on` in .github/r4p.yml"
+            "no patch has a label: the corpus is empty, or no outcome decides anything yet. Labels come from mature"
+            " outcomes in repositories with `training: on` in .github/r4p.yml"
         )
     if labels.correct == 0 or labels.incorrect == 0:
         only = "correct" if labels.correct else "incorrect"
         many = labels.correct or labels.incorrect
-        return f"every labelled patch ({many}) is {only}: who always says so is always right, so nothing can be learnt"
+        return (
+            f"every labelled patch ({many}) is {only}, and a model can learn only from both kinds"
+        )
     if failed is not None and new < max(least_new, 1):
         return (
-            f"training {failed.id} failed with the same plan and settings, and {new} issues with labels are new since: "
-            f"change those, or try again with r4p train start. It said: {failed.why}"
+            f"training {failed.id} failed with the same plan and settings, and only {new} issues with labels are new: "
+            f"change the plan or the settings, or run r4p train start. The error was: {failed.why}"
         )
     if new < least_new:
-        return f"{new} issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for {least_new}"
+        return f"{new} issues with labels are new, but R4P_TRAIN_NEW_ISSUES is {least_new}"
     if labels.test < least_test:
         return (
-            f"one source labelled {labels.test} issues to measure on at most, and the gate decides by {least_test} of one"
-            " (R4P_TRAIN_TEST_ISSUES): what is trained now could not come into use"
+            f"the largest test set of one source has {labels.test} issues, but the gate needs {least_test}"
+            " (R4P_TRAIN_TEST_ISSUES): a model trained now could not be used"
         )
     return None
 
 
-def labels_of(manifest: Mapping[str, Any], held: Collection[HeldIssue], seats: int = 4) -> Labels:
-    """What a dataset's manifest (r4p.dataset/1) and issues say: of all splits, with the seats of what is learnt from.
+def count_labels(
+    manifest: Mapping[str, Any], held: Collection[DatasetIssue], seats: int = 4
+) -> LabelCounts:
+    """Count the labels of a dataset from its manifest (r4p.dataset/1) and its issues. Raises KeyError for another
+    document.
 
-    Raises KeyError for another document.
+    `seats` is the number of seats of a group.
     """
     splits = manifest["splits"]
-    issues = sum(one["issues"] for one in splits.values())
+    issues = sum(split["issues"] for split in splits.values())
     train = splits["train"]
     correct = sum(int(many) * count for many, count in train["positives"].items())
-    known = train["groups"] * seats - train["unknown"]
-    sets = Counter((one.split, one.source) for one in held if one.split in _MEASURED_ON)
-    return Labels(issues, correct, known - correct, max(sets.values(), default=0))
+    labelled = train["groups"] * seats - train["unknown"]
+    sets = Counter((issue.split, issue.source) for issue in held if issue.split in _MEASURED_ON)
+    return LabelCounts(issues, correct, labelled - correct, max(sets.values(), default=0))

@@ -1,4 +1,4 @@
-"""`r4p jobs`: what gave up, and a way back for it."""
+"""`r4p jobs`: shows the jobs that gave up, and tries them again."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine
 
-from app.db.session import opened, transaction
+from app.db.session import open_engine, transaction
 from app.db.store.queue import upkeep
 from app.db.store.queue.upkeep import DeadJob
 from app.settings import DatabaseSettings, load
@@ -19,9 +19,9 @@ _ALL = 1_000_000
 
 
 def show(*, as_json: bool) -> int:
-    """Print the dead jobs, newest first. 0: printed."""
+    """Print the dead jobs, newest first. Returns exit code 0."""
     with _database() as database, transaction(database) as connection:
-        dead = upkeep.dead(connection, _ALL)
+        dead = upkeep.list_dead(connection, _ALL)
     if as_json:
         sys.stdout.write(json.dumps([_document(job) for job in dead], indent=2) + "\n")
     else:
@@ -30,21 +30,29 @@ def show(*, as_json: bool) -> int:
 
 
 def requeue(which: str) -> int:
-    """Have one dead job by its id, or `all`, tried again by the next sweep. 1: some could not be, 2: no id."""
+    """Try one dead job, or `all`, again with the next sweep. Returns the exit code: 1 if a job refuses, 2 for a wrong
+    id.
+    """
     if which != "all" and not which.isdecimal():
-        sys.stderr.write(f"r4p: --requeue {which}: write a job's id, or all\n")
+        sys.stderr.write(f"r4p: --requeue {which}: give a job's id, or all\n")
         return 2
     with _database() as database, transaction(database) as connection:
-        ids = [job.id for job in upkeep.dead(connection, _ALL)] if which == "all" else [int(which)]
+        ids = (
+            [job.id for job in upkeep.list_dead(connection, _ALL)]
+            if which == "all"
+            else [int(which)]
+        )
         refused = [id_ for id_ in ids if not upkeep.requeue(connection, JobId(id_))]
-    sys.stdout.write(f"{len(ids) - len(refused)} of {len(ids)} jobs are tried again\n")
+    sys.stdout.write(f"{len(ids) - len(refused)} of {len(ids)} jobs will be tried again\n")
     for id_ in refused:
-        sys.stderr.write(f"r4p: job {id_} is not dead, or its work waits already: see r4p jobs\n")
+        sys.stderr.write(
+            f"r4p: job {id_} is not dead, or a job with the same key waits already: see r4p jobs\n"
+        )
     return 1 if refused else 0
 
 
 def _database() -> AbstractContextManager[Engine]:
-    return opened(load(DatabaseSettings).database_url)
+    return open_engine(load(DatabaseSettings).database_url)
 
 
 def _document(job: DeadJob) -> dict[str, object]:

@@ -1,6 +1,6 @@
-"""Real PostgreSQL and real Valkey from wheels, for the demo, `r4p up` and the tests.
+"""Real PostgreSQL and Valkey from wheels, for the demo, `r4p up` and the tests.
 
-Both speak over Unix sockets only, so no port can be taken. Not for production: there, both are URLs.
+Both use Unix sockets only, so they need no free port. In production, both are URLs instead.
 """
 
 import fcntl
@@ -18,30 +18,30 @@ from typing import Final, Self
 import psycopg
 from psycopg import sql
 
-from app.operator.embedded_servers import EmbeddedError, Postgres, Valkey, up
+from app.operator.embedded_servers import EmbeddedError, Postgres, Valkey, run_server
 
 __all__ = ["Embedded", "EmbeddedError"]
 
 _SOCKET_PATH_BYTES: Final = 100
-"""A Unix socket's whole path has to fit in this many bytes (104 on macOS, 108 on Linux)."""
+"""Most bytes of a Unix socket's path. The limits are 104 on macOS and 108 on Linux."""
 
-# A shell waits for our end of a pipe to close, which it does even when we are killed.
+# A shell waits until our end of a pipe closes. It closes even when the kernel kills us.
 _GUARD: Final = 'read -r _; kill -INT "$1" "$2"; sleep 2; [ -z "$3" ] || rm -rf "$3"'
 
 
 @dataclass(slots=True)
 class Embedded:
-    """PostgreSQL and Valkey on one data directory, up while the context lasts.
+    """PostgreSQL and Valkey on one data directory, running while the context lasts.
 
-    A second one on the same directory is refused while the first lives. When this process is
-    killed, the servers end by themselves; what they had committed is there at the next start.
+    A second instance on the same directory fails while the first one runs. When this process is killed, the servers
+    end by themselves. Committed data is there at the next start.
     """
 
     data: Path
     database_url: str = field(init=False, default="")
-    """The database `postgres`, as psycopg and SQLAlchemy take it; empty until started."""
+    """URL of the database `postgres` for psycopg and SQLAlchemy; empty before the start."""
     redis_url: str = field(init=False, default="")
-    """`redis+socket:///…`, as Celery takes it; empty until started."""
+    """`redis+socket:///…` for Celery; empty before the start."""
     postgres_pid: int = field(init=False, default=0)
     valkey_pid: int = field(init=False, default=0)
     _running: ExitStack = field(init=False, default_factory=ExitStack)
@@ -54,8 +54,8 @@ class Embedded:
             sockets = starting.enter_context(_socket_directory(self.data))
             postgres = Postgres(self.data / "postgres", sockets / "pg")
             valkey = Valkey(self.data / "valkey", sockets / "valkey")
-            self.postgres_pid = starting.enter_context(up(postgres))
-            self.valkey_pid = starting.enter_context(up(valkey))
+            self.postgres_pid = starting.enter_context(run_server(postgres))
+            self.valkey_pid = starting.enter_context(run_server(valkey))
             starting.enter_context(_guard(self.postgres_pid, self.valkey_pid, sockets, self.data))
             self.database_url = postgres.url
             self.redis_url = f"redis+socket://{valkey.socket}"
@@ -71,20 +71,20 @@ class Embedded:
         self.stop()
 
     def stop(self) -> None:
-        """Stop both servers and wait until they are gone. Does nothing when they are."""
+        """Stop both servers and wait for their end. A second call does nothing."""
         self._running.close()
 
-    def url(self, database: str) -> str:
-        """The URL of a database of this server, which need not exist yet."""
+    def build_url(self, database: str) -> str:
+        """Return the URL of a database of this server, which need not exist."""
         return self.database_url.replace("/postgres?", f"/{database}?", 1)
 
     def create_database(self, name: str, *, template: str = "template1") -> str:
-        """Make a database as a copy of another that nobody is connected to. Returns its URL."""
+        """Create a database as a copy of a template without connections, and return its URL."""
         self._administer("create database {} template {}", name, template)
-        return self.url(name)
+        return self.build_url(name)
 
     def drop_database(self, name: str) -> None:
-        """Drop a database, throwing out whoever is connected. Does nothing when there is none."""
+        """Drop a database and end its connections. A missing database is no error."""
         self._administer("drop database if exists {} with (force)", name)
 
     def _administer(self, statement: str, *names: str) -> None:
@@ -106,7 +106,7 @@ def _sole_owner(data: Path) -> Iterator[None]:
 
 @contextmanager
 def _socket_directory(data: Path) -> Iterator[Path]:
-    """`data/run`, or a directory with a shorter name where that one's is too long."""
+    """Provide `data/run`, or a directory with a shorter path if that one is too long."""
     near = data / "run"
     if len(os.fsencode(near / "pg" / ".s.PGSQL.5432.lock")) < _SOCKET_PATH_BYTES:
         near.mkdir(mode=0o700, exist_ok=True)
@@ -122,7 +122,7 @@ def _socket_directory(data: Path) -> Iterator[Path]:
 
 @contextmanager
 def _guard(postgres: int, valkey: int, sockets: Path, data: Path) -> Iterator[None]:
-    """See to it that the servers end when this process is killed."""
+    """Start a shell that ends the servers when this process is killed."""
     throwaway = "" if sockets.is_relative_to(data) else str(sockets)
     shell = subprocess.Popen(
         ["/bin/sh", "-c", _GUARD, "r4p-guard", str(postgres), str(valkey), throwaway],

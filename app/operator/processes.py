@@ -1,4 +1,4 @@
-"""The bot's processes: which there are, which settings each may see, and how each is started."""
+"""The bot's processes: their queues, their secrets and how each starts."""
 
 import ctypes
 import os
@@ -24,18 +24,18 @@ from app.settings import (
     Settings,
     TrainSettings,
     WriterSettings,
+    build_child_environment,
     check,
-    child_environment,
+    find_mistakes,
+    get_interpreter,
     load,
-    mistakes,
-    python,
     refuse,
 )
 from model import catalog
 from model.agents import agent_catalog as agents
 from model.catalog import VotingChoice
-from model.commands.extras import require
-from model.errors import BadChoice, UnknownAgent, UnknownVerifier
+from model.commands.extras import require_extras
+from model.errors import IncompatibleOptions, UnknownAgent, UnknownVerifier
 from model.interpreter import module_command
 
 _WRITER_KEY = frozenset({"R4P_WRITER_PRIVATE_KEY", "R4P_WRITER_PRIVATE_KEY_PATH"})
@@ -48,12 +48,12 @@ SECRETS = _WRITER_KEY | {
 
 
 _STORES = frozenset({"R4P_DATABASE_URL", "R4P_REDIS_URL", "R4P_END_WITH_PARENT"})
-"""Settings that are of use only beside the stores."""
+"""Settings that are useful only near the database and the broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One child process: its arguments to `r4p`, and the secrets it is trusted with."""
+    """A child process: its arguments to `r4p`, and the secrets that it may see."""
 
     name: str
     arguments: tuple[str, ...]
@@ -61,24 +61,24 @@ class Process:
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues that this process works on."""
+        """The queues of a worker process."""
         if self.arguments[0] != "worker":
             return ()
         return tuple(self.arguments[self.arguments.index("--queues") + 1].split(","))
 
-    def command(self) -> list[str]:
-        """What to execute."""
+    def build_command(self) -> list[str]:
+        """Build the command line."""
         return module_command("app.cli", *self.arguments)
 
-    def environment(self, changes: dict[str, str]) -> dict[str, str]:
-        """This process's environment with changes, less every secret the child has no use for."""
+    def build_environment(self, changes: dict[str, str]) -> dict[str, str]:
+        """Build the child's environment: ours with changes, without the secrets that it does not need."""
         withheld = SECRETS - self.secrets
-        full = child_environment(changes)
+        full = build_child_environment(changes)
         return {name: value for name, value in full.items() if name not in withheld}
 
 
-def all_processes(host: str, port: int) -> tuple[Process, ...]:
-    """The whole bot. Untrusted text, tools and secrets are kept apart by process."""
+def list_processes(host: str, port: int) -> tuple[Process, ...]:
+    """List all processes of the bot. Untrusted text, tools and secrets stay in separate processes."""
     return (
         Process(
             "web",
@@ -105,42 +105,44 @@ def all_processes(host: str, port: int) -> tuple[Process, ...]:
 
 
 WRITER = Process("writer", ("worker", "--queues", "writer", "--concurrency", "1"), _WRITER_KEY)
-"""Opens draft pull requests: only there where the operator gave a second App."""
+"""Opens draft pull requests. It runs only if the operator has configured a writer App."""
 
 FIT = Process("fit", ("calibrate",))
-"""Fits every judge's calibrator once, then ends; reads numbers only, so it is told no secret."""
+"""Fits every judge's calibrator once and ends. It reads numbers only, so it needs no secret."""
 
 TRAINER = Process(
     "train",
     ("worker", "--queues", "train", "--concurrency", "1"),
     frozenset({"R4P_ENGINE_API_KEY"}),
 )
-"""Has models trained: only there where the operator named a plan."""
+"""Trains models. It runs only if the operator has set a plan."""
 
 _PR_SET_PDEATHSIG = 1
 
 
-def without_settings() -> dict[str, str]:
-    """Where programs, models and GPUs are, as we know it, and nothing of our own settings: those hold our secrets."""
+def strip_settings() -> dict[str, str]:
+    """Return our environment without our settings, because they hold secrets."""
     return {
-        name: value for name, value in child_environment({}).items() if not name.startswith("R4P_")
+        name: value
+        for name, value in build_child_environment({}).items()
+        if not name.startswith("R4P_")
     }
 
 
-def told_elsewhere() -> dict[str, str]:
-    """Our settings as a machine elsewhere may know them: no secret, and no address of a store."""
+def remote_environment() -> dict[str, str]:
+    """Return our settings for another machine: no secret, and no address of the database or the broker."""
     withheld = SECRETS | _STORES
     return {
         name: value
-        for name, value in child_environment({}).items()
+        for name, value in build_child_environment({}).items()
         if name.startswith("R4P_") and name not in withheld
     }
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent dies, if it was started to be such a child.
+    """Make the kernel end this process when its parent dies, if `R4P_END_WITH_PARENT` is set.
 
-    It stays so across exec. Where the kernel isn't Linux's, a killed parent leaves its children.
+    The setting survives exec. On other systems than Linux, children of a killed parent stay.
     """
     if not load(ChildSettings).end_with_parent or sys.platform != "linux":
         return
@@ -156,34 +158,34 @@ _NEEDED: Mapping[str, tuple[type[Settings], ...]] = {
     Queue.AGENTS.value: (EngineSettings, AgentSettings),
     Queue.TRAIN.value: (TrainSettings,),
 }
-"""The settings without which a queue's jobs can't be done."""
+"""Settings that jobs of each queue need."""
 _STORE_KINDS = (DatabaseSettings, BrokerSettings)
 _PACE_KINDS = (QueueSettings, LogSettings, IdentitySettings)
 
 
-def become_worker(queues: str, concurrency: int | None) -> None:
+def exec_worker(queues: str, concurrency: int | None) -> None:
     """Replace this process by a Celery worker on the given queues.
 
-    Raises SettingsError at once, rather than at the first job, with every mistake in the queues' settings.
+    Raises SettingsError at once with every mistake in the queues' settings, and not only at the first job.
     """
     end_with_parent()
     names = queues.split(",")
     if strange := [name for name in names if name not in set(Queue)]:
-        refuse([f"--queues: no queue is called {strange[0]!r}; there are {', '.join(Queue)}"])
+        refuse([f"--queues: there is no queue {strange[0]!r}; the queues are {', '.join(Queue)}"])
     check_queues(names, _STORE_KINDS)
     children = concurrency or load(QueueSettings).concurrency
     name = f"r4p-{queues.replace(',', '-')}-{os.getpid()}@%h"
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    _become_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
+    _exec_celery("worker", "-Q", queues, "-c", str(children), "-n", name, *quiet)
 
 
 def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) -> None:
-    """Raises SettingsError with every mistake in what workers of these queues read, and in further settings."""
+    """Raise SettingsError with every mistake in the settings of these queues and in further settings."""
     own = [kind for name in names for kind in _NEEDED.get(name, ())]
     further: list[str] = []
-    if Queue.VERIFY in names and not mistakes(EngineSettings):
+    if Queue.VERIFY in names and not find_mistakes(EngineSettings):
         further += _verifier_mistakes(EngineSettings())
-    if Queue.AGENTS in names and not mistakes(AgentSettings):
+    if Queue.AGENTS in names and not find_mistakes(AgentSettings):
         further += _agent_mistakes(AgentSettings())
     check(*beside, *_PACE_KINDS, *own, further=further)
 
@@ -191,62 +193,62 @@ def check_queues(names: Sequence[str], beside: Sequence[type[Settings]] = ()) ->
 def _verifier_mistakes(settings: EngineSettings) -> list[str]:
     voting = VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out)
     try:
-        catalog.check(settings.verifier, voting)
+        catalog.check_choice(settings.verifier, voting)
     except UnknownVerifier as error:
         return [f"R4P_VERIFIER: {error}"]
-    except BadChoice as error:
+    except IncompatibleOptions as error:
         return [f"R4P_LEAVE_ONE_OUT: {error}"]
     return []
 
 
 def _agent_mistakes(settings: AgentSettings) -> list[str]:
     try:
-        agents.require(settings.agent)
+        agents.require_agent(settings.agent)
     except UnknownAgent as error:
         return [f"R4P_AGENT: {error}"]
     return []
 
 
-def become_fit() -> None:
-    """Replace this process by a fit of every judge's calibrator; what that found is printed as JSON."""
+def exec_fit() -> None:
+    """Replace this process by a fit of every judge's calibrator, which prints its result as JSON."""
     end_with_parent()
     load(DatabaseSettings)
-    require("calibrate", "calibrate")
-    _become("training.calibrators.refit")
+    require_extras("calibrate", "calibrate")
+    _exec_module("training.calibrators.refit")
 
 
-def become_training(arguments: Sequence[str], *, called: str | None = None) -> None:
-    """Replace this process by `python -m training`: the bot's own packages do not know what it needs.
+def exec_training(arguments: Sequence[str], *, called: str | None = None) -> None:
+    """Replace this process by `python -m training`, because the bot's packages do not hold its dependencies.
 
-    `called` is the command before the sub-command, as its help shall show it.
+    `command_name` is the command as the help shows it.
     """
     end_with_parent()
     shown = ["--called", called] if called else []
     several = shlex.split(load(RunSettings).train_with) if arguments[:1] == ["run"] else []
     if several:
         beside = {
-            "PATH": f"{Path(python()).parent}:{child_environment({}).get('PATH', os.defpath)}",
-            "PYTHONSAFEPATH": "1",  # as `-P`, for interpreters that others start
+            "PATH": f"{Path(get_interpreter()).parent}:{build_child_environment({}).get('PATH', os.defpath)}",
+            "PYTHONSAFEPATH": "1",  # like `-P`, for interpreters that the launcher starts
         }
         command = [*several, "-m", "training", *shown, *arguments]
-        os.execvpe(command[0], command, child_environment(beside))  # noqa: S606 (no shell is what we want)
-    _become("training", *shown, *arguments)
+        os.execvpe(command[0], command, build_child_environment(beside))  # noqa: S606 (no shell is what we want)
+    _exec_module("training", *shown, *arguments)
 
 
-def become_beat() -> None:
-    """Replace this process by Celery beat; its schedule is code, so nothing is kept on disk."""
+def exec_beat() -> None:
+    """Replace this process by Celery beat. Its schedule is code, so it stores nothing on disk."""
     end_with_parent()
     check_queues((), (BrokerSettings,))
     clock = ("--schedule", os.devnull, "--scheduler", "celery.beat:Scheduler")
-    _become_celery("beat", *clock)
+    _exec_celery("beat", *clock)
 
 
-def _become(module: str, *arguments: str) -> None:
-    os.execv(python(), module_command(module, *arguments))  # noqa: S606 (no shell is what we want)
+def _exec_module(module: str, *arguments: str) -> None:
+    os.execv(get_interpreter(), module_command(module, *arguments))  # noqa: S606 (no shell is what we want)
 
 
-def _become_celery(*arguments: str) -> None:
-    """Our logs go to standard error. What Celery tells a person goes to standard output, as plain text."""
+def _exec_celery(*arguments: str) -> None:
+    """Replace this process by Celery. With JSON logs, discard its plain text on standard output."""
     if load(LogSettings).log_format == "json":
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _become("worker.celery_command", *arguments)
+    _exec_module("worker.celery_command", *arguments)

@@ -1,4 +1,4 @@
-"""`r4p up`: the whole bot under one parent, on embedded PostgreSQL and Valkey, for a small installation."""
+"""`r4p up`: runs the whole bot under one parent with embedded PostgreSQL and Valkey."""
 
 import signal
 import socket
@@ -17,29 +17,29 @@ import httpx
 
 from app.db import migrate
 from app.operator.embedded import Embedded, EmbeddedError
-from app.operator.log_tail import last_lines, length
-from app.operator.processes import TRAINER, WRITER, Process, all_processes, check_queues
-from app.settings import USAGE, GitHubSettings, WebhookSettings, child_environment
+from app.operator.log_tail import get_size, read_last_lines
+from app.operator.processes import TRAINER, WRITER, Process, check_queues, list_processes
+from app.settings import USAGE, GitHubSettings, WebhookSettings, build_child_environment
 
 START_SECONDS = 60
 STOP_SECONDS = 30
 RESTARTS = 5
-"""A child that dies more often than this within an hour is not restarted again."""
+"""Most restarts of a child within an hour."""
 
 
 class BotDown(Exception):
-    """A process of the bot died or never answered; the message ends with the last lines of its log."""
+    """A process of the bot died or never answered. The message ends with the last lines of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Where the web process listens; port 0 picks a free one."""
+    """Address of the web process. Port 0 means any free port."""
 
     host: str = "127.0.0.1"
     port: int = 0
 
-    def resolved(self) -> "Listen":
-        """The same with a port that was free a moment ago."""
+    def resolve_port(self) -> "Listen":
+        """Return the same address with a port that was free a moment ago."""
         if self.port:
             return self
         with socket.socket() as probe:
@@ -52,27 +52,27 @@ class _Child:
     process: Process
     log: Path
     since: int
-    """How long the log was before this run, in bytes."""
+    """Size of the log before this run, in bytes."""
     popen: subprocess.Popen[bytes]
     restarts: list[float] = field(default_factory=list)
-    """When it was restarted, on the monotonic clock, within the last hour."""
+    """Times of its restarts within the last hour, on the monotonic clock."""
 
     def tail(self) -> str:
-        return last_lines(self.log, self.since, 15)
+        return read_last_lines(self.log, self.since, 15)
 
 
 @dataclass(slots=True)
 class Bot:
-    """The running bot. Use as a context manager; `check()` restarts what died."""
+    """The running bot. Use it as a context manager, and call `check()` to restart dead processes."""
 
     data: Path
     listen: Listen
     environment: Mapping[str, str]
-    """Settings by name (`R4P_…`), beside what this process was started with."""
+    """Settings by name (`R4P_…`) that change this process's environment."""
     services: Embedded = field(init=False)
     children: list[_Child] = field(init=False, default_factory=list)
     _running: ExitStack = field(init=False)
-    """What ends with the bot, the last started first."""
+    """Everything that ends with the bot, the last started first."""
 
     @property
     def url(self) -> str:
@@ -80,16 +80,16 @@ class Bot:
         return f"http://{self.listen.host}:{self.listen.port}"
 
     def __enter__(self) -> Self:
-        self.listen = self.listen.resolved()
+        self.listen = self.listen.resolve_port()
         logs = self.data / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         with ExitStack() as started:
             self.services = started.enter_context(Embedded(self.data / "services"))
             started.callback(self._stop_children)
             migrate.upgrade(self.services.database_url)
-            for process in started_processes(self.listen, self.environment):
+            for process in choose_processes(self.listen, self.environment):
                 log = logs / f"{process.name}.log"
-                self.children.append(_Child(process, log, length(log), self._spawn(process, log)))
+                self.children.append(_Child(process, log, get_size(log), self._spawn(process, log)))
             self._await_ready()
             self._running = started.pop_all()
         return self
@@ -103,19 +103,19 @@ class Bot:
         self._running.__exit__(kind, error, trace)
 
     def check(self) -> None:
-        """Restart children that died. Raises BotDown when one keeps dying."""
+        """Restart dead children. Raises BotDown if a child keeps dying."""
         for child in self.children:
             if child.popen.poll() is None:
                 continue
             now = time.monotonic()
-            child.restarts = [at for at in child.restarts if now - at < 3_600.0]
+            child.restarts = [moment for moment in child.restarts if now - moment < 3_600.0]
             if len(child.restarts) >= RESTARTS:
                 raise BotDown(f"{child.process.name} keeps dying:\n{child.tail()}")
             child.restarts.append(now)
             child.popen = self._spawn(child.process, child.log)
 
     def _stop_children(self) -> None:
-        """Web first, so that nothing new comes in."""
+        """Stop all children, the web process first, so that no new work arrives."""
         for child in self.children:
             if child.popen.poll() is None:
                 child.popen.terminate()
@@ -140,8 +140,8 @@ class Bot:
         }
         with log.open("ab") as output:
             return subprocess.Popen(
-                process.command(),
-                env=process.environment(settings),
+                process.build_command(),
+                env=process.build_environment(settings),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -164,29 +164,29 @@ class Bot:
             return False
 
 
-def started_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
-    """The processes that these settings call for: the writer needs a second App, the trainer a plan."""
-    environment = child_environment(changes)
+def choose_processes(listen: Listen, changes: Mapping[str, str]) -> tuple[Process, ...]:
+    """Return the processes for these settings. The writer needs a writer App, the trainer needs a plan."""
+    environment = build_child_environment(changes)
     wanted = {WRITER: "R4P_WRITER_APP_ID", TRAINER: "R4P_TRAIN_PLAN"}
     more = [process for process, setting in wanted.items() if environment.get(setting)]
-    return (*all_processes(listen.host, listen.port), *more)
+    return (*list_processes(listen.host, listen.port), *more)
 
 
 def run(data: Path, listen: Listen, *, engine_url: str | None, model: str | None) -> int:
-    """Keep the bot up until interrupted. Returns the exit code."""
-    queues = [name for process in started_processes(listen, {}) for name in process.queues]
+    """Run the bot until a signal. Returns the exit code."""
+    queues = [name for process in choose_processes(listen, {}) for name in process.queues]
     check_queues(queues, (GitHubSettings, WebhookSettings))
     try:
         _make_folders(data)
     except OSError as error:
-        sys.stderr.write(_unusable(data, error))
+        sys.stderr.write(_explain_folder(data, error))
         return USAGE
-    given = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
+    options = {"R4P_ENGINE_URL": engine_url, "R4P_MODEL": model}
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     try:
-        with Bot(data, listen, {name: value for name, value in given.items() if value}) as bot:
+        with Bot(data, listen, {name: value for name, value in options.items() if value}) as bot:
             sys.stderr.write(f"r4p: up at {bot.url}, logs in {data / 'logs'}; Ctrl-C stops it\n")
             while not stopped.wait(1.0):
                 bot.check()
@@ -201,6 +201,8 @@ def _make_folders(data: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def _unusable(data: Path, error: OSError) -> str:
-    why = "is a file" if isinstance(error, FileExistsError) else f"can't be made: {error.strerror}"
+def _explain_folder(data: Path, error: OSError) -> str:
+    why = (
+        "is a file" if isinstance(error, FileExistsError) else f"can't be created: {error.strerror}"
+    )
     return f"r4p up: {error.filename or data} {why}; give --data a folder that you may write to\n"

@@ -1,4 +1,4 @@
-"""What is recorded of a judged pull request: what was known, what was said, what became of it (pure)."""
+"""Records of a judged pull request: its submissions, verdicts and outcomes (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ from model.domain import EngineInfo, Issue, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Who spoke. A calibrator knows one judge, and no other."""
+    """The judge that gave a verdict. Each calibrator belongs to one judge."""
 
     verifier: str
-    """Its name in the catalogue."""
+    """Name in the catalogue."""
     engine: EngineInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge said of a patch, and on what evidence."""
+    """A verdict of a judge on a patch, with its evidence."""
 
     judge: Judge
     evaluation: EvaluationId
@@ -33,58 +33,57 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class PullOutcome:
     """One derived outcome."""
 
     kind: OutcomeKind
     reason: str | None
     permission: str | None
-    """The actor's when it happened; None: not known."""
+    """The actor's permission at that time; None: unknown."""
     evaluation: EvaluationId | None
-    """The verdict that could be read then."""
+    """The verdict that people could read then."""
     occurred_at: datetime
     value: float | None = None
     """A share for survival, a number of people for reactions."""
     head: CommitSha | None = None
-    """The pull request's own commit that this is about."""
+    """The pull request's commit that the outcome is about."""
     actor: str | None = None
-    """A login, or which CI it was; None: nobody acted."""
+    """A login or the name of a CI; None: no actor."""
     by_author: bool = False
-    """The actor wrote the pull request."""
+    """The pull request's author is the actor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A pull request as it was submitted to a judge at one head."""
+    """A pull request at one head, as the bot collected it."""
 
     head: CommitSha
     patch: str | None
-    """SHA-256 of the diff in which the pull request first made this edit; None: it could not be read.
+    """SHA-256 of the diff that first made this edit; None: the bot could not read it.
 
-    Where a branch is brought up to date, line numbers and blobs' names change, and the patch is the same.
-    """
+    An update of the branch changes line numbers and blobs' names, but the patch stays the same."""
     submitted_at: datetime
-    """When it was collected."""
+    """Time of the collection."""
     by_author: bool = True
-    """False: somebody else pushed this head."""
+    """False: another person pushed this head."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What a trained model said while nobody was shown it."""
+    """Verdicts of a trained model that nobody saw."""
 
     made_at: datetime
-    """When it was registered: what was known by then it may have learnt from."""
-    said: Mapping[EvaluationId, Mapping[PullNumber, Verdict]]
+    """Time of its registration. The model may have learnt from everything before."""
+    verdicts: Mapping[EvaluationId, Mapping[PullNumber, Verdict]]
 
 
 PatchKey = tuple[int, int, str]
-"""Our number of the issue, the pull request's, and SHA-256 of the diff as in `Submission`."""
+"""Our id of the issue, the number of the pull request, and the SHA-256 as in `Submission`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCheck:
-    """The truth about a patch, found by somebody who looked."""
+    """The truth about a patch that a person found by reading it."""
 
     is_correct: bool
     checked_at: datetime
@@ -92,32 +91,32 @@ class LabelCheck:
 
 @dataclass(frozen=True, slots=True)
 class PullRecord:
-    """One pull request among the rivals of one issue."""
+    """One pull request of one issue, with its history."""
 
     group: int
-    """The issue, by our number."""
+    """Our id of the issue."""
     issue: IssueRef
     pull: PullNumber
     submissions: tuple[Submission, ...] = ()
-    """Oldest first; what nobody has judged is among them."""
+    """Oldest first, with those that no judge saw."""
     judgements: tuple[Judgement, ...] = ()
     """Oldest first."""
-    fates: tuple[Fate, ...] = ()
+    outcomes: tuple[PullOutcome, ...] = ()
     """Oldest first."""
 
-    def by(self, moment: datetime) -> "PullRecord":
-        """As it was known by then: what was submitted, said or done later is left out."""
+    def limit_to(self, moment: datetime) -> "PullRecord":
+        """Return the record as of a moment, without later submissions, verdicts and outcomes."""
         return replace(
             self,
-            submissions=tuple(one for one in self.submissions if one.submitted_at <= moment),
-            judgements=tuple(one for one in self.judgements if one.judged_at <= moment),
-            fates=tuple(one for one in self.fates if one.occurred_at <= moment),
+            submissions=tuple(s for s in self.submissions if s.submitted_at <= moment),
+            judgements=tuple(j for j in self.judgements if j.judged_at <= moment),
+            outcomes=tuple(o for o in self.outcomes if o.occurred_at <= moment),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenIssue:
-    """An issue as it was when its first rivals were collected; who edits it later edits no lesson."""
+    """An issue's text at the first collection of its rivals. Later edits do not change training rows."""
 
     text: Issue
     read_at: datetime

@@ -1,4 +1,4 @@
-"""Which raw outcome events a webhook tells of (pure)."""
+"""Reads raw outcome events from webhook events (pure)."""
 
 import re
 from collections.abc import Iterator
@@ -24,22 +24,21 @@ from app.outcomes.outcome_event import APP, Details, EventKind, OutcomeEvent
 from app.policy.commands import Button, Command, Verb, parse
 from app.values.identifiers import IssueNumber, PullNumber
 
-# The wordings of GitHub's revert button and of `git revert`, each alone on its line.
+# Texts of GitHub's revert button and of `git revert`, each on a line of its own.
 _REVERTS_PULL = re.compile(
     r"^Reverts (?:([\w.-]+/[\w.-]+))?#(\d{1,9})\s*$", re.ASCII | re.MULTILINE
 )
 _REVERTS_COMMIT = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
-# A squash merge's subject ends in the number; merge bots name it in a trailer.
+# The subject of a squash merge ends in the number. Merge bots write it in a trailer.
 _CARRIES = re.compile(r"\A[^\n]*\(#(\d{1,9})\)[ \t]*(?:\n|\Z)", re.ASCII)
 _TRAILER = re.compile(
     r"^(?:Closes|Pull Request resolved|PR-URL|Pull-Request):? ?"
     r"(?:https?://[^\s/]+/([\w.-]+/[\w.-]+)/pull/|#)(\d{1,9})\s*$",
     re.ASCII | re.MULTILINE | re.IGNORECASE,
 )
-_NAMED_AT_MOST = 20  # of one message; a hostile one could name thousands
+_NAMED_AT_MOST = 20  # in one message, because a hostile message could name thousands
 
-
-# The external id of our own check run, by which a button knows its pull request.
+# The external id of our own check run. It tells the pull request of a pressed button.
 _OUR_CHECK = re.compile(r"check:group:\d+:pull:(\d{1,9}):", re.ASCII)
 _BUTTONS = {Button.AGREE.value: EventKind.AGREED, Button.DISAGREE.value: EventKind.DISAGREED}
 _OPINIONS = {Verb.AGREE: EventKind.AGREED, Verb.DISAGREE: EventKind.DISAGREED}
@@ -52,15 +51,17 @@ _OF_ALTERNATIVES = {
 def observe(
     event: Event, received_at: datetime, mention: str | None = None
 ) -> tuple[OutcomeEvent, ...]:
-    """What the event adds to the record; nothing for most events.
+    """Return the outcome events of a webhook event. Most events have none.
 
-    `received_at` stands in where GitHub gives no time; `mention` is the App's name in commands.
-    Sources are derived from the delivery, so observing it twice gives equal events.
+    `received_at` replaces a missing time of GitHub. `mention` is the App's name in commands. Sources come from the delivery, so a second
+    call gives equal events.
     """
-    return tuple(_told(event, received_at, mention))
+    return tuple(_read_outcomes(event, received_at, mention))
 
 
-def _told(event: Event, received_at: datetime, mention: str | None) -> Iterator[OutcomeEvent]:
+def _read_outcomes(
+    event: Event, received_at: datetime, mention: str | None
+) -> Iterator[OutcomeEvent]:
     match event:
         case PullRequestEvent():
             yield from _pull(event, received_at)
@@ -70,7 +71,7 @@ def _told(event: Event, received_at: datetime, mention: str | None) -> Iterator[
             yield from _opinions(event, received_at, mention)
         case ReviewEvent():
             yield _review(event, received_at)
-            if event.may_command:
+            if event.can_command:
                 yield from _opinions(event, received_at, mention)
         case CheckEvent():
             yield from _check(event, received_at)
@@ -86,7 +87,7 @@ def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEve
         return
     merged = kind == EventKind.PULL_MERGED
     seen = replace(
-        _observed(event, kind, event.sender, event.at or received_at),
+        _build_event(event, kind, event.sender, event.at or received_at),
         pull=event.number,
         head=event.head,
         details=Details(
@@ -98,7 +99,7 @@ def _pull(event: PullRequestEvent, received_at: datetime) -> Iterator[OutcomeEve
     yield seen
     if merged and event.base_ref == event.default_branch:
         text = f"{event.title}\n{event.body}"
-        yield from _reverts(seen, event, text, by=f"#{event.number}")
+        yield from _read_reverts(seen, event, text, reverter=f"#{event.number}")
 
 
 def _pull_kind(event: PullRequestEvent) -> EventKind | None:
@@ -120,7 +121,7 @@ def _issue(event: IssueEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
     }
     if event.action in kinds:
         yield replace(
-            _observed(event, kinds[event.action], event.sender, event.at or received_at),
+            _build_event(event, kinds[event.action], event.sender, event.at or received_at),
             issue=event.number,
             details=Details(
                 by_author=event.sender.id == event.author.id,
@@ -130,13 +131,13 @@ def _issue(event: IssueEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
 
 
 def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
-    """A dismissal carries the time of the review it takes back, so its own is when it arrived."""
+    """Read a review. A dismissal holds the time of the dismissed review, so use the time of arrival."""
     submitted = event.action == ReviewAction.SUBMITTED
     kind = EventKind.REVIEW_SUBMITTED if submitted else EventKind.REVIEW_DISMISSED
     actor = event.author if submitted else event.sender
-    at = event.at if submitted and event.at else received_at
+    occurred_at = event.at if submitted and event.at else received_at
     return replace(
-        _observed(event, kind, actor, at),
+        _build_event(event, kind, actor, occurred_at),
         pull=event.number,
         head=event.commit,
         details=Details(state=event.state, about=str(event.review)),
@@ -146,36 +147,36 @@ def _review(event: ReviewEvent, received_at: datetime) -> OutcomeEvent:
 def _opinions(
     event: CommentEvent | ReviewEvent, received_at: datetime, mention: str | None
 ) -> Iterator[OutcomeEvent]:
-    """`/r4p agree` and `disagree`; whether their author may give them is found out later."""
+    """Read `/r4p agree` and `disagree`. A later job asks for their author's permission."""
     for place, command in enumerate(parse(event.body, mention)):
         if not isinstance(command, Command) or command.verb not in _OPINIONS:
             continue
-        ours = command.alternative is not None
-        kind = (_OF_ALTERNATIVES if ours else _OPINIONS)[command.verb]
-        about = command.about if ours else None
-        said = replace(
-            _observed(event, kind, event.author, event.at or received_at),
+        is_alternative = command.alternative is not None
+        kind = (_OF_ALTERNATIVES if is_alternative else _OPINIONS)[command.verb]
+        about = command.about if is_alternative else None
+        opinion = replace(
+            _build_event(event, kind, event.author, event.at or received_at),
             details=Details(state=command.reason or None, about=about),
         )
         here = PullNumber(event.number) if event.on_pull_request else None
         for pull in command.pulls or (here,):
             yield replace(
-                said,
-                source=f"{said.source}:{place}:{about or pull or ''}",
+                opinion,
+                source=f"{opinion.source}:{place}:{about or pull or ''}",
                 pull=pull,
                 issue=None if event.on_pull_request else IssueNumber(event.number),
             )
 
 
 def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
-    """Only whole suites count as CI, and they name only the head: forks' pull requests aren't listed.
+    """Read a CI's conclusion. Only whole suites count, and they name only the head, because GitHub omits forks.
 
-    The sender is whoever made the App run, often by a push; it is the App that concludes.
+    The sender is the person who pushed, so the actor is the App.
     """
-    yield from _pressed(event, received_at)
+    yield from _read_button(event, received_at)
     if event.action == CheckAction.COMPLETED and event.is_suite and event.conclusion:
         yield replace(
-            _observed(event, EventKind.CI_CONCLUDED, event.sender, event.at or received_at),
+            _build_event(event, EventKind.CI_CONCLUDED, event.sender, event.at or received_at),
             actor=f"{event.app_slug}[bot]" if event.app_slug else None,
             actor_id=None,
             permission=APP,
@@ -187,14 +188,19 @@ def _check(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
         )
 
 
-def _pressed(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
-    """Our check run's buttons for right and wrong say what `/r4p agree` and `disagree` say."""
+def _read_button(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
+    """Read a pressed button of our check run, which means `/r4p agree` or `/r4p disagree`."""
     kind = _BUTTONS.get(event.button or "")
-    ours = _OUR_CHECK.match(event.external_id)
-    if event.action == CheckAction.REQUESTED_ACTION and kind and ours and not event.sender.is_bot:
+    own_check = _OUR_CHECK.match(event.external_id)
+    if (
+        event.action == CheckAction.REQUESTED_ACTION
+        and kind
+        and own_check
+        and not event.sender.is_bot
+    ):
         yield replace(
-            _observed(event, kind, event.sender, received_at),
-            pull=PullNumber(int(ours[1])),
+            _build_event(event, kind, event.sender, received_at),
+            pull=PullNumber(int(own_check[1])),
             head=event.head,
         )
 
@@ -202,28 +208,28 @@ def _pressed(event: CheckEvent, received_at: datetime) -> Iterator[OutcomeEvent]
 def _push(event: PushEvent, received_at: datetime) -> Iterator[OutcomeEvent]:
     for commit in event.commits:
         seen = replace(
-            _observed(event, EventKind.LANDED, event.sender, received_at),
+            _build_event(event, EventKind.LANDED, event.sender, received_at),
             source=f"{event.delivery}:{commit.sha}",
             head=commit.sha,
         )
-        yield from _reverts(seen, event, commit.message, by=commit.sha)
-        for number in _carried(event, commit.message):
+        yield from _read_reverts(seen, event, commit.message, reverter=commit.sha)
+        for number in _find_carried(event, commit.message):
             yield replace(seen, source=f"{seen.source}:{EventKind.LANDED}:{number}", pull=number)
 
 
-def _carried(event: PushEvent, message: str) -> list[PullNumber]:
+def _find_carried(event: PushEvent, message: str) -> list[PullNumber]:
     subject = _CARRIES.match(message)
-    named = {subject.group(1)} if subject else set()
+    numbers = {subject.group(1)} if subject else set()
     for repository, number in _TRAILER.findall(message):
         if _is_here(repository, event):
-            named.add(number)
-    return sorted(PullNumber(int(number)) for number in named)[:_NAMED_AT_MOST]
+            numbers.add(number)
+    return sorted(PullNumber(int(number)) for number in numbers)[:_NAMED_AT_MOST]
 
 
-def _reverts(
-    seen: OutcomeEvent, event: RepositoryEvent, text: str, *, by: str
+def _read_reverts(
+    seen: OutcomeEvent, event: RepositoryEvent, text: str, *, reverter: str
 ) -> Iterator[OutcomeEvent]:
-    """One event for each pull request or commit that `text` says it takes back."""
+    """Yield one event for each pull request or commit that the text reverts."""
     revert = replace(seen, kind=EventKind.REVERTED, pull=None)
     pulls = {
         PullNumber(int(number))
@@ -232,20 +238,20 @@ def _reverts(
     }
     for pull in sorted(pulls)[:_NAMED_AT_MOST]:
         source = f"{seen.source}:{EventKind.REVERTED}:{pull}"
-        yield replace(revert, source=source, pull=pull, details=replace(seen.details, by=by))
+        yield replace(revert, source=source, pull=pull, details=replace(seen.details, by=reverter))
     commits = sorted(set(_REVERTS_COMMIT.findall(text)))[:_NAMED_AT_MOST]
     for commit in commits:
-        details = replace(seen.details, by=by, commit=commit)
+        details = replace(seen.details, by=reverter, commit=commit)
         source = f"{seen.source}:{EventKind.REVERTED}:{commit}"
         yield replace(revert, source=source, details=details)
 
 
-def _is_here(named: str, event: RepositoryEvent) -> bool:
-    """A number without a repository is of this one; GitHub's names ignore case."""
-    return named.lower() in {"", event.repository.full_name.lower()}
+def _is_here(name: str, event: RepositoryEvent) -> bool:
+    """Report whether a reference points to this repository. No name means this one; case does not matter."""
+    return name.lower() in {"", event.repository.full_name.lower()}
 
 
-def _observed(
+def _build_event(
     event: RepositoryEvent, kind: EventKind, actor: Actor, occurred_at: datetime
 ) -> OutcomeEvent:
     return OutcomeEvent(

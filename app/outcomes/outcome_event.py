@@ -1,4 +1,4 @@
-"""Raw outcome events, what is derived from them, and what derivation may look at (pure)."""
+"""Raw outcome events, derived outcomes, and the input of the derivation (pure)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,14 +7,14 @@ from enum import StrEnum
 from app.values.identifiers import CommitSha, EvaluationId, IssueNumber, PullNumber
 
 CAN_WRITE = frozenset({"admin", "maintain", "write"})
-"""Permissions whose owner decides what is merged."""
+"""Permissions of people who decide what is merged."""
 
 APP = "app"
-"""Stands where a permission would: an App acted, and no collaborator's permission applies to it."""
+"""Stands in place of a permission when an App acted."""
 
 
 class EventKind(StrEnum):
-    """Raw events: what happened, without saying what it means."""
+    """Kinds of raw events. They record what happened, not its meaning."""
 
     PULL_CLOSED = "pull_closed"
     PULL_MERGED = "pull_merged"
@@ -26,19 +26,19 @@ class EventKind(StrEnum):
     AGREED = "agreed"
     DISAGREED = "disagreed"
     ALTERNATIVE_AGREED = "alternative_agreed"
-    """About a patch of our own, which `about` names: it says nothing of any pull request."""
+    """About an alternative, which `about` names. It means nothing for a pull request."""
     ALTERNATIVE_DISAGREED = "alternative_disagreed"
     REACTION = "reaction"
     ISSUE_CLOSED = "issue_closed"
     ISSUE_REOPENED = "issue_reopened"
     REVERTED = "reverted"
     LANDED = "landed"
-    """A commit on the default branch says that it carries a pull request."""
+    """A commit on the default branch names the pull request that it contains."""
     SURVIVAL = "survival"
 
 
 class OutcomeKind(StrEnum):
-    """Derived: what became of a pull request."""
+    """Kinds of derived outcomes of a pull request."""
 
     MERGED = "merged"
     MERGED_AFTER_CHANGES = "merged_after_changes"
@@ -56,95 +56,94 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What a kind of event knows beyond who, where and when; None where it doesn't apply."""
+    """Further values of an event; None where they do not apply."""
 
     by_author: bool = False
     """The actor is the pull request's author."""
     state: str | None = None
-    """GitHub's word: a review's state, a CI conclusion, why an issue was closed, `+1` or `-1`.
-    For an opinion given by command, the words that came with it."""
+    """GitHub's word: state of a review, conclusion of a CI, reason of a closed issue, `+1` or `-1`. For an opinion
+    given by command: the reason in the command."""
     about: str | None = None
-    """Which review, CI, reaction or alternative; of several events about one, the last one holds."""
+    """The review, CI, reaction or alternative. Of several events about the same thing, the last counts."""
     base: CommitSha | None = None
     commit: str | None = None
-    """The merge commit; of a revert the commit it names, which may be abbreviated."""
+    """The merge commit. For a revert: the commit that it names, perhaps abbreviated."""
     by: str | None = None
-    """What reverted: `#15` or a commit."""
+    """The revert: `#15` or a commit."""
     share: float | None = None
-    """Lines still there, 0 to 1."""
+    """Share of lines that still exist, 0 to 1."""
     days: int | None = None
     gone: bool = False
-    """The reaction was taken back."""
+    """The person removed the reaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEvent:
-    """One thing that happened in a repository, as it came."""
+    """One raw event in a repository."""
 
     kind: EventKind
     source: str
-    """What it was read from; the same fact from the same source is stored once."""
+    """Origin of the event. The store keeps the same fact from the same source once."""
     occurred_at: datetime
     pull: PullNumber | None = None
-    """None when the event names only an issue, or only a commit."""
+    """None: the event names only an issue or a commit."""
     issue: IssueNumber | None = None
     actor: str | None = None
-    """None: nobody acted (a measurement), or git alone tells of it."""
+    """None: a measurement, or only git reports the event."""
     actor_id: int | None = None
     permission: str | None = None
-    """The actor's at that time in GitHub's word, or `APP`; None: not known."""
+    """The actor's permission at that time in GitHub's word, or `APP`; None: unknown."""
     head: CommitSha | None = None
-    """The commit it names. What is said of a verdict names none: see `evaluation`."""
+    """The commit that the event names. Opinions on a verdict name none and have `evaluation` instead."""
     evaluation: EvaluationId | None = None
-    """The verdict that could be read on GitHub then, on the pull request or on the issue; its
-    candidates are the heads that were judged. Filled in by the store."""
+    """The verdict that people could read on GitHub then. Its candidates are the judged heads. The store fills it in."""
     details: Details = Details()
 
     @property
     def moment(self) -> tuple[datetime, str]:
-        """The order of events: by time, ties by source, never by when they reached us."""
+        """Sort key: time, then source, so that the order of arrival does not matter."""
         return self.occurred_at, self.source
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A pull request at one head on one base, as it was collected."""
+    """A collected pull request at one head on one base."""
 
     head: CommitSha
     base: CommitSha
     edit: str | None
-    """What its diff does, the same wherever it stands (`model.patches.diff.fingerprint`); None: could not be read."""
+    """Fingerprint of its edit, independent of its position (`model.patches.diff.fingerprint`); None: unreadable."""
     judged_at: datetime | None
     """None: never judged."""
     evaluation: EvaluationId | None = None
-    """In which it was submitted; None: in none."""
+    """The evaluation that holds it; None: none."""
     public_at: datetime | None = None
-    """Since when that verdict can be read on GitHub; None: never."""
+    """Time when its verdict became readable on GitHub; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that one pull request's outcomes are derived from, in any order."""
+    """Input of the derivation for one pull request, in any order."""
 
     pull: PullNumber
     events: tuple[OutcomeEvent, ...]
-    """Its own, those of its issues and verdicts, and those that name only its commits."""
+    """Its own events, those of its issues and verdicts, and those that name only its commits."""
     snapshots: tuple[Snapshot, ...] = ()
     rival_merges: tuple[OutcomeEvent, ...] = ()
-    """Merges of the other pull requests for the same issues."""
+    """Merges of the other pull requests of the same issues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One derived row; `event` is the raw event that stands for it."""
+    """One derived outcome, with the raw event behind it."""
 
     kind: OutcomeKind
     event: OutcomeEvent
     reason: str | None = None
-    """What is known of why."""
+    """The known reason."""
     value: float | None = None
     """A share for survival, a number of people for reactions."""
     head: CommitSha | None = None
-    """The pull request's own head that this is about: merged, judged, reviewed, pushed."""
+    """The pull request's head that was merged, judged, reviewed or pushed."""
     evaluation: EvaluationId | None = None
-    """The verdict on the pull request that could be read then: it may have led to this."""
+    """The verdict that people could read then. It may have caused this outcome."""

@@ -1,6 +1,6 @@
-"""Patches of our own beside the pull requests: how many are wanted, what they may cost, which are rivals (pure).
+"""Decisions about alternatives: how many the bot writes, what they may cost, and which of them get a seat (pure).
 
-An attempt is one run of an agent. An alternative is an attempt whose patch is judged: it makes an edit that no rival makes.
+An attempt is one run of an agent. An attempt becomes an alternative when its patch makes an edit that no rival makes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,39 +9,39 @@ from enum import StrEnum
 
 from app.settings.repo_config import Alternatives, RepoConfig
 from app.values.identifiers import AlternativeNumber
-from model.agents.attempt_selection import same_edits
-from model.agents.trajectories.guidance import Source
-from model.agents.trajectories.trajectory import Stop
+from model.agents.attempt_selection import find_equal_edits
+from model.agents.trajectories.guidance import HintSource
+from model.agents.trajectories.trajectory import StopReason
 from model.domain import PatchId, PatchVerdict, Verdict
 from model.voting.grouping import SEATS
 
 MOST_ATTEMPTS = 8
-"""Attempts at one text of an issue on one commit, whoever asks: more of the same hardly differ."""
+"""Most attempts at one text of an issue on one commit. More attempts hardly differ from the earlier ones."""
 MOST_A_DAY = 16
-"""Attempts at one issue in a day, whatever became of them: anybody may edit its text or move its commits."""
+"""Most attempts at one issue in a day. Without this limit, edits of its text or new commits would always allow more."""
 
 
-class WhyNot(StrEnum):
-    """Why there is no alternative, or no further one; `app/comments/phrases.py` has the sentences."""
+class RefusalReason(StrEnum):
+    """Why there is no alternative, or no further one. `app/comments/phrases.py` has the sentences."""
 
     NO_AGENT = "no_agent"
     """No language model is configured, so there is no agent."""
     NO_BASE = "no_base"
-    """There is no commit to work on, or its tree could not be read."""
+    """The bot has no commit to work on, or could not read its tree."""
     BUDGET = "budget"
-    """What the repository may spend on alternatives today is spent."""
+    """The repository's budget for today is used up."""
     ENOUGH = "enough"
-    """MOST_ATTEMPTS were made, or MOST_A_DAY."""
+    """MOST_ATTEMPTS or MOST_A_DAY is reached."""
     NO_TREE = "no_tree"
-    """The tree that was handed over is gone."""
+    """The source tree for the agent is gone."""
     CRASHED = "crashed"
     """The agent's process died."""
     NOBODY = "nobody"
-    """No agent came to it in time."""
+    """No agents worker took the job in time."""
     SAME = "same"
-    """It makes the same edit as a rival."""
+    """The patch makes the same edit as a rival."""
     QUOTES_HINT = "quotes_hint"
-    """It repeats the hint that it was given."""
+    """The patch repeats its guidance."""
     ROUNDS = "rounds"
     TOKENS = "tokens"
     MALFORMED = "malformed"
@@ -50,67 +50,74 @@ class WhyNot(StrEnum):
     NONE_KEPT = "none_kept"
 
     @property
-    def is_passing(self) -> bool:
-        """Whether it is no fault of the agent's: such an attempt is made again, and does not count as tried."""
-        return self in _PASSING
+    def is_temporary(self) -> bool:
+        """Whether the reason is outside the agent. The bot then tries again and does not count the attempt."""
+        return self in _TEMPORARY
 
 
-_PASSING = frozenset({WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.NOBODY, WhyNot.ENGINE})
+_TEMPORARY = frozenset(
+    {
+        RefusalReason.NO_BASE,
+        RefusalReason.NO_TREE,
+        RefusalReason.CRASHED,
+        RefusalReason.NOBODY,
+        RefusalReason.ENGINE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """No attempt is made."""
+class NoAttempt:
+    """The decision to make no attempt, with the reason."""
 
-    reason: WhyNot
+    reason: RefusalReason
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Cost:
     """What agents cost a repository, or may cost it."""
 
     tokens: int = 0
-    """Without those that the engine had in its cache: they cost next to nothing."""
+    """Tokens without those from the engine's cache, which cost almost nothing."""
     seconds: float = 0.0
-    """Of agents at work; of two side by side both count."""
+    """Seconds of working agents. Two agents at the same time count twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the decision rests on."""
+    """Facts on which the number of attempts depends."""
 
     pulls: int
-    """Pull requests that can be judged now (`app.policy.group_policy.judgeable`)."""
+    """Pull requests that the bot can judge now (`app.policy.group_policy.select_judgeable`)."""
     tried: int
-    """Attempts at this issue's present text on this commit that ended. Failures that were not the agent's
-    (`WhyNot.is_passing`) don't count."""
-    spent: Spent
-    """Today, in the whole repository."""
+    """Ended attempts at the issue's present text on this commit, without temporary failures."""
+    spent: Cost
+    """Today's cost in the whole repository."""
     has_agent: bool
-    """A language model is there to write with."""
+    """A language model is configured, so agents can write."""
     today: int = 0
-    """Attempts at this issue since the day began, however they ended."""
+    """All attempts at this issue today."""
     asked: bool = False
-    """By `/r4p propose`."""
+    """A person asked with `/r4p propose`."""
     due: int = 0
-    """Second attempts for which there is a hint."""
+    """Second attempts that have guidance."""
 
 
-def wanted(config: RepoConfig, now: Situation) -> int | Refused:
-    """How many new attempts to make; 0: nobody wants one, or they were made already."""
-    count = max(_configured(config, now), int(now.asked)) + now.due
+def count_wanted(config: RepoConfig, now: Situation) -> int | NoAttempt:
+    """Return how many new attempts to make, or why none is possible. 0: nobody wants one, or enough were made."""
+    count = max(_count_configured(config, now), int(now.asked)) + now.due
     if not count:
         return 0
     if not now.has_agent:
-        return Refused(WhyNot.NO_AGENT)
+        return NoAttempt(RefusalReason.NO_AGENT)
     if not has_budget(config, now.spent):
-        return Refused(WhyNot.BUDGET)
+        return NoAttempt(RefusalReason.BUDGET)
     room = min(MOST_ATTEMPTS - now.tried, MOST_A_DAY - now.today)
-    return min(count, room) if room > 0 else Refused(WhyNot.ENOUGH)
+    return min(count, room) if room > 0 else NoAttempt(RefusalReason.ENOUGH)
 
 
-def _configured(config: RepoConfig, now: Situation) -> int:
-    """Those that the settings want without being asked, and only beside a pull request."""
+def _count_configured(config: RepoConfig, now: Situation) -> int:
+    """Count the attempts that the settings want without a command. They need at least one pull request."""
     if not now.pulls or config.alternatives is Alternatives.OFF:
         return 0
     if config.alternatives is Alternatives.FILL:
@@ -118,134 +125,142 @@ def _configured(config: RepoConfig, now: Situation) -> int:
     return max(0, config.alternatives - now.tried)
 
 
-def has_budget(config: RepoConfig, spent: Spent) -> bool:
-    """Whether anything of today's budget is left."""
-    left = remaining(config, spent)
+def has_budget(config: RepoConfig, spent: Cost) -> bool:
+    """Report whether the repository has tokens and seconds left today."""
+    left = get_remaining_budget(config, spent)
     return left.tokens > 0 and left.seconds > 0
 
 
-def remaining(config: RepoConfig, spent: Spent) -> Spent:
-    """What is left of today's budget, never below nothing."""
+def get_remaining_budget(config: RepoConfig, spent: Cost) -> Cost:
+    """Return what is left of today's budget, at least 0."""
     budget = config.alternatives_budget
-    return Spent(
+    return Cost(
         max(0, budget.tokens - spent.tokens), max(0.0, float(budget.seconds) - spent.seconds)
     )
 
 
-def failure(stop: Stop) -> WhyNot | None:
-    """Why an attempt that ended so is no alternative; None: it handed in a patch."""
-    return None if stop is Stop.SUBMITTED else WhyNot(stop.value)
+def map_stop_reason(stop: StopReason) -> RefusalReason | None:
+    """Return why an attempt with this end is no alternative, or None if the agent submitted a patch."""
+    return None if stop is StopReason.SUBMITTED else RefusalReason(stop.value)
 
 
-def alternative_id(number: AlternativeNumber) -> PatchId:
-    """How an alternative is called among its rivals, and in commands: `A1`."""
+def format_alternative_id(number: AlternativeNumber) -> PatchId:
+    """Return the name of an alternative in verdicts and commands, such as `A1`."""
     return PatchId(f"A{number}")
 
 
-def new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None]) -> tuple[int, ...]:
-    """The places of those attempts whose edit no rival and no earlier attempt makes.
+def find_new_edits(rivals: Sequence[str | None], attempts: Sequence[str | None]) -> tuple[int, ...]:
+    """Return the indices of attempts whose edit no rival and no earlier attempt makes.
 
-    Both are diffs; None: there is none.
+    Both arguments hold diffs. None: there is no diff.
     """
-    edits = enumerate(same_edits([*rivals, *attempts]))
-    first = (at for at, one in edits if one is not None and at == one >= len(rivals))
-    return tuple(at - len(rivals) for at in first)
+    edits = enumerate(find_equal_edits([*rivals, *attempts]))
+    # `same_edits` gives for each diff the index of the first diff with the same edit.
+    new = (index for index, first in edits if first is not None and index == first >= len(rivals))
+    return tuple(index - len(rivals) for index in new)
 
 
-def best(patches: Iterable[PatchVerdict]) -> PatchId | None:
-    """The alternative to offer: of those that were judged correct the likeliest, the first of equals."""
-    correct = [one for one in patches if one.verdict is Verdict.CORRECT]
+def choose_best(patches: Iterable[PatchVerdict]) -> PatchId | None:
+    """Return the alternative to offer: the most probable among those judged correct, the first among equals."""
+    correct = [patch for patch in patches if patch.verdict is Verdict.CORRECT]
     return max(correct, key=_belief).id if correct else None
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
-    """An alternative, as the decision on its seat sees it."""
+class SeatCandidate:
+    """An alternative that may get a seat."""
 
     is_new: bool
-    """It is not in the newest evaluation: it was never judged, or lost its seat."""
+    """The newest evaluation does not hold it: it was never judged, or lost its seat."""
     is_replaced: bool
-    """A second attempt at it is there."""
-    said: PatchVerdict | None = None
-    """What the newest evaluation says of it; None: nothing yet."""
+    """A second attempt replaced it."""
+    verdict: PatchVerdict | None = None
+    """Its verdict in the newest evaluation; None: not judged yet."""
 
 
-def seats(config: RepoConfig, pulls: int, more: int) -> int:
-    """How many alternatives keep a seat beside pull requests and `more` that will be written.
+def count_seats(config: RepoConfig, pulls: int, more: int) -> int:
+    """Count the alternatives that keep a seat beside the pull requests and `more` alternatives to come.
 
-    Above four rivals the group is parted, and pull requests may not meet. Only who asks for them gets ours all the same:
-    a number of them, or one by command.
+    More than four rivals are split into parts, where some pull requests do not meet. So alternatives get seats beyond
+    four only if somebody asked: the settings by a number, or a person by command.
     """
-    named = {Alternatives.FILL: 0, Alternatives.OFF: 1}
+    defaults = {Alternatives.FILL: 0, Alternatives.OFF: 1}
     wish = config.alternatives
-    least = named[wish] if isinstance(wish, Alternatives) else wish
+    least = defaults[wish] if isinstance(wish, Alternatives) else wish
     return max(0, max(SEATS - pulls, least) - more)
 
 
-def keep_seats(alternatives: Sequence[Seated], free: int) -> tuple[int, ...]:
-    """The places of those that stay: first those that are there, that no second attempt replaced, that are believed."""
-    ranked = sorted(range(len(alternatives)), key=lambda at: _rank(alternatives[at]))
+def keep_seats(alternatives: Sequence[SeatCandidate], free: int) -> tuple[int, ...]:
+    """Return the indices of the alternatives that keep a seat.
+
+    Judged ones come before new ones, originals before replaced ones, and then the higher probability decides.
+    """
+    ranked = sorted(range(len(alternatives)), key=lambda index: _rank(alternatives[index]))
     return tuple(sorted(ranked[:free]))
 
 
-def _rank(one: Seated) -> tuple[bool, bool, bool, float, float]:
-    if one.said is None:
-        return one.is_new, one.is_replaced, False, 0.0, 0.0
-    probability, share = _belief(one.said)
-    is_wrong = one.said.verdict is Verdict.INCORRECT
-    return one.is_new, one.is_replaced, is_wrong, -probability, -share
+def _rank(candidate: SeatCandidate) -> tuple[bool, bool, bool, float, float]:
+    if candidate.verdict is None:
+        return candidate.is_new, candidate.is_replaced, False, 0.0, 0.0
+    probability, share = _belief(candidate.verdict)
+    is_wrong = candidate.verdict.verdict is Verdict.INCORRECT
+    return candidate.is_new, candidate.is_replaced, is_wrong, -probability, -share
 
 
-def _belief(one: PatchVerdict) -> tuple[float, float]:
-    return (-1.0 if one.probability is None else one.probability, one.votes.share or 0.0)
+def _belief(patch: PatchVerdict) -> tuple[float, float]:
+    return (-1.0 if patch.probability is None else patch.probability, patch.votes.share or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """An alternative, as the decision on a second attempt sees it."""
+class AttemptSummary:
+    """An alternative that may get a second attempt."""
 
     number: AlternativeNumber
     verdict: Verdict | None
     """None: not judged yet."""
     is_second: bool
-    """A hint led to it."""
+    """It is itself a second attempt."""
     has_second: bool
-    """A hint about it led to another attempt, whatever came of that."""
+    """Guidance about it led to another attempt, whatever its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What somebody, a check or our own verdict says against an alternative."""
+    """Feedback against an alternative from a person, a check or the bot's verdict."""
 
-    source: Source
+    source: HintSource
     about: AlternativeNumber | None = None
-    """None: of a verdict all that it calls incorrect; of others, that they name no patch."""
+    """The alternative. None for a verdict: all incorrect alternatives. None for others: the feedback names no patch."""
 
 
-def second_attempts(
-    config: RepoConfig, alternatives: Sequence[Tried], remark: Remark, now: Situation
-) -> tuple[AlternativeNumber, ...] | Refused:
-    """Which alternatives get a second attempt with the remark as a hint: each one at most, a second attempt none.
+def choose_second_attempts(
+    config: RepoConfig, alternatives: Sequence[AttemptSummary], remark: Remark, now: Situation
+) -> tuple[AlternativeNumber, ...] | NoAttempt:
+    """Choose the alternatives that get a second attempt with the remark as guidance.
 
-    Our own verdict leads to one only where the settings want alternatives; whoever else speaks has asked for it.
+    An alternative gets at most one, and a second attempt gets none. The bot's own verdict leads to one only where the
+    settings want alternatives.
     """
-    open_ = tuple(one for one in alternatives if not one.is_second and not one.has_second)
-    meant = _meant(config, open_, remark, now)
+    candidates = tuple(
+        attempt for attempt in alternatives if not attempt.is_second and not attempt.has_second
+    )
+    meant = _select_meant(config, candidates, remark, now)
     if not meant:
         return ()
-    most = wanted(config, replace(now, due=len(meant)))
-    return most if isinstance(most, Refused) else meant[:most]
+    most = count_wanted(config, replace(now, due=len(meant)))
+    return most if isinstance(most, NoAttempt) else meant[:most]
 
 
-def _meant(
-    config: RepoConfig, open_: Sequence[Tried], remark: Remark, now: Situation
+def _select_meant(
+    config: RepoConfig, attempts: Sequence[AttemptSummary], remark: Remark, now: Situation
 ) -> tuple[AlternativeNumber, ...]:
-    """Those that the remark is about."""
+    """Select the alternatives that the remark is about."""
     if remark.about is not None:
-        return tuple(one.number for one in open_ if one.number == remark.about)
-    if remark.source is not Source.VERDICT:
-        # Words that name no patch are about ours only where there is no other.
-        return tuple(one.number for one in open_) if len(open_) == 1 and not now.pulls else ()
+        return tuple(attempt.number for attempt in attempts if attempt.number == remark.about)
+    if remark.source is not HintSource.VERDICT:
+        # Feedback that names no patch is about the alternative only if there is nothing else.
+        is_clear = len(attempts) == 1 and not now.pulls
+        return tuple(attempt.number for attempt in attempts) if is_clear else ()
     if config.alternatives is Alternatives.OFF:
         return ()
-    return tuple(one.number for one in open_ if one.verdict is Verdict.INCORRECT)
+    return tuple(attempt.number for attempt in attempts if attempt.verdict is Verdict.INCORRECT)

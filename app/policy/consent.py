@@ -1,12 +1,12 @@
-"""What a repository lets its history be used for (pure)."""
+"""Reads whether a repository allows the use of its history (pure)."""
 
 from app.settings import repo_config
-from app.settings.repo_config import ConfigError, Training
+from app.settings.repo_config import ConfigError, TrainingConsent
 
 
-def training(config_text: str | None, config_error: str | None) -> Training:
-    """What its settings allow. In doubt nothing: a newest file that can't be read may have said no."""
+def is_training_allowed(config_text: str | None, config_error: str | None) -> TrainingConsent:
+    """Return what a repository's settings allow. An unreadable newest file allows nothing."""
     if config_text is None or config_error is not None:
-        return Training.OFF
-    found = repo_config.parse(config_text)
-    return Training.OFF if isinstance(found, ConfigError) else found.training
+        return TrainingConsent.OFF
+    config = repo_config.parse(config_text)
+    return TrainingConsent.OFF if isinstance(config, ConfigError) else config.training

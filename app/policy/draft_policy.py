@@ -1,4 +1,4 @@
-"""Draft pull requests of alternatives: when one may be opened, and why one is not (pure)."""
+"""Decides whether the bot may open a draft pull request (pure)."""
 
 from enum import StrEnum
 
@@ -7,36 +7,36 @@ from app.values.identifiers import IssueNumber
 from model.domain import PatchId
 
 
-class NotOpened(StrEnum):
-    """Why there is no draft; `app/comments/draft_text.py` has the sentences."""
+class DraftRefusal(StrEnum):
+    """Why there is no draft. `app/comments/draft_text.py` has the sentences."""
 
     NOT_WANTED = "not_wanted"
-    """The repository's settings don't say that it wants any."""
+    """The repository's settings do not allow drafts."""
     NO_WRITER = "no_writer"
-    """The operator gave no second App."""
+    """The operator has configured no writer App."""
     NOT_INSTALLED = "not_installed"
-    """The second App is not on the repository."""
+    """The writer App is not installed on the repository."""
     NO_RIGHT = "no_right"
-    """It is, without a permission that it needs."""
+    """The writer App lacks a permission."""
     BAD_DIFF = "bad_diff"
-    """The diff is not one that we take from an agent."""
+    """The diff changes what an agent's diff may not change."""
     MOVED = "moved"
-    """The code has moved on, and the diff does not apply any more."""
+    """The code has changed, and the diff does not apply any more."""
     NO_CODE = "no_code"
-    """The branch that it is for could not be read."""
+    """The bot could not read the base branch."""
     BRANCH_TAKEN = "branch_taken"
-    """There is a branch of that name that is not ours."""
+    """A branch of that name exists, and the bot did not make it."""
     REFUSED = "refused"
-    """GitHub refuses it, for another reason."""
+    """GitHub refuses the draft for another reason."""
 
 
-def refused(config: RepoConfig, *, has_writer: bool) -> NotOpened | None:
-    """Why none may be opened; None: one may. The repository's word is asked for first, then the operator's."""
+def find_refusal(config: RepoConfig, *, has_writer: bool) -> DraftRefusal | None:
+    """Return why the bot may open no draft, or None. It checks the repository's settings before the operator's."""
     if not config.draft_pull_requests:
-        return NotOpened.NOT_WANTED
-    return None if has_writer else NotOpened.NO_WRITER
+        return DraftRefusal.NOT_WANTED
+    return None if has_writer else DraftRefusal.NO_WRITER
 
 
-def branch(issue: IssueNumber, alternative: PatchId) -> str:
-    """Where the alternative is put. An alternative's number is never used twice, so nor is this."""
+def name_branch(issue: IssueNumber, alternative: PatchId) -> str:
+    """Return the branch name of an alternative. Numbers of alternatives are never used twice, so names are unique."""
     return f"r4p/issue-{issue}-{alternative}"

@@ -1,4 +1,4 @@
-"""Every "should we?": which jobs follow from an event, and whether a group is judged now (pure)."""
+"""Decides which jobs follow from an event (pure)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ from app.jobs.job import (
     RefreshConfig,
     RunCommand,
 )
-from app.policy.commands import Button, may_command
-from app.policy.rival_links import closing_numbers
+from app.policy.commands import Button, can_hold_command
+from app.policy.rival_links import find_closing_numbers
 from app.values.identifiers import IssueNumber
 
 MAX_ISSUES = 10
-"""Issues one event makes us look at: a stranger may write `fixes #1 fixes #2 …` for pages."""
+"""Most issues that one event can start. A stranger could write `fixes #1 fixes #2 …` for pages."""
 
 BY_COMMAND = "command"
-"""The trigger of an evaluation that a person with the right to it asked for."""
+"""Trigger of an evaluation that a person with the right asked for."""
 
 
 _BEGINS = frozenset(
@@ -46,21 +46,23 @@ _BEGINS = frozenset(
         InstallationAction.NEW_PERMISSIONS_ACCEPTED,
     }
 )
-"""After these we may see repositories that we didn't."""
+"""Actions after which the bot may see new repositories."""
 
 
-def jobs_for(event: Event, mention: str | None = None) -> tuple[Job, ...]:
-    """What the web process stores for an event; it asks no GitHub and parses no Markdown.
+def plan_jobs(event: Event, mention: str | None = None) -> tuple[Job, ...]:
+    """Return the jobs that the web process stores for an event. It calls no API and parses no Markdown.
 
-    `mention` is the App's name, which people may address instead of writing `/r4p`.
+    `mention` is the App's name, which people may write instead of `/r4p`.
     """
-    recorded = RecordEvent(event.installation, event.delivery)
-    return (recorded, *_beside_the_record(event, mention))
+    record = RecordEvent(event.installation, event.delivery)
+    return (record, *_beside_the_record(event, mention))
 
 
 def _beside_the_record(event: Event, mention: str | None) -> Iterable[Job]:
     match event:
-        case CommentEvent() | ReviewEvent(may_command=True) if may_command(event.body, mention):
+        case CommentEvent() | ReviewEvent(can_command=True) if can_hold_command(
+            event.body, mention
+        ):
             return [_run_command(event)]
         case InstallationEvent(action=InstallationAction.DELETED):
             return [PurgeData(event.installation, None)]
@@ -75,45 +77,45 @@ def _run_command(event: CommentEvent | ReviewEvent) -> RunCommand:
         installation=event.installation,
         repository=event.repository.id,
         number=event.number,
-        asked_in=event.asked_in,
+        asked_in=event.command_source,
         delivery=event.delivery,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class KnownLinks:
-    """What is stored about the subject of an event."""
+class StoredLinks:
+    """What the database holds about the subject of an event."""
 
     issues: frozenset[IssueNumber] = frozenset()
-    """Issues in whose groups the pull request is; for an issue's event that issue, if it has a group;
-    for a check those of the pull requests at that commit."""
-    promised: tuple[IssueNumber, ...] = ()
-    """What `promised_issues` read."""
+    """Issues whose groups hold the pull request. For an issue's event: that issue if it has a group. For a check: the
+    issues of the pull requests at its commit."""
+    closing_issues: tuple[IssueNumber, ...] = ()
+    """Result of `find_closing_issues`."""
     quiet_seconds: float = 0
-    """How long the repository wants nothing to have changed before we look."""
+    """Seconds without changes that the repository wants before the bot starts."""
 
 
-def promised_issues(event: Event, host: str = "github.com") -> tuple[IssueNumber, ...]:
-    """Issues that a pull request's title and description promise to close, each once.
+def find_closing_issues(event: Event, host: str = "github.com") -> tuple[IssueNumber, ...]:
+    """List the issues that a pull request's title and description promise to close, each once.
 
-    Reading takes up to a second for a hostile text: do it before a transaction opens.
+    A hostile text can take a second, so call it before a transaction opens.
     """
     if not isinstance(event, PullRequestEvent):
         return ()
     text = f"{event.title}\n\n{event.body}"
-    return closing_numbers(text, event.repository.full_name, host)
+    return find_closing_numbers(text, event.repository.full_name, host)
 
 
-def follow_ups(event: Event, known: KnownLinks) -> tuple[Planned, ...]:
-    """What the worker does after an event was recorded: which issues it looks at again."""
+def plan_follow_ups(event: Event, links: StoredLinks) -> tuple[Planned, ...]:
+    """Return the jobs that follow after the worker recorded an event."""
     match event:
         case PullRequestEvent():
-            return _after_pull_request(event, known)
+            return _after_pull_request(event, links)
         case IssueEvent(action=IssueAction.EDITED | IssueAction.CLOSED | IssueAction.REOPENED):
-            return _look_again(event, known.issues, "issue", known.quiet_seconds)
+            return _look_again(event, links.issues, "issue", links.quiet_seconds)
         case CheckEvent() if _asks_again(event):
-            # GitHub offers this only to those who may write.
-            return _look_again(event, known.issues, BY_COMMAND)
+            # GitHub shows these buttons only to accounts with write access.
+            return _look_again(event, links.issues, BY_COMMAND)
         case PushEvent(config_touched=True):
             return (Planned(RefreshConfig(event.installation, event.repository.id)),)
         case InstallationEvent() | InstallationRepositoriesEvent():
@@ -125,7 +127,7 @@ def follow_ups(event: Event, known: KnownLinks) -> tuple[Planned, ...]:
 def _after_installation(
     event: InstallationEvent | InstallationRepositoriesEvent,
 ) -> tuple[Planned, ...]:
-    """Read the configuration of every repository we may see from now on."""
+    """Plan to read the configuration of every newly visible repository."""
     match event:
         case InstallationRepositoriesEvent():
             new = event.added
@@ -136,14 +138,14 @@ def _after_installation(
     return tuple(Planned(RefreshConfig(event.installation, repository.id)) for repository in new)
 
 
-def _after_pull_request(event: PullRequestEvent, known: KnownLinks) -> tuple[Planned, ...]:
-    issues = dict.fromkeys([*sorted(known.issues), *known.promised])
+def _after_pull_request(event: PullRequestEvent, known: StoredLinks) -> tuple[Planned, ...]:
+    issues = dict.fromkeys([*sorted(known.issues), *known.closing_issues])
     moved = event.action is PullAction.SYNCHRONIZE
     if issues:
         trigger = "moved_head" if moved else "pull_request"
         return _look_again(event, issues, trigger, known.quiet_seconds)
     if event.action is PullAction.CLOSED:
-        return ()  # it can't become a rival any more
+        return ()  # a closed pull request can't become a rival
     locate = LocateIssues(event.installation, event.repository.id, event.number)
     return (Planned(locate),)
 

@@ -1,4 +1,4 @@
-"""Whether a group is judged now, which of its pull requests take part, what is published (pure)."""
+"""Decides whether the bot judges a group now, which pull requests take part, and what it publishes (pure)."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from app.values.identifiers import PullNumber
 from model.domain import Verdict
 
 CLOSED = "the issue is closed"
-"""Why nothing is judged there, and no verdict that is ready is published: nobody waits for it any more."""
+"""Reason why the bot neither judges an issue nor publishes a ready verdict."""
 
 CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
-"""Verdicts that say something about a patch."""
+"""Verdicts that claim something about a patch."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """What decides whether a pull request takes part."""
+    """Facts that decide whether a pull request takes part."""
 
     number: PullNumber
     author: str
@@ -26,31 +26,31 @@ class CandidateFacts:
     is_open: bool
     is_draft: bool
     paths: tuple[str, ...]
-    """The files it touches."""
+    """Paths of the files that it changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A pull request that is not judged, and why."""
+class LeftOutPull:
+    """A pull request that the bot does not judge, with the reason."""
 
     number: PullNumber
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
-    """Judge these now."""
+class EvaluateNow:
+    """The decision to judge these pull requests now."""
 
     candidates: tuple[PullNumber, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutPull, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """Don't judge now; the reason is for people."""
+class WaitForMore:
+    """The decision not to judge now, with a reason for people."""
 
     reason: str
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutPull, ...] = ()
 
 
 def should_evaluate(
@@ -60,41 +60,44 @@ def should_evaluate(
     *,
     issue_is_open: bool,
     alternatives: int = 0,
-) -> Go | Wait:
-    """Whether to judge an issue's pull requests now.
+) -> EvaluateNow | WaitForMore:
+    """Decide whether to judge an issue's pull requests now.
 
-    `trigger` is that of the EvaluateIssue job. A command needs one candidate only; everything else
-    needs `min_candidates` of them. `alternatives` are those that are there or will be written: beside
-    them one pull request is enough, and for a command none.
+    `trigger` is the trigger of the EvaluateIssue job. A command needs one candidate, everything else needs `min_candidates`.
+    `alternatives` counts those that exist or will be written. With them, one pull request is enough, and a command needs none.
     """
     commanded = trigger == BY_COMMAND
     kind = TriggerKind.COMMAND if commanded else TriggerKind.PULL_REQUEST
     if kind not in config.triggers:
-        return Wait(f"`triggers` in this repository's settings does not list `{kind}`")
+        return WaitForMore(f"`triggers` in this repository's settings does not list `{kind}`")
     if not issue_is_open:
-        return Wait(CLOSED)
-    reasons = {candidate.number: _why_left_out(config, candidate) for candidate in candidates}
+        return WaitForMore(CLOSED)
+    reasons = {candidate.number: _explain_left_out(config, candidate) for candidate in candidates}
     kept = tuple(number for number, reason in reasons.items() if reason is None)
-    left_out = tuple(LeftOut(number, reason) for number, reason in reasons.items() if reason)
-    needed = _needed(config, alternatives, commanded=commanded)
+    left_out = tuple(LeftOutPull(number, reason) for number, reason in reasons.items() if reason)
+    needed = _count_needed(config, alternatives, commanded=commanded)
     if len(kept) < needed:
-        return Wait(f"{_count(len(kept))} can be judged; {needed} needed", left_out)
-    return Go(kept, left_out)
+        return WaitForMore(f"the bot can judge {_count(len(kept))} and needs {needed}", left_out)
+    return EvaluateNow(kept, left_out)
 
 
-def judgeable(config: RepoConfig, candidates: Sequence[CandidateFacts]) -> tuple[PullNumber, ...]:
-    """The pull requests that take part, in their order."""
-    return tuple(one.number for one in candidates if _why_left_out(config, one) is None)
+def select_judgeable(
+    config: RepoConfig, candidates: Sequence[CandidateFacts]
+) -> tuple[PullNumber, ...]:
+    """Return the pull requests that take part, in their order."""
+    return tuple(
+        candidate.number for candidate in candidates if _explain_left_out(config, candidate) is None
+    )
 
 
-def _needed(config: RepoConfig, alternatives: int, *, commanded: bool) -> int:
-    """How many pull requests; a command's alternative can be judged alone."""
+def _count_needed(config: RepoConfig, alternatives: int, *, commanded: bool) -> int:
+    """Return how many pull requests are necessary. A command's alternative can be judged alone."""
     if commanded:
         return 0 if alternatives else 1
     return 1 if alternatives else config.min_candidates
 
 
-def _why_left_out(config: RepoConfig, candidate: CandidateFacts) -> str | None:
+def _explain_left_out(config: RepoConfig, candidate: CandidateFacts) -> str | None:
     ignored = {login.lower() for login in config.ignore_authors}
     if not candidate.is_open:
         return "it is not open"
@@ -117,14 +120,16 @@ def _count(pulls: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """Where a verdict appears. It is stored in any case."""
+    """Where a verdict appears. The database holds it in any case."""
 
     comment: bool
     checks: bool
 
 
-def publication(config: RepoConfig, trigger: str, verdicts: Collection[Verdict]) -> Publication:
-    """What of a verdict the world sees; whoever asks by command is always answered on the issue."""
+def plan_publication(
+    config: RepoConfig, trigger: str, verdicts: Collection[Verdict]
+) -> Publication:
+    """Decide where a verdict appears. A command always gets its answer on the issue."""
     asked = trigger == BY_COMMAND
     if config.mode is Mode.SHADOW:
         return Publication(comment=asked, checks=False)

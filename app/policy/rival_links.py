@@ -1,7 +1,7 @@
-"""Which pull requests are rivals for an issue, and how strongly each is linked to it (pure).
+"""Finds the rivals of an issue and how strongly each is linked to it (pure).
 
-GitHub's own parser decides what a merge closes; the keywords read here only fill its gap for
-pull requests to another base than the default branch.
+GitHub decides which issues a merge closes. The keywords read here matter only for pull requests to another base than
+the default branch, which GitHub leaves out.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from app.github.facts import IssueFacts, LinkedPull
 from app.values.identifiers import IssueNumber, PullNumber
-from app.values.markdown_prose import spoken
+from app.values.markdown_prose import strip_quotes_and_code
 
 _KEYWORD = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?::\s*|\s+)"
 _LONGEST_NUMBER = 9
@@ -21,22 +21,22 @@ _HAS_NUMBER = re.compile(r"(?:#|GH-|/issues/|/pull/)[1-9]", re.ASCII | re.IGNORE
 
 
 class LinkStrength(StrEnum):
-    """Why a pull request counts as an attempt at the issue, strongest first."""
+    """Why a pull request is a rival, strongest reason first."""
 
     ADDED = "added"
-    """A maintainer said so by command."""
+    """A maintainer added it by command."""
     CLOSING = "closing"
-    """GitHub will close the issue when it is merged, by keyword or by hand."""
+    """Its merge will close the issue, by keyword or by hand."""
     KEYWORD = "keyword"
-    """It says so, but its base is not the default branch, so GitHub doesn't count it."""
+    """Its text has a closing keyword, but GitHub ignores it because its base is not the default branch."""
     CONNECTED = "connected"
-    """Connected by hand in the timeline."""
+    """Somebody connected it in the issue's timeline."""
     CROSS_REFERENCE = "cross_reference"
-    """It mentioned the issue in words that GitHub reads as closing it."""
+    """It mentions the issue in words that GitHub reads as closing."""
 
     @property
     def rank(self) -> int:
-        """0 for the strongest."""
+        """Position in the order of strength; 0 is the strongest."""
         return list(LinkStrength).index(self)
 
 
@@ -48,47 +48,47 @@ class Member:
     strength: LinkStrength
 
 
-def closing_numbers(
+def find_closing_numbers(
     text: str, repository: str, host: str = "github.com"
 ) -> tuple[IssueNumber, ...]:
-    """Issues of `repository` (`owner/name`) that a Markdown text promises to close, each once.
+    """List the issues of `repository` (`owner/name`) that a Markdown text promises to close, each once.
 
-    A text without a keyword and a number costs next to nothing, whatever its Markdown.
+    A text without a keyword or a number costs almost nothing, whatever its Markdown.
     """
     if not (_HAS_KEYWORD.search(text) and _HAS_NUMBER.search(text)):
         return ()
     return tuple(dict.fromkeys(_numbers(text, repository, host)))
 
 
-def members(
+def find_members(
     facts: IssueFacts,
     *,
     added: Collection[PullNumber] = (),
     removed: Collection[PullNumber] = (),
     host: str = "github.com",
 ) -> tuple[Member, ...]:
-    """The rivals for an issue by number, whatever their state.
+    """Return the rivals of an issue by number, whatever their state.
 
-    Pull requests of other repositories never count, a mere mention never makes a rival, and one
-    that was removed by command stays out however it is linked.
+    Pull requests of other repositories never count, and a mere mention does not count. A pull request that a command
+    removed stays out.
     """
-    found = dict.fromkeys(added, LinkStrength.ADDED)
+    strengths = dict.fromkeys(added, LinkStrength.ADDED)
     for linked in facts.pulls:
         strength = _strength(linked, facts, host)
         if strength is not None:
-            found.setdefault(linked.pull.number, strength)
-    return tuple(Member(n, found[n]) for n in sorted(found) if n not in removed)
+            strengths.setdefault(linked.pull.number, strength)
+    return tuple(Member(n, strengths[n]) for n in sorted(strengths) if n not in removed)
 
 
 def _strength(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength | None:
     pull, link = linked.pull, linked.link
-    ours = facts.repository.full_name
-    if pull.repository.lower() != ours.lower():
+    full_name = facts.repository.full_name
+    if pull.repository.lower() != full_name.lower():
         return None
     if link.closes:
         return LinkStrength.CLOSING
     elsewhere = pull.base_ref != facts.repository.default_branch
-    if elsewhere and facts.number in closing_numbers(pull.body, ours, host):
+    if elsewhere and facts.number in find_closing_numbers(pull.body, full_name, host):
         return LinkStrength.KEYWORD
     if link.connected:
         return LinkStrength.CONNECTED
@@ -96,7 +96,7 @@ def _strength(linked: LinkedPull, facts: IssueFacts, host: str) -> LinkStrength 
 
 
 def _numbers(text: str, repository: str, host: str) -> Iterator[IssueNumber]:
-    for match in _pattern(host.lower()).finditer(spoken(text)):
+    for match in _pattern(host.lower()).finditer(strip_quotes_and_code(text)):
         named = match["short"] or match["url"]
         if named is None or named.lower() == repository.lower():
             yield IssueNumber(int(match["number"]))

@@ -1,44 +1,48 @@
-"""`r4p calibrate --from FILE`: a calibrator to start from, until there is enough history of the bot's own."""
+"""`r4p calibrate --from FILE`: imports a calibrator until the bot has enough history of its own."""
 
 import sys
 from pathlib import Path
 
-from app.db.session import opened, transaction
+from app.db.session import open_engine, transaction
 from app.db.store.models import calibrators
 from app.db.store.models.calibrators import NewCalibrator
 from app.outcomes.judgement import Judge
 from app.settings import DatabaseSettings, load
 from model.calibration import calibrator_file
-from model.errors import BadChoice
+from model.errors import IncompatibleOptions
 
 NO_LABEL_RULE = 0
-"""Its labels were made by none of the bot's rules."""
+"""Label rule of a calibrator that was not fitted on the bot's labels."""
 
 
-def plant(path: Path) -> int:
-    """Put the calibrator in a file into use for its judge. 0: it is in use, 2: the file can't be used.
+def import_calibrator(path: Path) -> int:
+    """Use the calibrator of a file for its judge. Returns the exit code: 0, or 2 for an unusable file.
 
-    It is kept like a fitted one, with no group that it has seen, so a later fit is compared with it on every patch.
+    The database keeps it like a fitted calibrator that has seen no group. So a later fit is compared with it on every
+    patch.
     """
     try:
-        kept = calibrator_file.read(path)
-    except BadChoice as error:
+        imported = calibrator_file.read(path)
+    except IncompatibleOptions as error:
         sys.stderr.write(f"r4p calibrate: {error}\n")
         return 2
     new = NewCalibrator(
-        judge=Judge(kept.verifier, kept.engine),
-        calibrator=kept.calibrator,
-        brier=kept.brier,
+        judge=Judge(imported.verifier, imported.engine),
+        calibrator=imported.calibrator,
+        brier=imported.brier,
         label_rule=NO_LABEL_RULE,
         seen=frozenset(),
         is_active=True,
-        why=f"a seed: {path.name}, fitted {kept.calibrator.fitted_at}",
+        why=f"imported from {path.name}, fitted {imported.calibrator.fitted_at}",
     )
-    with opened(load(DatabaseSettings).database_url) as database, transaction(database) as known:
-        number = calibrators.save(known, new)
-    engine = kept.engine
+    with (
+        open_engine(load(DatabaseSettings).database_url) as database,
+        transaction(database) as connection,
+    ):
+        number = calibrators.save(connection, new)
+    engine = imported.engine
     sys.stdout.write(
-        f"calibrator {number} is in use for {kept.verifier} on {engine.name}, model {engine.model}, "
-        f"prompt {engine.prompt_fingerprint}; no other judge is weighed by it\n"
+        f"calibrator {number} is in use for {imported.verifier} on {engine.name}, model {engine.model}, "
+        f"prompt {engine.prompt_fingerprint}; it does not change other judges\n"
     )
     return 0

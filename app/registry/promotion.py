@@ -1,7 +1,7 @@
-"""What becomes of a registered model: put into every server, given an alias, taken back.
+"""Promotes a registered model: loads it into every server, gives it an alias, or takes the alias back.
 
-An alias moves only when every server answers as the model was trained; until then, and whenever anything fails, the
-champion stays where it is. It stays loaded when another one comes in its place, so that the way back takes no load.
+An alias changes only when every server answers as the model was trained. Until then, and after any failure, the
+champion keeps its alias. A replaced champion stays loaded, so that a rollback needs no load.
 """
 
 import logging
@@ -14,67 +14,73 @@ from sqlalchemy import Connection, Engine
 from app.db.session import transaction
 from app.db.store.models import models
 from app.db.store.models.models import Model
-from app.learning.gate_rules import Rules, laxer
-from app.learning.model_serving import Adapter, Alias, State, measured_beside, why_not
+from app.learning.gate_rules import Rules, find_weaker_rules
+from app.learning.model_serving import (
+    Adapter,
+    Alias,
+    ModelState,
+    explain_refusal,
+    get_measured_champion,
+)
 from app.settings import EngineSettings
 from model import catalog
 from model.adapters import adapter_files, adapter_server
-from model.adapters.adapter_server import Replica, Servable
+from model.adapters.adapter_server import NamedAdapter, Replica
 from model.errors import BadAdapter, EngineError
 
 log = logging.getLogger(__name__)
 
 PASSED = "passed"
-"""The gate's word for a model that may come into use."""
+"""The gate's word for a model that may be used."""
 CANARY_SHARE = 0.1
-"""Of the issues, unless told otherwise."""
+"""Default share of the issues for a canary."""
 
 
 class NotPromoted(Exception):
-    """A model stays what it is; the message says why, and what to do."""
+    """The model keeps its state. The message says why and names the fix."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """On what a model may come into use."""
+class PromotionRules:
+    """Conditions of a promotion."""
 
     verifier: str = "r4p"
-    """As whom it has to have been trained to answer."""
+    """The verifier that the model must have been trained for."""
     rules: Rules = field(default_factory=Rules)
-    """The gate has to have asked as much as these."""
+    """The gate must have used rules that are at least as strict."""
     by_laxer_rules: bool = False
-    """A person says that it need not have."""
+    """A person accepts a gate with weaker rules."""
 
 
-_PLAIN = Terms()
+_PLAIN = PromotionRules()
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """An alias that was moved."""
+    """A finished promotion."""
 
     name: str
     to: Alias
-    said: str
-    """What the servers answered, in one line."""
+    report: str
+    """The servers' answers in one line."""
 
 
-def replicas(settings: EngineSettings) -> tuple[Replica, ...]:
-    """Every server by its own address. Raises NotPromoted where there is none that could be given an adapter."""
+def list_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
+    """List every server by its own address. Raises NotPromoted if no server can take an adapter."""
     urls = settings.engine_urls or ((settings.engine_url,) if settings.engine_url else ())
-    if not urls or settings.verifier in catalog.WITHOUT_ENGINE:
+    if not urls or settings.verifier in catalog.ENGINELESS_VERIFIERS:
         raise NotPromoted(
-            "no server can be given an adapter: set R4P_ENGINE_URL to a vLLM, and R4P_ENGINE_URLS to all of them "
-            "when that is a balancer"
+            "no server can load an adapter: set R4P_ENGINE_URL to a vLLM server, and R4P_ENGINE_URLS to all servers "
+            "behind a load balancer"
         )
     key = settings.engine_api_key
     return tuple(Replica(url, key.get_secret_value() if key else None) for url in urls)
 
 
-def replicas_if_any(settings: EngineSettings) -> tuple[Replica, ...]:
-    """Every server by its own address; none where none is named, for what waits for no server."""
+def find_replicas(settings: EngineSettings) -> tuple[Replica, ...]:
+    """List every server by its own address; empty if the settings name none."""
     with suppress(NotPromoted):
-        return replicas(settings)
+        return list_replicas(settings)
     return ()
 
 
@@ -85,74 +91,75 @@ def promote(
     to: Alias,
     *,
     share: float = CANARY_SHARE,
-    terms: Terms = _PLAIN,
+    terms: PromotionRules = _PLAIN,
 ) -> Promotion:
-    """Load a model into every server, see that it answers as trained, and give it an alias.
+    """Load a model into every server, check its answers, and give it an alias.
 
-    `share`: of the issues, for a canary; who is one already is given another share. Raises UnknownModel and
-    NotPromoted, also when a server is down or refuses it: then nothing has changed. A model whose files are not what
-    was trained is rejected for good.
+    `share` is a canary's share of the issues. A model that is canary already gets the new share. Raises UnknownModel and NotPromoted,
+    also when a server is down or refuses the model. Then nothing has changed. If the model's files differ from the trained files, the
+    function rejects the model for good.
     """
     with transaction(database) as connection:
-        model = _promotable(connection, name, to, terms)
+        model = _find_promotable(connection, name, to, terms)
     try:
-        probe = adapter_files.probe_of(model.adapter.probe or model.run)
-        readings = adapter_server.load(servers, servable(model.adapter), probe)
+        probe = adapter_files.read_probe(model.adapter.probe or model.run)
+        readings = adapter_server.load_adapter(servers, build_named_adapter(model.adapter), probe)
     except BadAdapter as error:
         with transaction(database) as connection:
             models.reject(connection, name, str(error))
         raise NotPromoted(f"{name} is rejected: {error}") from error
     except EngineError as error:
         raise NotPromoted(f"{name} is not promoted, nothing has changed: {error}") from error
-    worst = max(readings, key=lambda one: one.apart)
-    said = (
+    worst = max(readings, key=lambda reading: reading.mean_distance)
+    report = (
         f"{len(readings)} server{'s' * (len(readings) != 1)} answer as trained: {worst.effect:.2f} of the effect arrives, "
-        f"log-probabilities are {worst.apart:.4f} nats apart{_by_tests(model, to)}{_by_laxer(model, terms)}"
+        f"log-probabilities are {worst.mean_distance:.4f} nats apart{_note_benchmarks(model, to)}{_note_weaker_rules(model, terms)}"
     )
     with transaction(database) as connection:
         models.lock(connection)
-        now = _promotable(connection, name, to, terms)
-        if to is Alias.CANARY and now.state is State.CANARY:
-            models.reshare(connection, name, share, f"{share:.0%} of the issues; {said}")
+        now = _find_promotable(connection, name, to, terms)
+        if to is Alias.CANARY and now.state is ModelState.CANARY:
+            models.set_share(connection, name, share, f"{share:.0%} of the issues; {report}")
         else:
-            models.promote(connection, name, to, said, share if to is Alias.CANARY else None)
-    return Promotion(name, to, said)
+            models.promote(connection, name, to, report, share if to is Alias.CANARY else None)
+    return Promotion(name, to, report)
 
 
 def roll_back(
     database: Engine, servers: Sequence[Replica], alias: Alias, why: str
 ) -> tuple[str, str | None]:
-    """Reject who holds an alias; the champion before comes back, else the model of the settings.
+    """Reject the model that holds an alias. The previous champion, or else the model of the settings, judges again.
 
-    Returns who was rejected and who is the champion now (None: the model of the settings). The alias moves at once;
-    then servers that lost the old champion, by a restart, are given it again as far as they answer. Raises NotPromoted
-    when nobody holds the alias.
+    Returns the rejected name and the present champion's name (None: the model of the settings). The alias changes at
+    once. Then the function loads the old champion again on servers that lost it by a restart. Raises NotPromoted if
+    no model holds the alias.
     """
     with transaction(database) as connection:
         models.lock(connection)
-        rejected = models.holder(connection, alias)
+        rejected = models.find_alias_holder(connection, alias)
         if rejected is None:
             raise NotPromoted(
-                f"nobody is the {alias}, so there is nothing to take back; see: r4p models list"
+                f"no model is the {alias}, so there is nothing to roll back; see: r4p models list"
             )
         models.withdraw(connection, alias, why)
-        champion = models.holder(connection, Alias.CHAMPION)
+        champion = models.find_alias_holder(connection, Alias.CHAMPION)
     if champion:
-        bring_back(servers, champion.adapter)
+        reload_adapter(servers, champion.adapter)
     return rejected.adapter.name, champion.adapter.name if champion else None
 
 
-def bring_back(servers: Sequence[Replica], adapter: Adapter) -> int:
-    """Serve an adapter again where it is not served, as after a restart; returns on how many it is served now.
+def reload_adapter(servers: Sequence[Replica], adapter: Adapter) -> int:
+    """Load an adapter on the servers that do not serve it, such as after a restart. Returns the number of servers
+    that serve it.
 
-    It was asked what it answers when it was promoted; its bytes are looked at again before it is loaded.
+    The promotion has checked the model's answers. This function checks only its bytes before it loads them.
     """
     served = 0
     for server in servers:
         try:
-            if not adapter_server.serves(server, servable(adapter)):
-                _same_bytes(adapter)
-                adapter_server.bring(server, servable(adapter))
+            if not adapter_server.is_served(server, build_named_adapter(adapter)):
+                _check_bytes(adapter)
+                adapter_server.load_on_replica(server, build_named_adapter(adapter))
         except (EngineError, BadAdapter) as error:
             log.warning("%s does not serve %s: %s", server.url, adapter.name, error)
         else:
@@ -160,69 +167,69 @@ def bring_back(servers: Sequence[Replica], adapter: Adapter) -> int:
     return served
 
 
-def _same_bytes(adapter: Adapter) -> None:
-    if adapter_files.sha256_of(adapter.directory) != adapter.sha256:
+def _check_bytes(adapter: Adapter) -> None:
+    if adapter_files.hash_adapter(adapter.directory) != adapter.sha256:
         raise BadAdapter(
-            f"the adapter in {adapter.directory} is not {adapter.name} any more; restore it, or roll back"
+            f"the adapter in {adapter.directory} is no longer {adapter.name}; restore the files, or roll back"
         )
 
 
 def unload(servers: Sequence[Replica], unused: Sequence[Adapter]) -> None:
-    """Take adapters out of every server that serves them; one that does not answer is told in the log, and left."""
+    """Unload adapters from every server. A server that does not answer is logged and skipped."""
     for server in servers:
         try:
-            gone = adapter_server.unload_those(server, map(servable, unused))
+            gone = adapter_server.unload_unused(server, map(build_named_adapter, unused))
         except EngineError as error:
-            log.warning("%s may serve adapters that nobody uses: %s", server.url, error)
+            log.warning("%s may still serve unused adapters: %s", server.url, error)
         else:
             for name in gone:
-                log.info("%s does not serve %s any more: nobody uses it", server.url, name)
+                log.info("unloaded from %s: unused adapter %s", server.url, name)
 
 
-def servable(adapter: Adapter) -> Servable:
-    """What a server is told of it."""
-    return Servable(adapter.name, adapter.base, adapter.directory, adapter.sha256)
+def build_named_adapter(adapter: Adapter) -> NamedAdapter:
+    """Build the description of an adapter that a server needs."""
+    return NamedAdapter(adapter.name, adapter.base, adapter.directory, adapter.sha256)
 
 
-def _by_tests(model: Model, to: Alias) -> str:
+def _note_benchmarks(model: Model, to: Alias) -> str:
     if to is not Alias.CHAMPION or model.gate.get("by_outcomes"):
         return ""
-    return "; benchmarks alone speak for it, no outcomes did"
+    return "; only benchmarks support it, no outcomes"
 
 
-def _by_laxer(model: Model, terms: Terms) -> str:
-    asked_less = laxer(model.gate.get("rules"), terms.rules)
+def _note_weaker_rules(model: Model, terms: PromotionRules) -> str:
+    weaker = find_weaker_rules(model.gate.get("rules"), terms.rules)
     return (
-        f"; its gate asked less than the rules in force: {', '.join(asked_less)}"
-        if asked_less
-        else ""
+        f"; its gate used weaker rules than the present ones: {', '.join(weaker)}" if weaker else ""
     )
 
 
-def _promotable(connection: Connection, name: str, to: Alias, terms: Terms) -> Model:
-    """A model that may be given the alias as things are now. Raises UnknownModel and NotPromoted."""
-    model = models.named(connection, name)
-    if reason := why_not(name, model.state, to):
+def _find_promotable(connection: Connection, name: str, to: Alias, terms: PromotionRules) -> Model:
+    """Return a model that may get the alias now. Raises UnknownModel and NotPromoted."""
+    model = models.find_by_name(connection, name)
+    if reason := explain_refusal(name, model.state, to):
         raise NotPromoted(reason)
-    _passed(model, terms)
+    _check_gate(model, terms)
     if to is not Alias.SHADOW:
-        _met(model, models.line_up(connection).of_verifier(terms.verifier).champion)
+        _check_champion(
+            model, models.load_line_up(connection).select_verifier(terms.verifier).champion
+        )
     return model
 
 
-def _met(model: Model, champion: Adapter | None) -> None:
-    """A candidate that is better than who judged once need not be better than who judges now."""
+def _check_champion(model: Model, champion: Adapter | None) -> None:
+    """Raise NotPromoted if the gate compared the model with an older champion."""
     now = champion.name if champion else model.adapter.base
-    beside = measured_beside(model.gate, model.adapter.base)
+    beside = get_measured_champion(model.gate, model.adapter.base)
     if beside != now:
-        told = f" --champion {champion.name}" if champion else ""
+        option = f" --champion {champion.name}" if champion else ""
         raise NotPromoted(
-            f"{model.adapter.name} was measured beside {beside}, and {now} judges now; measure it beside that one: r4p "
-            f"train evaluate{told}, then r4p models register {model.run}"
+            f"{model.adapter.name} was compared with {beside}, and {now} judges now; compare it with {now}: r4p "
+            f"train evaluate{option}, then r4p models register {model.run}"
         )
 
 
-def _passed(model: Model, terms: Terms) -> None:
+def _check_gate(model: Model, terms: PromotionRules) -> None:
     name = model.adapter.name
     outcome = model.gate.get("outcome")
     if outcome != PASSED:
@@ -234,10 +241,10 @@ def _passed(model: Model, terms: Terms) -> None:
         raise NotPromoted(
             f"{name} was trained to answer as {model.adapter.verifier}, and R4P_VERIFIER is {terms.verifier}"
         )
-    asked_less = laxer(model.gate.get("rules"), terms.rules)
-    if asked_less and not terms.by_laxer_rules:
+    weaker = find_weaker_rules(model.gate.get("rules"), terms.rules)
+    if weaker and not terms.by_laxer_rules:
         raise NotPromoted(
-            f"{name} passed a gate that asked less than the rules in force ({', '.join(asked_less)}); measure it by "
-            f"those: r4p train evaluate --margin {terms.rules.margin} --least-issues {terms.rules.least_issues}, then r4p "
-            f"models register {model.run}; or answer for it: r4p models promote {name} --by-laxer-rules"
+            f"{name} passed a gate with weaker rules than the present ones ({', '.join(weaker)}); measure it with "
+            f"the present rules: r4p train evaluate --margin {terms.rules.margin} --least-issues {terms.rules.least_issues}, then r4p "
+            f"models register {model.run}; or accept them: r4p models promote {name} --by-laxer-rules"
         )

@@ -4,7 +4,11 @@ May call: learning (its types).
 """
 
 from app.settings.engine_settings import AgentSettings, EngineSettings
-from app.settings.environment import child_environment, plain_environment, python
+from app.settings.environment import (
+    build_child_environment,
+    build_plain_environment,
+    get_interpreter,
+)
 from app.settings.github_settings import (
     BaseUrl,
     GitHubSettings,
@@ -17,9 +21,9 @@ from app.settings.loader import (
     Settings,
     SettingsError,
     check,
-    known_names,
+    find_mistakes,
+    list_known_names,
     load,
-    mistakes,
     refuse,
 )
 from app.settings.runtime_settings import (
@@ -50,12 +54,12 @@ __all__ = [
     "TrainSettings",
     "WebhookSettings",
     "WriterSettings",
+    "build_child_environment",
+    "build_plain_environment",
     "check",
-    "child_environment",
-    "known_names",
+    "find_mistakes",
+    "get_interpreter",
+    "list_known_names",
     "load",
-    "mistakes",
-    "plain_environment",
-    "python",
     "refuse",
 ]

@@ -1,4 +1,4 @@
-"""Who judges, who writes alternatives, and which language model they ask."""
+"""Settings of the verifier, of the agent and of their language model."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,33 +11,34 @@ from app.settings.sandbox_kind import Sandbox
 
 
 class EngineSettings(Settings):
-    """Who judges, and which language model it asks."""
+    """The verifier and its language model."""
 
     verifier: str = "r4p"
-    """A name of the catalogue; `consensus` asks no language model, `hybrid:A+B` composes two."""
+    """A name of the catalogue. `consensus` needs no language model, and `hybrid:A+B` combines two verifiers."""
     stop_early: bool = False
-    """Leave out votes that can't change a verdict any more: cheaper, and less to calibrate on."""
+    """Skip votes that cannot change a verdict. This is cheaper, but gives less data for calibrators."""
     leave_one_out: bool = False
-    """Every vote goes without one of the rivals, and what hangs on a rival's presence is unsure."""
+    """Leave one rival out of each vote. A verdict that depends on one rival is then unsure."""
     min_lines: int = Field(0, ge=0)
-    """Pull requests that edit fewer lines are not judged; 0 judges all."""
+    """The bot does not judge pull requests that change fewer lines. 0 judges all."""
     engine: Literal["auto", "openai_compatible", "local_transformers", "scripted"] = "auto"
-    """auto: openai_compatible when an URL is set, else the embedded model."""
+    """auto: openai_compatible if a URL is set, else the embedded model."""
     engine_url: str | None = None
     """Base URL of an OpenAI-compatible server, such as vLLM: `http://host:8000/v1`."""
     engine_urls: Annotated[tuple[str, ...], NoDecode] = ()
-    """Every server by its own address, separated by commas, where `engine_url` is a balancer in front of several: a
-    trained adapter is put into each. Empty: `engine_url` is the only one."""
+    """Addresses of all servers, separated by commas, if `engine_url` is a load balancer. The bot loads trained
+    adapters into each server. Empty: `engine_url` is the only server."""
     engine_api_key: SecretStr | None = None
+    """Key of the model server."""
     engine_script: Path | None = None
-    """Replies of the scripted engine (tests)."""
+    """Replies of the scripted engine, for tests."""
     model: str | None = None
-    """The served model's name, or the catalogue's name of an embedded one."""
+    """The served model's name, or the catalogue's name of an embedded model."""
     prompt: str | None = None
-    """Name or path of the prompt template; weights trained on another wording bring their own.
-    None: the verifier's."""
+    """Name or path of the prompt template. None: the verifier's own. Weights trained on another wording bring their
+    own."""
     model_dir: Path = Path.home() / ".cache" / "r4p" / "models"
-    """Where model files are kept, looked for first."""
+    """Folder of the model files."""
 
     @field_validator("engine_urls", mode="before")
     @classmethod
@@ -47,23 +48,25 @@ class EngineSettings(Settings):
         return value
 
     @property
-    def chosen(self) -> str:
-        """The engine's name, with `auto` resolved."""
+    def engine_name(self) -> str:
+        """The engine's name with `auto` resolved."""
         if self.engine != "auto":
             return self.engine
         return "openai_compatible" if self.engine_url else "local_transformers"
 
 
 class AgentSettings(Settings):
-    """Who writes alternatives, and where. Whoever plans such work, and whoever does it, knows this; no secret is in it."""
+    """The agent that writes alternatives, and its sandbox. The processes that plan and do this work read it; it holds
+    no secret.
+    """
 
     agent: str = "mini-se"
     """A name of the agents' catalogue."""
     agent_sandbox: Sandbox = Sandbox.BUBBLEWRAP
-    """What an agent's process is shut in; `container` where it has one of its own."""
+    """The sandbox of an agent's process. `container` is for a worker in a container of its own."""
     trees: Path = Path.home() / ".cache" / "r4p" / "trees"
-    """Where source trees are handed over; both processes must have it."""
+    """Folder of source trees for agents. Both processes must see it."""
     verifier: str = "r4p"
-    """As in EngineSettings: where no language model judges, there is none to write with."""
+    """As in EngineSettings. A verifier without a language model means that agents cannot write either."""
     model: str | None = None
-    """As in EngineSettings, to be named to people."""
+    """As in EngineSettings, to name it to people."""

@@ -1,27 +1,27 @@
-"""The environment of this process, as its children may have it."""
+"""The environment of this process and of its child processes."""
 
 import os
 import sys
 from collections.abc import Mapping
 
 
-def variables() -> dict[str, str]:
-    """This process's environment."""
+def read_environment() -> dict[str, str]:
+    """Return this process's environment variables."""
     return dict(os.environ)
 
 
-def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment with changes, for a child process we start."""
+def build_child_environment(changes: Mapping[str, str]) -> dict[str, str]:
+    """Build the environment of a child process: this process's environment with changes."""
     return {**os.environ, **changes}
 
 
-def plain_environment() -> dict[str, str]:
-    """The little that an untrusting child needs: where programs are, and no secret of ours."""
+def build_plain_environment() -> dict[str, str]:
+    """Build a small environment without secrets, for a child process that we do not trust."""
     return {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
     }
 
 
-def python() -> str:
-    """The interpreter that runs us, for child processes."""
+def get_interpreter() -> str:
+    """Return the path of the Python interpreter, for child processes."""
     return sys.executable

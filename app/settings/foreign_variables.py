@@ -1,4 +1,4 @@
-"""Variables that begin like our settings and are none."""
+"""Environment variables that begin like our settings but are none."""
 
 import re
 
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
 def is_service_link(name: str, value: str) -> bool:
-    """Whether Kubernetes set the variable: it does so in every pod, for a service called `r4p` or `r4p-…`."""
+    """Report whether Kubernetes set the variable, as in every pod for a service called `r4p` or `r4p-…`."""
     if _SERVICE.search(f"_{name}"):
         return True
     return name.endswith("_PORT") and _ADDRESS.match(value) is not None

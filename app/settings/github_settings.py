@@ -1,4 +1,4 @@
-"""Who we are on which GitHub, and by which secrets."""
+"""Settings of GitHub, of our Apps and of their secrets."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,40 +17,41 @@ from pydantic_settings import NoDecode
 from app.settings.loader import Settings
 
 
-def _base_url(value: str) -> str:
+def _check_base_url(value: str) -> str:
     if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
-        raise ValueError(f"{value!r} is no base URL: write https://host")
+        raise ValueError(f"{value!r} is not a base URL: write https://host")
     return value
 
 
-BaseUrl = Annotated[str, AfterValidator(_base_url)]
+BaseUrl = Annotated[str, AfterValidator(_check_base_url)]
 """github.com, or the base URL of a GitHub Enterprise Server."""
 
 
 class IdentitySettings(Settings):
-    """Who we are and on which GitHub, as every process may know it."""
+    """The bot's identity on GitHub, without secrets. Every process may read it."""
 
     app_id: int | None = None
-    """Our App, by which the echoes of our own check runs are known and ignored at the door."""
+    """Our App's id. The web process uses it to ignore our own check runs."""
     bot_name: str | None = None
-    """The App's name as people may address it: `@name verify` is then `/r4p verify`."""
+    """The App's name, so that `@name verify` means `/r4p verify`."""
     github_url: BaseUrl = "https://github.com"
-    writer_app_id: Annotated[int | None, BeforeValidator(lambda given: given or None)] = None
-    """The second App, which opens draft pull requests; None: nobody does."""
+    """Base URL of github.com or of a GitHub Enterprise Server."""
+    writer_app_id: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
+    """The writer App, which opens draft pull requests; None: there is none."""
 
     @property
     def host(self) -> str:
-        """Where GitHub's pages are, such as `github.com`."""
+        """Host of GitHub's pages, such as `github.com`."""
         return urlsplit(self.github_url).netloc
 
 
 class WebhookSettings(Settings):
-    """What the web process must know to let a delivery in."""
+    """Settings with which the web process accepts deliveries."""
 
     webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode]
-    """One secret, or two separated by a comma while rotating."""
+    """The secret, or two separated by a comma while you replace one by another."""
     max_body_bytes: int = 25 * 1024 * 1024
-    """GitHub's own cap on a payload."""
+    """GitHub's own limit of a payload."""
 
     @field_validator("webhook_secret", mode="before")
     @classmethod
@@ -61,59 +62,62 @@ class WebhookSettings(Settings):
 
     @field_validator("webhook_secret")
     @classmethod
-    def _required(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+    def _require_secret(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         if not value:
-            raise ValueError("is empty: without a secret anyone could command the bot")
+            raise ValueError("is empty: without a secret, anyone could command the bot")
         return value
 
 
 class GitHubSettings(Settings):
-    """Who we are on which GitHub. Only processes that consume the `github` queue load this."""
+    """Our App's key. Only processes of the queue `github` load it."""
 
     app_id: int
-    """The App's number, which its settings page on GitHub shows."""
+    """The App's number from its settings page on GitHub."""
     private_key: SecretStr | None = None
-    """The PEM text, or its path in R4P_PRIVATE_KEY_PATH."""
+    """The key as PEM text, or its path in R4P_PRIVATE_KEY_PATH."""
     private_key_path: Path | None = Field(None, validate_default=True)
+    """File with the App's private key."""
     github_url: BaseUrl = "https://github.com"
     checkout_dir: Path = Path.home() / ".cache" / "r4p" / "checkouts"
-    """Bare repositories, fetched into and never checked out."""
+    """Folder of the bare repositories that the bot fetches."""
 
     @field_validator("private_key_path")
     @classmethod
     def _one_key(cls, path: Path | None, info: ValidationInfo) -> Path | None:
-        _pem(info.data.get("private_key"), path, "R4P_PRIVATE_KEY")
+        _read_pem(info.data.get("private_key"), path, "R4P_PRIVATE_KEY")
         return path
 
-    def key(self) -> SecretStr:
-        """The private key's PEM text."""
-        return _pem(self.private_key, self.private_key_path, "R4P_PRIVATE_KEY")
+    def read_key(self) -> SecretStr:
+        """Return the private key as PEM text."""
+        return _read_pem(self.private_key, self.private_key_path, "R4P_PRIVATE_KEY")
 
 
 class WriterSettings(Settings):
-    """The second App, which opens draft pull requests. Only processes that consume the `writer` queue load this."""
+    """The writer App's key, which opens draft pull requests. Only processes of the queue `writer` load it."""
 
     writer_app_id: int
-    """The second App's number, which its settings page on GitHub shows."""
+    """The writer App's number from its settings page on GitHub."""
     writer_private_key: SecretStr | None = None
-    """The PEM text, or its path in R4P_WRITER_PRIVATE_KEY_PATH."""
+    """The key as PEM text, or its path in R4P_WRITER_PRIVATE_KEY_PATH."""
     writer_private_key_path: Path | None = Field(None, validate_default=True)
+    """File with the second App's private key."""
     github_url: BaseUrl = "https://github.com"
 
     @field_validator("writer_private_key_path")
     @classmethod
     def _one_key(cls, path: Path | None, info: ValidationInfo) -> Path | None:
-        _pem(info.data.get("writer_private_key"), path, "R4P_WRITER_PRIVATE_KEY")
+        _read_pem(info.data.get("writer_private_key"), path, "R4P_WRITER_PRIVATE_KEY")
         return path
 
-    def key(self) -> SecretStr:
-        """The private key's PEM text."""
-        given = (self.writer_private_key, self.writer_private_key_path)
-        return _pem(*given, "R4P_WRITER_PRIVATE_KEY")
+    def read_key(self) -> SecretStr:
+        """Return the private key as PEM text."""
+        return _read_pem(
+            self.writer_private_key, self.writer_private_key_path, "R4P_WRITER_PRIVATE_KEY"
+        )
 
 
-def _pem(key: SecretStr | None, path: Path | None, name: str) -> SecretStr:
-    """A private key, given itself or by its path."""
+def _read_pem(key: SecretStr | None, path: Path | None, name: str) -> SecretStr:
+    """Return a private key from its text or its path. Raises ValueError."""
     if (key is None) == (path is None):
         raise ValueError(f"set exactly one of {name} and {name}_PATH")
     try:
@@ -121,5 +125,5 @@ def _pem(key: SecretStr | None, path: Path | None, name: str) -> SecretStr:
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{name}_PATH: {path} can't be read ({error})") from None
     if "PRIVATE KEY-----" not in text.get_secret_value():
-        raise ValueError(f"{name} is not in PEM form: give the file GitHub made")
+        raise ValueError(f"{name} is not in PEM format: use the file that GitHub made")
     return text

@@ -1,4 +1,4 @@
-"""How settings are read from the environment, and how a mistake in them is told."""
+"""Reads settings from the environment and describes mistakes in them."""
 
 import sys
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.settings.environment import variables
+from app.settings.environment import read_environment
 from app.settings.foreign_variables import OTHER_NAMES, PREFIX, is_service_link
-from app.values.suggestion import nearest
+from app.values.suggestion import find_nearest
 
 USAGE = 2
-"""The exit code of the command line for what the person who started it can put right."""
+"""Exit code for a mistake that the user of the command can fix."""
 
 
 class SettingsError(SystemExit):
-    """Settings that can't be used; the message names each variable, what is wrong and the fix."""
+    """The settings are unusable. The message names each variable, its mistake and the fix."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class SettingsError(SystemExit):
 
 
 class Settings(BaseSettings):
-    """What every kind of settings is: read once from `R4P_…`, then fixed."""
+    """Base of all settings: read once from `R4P_…`, then frozen."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True
@@ -36,7 +36,7 @@ Kind = TypeVar("Kind", bound=Settings)
 
 
 def load(kind: type[Kind]) -> Kind:
-    """Settings of one kind from the environment. Raises SettingsError with one line per mistake."""
+    """Load the settings of one kind from the environment. Raises SettingsError with one line for each mistake."""
     check()
     try:
         return kind()
@@ -45,13 +45,13 @@ def load(kind: type[Kind]) -> Kind:
 
 
 def check(*kinds: type[Settings], further: list[str] | None = None) -> None:
-    """Raises SettingsError with every mistake in settings of these kinds at once, and the further ones."""
-    if lines := [*_unknown(), *mistakes(*kinds), *(further or [])]:
+    """Raise SettingsError if settings of these kinds have mistakes, or if `further` holds some. It lists all of them."""
+    if lines := [*_describe_unknown(), *find_mistakes(*kinds), *(further or [])]:
         refuse(list(dict.fromkeys(lines)))
 
 
-def mistakes(*kinds: type[Settings]) -> list[str]:
-    """What is wrong with settings of these kinds, one line per mistake."""
+def find_mistakes(*kinds: type[Settings]) -> list[str]:
+    """List the mistakes in settings of these kinds, one line each."""
     lines = []
     for kind in kinds:
         try:
@@ -64,15 +64,15 @@ def mistakes(*kinds: type[Settings]) -> list[str]:
 def refuse(lines: list[str]) -> NoReturn:
     """Print the mistakes and raise SettingsError.
 
-    Python prints no message of a SystemExit that has a number as its exit code.
+    Python prints no message for a SystemExit whose exit code is a number.
     """
     message = "\n".join(["r4p: cannot start:", *(f"  {line}" for line in lines)])
     sys.stderr.write(f"{message}\n")
     raise SettingsError(message)
 
 
-def known_names() -> frozenset[str]:
-    """Every `R4P_…` name that has a use, in capitals."""
+def list_known_names() -> frozenset[str]:
+    """Return every `R4P_…` name that has a meaning, in capitals."""
     return frozenset(_setting_names()) | OTHER_NAMES
 
 
@@ -83,25 +83,27 @@ def _setting_names() -> list[str]:
 
 
 def _kinds(kind: type[Settings]) -> Iterator[type[Settings]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from _kinds(one)
+    for child in kind.__subclasses__():
+        yield child
+        yield from _kinds(child)
 
 
-def _unknown() -> list[str]:
-    """Variables with our prefix that nothing reads: most are typing errors."""
-    names, known = _setting_names(), known_names()
-    ours = {name: value for name, value in variables().items() if name.upper().startswith(PREFIX)}
+def _describe_unknown() -> list[str]:
+    """Describe variables with our prefix that nothing reads. Most are typing errors."""
+    names, used = _setting_names(), list_known_names()
+    own = {
+        name: value for name, value in read_environment().items() if name.upper().startswith(PREFIX)
+    }
     return [
-        f"{name}: no setting has this name; {_fix(name.upper(), names)}"
-        for name, value in sorted(ours.items())
-        if name.upper() not in known and not is_service_link(name, value)
+        f"{name}: no setting has this name: {_suggest(name.upper(), names)}"
+        for name, value in sorted(own.items())
+        if name.upper() not in used and not is_service_link(name, value)
     ]
 
 
-def _fix(name: str, names: list[str]) -> str:
-    bare = [one.removeprefix(PREFIX) for one in names]
-    near = nearest(name.removeprefix(PREFIX), bare)
+def _suggest(name: str, names: list[str]) -> str:
+    bare = [setting.removeprefix(PREFIX) for setting in names]
+    near = find_nearest(name.removeprefix(PREFIX), bare)
     return f"did you mean {PREFIX}{near}?" if near else "unset it"
 
 
@@ -111,7 +113,7 @@ def _lines(kind: type[Settings], error: ValidationError) -> list[str]:
 
 
 def _line(kind: type[Settings], problem: ErrorDetails) -> str:
-    """One mistake; the values of secrets are not shown."""
+    """Describe one mistake without the values of secrets."""
     own = str(problem["msg"]).removeprefix("Value error, ")
     if not problem["loc"]:
         return own
@@ -129,9 +131,9 @@ def _line(kind: type[Settings], problem: ErrorDetails) -> str:
 
 
 def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What a value looks like, by its JSON Schema."""
+    """Describe the form of a value by its JSON Schema."""
     if "anyOf" in field:
-        return _form(next(one for one in field["anyOf"] if one.get("type") != "null"), schema)
+        return _form(next(form for form in field["anyOf"] if form.get("type") != "null"), schema)
     if "$ref" in field or "allOf" in field:
         reference = field.get("$ref") or field["allOf"][0]["$ref"]
         return _form(schema["$defs"][reference.rpartition("/")[2]], schema)

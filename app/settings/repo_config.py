@@ -1,6 +1,6 @@
-"""`.github/r4p.yml` becomes a RepoConfig, or a list of what is wrong with it (pure).
+"""Parses `.github/r4p.yml` into a RepoConfig, or into a list of its problems (pure).
 
-Which file is read, and that it comes from the default branch only, is the caller's affair.
+The caller reads the file, and only from the default branch.
 """
 
 from dataclasses import dataclass
@@ -19,28 +19,28 @@ from pydantic_core import ErrorDetails
 
 from app.settings import yaml_document
 from app.settings.yaml_document import Document
-from app.values.suggestion import nearest
+from app.values.suggestion import find_nearest
 
 FILE = ".github/r4p.yml"
 MAX_VOTES = 32
 MAX_ALTERNATIVES = 3
 _INSIDE = "alternatives_budget"
-"""The one key that holds keys."""
+"""The only key whose value has keys of its own."""
 
 
 class Mode(StrEnum):
-    """How much of a verdict the world sees."""
+    """How much of a verdict the bot publishes."""
 
     SHADOW = "shadow"
-    """Judge and keep; publish only what somebody asked for by command."""
+    """Judge and store. Publish only answers to commands."""
     ADVISORY = "advisory"
-    """Publish; no check ever fails."""
+    """Publish. No check ever fails."""
     ENFORCE = "enforce"
-    """Publish; the check of an incorrect patch fails."""
+    """Publish. The check of an incorrect patch fails."""
 
 
 class TriggerKind(StrEnum):
-    """What may start a judgement."""
+    """What may start an evaluation."""
 
     PULL_REQUEST = "pull_request"
     """Any change of an issue or of its pull requests."""
@@ -49,62 +49,58 @@ class TriggerKind(StrEnum):
 
 
 class Comments(StrEnum):
-    """When the one comment on the issue is written."""
+    """When the bot writes the verdict comment."""
 
     ALL = "all"
-    """After every judgement, also when all it says is that nothing can be said."""
+    """After every evaluation, even if all patches are unsure."""
     OUTCOMES = "outcomes"
-    """When at least one patch was found correct or incorrect."""
+    """When at least one patch is correct or incorrect."""
     NONE = "none"
-    """Only when somebody asked by command; otherwise the check runs speak alone."""
+    """Only after a command. Otherwise there are check runs only."""
 
 
 class Alternatives(StrEnum):
-    """Whether the bot's own agent writes patches beside the pull requests."""
+    """Whether the bot's agent writes alternatives beside the pull requests."""
 
     OFF = "off"
-    """Only where `/r4p propose` asks for one."""
+    """Only after `/r4p propose`."""
     FILL = "fill"
-    """As many as a group of four has free seats."""
+    """One for each free seat in a group of four."""
 
 
-class Training(StrEnum):
-    """What issues, patches and their outcomes may be used for."""
+class TrainingConsent(StrEnum):
+    """Allowed use of issues, patches and outcomes."""
 
     OFF = "off"
-    """Nothing is learnt from them, and they are not handed out."""
+    """No use."""
     EXPORT = "export"
-    """They may be written to a file, for people to measure by."""
+    """People may write them to a file to measure by."""
     ON = "on"
-    """And the bot's model may learn from them."""
+    """The bot's model may also learn from them."""
 
 
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Login = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
-def _truth(written: object) -> object:
-    """A word of the file as what it says; anything else as it is."""
-    return (
-        {"true": True, "false": False}.get(written, written)
-        if isinstance(written, str)
-        else written
-    )
+def _parse_bool(value: object) -> object:
+    """Turn the words `true` and `false` into booleans. Other values stay."""
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 class AlternativesBudget(BaseModel):
-    """What alternatives may cost a repository in a day (UTC)."""
+    """Daily budget (UTC) of a repository for alternatives."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     tokens: Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)] = 200_000
-    """Read and written by the agent's model; what its server had in its cache is not counted."""
+    """Tokens that the agent's model reads and writes. Tokens from the server's cache do not count."""
     seconds: Annotated[int, Field(ge=0, le=86_400, strict=True)] = 3_600
-    """Of agents at work; of two side by side both count."""
+    """Seconds of working agents. Two agents at the same time count twice."""
 
 
 class RepoConfig(BaseModel):
-    """What a repository decides about the bot."""
+    """A repository's settings of the bot."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -116,53 +112,53 @@ class RepoConfig(BaseModel):
     version: Annotated[int, Field(ge=1, le=1, strict=True)]
     """Version of this file's format."""
     mode: Mode = Mode.SHADOW
-    """`shadow`: judge, publish only what was asked for by command. `advisory`: publish, no check
-    ever fails. `enforce`: publish, the check of an incorrect patch fails."""
+    """`shadow`: judge, and publish only answers to commands. `advisory`: publish, and no check ever fails. `enforce`: publish, and the
+    check of an incorrect patch fails."""
     triggers: Annotated[tuple[TriggerKind, ...], Field(min_length=1, max_length=2)] = (
         TriggerKind.PULL_REQUEST,
         TriggerKind.COMMAND,
     )
-    """What may start a judgement: changes of pull requests and issues, or only `/r4p verify`."""
+    """What may start an evaluation: changes of pull requests and issues, or only `/r4p verify`."""
     min_candidates: Annotated[int, Field(ge=1, le=16, strict=True)] = 2
-    """Judge an issue by itself only from this many open pull requests on; a command always may."""
+    """Fewest open pull requests for an evaluation without a command. A command needs only one."""
     quiet_minutes: Annotated[int, Field(ge=0, le=1_440, strict=True)] = 10
-    """How long nothing must have changed before the bot starts by itself."""
+    """Minutes without changes before the bot starts by itself."""
     votes: Annotated[int, Field(ge=1, le=MAX_VOTES, strict=True)] = 4
-    """How often each group is judged, each time in another order."""
+    """Number of votes on each group, each with another seating."""
     comments: Comments = Comments.OUTCOMES
-    """When the one comment is written. `all`: after every judgement. `outcomes`: when a patch was
-    found correct or incorrect. `none`: only when asked by command."""
+    """When the bot writes the verdict comment. `all`: after every evaluation. `outcomes`: when a patch is correct or
+    incorrect. `none`: only after a command."""
     paths: Annotated[tuple[Glob, ...], Field(max_length=100)] = ()
-    """Only judge pull requests that touch one of these; `**` crosses folders. Empty: all."""
+    """Judge only pull requests that change one of these paths; `**` crosses folders. Empty: all."""
     ignore_authors: Annotated[tuple[Login, ...], Field(max_length=100)] = ()
-    """Logins whose pull requests are never judged; a bot's login ends in `[bot]`."""
+    """Logins whose pull requests the bot never judges. A bot's login ends in `[bot]`."""
     alternatives: Alternatives | Annotated[int, Field(ge=1, le=MAX_ALTERNATIVES, strict=True)] = (
         Alternatives.OFF
     )
-    """Patches that the bot's own agent writes, to be judged beside the pull requests. `off`: only
-    when `/r4p propose` asks for one. `fill`: one for each free seat in a group of four. 1 to 3:
-    that many. With any but `off` a single pull request is enough to start."""
+    """Patches that the bot's agent writes and judges beside the pull requests. `off`: only after `/r4p propose`.
+    `fill`: one for each free seat in a group of four. 1 to 3: that many. Unless `off`, a single pull request is
+    enough to start."""
     alternatives_budget: AlternativesBudget = AlternativesBudget()
-    """What these may cost in a day (UTC), for the whole repository; holds for `/r4p propose` too."""
+    """Daily budget (UTC) for alternatives in the whole repository, also for `/r4p propose`."""
 
-    draft_pull_requests: Annotated[bool, BeforeValidator(_truth), Field(strict=True)] = False
-    """Let `/r4p open A1` open an alternative as a draft pull request, where the operator has given the
-    bot a second App that may write code."""
-    training: Training = Training.OFF
-    """What judged issues, their patches and what became of them may be used for. `off`: nothing.
-    `export`: a file for people to measure by. `on`: the bot's model may learn from them too."""
+    draft_pull_requests: Annotated[bool, BeforeValidator(_parse_bool), Field(strict=True)] = False
+    """Let `/r4p open A1` open an alternative as a draft pull request, if the operator has configured a second App
+    that may write code."""
+    training: TrainingConsent = TrainingConsent.OFF
+    """Allowed use of judged issues, patches and outcomes. `off`: none. `export`: a file for people to measure by.
+    `on`: the bot's model may learn from them too."""
 
 
 WITHOUT_FILE = RepoConfig(version=1)
-"""What holds for a repository that has no file: it is watched in silence."""
+"""Settings of a repository without the file: the bot judges and publishes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with the file."""
+    """One problem in the file."""
 
     line: int | None
-    """Counted from 1; None: the file as a whole."""
+    """Line from 1; None: the whole file."""
     message: str
 
     def __str__(self) -> str:
@@ -171,26 +167,27 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ConfigError:
-    """The file can't be used; the last good one stays in force."""
+    """The file is unusable. The last good settings stay in force."""
 
     problems: tuple[Problem, ...]
 
 
 def parse(text: str) -> RepoConfig | ConfigError:
-    """The configuration in a file's text, whatever is written there."""
+    """Parse the text of the file, whatever it holds."""
     try:
-        document = yaml_document.read(text)
+        document = yaml_document.read_document(text)
     except yaml_document.RefusedError as refusal:
         return ConfigError((Problem(refusal.line, str(refusal)),))
     try:
         return RepoConfig.model_validate(document.values)
     except ValidationError as error:
-        found = (_problem(detail, document) for detail in error.errors())
-        return ConfigError(tuple(dict.fromkeys(found)))  # each way to read a value complains of it
+        problems = (_problem(detail, document) for detail in error.errors())
+        # Pydantic reports a value once for each type that it may have, so drop repeated problems.
+        return ConfigError(tuple(dict.fromkeys(problems)))
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema that editors use; published as `app/settings/repo_config.schema.json`."""
+def build_json_schema() -> dict[str, Any]:
+    """Build the JSON Schema for editors. `app/settings/repo_config.schema.json` holds a copy."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **RepoConfig.model_json_schema(),
@@ -202,28 +199,28 @@ def _problem(detail: ErrorDetails, document: Document) -> Problem:
     key = str(place[0])
     if detail["type"] == "missing":
         return Problem(None, f"`{key}` is missing: add `{key}: 1`")
-    line = document.line(*place)
+    line = document.find_line(*place)
     if detail["type"] == "extra_forbidden":
-        *around, name = map(str, place)
-        return Problem(line, f"unknown key `{name[:40]}`{_meant(name, _known(around))}")
+        *outer, unknown = map(str, place)
+        return Problem(line, f"unknown key `{unknown[:40]}`{_suggest(unknown, _list_keys(outer))}")
     inside = key == _INSIDE and len(place) > 1
-    named = f"{key}.{place[1]}" if inside else key
-    return Problem(line, f"`{named}` can't be {_shown(detail['input'])}: {_expected(place)}")
+    name = f"{key}.{place[1]}" if inside else key
+    return Problem(line, f"`{name}` can't be {_show(detail['input'])}: {_expect(place)}")
 
 
-def _known(around: list[str]) -> list[str]:
-    """The keys that may stand there."""
-    return list((AlternativesBudget if around else RepoConfig).model_fields)
+def _list_keys(outer: list[str]) -> list[str]:
+    """List the keys that are allowed there."""
+    return list((AlternativesBudget if outer else RepoConfig).model_fields)
 
 
-def _meant(key: str, known: list[str]) -> str:
-    near = nearest(key, known)
+def _suggest(key: str, keys: list[str]) -> str:
+    near = find_nearest(key, keys)
     if near is None:
-        return f": known are {', '.join(known)}"
+        return f": the keys are {', '.join(keys)}"
     return f": did you mean `{near}`?"
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     match value:
         case None:
             return "empty"
@@ -236,18 +233,18 @@ def _shown(value: object) -> str:
             return f"`{text[:40]}…`" if len(text) > 40 else f"`{text}`"
 
 
-def _expected(place: tuple[int | str, ...]) -> str:
+def _expect(place: tuple[int | str, ...]) -> str:
     schema = RepoConfig.model_json_schema()
     field = schema["properties"][place[0]]
     if place[0] == _INSIDE and len(place) > 1:
-        field = _defined(field, schema)["properties"][place[1]]
-    return " or ".join(_form(one, schema) for one in field.get("anyOf", [field]))
+        field = _find_definition(field, schema)["properties"][place[1]]
+    return " or ".join(_form(option, schema) for option in field.get("anyOf", [field]))
 
 
 def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What one form of a value looks like."""
+    """Describe one form of a value."""
     if "$ref" in field:
-        kind = _defined(field, schema)
+        kind = _find_definition(field, schema)
         if "enum" in kind:
             return f"choose {_either(kind['enum'])}"
         return f"give a mapping of {_either(list(kind['properties']), 'and')}"
@@ -257,12 +254,12 @@ def _form(field: dict[str, Any], schema: dict[str, Any]) -> str:
         least, most = field["minimum"], field["maximum"]
         return f"give {least}" if least == most else f"give a whole number from {least} to {most}"
     if "$ref" in field["items"]:
-        return f"give a list of {_either(_defined(field['items'], schema)['enum'])}"
+        return f"give a list of {_either(_find_definition(field['items'], schema)['enum'])}"
     longest = field["items"]["maxLength"]
     return f"give a list of at most {field['maxItems']} texts, each up to {longest} characters"
 
 
-def _defined(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def _find_definition(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return dict(schema["$defs"][str(field["$ref"]).rpartition("/")[2]])
 
 

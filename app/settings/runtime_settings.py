@@ -1,4 +1,4 @@
-"""Where the bot's data lives, how it logs, and the pace of its work."""
+"""Settings of the database, the broker, the logs and the pace of work."""
 
 from typing import Literal
 
@@ -8,61 +8,68 @@ from app.settings.loader import Settings
 
 
 class LogSettings(Settings):
-    """How this process logs."""
+    """Level and format of this process's log."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least important records that the process logs."""
     log_format: Literal["text", "json"] = "text"
+    """`json` writes one JSON object a line."""
 
 
 class ChildSettings(Settings):
-    """Whose child this process is."""
+    """Whether this process belongs to a parent process."""
 
     end_with_parent: bool = False
-    """`r4p up` sets this for its children, so that no child outlives a parent that was killed."""
+    """End when the parent process dies. `r4p up` sets it for its children."""
 
 
 class DatabaseSettings(Settings):
-    """Where the queue of record and everything else lives."""
+    """The database, which holds the queue and everything else."""
 
     database_url: str
     """`postgresql://…`, PostgreSQL 15 or newer."""
     pool_size: int = 8
+    """Most database connections of one process."""
 
     @field_validator("database_url")
     @classmethod
     def _plain_scheme(cls, value: str) -> str:
         if not value.startswith("postgresql://"):
             scheme, mark, _ = value.partition("://")
-            given = f", not with {scheme}{mark}" if mark else ""
-            raise ValueError(f"must start with postgresql://{given}")
+            actual = f", not with {scheme}{mark}" if mark else ""
+            raise ValueError(f"must start with postgresql://{actual}")
         return value
 
 
 class BrokerSettings(Settings):
-    """Where the doorbell hangs; losing it delays work by one sweep and loses nothing."""
+    """The Celery broker. Without it, work waits for the next sweep, but nothing is lost."""
 
     redis_url: str
     """`redis://…` or `redis+socket:///path`."""
 
 
 class QueueSettings(Settings):
-    """The pace of the queue of record."""
+    """Intervals and limits of the job queue."""
 
     debounce_seconds: float = 10.0
-    """A burst of events on one issue is one evaluation, this long after the last of them."""
+    """Delay after the last event on an issue, so that a burst of events leads to one evaluation."""
     lease_seconds: float = 60.0
+    """How long a worker owns a job without a heartbeat."""
     heartbeat_seconds: float = 15.0
+    """How often a worker renews the lease of its job."""
     sweep_seconds: float = 2.0
+    """How often the clock looks for due jobs and expired leases."""
     retry_seconds: float = 5.0
-    """First delay after a failed attempt; doubles with each."""
+    """Delay after the first failed attempt. It doubles with each further attempt."""
     max_attempts: int = 3
+    """Attempts at a job before it gives up."""
     concurrency: int = 2
-    """Celery child processes per worker."""
+    """Child processes of a worker."""
     day_seconds: float = 86_400.0
-    """How long a day lasts: survival is measured after 7, 30 and 90 of them."""
+    """Length of a day. Survival is measured after 7, 30 and 90 days."""
     reactions_seconds: float = 3_600.0
-    """How often the thumbs on a verdict are polled."""
+    """Interval between two reads of the thumbs on a verdict."""
     reconcile_seconds: float = 900.0
-    """How often we look for what webhooks missed: open pull requests, and the webhooks themselves."""
+    """Interval between two searches for missed pull requests and webhooks."""
     calibrate_seconds: float = 3_600.0
-    """How often calibrators are fitted again on what became of judged patches."""
+    """Interval between two fits of the calibrators."""

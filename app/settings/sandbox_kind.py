@@ -1,12 +1,12 @@
-"""What an agent's process is shut in: a choice of the operator."""
+"""The operator's choice of the agents' sandbox."""
 
 from enum import StrEnum
 
 
 class Sandbox(StrEnum):
-    """How an agent's process is kept from everything but its tree and its model."""
+    """How the bot isolates an agent's process."""
 
     BUBBLEWRAP = "bubblewrap"
-    """A process without network, without files but its own, and without the host's processes in sight."""
+    """No network, no foreign files, and no view of the host's processes."""
     CONTAINER = "container"
-    """A process with an empty environment and no more: for a container of its own that holds no secret."""
+    """Only an empty environment. Use it in a container of its own that holds no secret."""

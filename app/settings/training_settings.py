@@ -1,4 +1,4 @@
-"""When a model is trained, where, and what becomes of it."""
+"""Settings of trainings: when, where, and what happens to the trained model."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,85 +7,86 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 from pydantic_settings import NoDecode
 
 from app.learning.gate_rules import Rules
-from app.learning.training_plan import Launcher
+from app.learning.training_plan import LauncherKind
 from app.settings.loader import Settings
 
 _PLAIN = Rules()
 
 
-def _json_list(given: object) -> object:
-    """What a JSON list of texts holds; anything but a text as it is."""
-    if not isinstance(given, str):
-        return given
+def _parse_json_list(value: object) -> object:
+    """Parse a JSON list of texts. Other values stay."""
+    if not isinstance(value, str):
+        return value
     try:
-        return TypeAdapter(tuple[str, ...]).validate_json(given)
+        return TypeAdapter(tuple[str, ...]).validate_json(value)
     except ValidationError:
-        raise ValueError(f"can't be {given!r}: give a JSON list of texts") from None
+        raise ValueError(f"can't be {value!r}: give a JSON list of texts") from None
 
 
 class RunSettings(Settings):
-    """How `r4p train run` becomes several processes."""
+    """How `r4p train run` starts several processes."""
 
     train_with: str = ""
-    """What starts them, as in a shell: `accelerate launch --config_file FILE`. Empty: one process."""
+    """Command that starts them, such as `accelerate launch --config_file FILE`. Empty: one process."""
 
 
 class GateSettings(Settings):
-    """What a model has to show at least before it comes into use."""
+    """Conditions that a model must meet before a promotion."""
 
     gate_margin: float = Field(_PLAIN.margin, ge=0, le=1)
-    """By how much it may be worse than the champion and still count as no worse."""
+    """Share by which it may be worse than the champion and still counts as no worse."""
     gate_least_issues: int = Field(_PLAIN.least_issues, ge=2)
-    """Of a set, for it to decide anything."""
+    """Fewest issues with which a set decides anything."""
 
     @property
     def rules(self) -> Rules:
-        """Those in force."""
+        """The rules in force."""
         return Rules(margin=self.gate_margin, least_issues=self.gate_least_issues)
 
 
 class TrainSettings(GateSettings):
-    """The periodic training. No secret is in it."""
+    """The automatic training. It holds no secret."""
 
-    train_plan: Annotated[str | None, BeforeValidator(lambda given: given or None)] = None
-    """A plan's name or path; None: nothing is trained."""
+    train_plan: Annotated[str | None, BeforeValidator(lambda value: value or None)] = None
+    """Name or path of a plan; None: the bot trains nothing."""
     train_dir: Path = Path.home() / ".cache" / "r4p" / "trainings"
-    """One folder for each training. Who trains, and the servers that are given adapters, see it under the same path."""
+    """Holds one folder for each training. The trainer and the model servers must see it under the same path."""
     train_new_issues: int = Field(50, ge=0)
     """Train when so many issues with labels are new since the last training."""
     train_test_issues: int = Field(30, ge=0)
-    """And when one source labelled so many issues to measure on: the gate decides by no fewer."""
+    """Train only when one source labelled so many test issues, because the gate needs them."""
     train_every_seconds: float = Field(86_400.0, gt=0)
-    """How often it is asked whether there is enough that is new."""
+    """Interval between two checks for enough new issues."""
     train_dataset_args: str = ""
-    """Further arguments to `r4p train dataset build`, as in a shell, such as `--groups FILE`."""
-    train_measured_on: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_json_list)] = ()
-    """Files of groups of which nothing may be learnt, a JSON list: `r4p train dataset build --measured-on`."""
+    """Further arguments of `r4p train dataset build`, as in a shell, such as `--groups FILE`."""
+    train_measured_on: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_parse_json_list)] = ()
+    """JSON list of group files that must stay out of the training: `r4p train dataset build --measured-on`."""
     train_run_args: str = ""
-    """To `r4p train run`, such as `--base DIR --tensorboard`."""
+    """Further arguments of `r4p train run`, such as `--base DIR --tensorboard`."""
     train_evaluate_args: str = ""
-    """To `r4p train evaluate`, such as `--votes 8 --api-key-file FILE`."""
+    """Further arguments of `r4p train evaluate`, such as `--votes 8 --api-key-file FILE`."""
     promote: Literal["off", "shadow", "canary", "champion"] = "off"
-    """What a model that passed the gate becomes by itself; off: a candidate, for `r4p models promote`."""
-    train_launcher: Launcher = Launcher.SUBPROCESS
+    """Automatic promotion of a model that passed the gate; off: it stays a candidate for `r4p models promote`."""
+    train_launcher: LauncherKind = LauncherKind.SUBPROCESS
+    """What starts the steps of a training."""
     train_gpus: int = Field(1, ge=0)
-    """Of one node, asked of SLURM, Kubernetes or Ray."""
+    """GPUs of one node, for SLURM, Kubernetes or Ray."""
     train_shared_seconds: float = Field(60.0, ge=0)
-    """How much later this machine may see what another one wrote into R4P_TRAIN_DIR: NFS keeps names for up to 60 s."""
+    """Delay until this machine sees files of other machines in R4P_TRAIN_DIR. NFS keeps names for up to 60 s."""
     train_options: str = ""
-    """Further arguments to sbatch or `ray job submit`, as in a shell."""
+    """Further arguments of sbatch or `ray job submit`, as in a shell."""
     train_image: str | None = None
-    """Kubernetes: the image that runs `r4p train`."""
+    """Kubernetes: image that runs `r4p train`."""
     train_claim: str | None = None
-    """Kubernetes: the volume claim that is mounted at R4P_TRAIN_DIR."""
+    """Kubernetes: volume claim that is mounted at R4P_TRAIN_DIR."""
     train_namespace: str = "default"
-    """Kubernetes."""
+    """Kubernetes: namespace."""
     train_address: str = "auto"
-    """Ray: `http://head:8265`."""
+    """Ray: address, such as `http://head:8265`."""
 
     @model_validator(mode="after")
-    def _complete(self) -> "TrainSettings":
-        if self.train_launcher is Launcher.KUBERNETES and not (
+    def _check_kubernetes(self) -> "TrainSettings":
+        if self.train_launcher is LauncherKind.KUBERNETES and not (
             self.train_image and self.train_claim
         ):
             raise ValueError(

@@ -1,7 +1,6 @@
-"""Reads a small YAML mapping from a stranger: no tags, no aliases, no surprises, with line numbers (pure).
+"""Reads a small YAML mapping from a stranger, without tags and aliases, and with line numbers (pure).
 
-Every scalar is text except null and plain decimal numbers: `no`, `1:30` and `2026-03-01` stay what
-was written.
+Every scalar is text except null and plain decimal numbers. So `no`, `1:30` and `2026-03-01` stay as they are.
 """
 
 import re
@@ -21,7 +20,7 @@ Value = None | int | str | list["Value"] | dict[str, "Value"]
 
 
 class RefusedError(ValueError):
-    """The text is not such a mapping; `line` counts from 1 and is None for the whole of it."""
+    """The text is not an allowed mapping. `line` counts from 1; None: the whole text."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -30,13 +29,13 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The mapping and where its parts stand."""
+    """The mapping and the lines of its parts."""
 
     values: Mapping[str, Value]
     _root: yaml.MappingNode
 
-    def line(self, key: str | int, item: str | int | None = None) -> int:
-        """The line of a key that is there or, when it holds a list or a mapping, of one of its items."""
+    def find_line(self, key: str | int, item: str | int | None = None) -> int:
+        """Return the line of a key, or of one item of its list or mapping."""
         name, value = next(pair for pair in self._root.value if pair[0].value == key)
         if isinstance(value, yaml.SequenceNode) and isinstance(item, int):
             return _line(value.value[item])
@@ -44,8 +43,8 @@ class Document:
         return _line(next((inside for inside, _ in inner if inside.value == item), name))
 
 
-def read(text: str) -> Document:
-    """The mapping that `text` holds. Raises RefusedError."""
+def read_document(text: str) -> Document:
+    """Parse the mapping in a text. Raises RefusedError."""
     if len(text) > MAX_CHARACTERS:
         raise RefusedError(f"the file is longer than {MAX_CHARACTERS} characters")
     try:
@@ -61,7 +60,7 @@ def read(text: str) -> Document:
 
 
 def _check_events(text: str) -> None:
-    """Composing is recursive and aliases multiply, so both are bounded before it begins."""
+    """Limit depth, size and aliases before `yaml.compose`, which is recursive. Raises RefusedError."""
     depth = 0
     for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
         depth += isinstance(event, CollectionStartEvent)

@@ -1,7 +1,7 @@
-"""Which paths a glob means: `*` and `?` stay inside one folder, `**` crosses folders (pure).
+"""Matches paths with globs: `*` and `?` stay inside one folder, `**` crosses folders (pure).
 
-Globs come from repositories, so none may take long. pathspec's regular expressions backtrack without end on a glob of many
-stars, and its rules are those of .gitignore: a name without a slash would mean a folder's files too.
+Repositories write these globs, so matching must be fast for each. The regular expressions of pathspec can backtrack
+without end on many stars. They also follow .gitignore, where a name without a slash means a folder's files too.
 """
 
 from fnmatch import fnmatchcase
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 def matches(path: str, glob: str) -> bool:
-    """Whether the whole path is meant. A glob without a slash looks at the file's name alone."""
+    """Report whether the glob matches the whole path. A glob without a slash matches the file's name."""
     if "/" not in glob:
         return fnmatchcase(path.rpartition("/")[2], glob)
     return _matches(tuple(path.split("/")), tuple(glob.strip("/").split("/")))
@@ -17,7 +17,7 @@ def matches(path: str, glob: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _matches(folders: tuple[str, ...], globs: tuple[str, ...]) -> bool:
-    # Row by row over the glob, so that many `**` cost no more than the path is long.
+    # `reached` holds how many folders the globs so far can match. One pass per glob keeps many `**` cheap.
     reached = {0}
     for glob in globs:
         if glob == "**":

@@ -1,4 +1,4 @@
-"""GitHub's identifiers as types, so that a pull number can't stand where an installation id belongs (pure)."""
+"""GitHub's identifiers as types, so that mypy finds a pull number in the place of an installation id (pure)."""
 
 from dataclasses import dataclass
 from typing import NewType
@@ -8,10 +8,10 @@ RepositoryId = NewType("RepositoryId", int)
 IssueNumber = NewType("IssueNumber", int)
 PullNumber = NewType("PullNumber", int)
 AlternativeNumber = NewType("AlternativeNumber", int)
-"""Counts the alternatives of a group from 1, in the order they came; it stays when another text or base is judged."""
+"""Number of an alternative in its group, from 1 in order of creation. It never changes."""
 CommentId = NewType("CommentId", int)
-AskedIn = NewType("AskedIn", str)
-"""Where a command was written: a comment's id, or `review-` and a review's, which are counted apart."""
+CommandSource = NewType("CommandSource", str)
+"""Where a command stands: a comment's id, or `review-` and a review's id."""
 CommitSha = NewType("CommitSha", str)
 DeliveryGuid = NewType("DeliveryGuid", str)
 JobId = NewType("JobId", int)
@@ -20,7 +20,7 @@ EvaluationId = NewType("EvaluationId", int)
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRef:
-    """A repository as an installation sees it; the id survives renames, the name is for URLs."""
+    """A repository as an installation sees it. The id survives renames, and the name is for URLs."""
 
     installation: InstallationId
     id: RepositoryId

@@ -1,6 +1,6 @@
-"""Read plain text from a person's Markdown: quotes, code and hidden text are left out (pure).
+"""Extracts plain text from a person's Markdown, without quotes, code and hidden text (pure).
 
-A stranger writes this Markdown, so the cost of reading must grow with its length and no faster.
+Strangers write this Markdown, so the cost of reading must grow with its length and no faster.
 """
 
 import re
@@ -12,13 +12,13 @@ from markdown_it.rules_block import StateBlock, blockquote
 from markdown_it.token import Token
 
 MAX_CHARACTERS: Final = 65_536
-"""Characters of one text that are read. GitHub allows no more in a description."""
+"""Most characters of a text that are read. GitHub allows no more in a description."""
 MAX_LINES: Final = 4_000
-"""Lines of one text that are read. The parser visits a line once for each quote around it."""
+"""Most lines of a text that are read. The parser visits a line once for each quote around it."""
 MAX_BRACKETS: Final = 4_000
-"""Opening brackets of one text that are read. The parser looks for the end of a link at each."""
+"""Most opening brackets of a text that are read. The parser looks for the end of a link at each."""
 MAX_QUOTE_VISITS: Final = 100_000
-"""Lines that the parser visits to find the ends of quotes. It may visit a line once for each quote."""
+"""Most lines that the parser visits to find the ends of quotes."""
 
 
 def _quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -52,7 +52,7 @@ _MARKDOWN.block.ruler.at(
 )
 
 _OPAQUE: Final = "\ufffc"
-"""Takes the place of what isn't plain text, so that its neighbours don't grow together."""
+"""Replaces what is not plain text, so that its neighbours stay apart."""
 
 _DEFINITION: Final = re.compile(r"\[[^\]\n]+\]:")
 """The start of a link's definition, such as `[//]: # (a hidden remark)`. GitHub doesn't show it."""
@@ -61,8 +61,8 @@ _DELIMITER: Final = re.compile(r"(?=[^|\n]*\|)[ \t|:-]*-[ \t|:-]*")
 """The second line of a table, such as `---|---`."""
 
 
-def spoken(text: str) -> str:
-    """Return all plain text outside code, quotes, HTML and escapes, block by block, one line each."""
+def strip_quotes_and_code(text: str) -> str:
+    """Return all plain text outside code, quotes, HTML and escapes, one line for each block."""
     quotes = 0
     lines: list[str] = []
     for token in _blocks(text):
@@ -73,11 +73,11 @@ def spoken(text: str) -> str:
     return "\n".join(line for line in lines if not _DEFINITION.match(line))
 
 
-def paragraph_lines(text: str) -> Iterator[str]:
-    """Yield lines of top-level paragraphs that begin with plain text; code later in a line is kept.
+def list_paragraph_lines(text: str) -> Iterator[str]:
+    """Yield lines of top-level paragraphs that begin with plain text. Code later in a line stays.
 
-    A line is left out when it is in a heading, a list, a table or a quote, and when it begins with
-    a link, emphasis, HTML or code. Such a line is somebody's example, title or quotation.
+    It leaves out lines in headings, lists, tables and quotes, and lines that begin with a link, emphasis, HTML or
+    code. Such a line is an example, a title or a quotation.
     """
     outer = ""
     for token in _blocks(text):
@@ -94,9 +94,9 @@ def _blocks(text: str) -> list[Token]:
     return _MARKDOWN.parse(_cut(_cut(plain, "\n", MAX_LINES), "[", MAX_BRACKETS))
 
 
-def _cut(text: str, mark: str, at_most: int) -> str:
+def _cut(text: str, mark: str, limit: int) -> str:
     """Return the text before the mark that is one too many."""
-    return mark.join(text.split(mark, at_most + 1)[: at_most + 1])
+    return mark.join(text.split(mark, limit + 1)[: limit + 1])
 
 
 def _inline(content: str) -> list[Token]:

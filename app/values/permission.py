@@ -1,10 +1,10 @@
-"""What GitHub lets an account do in a repository (pure)."""
+"""GitHub's permissions of an account in a repository (pure)."""
 
 from enum import StrEnum
 
 
 class Permission(StrEnum):
-    """GitHub's words, least first."""
+    """GitHub's words, lowest first."""
 
     NONE = "none"
     READ = "read"
@@ -15,10 +15,10 @@ class Permission(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the least."""
+        """Position in the order; 0 is the lowest."""
         return list(Permission).index(self)
 
     @classmethod
-    def named(cls, word: str | None) -> "Permission":
-        """From `permission` or `role_name`; an organisation's own role name proves nothing: none."""
+    def parse(cls, word: str | None) -> "Permission":
+        """Parse `permission` or `role_name`. An organisation's own role name proves nothing, so it gives NONE."""
         return cls(word) if word in set(cls) else cls.NONE

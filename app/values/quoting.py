@@ -1,7 +1,7 @@
-"""Makes untrusted text safe to publish: it is shown as it is, and nothing in it comes alive (pure).
+"""Makes untrusted text safe to publish: GitHub shows it as it is, and nothing in it becomes active (pure).
 
-Live would be a mention, a reference, a closing keyword, a link, an image, markup or HTML. Nothing
-is filtered: what can't be seen is shown by its code point.
+Mentions, references, closing keywords, links, images, markup and HTML would be active. The functions remove nothing.
+They show invisible characters by their code points.
 """
 
 import html
@@ -15,7 +15,7 @@ _CODE = re.compile(r"(?<!`)`(?!\s)([^`\n]{1,200}?)(?<!\s)`(?!`)")
 _BACKTICKS = re.compile(r"`+")
 
 _BREAK = "\u200b"
-"""Ends a word for GitHub without showing. Unlike markup it survives a reply by e-mail."""
+"""Zero-width space that ends a word for GitHub. Unlike markup it survives a reply by e-mail."""
 
 _LIVE = (
     (re.compile(r"@"), "@" + _BREAK),
@@ -25,7 +25,7 @@ _LIVE = (
     (re.compile(r"(www)\.", re.IGNORECASE), r"\1" + _BREAK + "."),
 )
 
-# Invisible although Unicode files them under letters or marks: fillers, selectors, joiners.
+# Invisible characters that Unicode counts as letters or marks: fillers, selectors, joiners.
 _UNSEEN = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x180E)))
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0))))
@@ -34,28 +34,28 @@ _ODD = re.compile(r"[^\n\x20-\x7e]")
 _NEW_LINES = re.compile(r"\r\n?|[\v\f\x85\u2028\u2029]")
 
 
-def visible(text: str) -> str:
-    """The text with every character that can't be seen, or that turns others round, as ‹U+XXXX›."""
-    return _ODD.sub(lambda match: _shown(match[0]), _lines(text))
+def show_invisible(text: str) -> str:
+    """Replace every invisible or direction-changing character by ‹U+XXXX›."""
+    return _ODD.sub(lambda match: _show(match[0]), _lines(text))
 
 
-def paragraph(text: str, limit: int) -> str:
-    """Untrusted prose as Markdown, line by line; short `code` stays code. Cut with an ellipsis."""
+def quote_paragraph(text: str, limit: int) -> str:
+    """Turn untrusted prose into Markdown, line by line. Short `code` stays code; long text ends in an ellipsis."""
     return "\n".join(_line(line) for line in _readable(text, limit).split("\n"))
 
 
-def phrase(text: str, limit: int) -> str:
-    """Untrusted text as one line of Markdown that fits into a table cell; no markup at all."""
+def quote_phrase(text: str, limit: int) -> str:
+    """Turn untrusted text into one line of Markdown without markup. It fits into a table cell."""
     return _begin(_escape(" ".join(_readable(text, limit).split())))
 
 
 def is_copyable(text: str) -> bool:
-    """Whether the text can stand in a code block as it is: all of it can be seen, and comes out as it went in."""
-    return "\ufffd" not in text and visible(shown := text.replace("\t", "")) == shown
+    """Report whether a code block can show the text unchanged, with all of its characters visible."""
+    return "\ufffd" not in text and show_invisible(shown := text.replace("\t", "")) == shown
 
 
-def fenced(text: str, language: str) -> str:
-    """A code block that nothing in `text` can end. What isn't `is_copyable` is no text for it: nothing is escaped."""
+def fence_code(text: str, language: str) -> str:
+    """Wrap text in a code block that nothing in it can end. It escapes nothing, so the text must be `is_copyable`."""
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     end = "" if text.endswith("\n") else "\n"
     return f"{fence}{language}\n{text}{end}{fence}"
@@ -66,8 +66,8 @@ def _lines(text: str) -> str:
 
 
 def _readable(text: str, limit: int) -> str:
-    # GitHub decodes `&#64;` before it looks for mentions, so what is escaped is the decoded text.
-    return _cut(visible(html.unescape(text)).strip(), limit)
+    # GitHub decodes `&#64;` before it looks for mentions, so escape the decoded text.
+    return _cut(show_invisible(html.unescape(text)).strip(), limit)
 
 
 def _cut(text: str, limit: int) -> str:
@@ -75,7 +75,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _line(line: str) -> str:
-    # Leading blanks would make a code block, trailing ones a line break.
+    # Leading blanks would make a code block, and trailing blanks a line break.
     pieces = _CODE.split(line.strip())
     written = "".join(
         f"`{_inert(piece)}`" if place % 2 else _escape(piece) for place, piece in enumerate(pieces)
@@ -94,11 +94,11 @@ def _inert(text: str) -> str:
 
 
 def _begin(line: str) -> str:
-    """Without this a line could become a list, a title's underline or a table's second row."""
+    """Escape the start of a line, which could make a list, a title or a table's second row."""
     return _LINE_START.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", line)
 
 
-def _shown(character: str) -> str:
+def _show(character: str) -> str:
     if character in _UNSEEN or unicodedata.category(character) in _UNSEEN_CATEGORIES:
         return f"‹U+{ord(character):04X}›"
     return character

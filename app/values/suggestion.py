@@ -1,11 +1,11 @@
-"""The known name that an unknown one was probably meant to be."""
+"""Suggests a valid name for a misspelt one."""
 
 from collections.abc import Iterable
 
 from rapidfuzz import fuzz, process
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like this one; None where none is alike enough."""
-    near = process.extractOne(name, names, scorer=fuzz.ratio, score_cutoff=60)
-    return near[0] if near else None
+def find_nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the most similar name, or None if no name is similar enough."""
+    match = process.extractOne(name, names, scorer=fuzz.ratio, score_cutoff=60)
+    return match[0] if match else None

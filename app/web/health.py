@@ -1,4 +1,4 @@
-"""/healthz: this process is alive. /readyz: it can take deliveries. /metrics: what it counted."""
+"""Answers `/healthz`, `/readyz` and `/metrics`."""
 
 import time
 from collections.abc import Callable
@@ -10,45 +10,50 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from app.db.session import answers
+from app.db.session import is_ready
 from app.dispatch import Doorbell
 from app.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Answers how this process and what it stands on are doing."""
+    """Reports whether this process, the database and the broker work."""
 
     database: Engine
     doorbell: Doorbell
     metrics: Metrics
 
-    async def alive(self, _request: Request) -> Response:
-        """200 as long as the process answers at all."""
+    async def answer_alive(self, _request: Request) -> Response:
+        """Answer `/healthz`: 200 while the process runs."""
         return PlainTextResponse("ok\n")
 
-    async def ready(self, _request: Request) -> Response:
-        """200 when the database answers; without the broker, work waits but nothing is lost."""
-        database = await run_in_threadpool(_timed, self._database_answers)
-        broker = await run_in_threadpool(_timed, self._broker_answers)
+    async def answer_ready(self, _request: Request) -> Response:
+        """Answer `/readyz`: 200 when the database answers.
+
+        Without the broker the status is `degraded`: work waits, but nothing is lost.
+        """
+        database = await run_in_threadpool(_time_check, self._database_answers)
+        broker = await run_in_threadpool(_time_check, self._broker_answers)
         status = "down" if not database["ok"] else "ready" if broker["ok"] else "degraded"
         checks = {"database": database, "broker": broker}
         code = 200 if database["ok"] else 503
         return JSONResponse({"status": status, "checks": checks}, code)
 
-    async def scrape(self, _request: Request) -> Response:
-        """Prometheus' text format; without the database, what this process counted itself."""
-        text = await run_in_threadpool(self.metrics.exposition)
+    async def answer_scrape(self, _request: Request) -> Response:
+        """Answer `/metrics` in Prometheus' text format. Without the database it holds only this process's own
+        counters.
+        """
+        text = await run_in_threadpool(self.metrics.format_text)
         return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     def _database_answers(self) -> bool:
-        return answers(self.database)
+        return is_ready(self.database)
 
     def _broker_answers(self) -> bool:
-        return self.doorbell.answers()
+        return self.doorbell.is_reachable()
 
 
-def _timed(check: Callable[[], bool]) -> dict[str, bool | float]:
+def _time_check(check: Callable[[], bool]) -> dict[str, bool | float]:
     started = time.perf_counter()
-    answered = check()
-    return {"ok": answered, "milliseconds": round((time.perf_counter() - started) * 1e3, 1)}
+    is_ok = check()
+    return {"ok": is_ok, "milliseconds": round((time.perf_counter() - started) * 1e3, 1)}

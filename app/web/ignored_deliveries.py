@@ -1,4 +1,4 @@
-"""Counts of deliveries that were not kept, gathered here and written every few seconds."""
+"""Counts the deliveries that the bot ignores, and writes the counts every few seconds."""
 
 import asyncio
 from collections import Counter
@@ -16,20 +16,20 @@ _REASONS_LIMIT: Final = 500
 
 @dataclass(slots=True)
 class IgnoredCounts:
-    """What the next flush will write. Belongs to one event loop."""
+    """Counts by reason that the next flush will write. It belongs to one event loop."""
 
     pool: Pool
     _counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, reason: str) -> None:
-        """Count one; cheap, and never touches the database."""
+        """Count one ignored delivery. This never touches the database."""
         kept = reason[:_REASON_LIMIT]
         if kept not in self._counts and len(self._counts) >= _REASONS_LIMIT:
             kept = "other"
         self._counts[kept] += 1
 
     async def flush(self) -> None:
-        """Write what was counted; it is kept for the next time when the database is away."""
+        """Write the counts. While the database is down, it keeps them for the next flush."""
         taken, self._counts = self._counts, Counter()
         try:
             if taken:
@@ -38,7 +38,7 @@ class IgnoredCounts:
             self._counts.update(taken)
 
     async def keep_flushing(self) -> None:
-        """Flush every few seconds, until cancelled."""
+        """Flush every few seconds until the task is cancelled."""
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             await self.flush()

@@ -1,4 +1,4 @@
-"""The web process's composition root: settings in, an application out."""
+"""Builds the web process from its settings."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,14 +10,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from app import logs
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.db.store.queue import deliveries
 from app.dispatch import BackgroundDoorbell, Doorbell
 from app.events import Ignored, RepositoryEvent, parse
 from app.github.redaction import remember
 from app.jobs.job import Planned
 from app.metrics import Metrics
-from app.policy.event_policy import jobs_for
+from app.policy.event_policy import plan_jobs
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,
@@ -32,15 +32,15 @@ from app.web.health import Health
 from app.web.ignored_deliveries import IgnoredCounts
 from app.web.signature import VerifiedBody
 from app.web.stored_metrics import StoredMetrics
-from app.web.webhook import PATH, Decide, Decision, Door, Limits
+from app.web.webhook import PATH, Decide, Decision, RequestLimits, WebhookReceiver
 
 MAX_CONNECTIONS: Final = 1_000
-"""Connections beyond this get a 503 from the server itself; each may hold a buffer of 64 kB."""
+"""Most open connections. Uvicorn answers 503 to more, because each may hold a buffer of 64 kB."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """All that the web process is told."""
+    """All settings of the web process."""
 
     database: DatabaseSettings
     broker: BrokerSettings
@@ -48,31 +48,31 @@ class WebSettings:
     identity: IdentitySettings = field(default_factory=lambda: load(IdentitySettings))
 
 
-def web_settings() -> WebSettings:
-    """From the environment. Raises SettingsError with every mistake at once."""
+def load_web_settings() -> WebSettings:
+    """Load the settings of the web process. Raises SettingsError that lists every mistake."""
     check(LogSettings, DatabaseSettings, BrokerSettings, WebhookSettings, IdentitySettings)
     return WebSettings(load(DatabaseSettings), load(BrokerSettings), load(WebhookSettings))
 
 
 def create_app(
-    settings: WebSettings, *, decide: Decide | None = None, limits: Limits | None = None
+    settings: WebSettings, *, decide: Decide | None = None, limits: RequestLimits | None = None
 ) -> FastAPI:
-    """The application; it connects to nothing before it starts.
+    """Build the application. It connects to nothing before it starts.
 
-    `decide` replaces what the bot makes of a delivery, and `limits` what it lets in.
+    `decide` replaces the bot's policy, and `limits` replaces the limits of requests.
     """
     database_url = settings.database.database_url
     logs.hide_passwords(database_url, settings.broker.redis_url)
-    pool = deliveries.pool(database_url, size=settings.database.pool_size)
-    database = engine(database_url, pool_size=2)
+    pool = deliveries.create_pool(database_url, size=settings.database.pool_size)
+    database = create_database_engine(database_url, pool_size=2)
     metrics, doorbell = Metrics(), Doorbell(settings.broker.redis_url)
     background, ignored = BackgroundDoorbell(doorbell, metrics), IgnoredCounts(pool)
     secrets = tuple(s.get_secret_value().encode() for s in settings.webhook.webhook_secret)
     for secret in secrets:
         remember(secret.decode())
-    limits = limits or Limits(secrets, settings.webhook.max_body_bytes)
-    decide = decide or decider(settings.identity)
-    door = Door(limits, decide, pool, background, ignored, metrics)
+    limits = limits or RequestLimits(secrets, settings.webhook.max_body_bytes)
+    decide = decide or build_decide(settings.identity)
+    door = WebhookReceiver(limits, decide, pool, background, ignored, metrics)
     metrics.register(StoredMetrics(database))
     health = Health(database, doorbell, metrics)
 
@@ -94,17 +94,17 @@ def create_app(
     app = FastAPI(
         title="R4P bot", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None
     )
-    # Plain routes: FastAPI's own argument handling would cost a tenth of the webhook.
+    # Plain routes, because FastAPI's argument handling costs a tenth of the webhook's time.
     app.add_route(PATH, door.receive, methods=["POST"], include_in_schema=False)
-    app.add_route("/healthz", health.alive)
-    app.add_route("/readyz", health.ready)
-    app.add_route("/metrics", health.scrape)
+    app.add_route("/healthz", health.answer_alive)
+    app.add_route("/readyz", health.answer_ready)
+    app.add_route("/metrics", health.answer_scrape)
     return app
 
 
 def serve(host: str, port: int) -> None:
-    """Run the web process until it is told to stop."""
-    settings = web_settings()
+    """Run the web process until a signal stops it."""
+    settings = load_web_settings()
     logs.configure(load(LogSettings))
     uvicorn.run(
         create_app(settings),
@@ -118,15 +118,15 @@ def serve(host: str, port: int) -> None:
     )
 
 
-def decider(identity: IdentitySettings) -> Decide:
-    """What the policy makes of deliveries; our own App's echoes are ignored."""
+def build_decide(identity: IdentitySettings) -> Decide:
+    """Build the function that turns a delivery into jobs. It ignores check runs of our own App."""
 
     def decide(event: str, delivery: DeliveryGuid, body: VerifiedBody) -> Decision | Ignored:
         parsed = parse(event, delivery, body, own_app=identity.app_id)
         if isinstance(parsed, Ignored):
             return parsed
         repository = parsed.repository.id if isinstance(parsed, RepositoryEvent) else None
-        planned = tuple(Planned(job) for job in jobs_for(parsed, identity.bot_name))
+        planned = tuple(Planned(job) for job in plan_jobs(parsed, identity.bot_name))
         return Decision(parsed.installation, repository, planned)
 
     return decide

@@ -1,6 +1,6 @@
-"""Did GitHub write these bytes? A webhook's signature checked over the raw body (pure).
+"""Checks a webhook's signature over the raw body (pure).
 
-Nothing may parse a delivery before `verify` has answered; `VerifiedBody` is the proof.
+Nothing may parse a delivery before `verify` accepts it. The type `VerifiedBody` is the proof.
 """
 
 import hashlib
@@ -10,28 +10,27 @@ from collections.abc import Sequence
 from typing import Final, NewType
 
 HEADER: Final = "X-Hub-Signature-256"
-"""The old `X-Hub-Signature` carries SHA-1 and is never looked at."""
+"""The header with the SHA-256 signature. The bot never reads the old `X-Hub-Signature` with SHA-1."""
 
 VerifiedBody = NewType("VerifiedBody", bytes)
-"""A delivery's raw bytes, made only by `verify`."""
+"""Raw bytes of a delivery that `verify` has accepted."""
 
 _SHAPE: Final = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 class BadSignature(Exception):
-    """The body isn't proven to be GitHub's; the message never holds a secret or a right digest."""
+    """The signature does not match the body. The message holds no secret and no correct digest."""
 
 
 def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> VerifiedBody:
-    """The same bytes as proven, when `header` signs them with any of `secrets`.
+    """Return the body as verified if the header signs it with any of the secrets. Raises BadSignature.
 
-    Several secrets are accepted while one is being replaced by another; every one of them is
-    tried, so the time taken doesn't say which matched. `header` is the one value of
-    `X-Hub-Signature-256`, None when it is missing; two values joined by a comma are refused.
+    Two secrets are valid while you replace one by another. The function tries each of them, so its time does not tell
+    which matched. `header` is the value of `X-Hub-Signature-256`, or None. Two values joined by a comma are an error.
     """
     if not secrets or not all(secrets):
         raise BadSignature("no webhook secret, or an empty one: set R4P_WEBHOOK_SECRET")
-    claimed = claimed_digest(header)
+    claimed = parse_claim(header)
     matches = [hmac.compare_digest(_digest(secret, body), claimed) for secret in secrets]
     if not any(matches):
         raise BadSignature(
@@ -41,21 +40,21 @@ def verify(body: bytes, header: str | None, secrets: Sequence[bytes]) -> Verifie
     return VerifiedBody(body)
 
 
-def claimed_digest(header: str | None) -> bytes:
-    """The digest that the header claims. Raises BadSignature when it is missing or malformed.
+def parse_claim(header: str | None) -> bytes:
+    """Return the 32 bytes of the digest in the header, which proves nothing yet. Raises BadSignature.
 
-    It proves nothing yet: it lets a request without a signature be refused before its body is read.
+    The webhook uses it to reject a request without a signature before it reads the body.
     """
     if header is None:
         raise BadSignature(f"the header {HEADER} is missing: set a secret in the App's webhook")
-    shape = _SHAPE.fullmatch(header)
-    if shape is None:
+    match = _SHAPE.fullmatch(header)
+    if match is None:
         raise BadSignature(f"the header {HEADER} is not `sha256=` and 64 hexadecimal digits")
-    return bytes.fromhex(shape.group(1))
+    return bytes.fromhex(match.group(1))
 
 
 def sign(body: bytes, secret: bytes) -> str:
-    """The header's value that GitHub would send."""
+    """Compute the header's value that GitHub would send."""
     return f"sha256={_digest(secret, body).hex()}"
 
 

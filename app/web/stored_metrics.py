@@ -1,4 +1,4 @@
-"""What Prometheus reads from the database at each scrape: the queue of record and the newest training."""
+"""Metrics that Prometheus reads from the database at each scrape: the job queue and the newest training."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,26 +13,28 @@ from app.db.store.models import trainings
 from app.db.store.queue import upkeep
 from app.jobs.job import Queue
 from app.jobs.waits import WaitsFor
-from app.learning.training_plan import State, Training
+from app.learning.training_plan import Training, TrainingState
 
 _JOB_STATES = ("ready", "running", "dead")
 
 
 class StoredMetrics(Collector):
-    """Metrics of the database. While the database is away there are none: unknown is not zero."""
+    """Collects metrics from the database. While the database is down there are no values, because unknown is not
+    zero.
+    """
 
     def __init__(self, database: Engine) -> None:
         self._database = database
 
     def collect(self) -> list[Metric]:
-        """Read the database once."""
+        """Read all metrics of the database."""
         try:
             with self._database.connect() as connection:
                 return [
                     *_read_jobs(connection),
                     *_read_waiting(connection),
                     _read_ignored(connection),
-                    *training_metrics(trainings.last(connection), datetime.now(UTC)),
+                    *build_training_metrics(trainings.find_last(connection), datetime.now(UTC)),
                 ]
         except SQLAlchemyError:
             return []
@@ -41,15 +43,15 @@ class StoredMetrics(Collector):
 def _read_jobs(connection: Connection) -> Iterator[Metric]:
     jobs = GaugeMetricFamily(
         "r4p_jobs",
-        "Jobs in the queue of record that wait, run or gave up, by queue and state.",
+        "Jobs that wait, run or gave up, by queue and state.",
         labels=["queue", "state"],
     )
     lag = GaugeMetricFamily(
         "r4p_jobs_lag_seconds",
-        "How long the oldest due job of a queue has waited.",
+        "Seconds that the oldest due job of a queue has waited.",
         labels=["queue"],
     )
-    counts = {(count.queue, count.state): count for count in upkeep.counts(connection)}
+    counts = {(count.queue, count.state): count for count in upkeep.count_jobs(connection)}
     none = dict.fromkeys(product([queue.value for queue in Queue], _JOB_STATES))
     for (queue, state), count in (none | counts).items():
         jobs.add_metric([queue, state], count.jobs if count else 0)
@@ -61,13 +63,15 @@ def _read_jobs(connection: Connection) -> Iterator[Metric]:
 def _read_waiting(connection: Connection) -> Iterator[Metric]:
     jobs = GaugeMetricFamily(
         "r4p_jobs_waiting",
-        "Jobs that wait for somebody who is not ready, by whom.",
+        "Jobs that wait for GitHub, git, a limit, the key or the engine.",
         labels=["for"],
     )
     seconds = GaugeMetricFamily(
-        "r4p_jobs_waiting_seconds", "How long the first of them has waited.", labels=["for"]
+        "r4p_jobs_waiting_seconds",
+        "Seconds that the first of these jobs has waited.",
+        labels=["for"],
     )
-    waiting = {entry.who: entry for entry in upkeep.waiting(connection)}
+    waiting = {entry.who: entry for entry in upkeep.count_waiting(connection)}
     for who, entry in (dict.fromkeys(who.value for who in WaitsFor) | waiting).items():
         jobs.add_metric([who], entry.jobs if entry else 0)
         seconds.add_metric([who], entry.seconds if entry else 0)
@@ -77,30 +81,32 @@ def _read_waiting(connection: Connection) -> Iterator[Metric]:
 def _read_ignored(connection: Connection) -> Metric:
     ignored = CounterMetricFamily(
         "r4p_ignored_deliveries",
-        "Deliveries of no interest that were not kept, by reason.",
+        "Deliveries that the bot ignored, by reason.",
         labels=["reason"],
     )
-    for reason, count in upkeep.ignored(connection).items():
+    for reason, count in upkeep.count_ignored(connection).items():
         ignored.add_metric([reason], count)
     return ignored
 
 
-def training_metrics(training: Training | None, now: datetime) -> list[Metric]:
-    """The newest training as numbers; no number where there is no training."""
+def build_training_metrics(training: Training | None, now: datetime) -> list[Metric]:
+    """Build the metrics of the newest training. Without a training they have no samples."""
     state = GaugeMetricFamily(
         "r4p_training",
-        "1 for the state and the stage that the newest training is in.",
+        "1 for the present state and stage of the newest training.",
         labels=["stage", "state"],
     )
     beat = GaugeMetricFamily(
-        "r4p_training_beat_seconds", "How long ago somebody worked on it, while it runs.", labels=[]
+        "r4p_training_beat_seconds",
+        "Seconds since a worker last worked on a running training.",
+        labels=[],
     )
     progress = GaugeMetricFamily(
-        "r4p_training_metric", "What its newest optimiser step was like, by name.", labels=["name"]
+        "r4p_training_metric", "Metrics of the newest optimiser step, by name.", labels=["name"]
     )
     if training:
         state.add_metric([training.stage.value, training.state.value], 1)
-        if training.state is State.RUNNING and training.beat_at:
+        if training.state is TrainingState.RUNNING and training.beat_at:
             beat.add_metric([], (now - training.beat_at).total_seconds())
         for name, value in training.progress.items():
             if isinstance(value, int | float):

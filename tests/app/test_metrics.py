@@ -26,7 +26,7 @@ def test_counters_have_the_names_labels_and_types_that_dashboards_know():
     metrics.count_delivery("issues", "new")
     metrics.count_delivery("push", "new")
     metrics.count_doorbell_failure()
-    lines = metrics.exposition().decode().splitlines()
+    lines = metrics.format_text().decode().splitlines()
     assert {
         (
             "# HELP r4p_deliveries_total Webhook deliveries answered by this process,"
@@ -75,8 +75,8 @@ def test_label_values_without_end_are_counted_together(outcome):
     for number in range(3_000):
         metrics.count_delivery(f"made_up_{number}", outcome)
     assert len(scraped(metrics)) - before < 2_000
-    assert metrics.value("r4p_deliveries_total", event="other", outcome="other") > 1_000
-    assert metrics.value("r4p_deliveries_total", event="made_up_0", outcome=outcome) == 1
+    assert metrics.get_value("r4p_deliveries_total", event="other", outcome="other") > 1_000
+    assert metrics.get_value("r4p_deliveries_total", event="made_up_0", outcome=outcome) == 1
 
 
 def test_threads_lose_no_count():
@@ -91,4 +91,4 @@ def test_threads_lose_no_count():
         thread.start()
     for thread in threads:
         thread.join()
-    assert metrics.value("r4p_doorbell_failures_total") == 4_000
+    assert metrics.get_value("r4p_doorbell_failures_total") == 4_000

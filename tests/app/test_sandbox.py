@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import model
-from app.sandbox import NoSandbox, command, trouble
+from app.sandbox import NoSandbox, build_command, check_sandbox
 from app.settings.sandbox_kind import Sandbox
-from model.agents.process.seccomp_filter import forbid
+from model.agents.process.seccomp_filter import install_filter
 
 CHECKOUT = Path(__file__).parents[2]
 CLONE, KEYCTL = (220, 219) if platform.machine() == "aarch64" else (56, 250)
@@ -65,7 +65,7 @@ def probed(bubblewrap, tmp_path):
         lambdas = ", ".join(f"{name!r}: lambda: {probe}" for name, probe in probes.items())
         code = INSIDE.replace("PROBES", f"{{{lambdas}}}").replace("BOUND", str(bound))
         done = subprocess.run(
-            command(sandbox, tree, ("-c", code)),
+            build_command(sandbox, tree, ("-c", code)),
             env={},
             cwd="/",
             capture_output=True,
@@ -268,15 +268,15 @@ def test_it_can_not_leave_the_group_that_is_ended(probed, sandbox):
 
 def test_other_machines_have_no_filter(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
-    assert not forbid()
+    assert not install_filter()
 
 
 def test_a_container_without_a_filter_is_no_wall(monkeypatch, tmp_path):
-    assert command(Sandbox.CONTAINER, tmp_path)
+    assert build_command(Sandbox.CONTAINER, tmp_path)
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
     with pytest.raises(NoSandbox, match="none for pdp11: set R4P_AGENT_SANDBOX=bubblewrap"):
-        command(Sandbox.CONTAINER, tmp_path)
-    assert "none for pdp11" in trouble(Sandbox.CONTAINER)
+        build_command(Sandbox.CONTAINER, tmp_path)
+    assert "none for pdp11" in check_sandbox(Sandbox.CONTAINER)
 
 
 def test_no_process_of_the_host_can_be_seen_or_signalled(probed):

@@ -80,4 +80,4 @@ class BotProgress:
             return ", ".join(str(count) for count in upkeep.count_jobs(connection))
 
 
-__all__ = ["BotDown", "TookTooLong", "BotProgress"]
+__all__ = ["BotDown", "BotProgress", "TookTooLong"]

@@ -10,12 +10,12 @@ import pytest
 from app.comments import (
     LONGEST_BODY,
     AlternativeView,
-    check_run,
-    explain_reply,
-    headline,
-    verdict_comment,
+    write_check_run,
+    write_explanation_reply,
+    write_headline,
+    write_verdict_comment,
 )
-from app.policy.alternative_policy import WhyNot
+from app.policy.alternative_policy import RefusalReason
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 from tests.app.comments.views import CORRECT, INCORRECT, judged, render, view
 
@@ -48,7 +48,7 @@ WRONG = ours(2, Verdict.INCORRECT, (0, 4), steps=1, second_to=1)
 
 
 def told(*alternatives, **changes):
-    return verdict_comment(view(alternatives=alternatives, **changes))
+    return write_verdict_comment(view(alternatives=alternatives, **changes))
 
 
 def test_alternatives_stand_in_the_table_and_are_marked_as_ours():
@@ -103,7 +103,7 @@ def test_an_alternative_that_was_not_judged_whole_says_so():
     ],
 )
 def test_the_headline_keeps_pull_requests_and_ours_apart(rows, alternatives, line):
-    assert headline(replace(view(), rows=rows, alternatives=alternatives)) == line
+    assert write_headline(replace(view(), rows=rows, alternatives=alternatives)) == line
 
 
 def test_a_lone_pull_request_beside_ours_is_not_alone():
@@ -113,15 +113,15 @@ def test_a_lone_pull_request_beside_ours_is_not_alone():
 def test_a_wish_that_came_to_nothing_is_told():
     assert (
         "- No alternative: what this repository may spend on alternatives today is spent.\n"
-        in told(no_alternative=WhyNot.BUDGET)
+        in told(no_alternative=RefusalReason.BUDGET)
     )
     assert "- No further alternative: the agent made the same edit as a rival.\n" in told(
-        ours(1), no_alternative=WhyNot.SAME
+        ours(1), no_alternative=RefusalReason.SAME
     )
 
 
 def test_every_reason_has_its_sentence():
-    assert all(told(no_alternative=reason) for reason in WhyNot)
+    assert all(told(no_alternative=reason) for reason in RefusalReason)
 
 
 def fold(comment):
@@ -194,7 +194,7 @@ def test_a_comment_that_is_full_leaves_the_diff_out_before_rows():
     many = [
         judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 300) for n in range(130)
     ]
-    comment = verdict_comment(view(*many, alternatives=(ours(1, diff=DIFF + "+x\n" * 6_000),)))
+    comment = write_verdict_comment(view(*many, alternatives=(ours(1, diff=DIFF + "+x\n" * 6_000),)))
     assert len(comment) <= LONGEST_BODY
     assert (
         f"A1's diff is not shown: {len(DIFF) + 18_000:,} characters don't fit in here." in comment
@@ -220,19 +220,19 @@ def test_names_of_agents_and_models_break_no_table():
 
 
 def test_a_check_counts_ours_among_the_rivals():
-    summary = check_run(view(alternatives=(ours(1), WRONG)), CORRECT).summary
+    summary = write_check_run(view(alternatives=(ours(1), WRONG)), CORRECT).summary
     assert "Judged by `r4p` beside 1 other pull request and 2 alternatives by the bot." in summary
-    lone = check_run(view(CORRECT, alternatives=(ours(1),)), CORRECT).summary
+    lone = write_check_run(view(CORRECT, alternatives=(ours(1),)), CORRECT).summary
     assert "Judged by `r4p` beside 1 alternative by the bot." in lone
 
 
 def test_only_good_news_of_ours_is_news():
-    assert view(CORRECT, alternatives=(ours(1), WRONG)).news == (Verdict.CORRECT, Verdict.CORRECT)
+    assert view(CORRECT, alternatives=(ours(1), WRONG)).publishable_verdicts == (Verdict.CORRECT, Verdict.CORRECT)
 
 
 def test_an_alternative_is_explained_by_its_name():
     assert (
-        explain_reply("900", view(alternatives=(ours(1),)), "A1")
+        write_explanation_reply("900", view(alternatives=(ours(1),)), "A1")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -244,6 +244,6 @@ not enough history for a probability, its one file was read
 > It sums both.
 """
     )
-    assert "A9 is not among the patches compared here: #12, #15 and A1." in explain_reply(
+    assert "A9 is not among the patches compared here: #12, #15 and A1." in write_explanation_reply(
         "900", view(alternatives=(ours(1),)), "A9"
     )

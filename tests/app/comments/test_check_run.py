@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.comments import BUTTONS, CheckText, check_run
+from app.comments import BUTTONS, CheckText, write_check_run
 from app.policy.commands import Button
 from app.settings.repo_config import Mode
 from model.domain import Verdict, VoteCount
@@ -12,7 +12,7 @@ COMMENT = "https://github.com/octo/cat/issues/3#issuecomment-1"
 
 
 def test_a_check_run_reads_like_this():
-    assert check_run(view(), CORRECT, COMMENT) == CheckText(
+    assert write_check_run(view(), CORRECT, COMMENT) == CheckText(
         name="r4p/verdict",
         head=CORRECT.head,
         conclusion="success",
@@ -39,8 +39,8 @@ def test_a_check_run_reads_like_this():
     ],
 )
 def test_only_an_incorrect_patch_fails_and_only_where_that_is_wanted(row, advisory, enforce):
-    assert check_run(view(mode=Mode.ADVISORY), row).conclusion == advisory
-    assert check_run(view(mode=Mode.ENFORCE), row).conclusion == enforce
+    assert write_check_run(view(mode=Mode.ADVISORY), row).conclusion == advisory
+    assert write_check_run(view(mode=Mode.ENFORCE), row).conclusion == enforce
 
 
 @pytest.mark.parametrize(
@@ -53,23 +53,23 @@ def test_only_an_incorrect_patch_fails_and_only_where_that_is_wanted(row, adviso
     ],
 )
 def test_the_title_begins_with_the_word(row, title):
-    assert check_run(view(mode=Mode.ENFORCE), row).title == title
+    assert write_check_run(view(mode=Mode.ENFORCE), row).title == title
 
 
 def test_the_demonstration_model_is_named_in_the_title():
-    title = check_run(view(is_demonstration=True), CORRECT).title
+    title = write_check_run(view(is_demonstration=True), CORRECT).title
     assert title == "Correct: 4 of 4 votes agree, demonstration model (advisory)"
 
 
 def test_a_long_reason_for_not_judging_is_cut_in_the_title():
     row = replace(NOT_JUDGED, verdict=replace(NOT_JUDGED.verdict, reason="long\n" * 100))
-    title = check_run(view(), row).title
+    title = write_check_run(view(), row).title
     assert len(title) == 200
     assert "\n" not in title
 
 
 def test_a_patch_that_was_not_judged_says_why_and_links_nowhere_without_a_comment():
-    check = check_run(view(NOT_JUDGED), NOT_JUDGED)
+    check = write_check_run(view(NOT_JUDGED), NOT_JUDGED)
     assert check.summary == (
         "Commit `1212121` was not judged: the diff is longer than the model can read."
     )
@@ -78,7 +78,7 @@ def test_a_patch_that_was_not_judged_says_why_and_links_nowhere_without_a_commen
 
 def test_a_probability_is_shown_where_there_is_history():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, probability=0.9))
-    check = check_run(view(row, INCORRECT, UNSURE, history=57), row)
+    check = write_check_run(view(row, INCORRECT, UNSURE, history=57), row)
     summary = check.summary
     assert check.title == "Correct: 4 of 4 votes agree, probability correct 90 % (advisory)"
     assert "probability correct: 90 %" in summary
@@ -87,21 +87,21 @@ def test_a_probability_is_shown_where_there_is_history():
 
 def test_votes_that_nobody_could_read_are_no_opinion_to_weigh():
     row = replace(UNSURE, verdict=replace(UNSURE.verdict, votes=VoteCount(none=4)))
-    check = check_run(view(row, history=57), row)
+    check = write_check_run(view(row, history=57), row)
     assert check.title == "Unsure: no vote could be read (advisory)"
     assert "no opinion for a probability" in check.summary
 
 
 def test_a_verifier_without_votes_is_named_in_their_place():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount()))
-    check = check_run(view(row, verifier="yes-no"), row)
+    check = write_check_run(view(row, verifier="yes-no"), row)
     assert check.title == "Correct: by yes-no, without votes (advisory)"
     assert "Judged by `yes-no`." in check.summary
 
 
 def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_no_vote():
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, votes=VoteCount(), probability=0.9))
-    check = check_run(view(row, verifier="consensus", has_model=False, asked=0, history=57), row)
+    check = write_check_run(view(row, verifier="consensus", has_model=False, asked=0, history=57), row)
     ground = "features of the group compared, no language model"
     assert check.title == f"Correct: {ground}, probability correct 90 % (advisory)"
     assert f"**Correct**, {ground}; probability correct: 90 %; 2 of 2 files were compared." in (
@@ -113,7 +113,7 @@ def test_without_a_language_model_a_check_says_what_was_compared_and_speaks_of_n
 def test_what_was_not_judged_is_said_once():
     reason = "Not judged: the patch is empty"
     row = replace(NOT_JUDGED, verdict=replace(NOT_JUDGED.verdict, reason=reason))
-    check = check_run(view(row), row)
+    check = write_check_run(view(row), row)
     assert check.title == "Not judged: the patch is empty"
     assert check.summary == "Commit `1212121` was not judged: the patch is empty."
 
@@ -121,7 +121,7 @@ def test_what_was_not_judged_is_said_once():
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_summary_fits_into_githubs_field(verdict):
     row = replace(CORRECT, verdict=replace(CORRECT.verdict, verdict=verdict, reason="@" * 90_000))
-    assert len(check_run(view(), row).summary) < 65_535
+    assert len(write_check_run(view(), row).summary) < 65_535
 
 
 def test_the_buttons_keep_githubs_limits():

@@ -6,26 +6,26 @@ import pytest
 
 from app.comments import (
     DraftView,
-    draft_body,
-    draft_title,
-    not_opened_reply,
-    not_opening_reply,
-    open_already_reply,
-    opened_reply,
-    own_draft_reply,
+    write_draft_body,
+    write_draft_exists_reply,
+    write_draft_failed_reply,
+    write_draft_opened_reply,
+    write_draft_refused_reply,
+    write_draft_title,
+    write_own_draft_reply,
 )
 from app.comments.draft_text import WHY_NOT_OPENED
-from app.policy.draft_policy import NotOpened
-from app.policy.rival_links import closing_numbers
+from app.policy.draft_policy import DraftRefusal
+from app.policy.rival_links import find_closing_numbers
 from model.domain import Verdict
 
 VIEW = DraftView(7, "A1", "mini-se", "Coder-7B", Verdict.CORRECT, "b" * 40, "octo", "https://gh/c")
 
 
 def test_a_draft_says_whose_it_is_and_what_was_not_done():
-    assert draft_title(7, "A1") == "Alternative A1 for issue #7"
+    assert write_draft_title(7, "A1") == "Alternative A1 for issue #7"
     assert (
-        draft_body(VIEW)
+        write_draft_body(VIEW)
         == f"""\
 **Untested.** The bot's own agent (mini-se, Coder-7B) wrote this for #7: it read the code and ran nothing of it, \
 and nobody has run the result.
@@ -40,36 +40,36 @@ The bot does not judge it once more, and does not learn from what becomes of it.
 
 
 def test_what_was_not_judged_or_not_published_is_no_verdict():
-    said = draft_body(replace(VIEW, verdict=None, comment=None))
+    said = write_draft_body(replace(VIEW, verdict=None, comment=None))
     assert "asked for it. It was not judged.\n" in said
 
 
 def test_a_draft_promises_to_close_nothing_and_calls_nobody():
     hostile = replace(VIEW, agent="fixes #1 @octo", model="closes #2", asked_by="@everyone `x`")
-    said = f"{draft_title(7, 'A1')}\n\n{draft_body(hostile)}"
-    assert closing_numbers(said, "octo/cat") == ()
+    said = f"{write_draft_title(7, 'A1')}\n\n{write_draft_body(hostile)}"
+    assert find_closing_numbers(said, "octo/cat") == ()
     assert "@octo" not in said
     assert "@everyone" not in said
 
 
 def test_whoever_asked_is_told_the_number():
-    assert opened_reply("900", 3, "A1", 12) == (
+    assert write_draft_opened_reply("900", 3, "A1", 12) == (
         "<!-- r4p:draft=3-900 -->\n\nA1 is open as a draft pull request: #12. Nobody has tested it.\n"
     )
-    assert open_already_reply("901", "A1", 12) == (
+    assert write_draft_exists_reply("901", "A1", 12) == (
         "<!-- r4p:reply=901 -->\n\nA1 was opened already: #12.\n"
     )
 
 
-@pytest.mark.parametrize("why", list(NotOpened))
+@pytest.mark.parametrize("why", list(DraftRefusal))
 def test_every_reason_has_its_sentence(why):
     sentence = f"No draft pull request of A1: {WHY_NOT_OPENED[why]}.\n"
-    assert not_opened_reply("900", 3, "A1", why) == f"<!-- r4p:draft=3-900 -->\n\n{sentence}"
-    assert not_opening_reply("900", "A1", why) == f"<!-- r4p:reply=900 -->\n\n{sentence}"
+    assert write_draft_failed_reply("900", 3, "A1", why) == f"<!-- r4p:draft=3-900 -->\n\n{sentence}"
+    assert write_draft_refused_reply("900", "A1", why) == f"<!-- r4p:reply=900 -->\n\n{sentence}"
 
 
 def test_our_own_draft_is_not_compared_once_more():
-    assert own_draft_reply("900", 12) == (
+    assert write_own_draft_reply("900", 12) == (
         "<!-- r4p:reply=900 -->\n\n"
         "#12 is the bot's own draft of an alternative: it is compared as that, and not once more.\n"
     )

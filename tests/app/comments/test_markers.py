@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.comments import verdict_json
+from app.comments import format_verdict_json
 from tests.app.comments.views import render
 
 json_values = st.recursive(
@@ -18,7 +18,7 @@ json_values = st.recursive(
 
 @given(json_values | st.sampled_from(["-->", "--!>", "<!--", "@mona #3 https://x", "-", "---"]))
 def test_the_hidden_document_can_be_read_back_and_nothing_in_it_shows(value):
-    hidden = verdict_json({"reason": value})
+    hidden = format_verdict_json({"reason": value})
     written = hidden.removeprefix("<!-- r4p.verdict/1 ").removesuffix(" -->")
     assert json.loads(written) == {"reason": value}
     assert not re.search(r"-->|--!>|[<>@#]|://", written)

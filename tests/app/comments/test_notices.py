@@ -1,10 +1,10 @@
 """What people are told of settings that can't be used."""
 
 from app.comments import (
-    Stage,
+    GroupProgress,
     StatusView,
-    config_check,
-    status_reply,
+    write_config_check,
+    write_status_reply,
 )
 from app.settings.repo_config import ConfigError, Problem
 
@@ -14,7 +14,7 @@ PROBLEMS = ConfigError(
 
 
 def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
-    check = config_check(PROBLEMS, ".github/r4p.yml", "a" * 40)
+    check = write_config_check(PROBLEMS, ".github/r4p.yml", "a" * 40)
     assert (check.name, check.conclusion) == ("r4p/config", "failure")
     assert check.title == ".github/r4p.yml can't be used: 2 problems"
     assert (
@@ -28,8 +28,8 @@ def test_a_pull_request_that_breaks_the_configuration_gets_a_failing_check():
 
 
 def test_a_broken_configuration_is_told_in_the_status():
-    view = StatusView((), Stage.NOTHING, config_problem="line 2: unknown key `x`")
-    said = status_reply(5, 3, view)
+    view = StatusView((), GroupProgress.NOTHING, config_problem="line 2: unknown key `x`")
+    said = write_status_reply(5, 3, view)
     assert (
         "`.github/r4p.yml` can't be used, so the last good settings hold: line 2: unknown key `x`."
         in said
@@ -38,6 +38,6 @@ def test_a_broken_configuration_is_told_in_the_status():
 
 def test_many_problems_are_counted():
     many = ConfigError(tuple(Problem(n, "wrong") for n in range(1, 24)))
-    assert "- line 20: wrong\n- and 3 more" in config_check(many, "r4p.yml", "a" * 40).summary
+    assert "- line 20: wrong\n- and 3 more" in write_config_check(many, "r4p.yml", "a" * 40).summary
     one = ConfigError((Problem(1, "wrong"),))
-    assert config_check(one, "r4p.yml", "a" * 40).title == "r4p.yml can't be used: 1 problem"
+    assert write_config_check(one, "r4p.yml", "a" * 40).title == "r4p.yml can't be used: 1 problem"

@@ -4,24 +4,24 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from app.comments import (
+    GroupProgress,
     GroupView,
-    Stage,
     StatusView,
-    explain_reply,
-    failed_reply,
-    forbidden_reply,
-    group_reply,
-    help_reply,
-    no_verdict_reply,
-    status_reply,
-    together,
-    understood_reply,
-    unknown_reply,
-    waiting_reply,
+    join_replies,
+    write_explanation_reply,
+    write_failed_reply,
+    write_forbidden_reply,
+    write_group_reply,
+    write_help_reply,
+    write_no_verdict_reply,
+    write_status_reply,
+    write_understood_reply,
+    write_unknown_reply,
+    write_waiting_reply,
 )
 from app.jobs.waits import Waits, WaitsFor
 from app.policy.commands import GroupEdit, Unknown, Verb, parse
-from app.policy.group_policy import LeftOut, Wait
+from app.policy.group_policy import LeftOutPull, WaitForMore
 from app.policy.rival_links import LinkStrength, Member
 from app.values.permission import Permission
 from model.domain import Verdict, VoteCount
@@ -32,7 +32,7 @@ MEMBERS = (Member(12, LinkStrength.CLOSING), Member(15, LinkStrength.ADDED))
 
 def test_help_lists_every_command():
     assert (
-        help_reply(900)
+        write_help_reply(900)
         == """\
 <!-- r4p:reply=900 -->
 
@@ -58,15 +58,15 @@ Write a command at the beginning of a line of a new comment or review, for examp
 
 def test_what_a_reaction_would_say_can_be_said_in_words():
     assert (
-        understood_reply("review-800", [Verb.VERIFY, Verb.AGREE])
+        write_understood_reply("review-800", [Verb.VERIFY, Verb.AGREE])
         == "<!-- r4p:reply=review-800 -->\n\nUnderstood: `/r4p verify` and `/r4p agree`.\n"
     )
 
 
 def test_several_answers_are_one():
-    several = [understood_reply("900", [Verb.VERIFY]), no_verdict_reply("900")]
+    several = [write_understood_reply("900", [Verb.VERIFY]), write_no_verdict_reply("900")]
     assert (
-        together("900", several)
+        join_replies("900", several)
         == """\
 <!-- r4p:reply=900 -->
 
@@ -79,7 +79,7 @@ There is no verdict here yet.
 `/r4p status` tells how far the work is; `/r4p verify` starts it.
 """
     )
-    assert together("900", several[:1]) == several[0]
+    assert join_replies("900", several[:1]) == several[0]
 
 
 def test_a_mistake_is_quoted_and_corrected():
@@ -88,7 +88,7 @@ def test_a_mistake_is_quoted_and_corrected():
         Unknown("/r4p merge", "`merge` is no command", None),
     )
     assert (
-        unknown_reply(900, mistakes).replace("\u200b", "|")
+        write_unknown_reply(900, mistakes).replace("\u200b", "|")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -107,7 +107,7 @@ def test_a_mistake_is_quoted_and_corrected():
 
 def test_a_missing_right_is_named():
     assert (
-        forbidden_reply(900, Verb.VERIFY, Permission.READ)
+        write_forbidden_reply(900, Verb.VERIFY, Permission.READ)
         == """\
 <!-- r4p:reply=900 -->
 
@@ -122,13 +122,13 @@ Being a pull request's author doesn't change that: a verdict isn't drawn again u
 def test_status_tells_who_is_compared_and_what_comes_next():
     status = StatusView(
         members=MEMBERS,
-        stage=Stage.WAITING,
+        stage=GroupProgress.WAITING,
         detail="one pull request can be judged; 2 needed",
-        left_out=(LeftOut(15, "it is a draft"),),
+        left_out=(LeftOutPull(15, "it is a draft"),),
         comment="https://github.com/octo/cat/issues/3#issuecomment-1",
     )
     assert (
-        status_reply(900, 3, status)
+        write_status_reply(900, 3, status)
         == """\
 <!-- r4p:reply=900 -->
 
@@ -147,9 +147,9 @@ Left out:
 
 def test_status_tells_for_whom_the_verdict_waits_and_since_when():
     since = datetime(2026, 11, 21, 19, 5, tzinfo=timezone(timedelta(hours=1)))
-    status = StatusView(MEMBERS[:1], Stage.NOTHING, waits=Waits(WaitsFor.GIT, 5, since))
+    status = StatusView(MEMBERS[:1], GroupProgress.NOTHING, waits=Waits(WaitsFor.GIT, 5, since))
     assert (
-        status_reply(900, 3, status)
+        write_status_reply(900, 3, status)
         == """\
 <!-- r4p:reply=900 -->
 
@@ -166,27 +166,27 @@ Compared here:
 @pytest.mark.parametrize("who", list(WaitsFor))
 def test_everybody_whom_a_verdict_waits_for_has_a_sentence(who):
     waits = Waits(who, 1, datetime(2026, 11, 21, 18, 5, tzinfo=UTC))
-    said = status_reply(900, 3, StatusView((), Stage.QUEUED, waits=waits)).split("\n\n")[2]
+    said = write_status_reply(900, 3, StatusView((), GroupProgress.QUEUED, waits=waits)).split("\n\n")[2]
     assert said.startswith("It has waited since 2026-11-21 18:05 UTC, 1 attempt so far: ")
 
 
-@pytest.mark.parametrize("stage", list(Stage))
+@pytest.mark.parametrize("stage", list(GroupProgress))
 def test_every_stage_has_its_sentence(stage):
-    first = status_reply(900, 3, StatusView((), stage)).split("\n\n")[1]
+    first = write_status_reply(900, 3, StatusView((), stage)).split("\n\n")[1]
     assert first.startswith("**#3:** ")
     assert first.endswith(".")
 
 
 def test_a_crowd_is_listed_up_to_a_limit():
     members = tuple(Member(n, LinkStrength.CLOSING) for n in range(60))
-    reply = status_reply(900, 3, StatusView(members, Stage.QUEUED))
+    reply = write_status_reply(900, 3, StatusView(members, GroupProgress.QUEUED))
     assert reply.count("closes it") == 50
     assert "- and 10 more" in reply
 
 
 def test_an_explanation_gives_the_reasons_of_one():
     assert (
-        explain_reply(900, view(), "#12")
+        write_explanation_reply(900, view(), "#12")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -201,7 +201,7 @@ def test_an_explanation_gives_the_reasons_of_one():
 
 def test_an_explanation_of_all_stays_readable():
     rows = [judged(n, Verdict.CORRECT, VoteCount(4, 0), reason="because " * 900) for n in range(9)]
-    reply = explain_reply(900, view(*rows), None)
+    reply = write_explanation_reply(900, view(*rows), None)
     assert reply.count("**#") == 8
     assert "1 more: `/r4p explain #N` gives the reasons of one." in reply
     assert len(reply) < 60_000
@@ -209,7 +209,7 @@ def test_an_explanation_of_all_stays_readable():
 
 def test_a_stranger_to_the_group_is_not_explained():
     assert (
-        explain_reply(900, view(), "#99")
+        write_explanation_reply(900, view(), "#99")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -220,7 +220,7 @@ def test_a_stranger_to_the_group_is_not_explained():
 
 def test_without_a_verdict_there_is_nothing_to_explain():
     assert (
-        no_verdict_reply(900)
+        write_no_verdict_reply(900)
         == """\
 <!-- r4p:reply=900 -->
 
@@ -240,20 +240,20 @@ There is no verdict here yet.
     ],
 )
 def test_a_changed_group_is_shown(edit, named, first):
-    reply = group_reply(900, GroupView(edit, named, MEMBERS))
+    reply = write_group_reply(900, GroupView(edit, named, MEMBERS))
     assert reply.split("\n\n")[1] == first
     assert reply.endswith("- #15 (added by command)\n")
 
 
 def test_an_empty_group_says_so():
-    reply = group_reply(900, GroupView(GroupEdit.SHOW, (), ()))
+    reply = write_group_reply(900, GroupView(GroupEdit.SHOW, (), ()))
     assert reply == "<!-- r4p:reply=900 -->\n\nNo pull request is linked to this issue.\n"
 
 
 def test_what_keeps_a_judgement_waiting_is_said():
-    wait = Wait("the issue is closed", (LeftOut(15, "it is a draft"),))
+    wait = WaitForMore("the issue is closed", (LeftOutPull(15, "it is a draft"),))
     assert (
-        waiting_reply(900, wait)
+        write_waiting_reply(900, wait)
         == """\
 <!-- r4p:not-judged=900 -->
 
@@ -269,7 +269,7 @@ Left out:
     ("fix", "rest"), [(None, ""), ("try again later!", "\n\nTry again later\\!\n")]
 )
 def test_a_failure_names_the_reason_and_the_fix(fix, rest):
-    reply = failed_reply(900, "the engine does not answer", fix)
+    reply = write_failed_reply(900, "the engine does not answer", fix)
     assert reply.startswith(
         "<!-- r4p:reply=900 -->\n\nThat didn't work: The engine does not answer."
     )
@@ -278,11 +278,11 @@ def test_a_failure_names_the_reason_and_the_fix(fix, rest):
 
 def test_no_reply_commands_anything():
     replies = [
-        help_reply(1),
-        unknown_reply(1, (Unknown("/r4p x", "`x` is no command", "/r4p verify"),)),
-        forbidden_reply(1, Verb.VERIFY, Permission.NONE),
-        no_verdict_reply(1),
-        explain_reply(1, view(replace(CORRECT, verdict=replace(
+        write_help_reply(1),
+        write_unknown_reply(1, (Unknown("/r4p x", "`x` is no command", "/r4p verify"),)),
+        write_forbidden_reply(1, Verb.VERIFY, Permission.NONE),
+        write_no_verdict_reply(1),
+        write_explanation_reply(1, view(replace(CORRECT, verdict=replace(
             CORRECT.verdict, reason="/r4p verify\n\n/r4p verify"))), None),
     ]  # fmt: skip
     assert [parse(reply) for reply in replies] == [()] * len(replies)
@@ -290,9 +290,9 @@ def test_no_reply_commands_anything():
 
 def test_links_that_were_not_read_are_told_wherever_a_rival_may_be_missing():
     note = "Not every link to this issue was looked at"
-    status = StatusView(MEMBERS, Stage.JUDGED)
-    assert note not in status_reply(5, 3, status)
-    assert note in status_reply(5, 3, replace(status, all_links_read=False))
-    wait = Wait("no pull request can be judged; 1 needed")
-    assert note not in waiting_reply(5, wait)
-    assert note in waiting_reply(5, wait, all_links_read=False)
+    status = StatusView(MEMBERS, GroupProgress.JUDGED)
+    assert note not in write_status_reply(5, 3, status)
+    assert note in write_status_reply(5, 3, replace(status, all_links_read=False))
+    wait = WaitForMore("no pull request can be judged; 1 needed")
+    assert note not in write_waiting_reply(5, wait)
+    assert note in write_waiting_reply(5, wait, all_links_read=False)

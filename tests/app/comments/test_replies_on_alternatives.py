@@ -2,16 +2,16 @@
 
 from app.comments import (
     AlternativesStatus,
-    Stage,
+    GroupProgress,
     StatusView,
-    no_alternative_reply,
-    not_proposing_reply,
-    not_trying_again_reply,
-    proposing_reply,
-    status_reply,
-    trying_again_reply,
+    write_no_alternative_reply,
+    write_no_retry_reply,
+    write_proposal_refused_reply,
+    write_proposing_reply,
+    write_retry_reply,
+    write_status_reply,
 )
-from app.policy.alternative_policy import Spent, WhyNot
+from app.policy.alternative_policy import Cost, RefusalReason
 from app.policy.commands import parse
 from app.settings.repo_config import AlternativesBudget
 
@@ -19,15 +19,15 @@ BUDGET = AlternativesBudget(tokens=200_000, seconds=3_600)
 
 
 def status(**changes):
-    given = {"there": (), "running": 0, "spent": Spent(), "budget": BUDGET, **changes}
-    return status_reply(
-        "900", 7, StatusView((), Stage.JUDGED, alternatives=AlternativesStatus(**given))
+    given = {"there": (), "running": 0, "spent": Cost(), "budget": BUDGET, **changes}
+    return write_status_reply(
+        "900", 7, StatusView((), GroupProgress.JUDGED, alternatives=AlternativesStatus(**given))
     )
 
 
 def test_status_tells_what_is_written_what_it_cost_and_what_failed():
     assert status(
-        there=(1, 2), running=1, spent=Spent(12_345, 95.4), last_failure=WhyNot.TIMEOUT
+        there=(1, 2), running=1, spent=Cost(12_345, 95.4), last_failure=RefusalReason.TIMEOUT
     ).endswith(
         """
 - Alternatives by the bot: A1 and A2, 1 being written or about to be.
@@ -39,12 +39,12 @@ def test_status_tells_what_is_written_what_it_cost_and_what_failed():
 
 def test_status_says_that_there_is_none():
     assert "- Alternatives by the bot: none.\n- Spent on them today: 0 of" in status()
-    assert "Alternatives" not in status_reply("900", 7, StatusView((), Stage.JUDGED))
+    assert "Alternatives" not in write_status_reply("900", 7, StatusView((), GroupProgress.JUDGED))
 
 
 def test_whoever_proposes_is_told_what_begins():
     assert (
-        proposing_reply("900", "mini-se", "Coder`-7B")
+        write_proposing_reply("900", "mini-se", "Coder`-7B")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -57,31 +57,31 @@ What it hands in is judged beside the pull requests, and the verdict shows it.
 
 
 def test_a_server_with_one_model_needs_no_name_for_it():
-    assert "\n\n`mini-se` will write an alternative: " in proposing_reply("900", "mini-se", None)
+    assert "\n\n`mini-se` will write an alternative: " in write_proposing_reply("900", "mini-se", None)
 
 
 def test_a_refusal_says_why_at_once_or_later():
-    assert not_proposing_reply("900", WhyNot.NO_AGENT) == (
+    assert write_proposal_refused_reply("900", RefusalReason.NO_AGENT) == (
         "<!-- r4p:reply=900 -->\n\nNo alternative: there is no agent, because the bot has no language model.\n"
     )
-    assert no_alternative_reply("900", WhyNot.NO_BASE) == (
+    assert write_no_alternative_reply("900", RefusalReason.NO_BASE) == (
         "<!-- r4p:not-judged=900 -->\n\nNo alternative: the code that it would change could not be read.\n"
     )
 
 
 def test_whoever_says_what_is_wrong_is_told_that_it_helps():
-    assert trying_again_reply("900", [1, 2]) == (
+    assert write_retry_reply("900", [1, 2]) == (
         "<!-- r4p:reply=900 -->\n\nAn agent will try A1 and A2 once more, with what you said as a hint.\n"
     )
 
 
 def test_words_that_lead_to_nothing_are_recorded_all_the_same():
-    assert not_trying_again_reply("900", WhyNot.BUDGET) == (
+    assert write_no_retry_reply("900", RefusalReason.BUDGET) == (
         "<!-- r4p:reply=900 -->\n\nRecorded, and no second attempt: "
         "what this repository may spend on alternatives today is spent.\n"
     )
 
 
 def test_no_answer_commands():
-    answers = [proposing_reply("1", "/r4p verify", "x"), status()]
+    answers = [write_proposing_reply("1", "/r4p verify", "x"), status()]
     assert [parse(answer) for answer in answers] == [()] * 2

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.comments import LONGEST_BODY, Finding, headline, verdict_comment
-from app.policy.group_policy import LeftOut
+from app.comments import LONGEST_BODY, Finding, write_headline, write_verdict_comment
+from app.policy.group_policy import LeftOutPull
 from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
 from model.domain import Coverage, Verdict, VoteCount
@@ -17,7 +17,7 @@ def with_probability(row, value):
 
 def test_a_plain_verdict_reads_like_this():
     assert (
-        verdict_comment(view()).replace("\u200b", "|")
+        write_verdict_comment(view()).replace("\u200b", "|")
         == """\
 <!-- r4p:group=17 -->
 ### R4P verdict (advisory): 1 of 2 pull requests judged correct
@@ -76,10 +76,10 @@ def eventful():
         is_demonstration=True,
         issue_findings=(Finding.HTML_COMMENT,),
         history=57,
-        left_out=(LeftOut(20, "it is a draft"),),
+        left_out=(LeftOutPull(20, "it is a draft"),),
         all_links_read=False,
     )
-    return verdict_comment(told).partition("<details>")[0]
+    return write_verdict_comment(told).partition("<details>")[0]
 
 
 def test_a_verdict_that_is_hard_to_rely_on_says_so_before_its_table(eventful):
@@ -139,21 +139,21 @@ If a pull request is missing here, `/r4p group add #N` brings it in.
     ],
 )
 def test_the_headline_is_the_answer(rows, line):
-    assert headline(view(*rows)) == line
+    assert write_headline(view(*rows)) == line
 
 
 def test_a_lone_patch_is_said_to_have_had_no_rival():
-    comment = verdict_comment(view(CORRECT, asked=1, valid=1))
+    comment = write_verdict_comment(view(CORRECT, asked=1, valid=1))
     assert "Judged by `r4p` alone, without a rival to compare it with: 1 vote. Model" in comment
 
 
 def test_history_without_an_opinion_gives_no_probability():
-    comment = verdict_comment(view(history=57))
+    comment = write_verdict_comment(view(history=57))
     assert "No probabilities: there is no opinion to weigh." in comment
 
 
 def test_without_any_judged_patch_there_are_no_reasons():
-    assert "<details>" not in verdict_comment(view(NOT_JUDGED))
+    assert "<details>" not in write_verdict_comment(view(NOT_JUDGED))
 
 
 @pytest.mark.parametrize(
@@ -161,34 +161,34 @@ def test_without_any_judged_patch_there_are_no_reasons():
     [(0.0, "1 %"), (0.004, "1 %"), (0.5, "50 %"), (0.999, "99 %"), (1.0, "99 %")],
 )
 def test_no_probability_claims_certainty(value, shown):
-    assert f"| {shown} |" in verdict_comment(view(with_probability(CORRECT, value)))
+    assert f"| {shown} |" in write_verdict_comment(view(with_probability(CORRECT, value)))
 
 
 def test_a_vote_that_could_not_be_read_counts_for_neither_side():
     row = judged(12, Verdict.CORRECT, VoteCount(correct=3, incorrect=0, none=1))
-    assert "| 3 of 3 |" in verdict_comment(view(row))
+    assert "| 3 of 3 |" in write_verdict_comment(view(row))
 
 
 def test_an_unsure_patch_without_a_vote_has_no_agreement():
     row = judged(12, Verdict.UNSURE, VoteCount(none=4), coverage=Coverage(1, 1))
-    comment = verdict_comment(view(row, valid=0))
+    comment = write_verdict_comment(view(row, valid=0))
     assert "| **Unsure** | – |" in comment
     assert "(its one file was read)" in comment
 
 
 def test_votes_that_were_lost_or_had_to_be_asked_for_are_said():
     row = judged(12, Verdict.UNSURE, VoteCount(1, 1, 2), coverage=Coverage(1, 1))
-    comment = verdict_comment(view(row, valid=2, forced=1))
+    comment = write_verdict_comment(view(row, valid=2, forced=1))
     assert "(2 could not be read, 1 only answered when asked once more)" in comment
 
 
 def test_what_was_not_read_is_said():
     row = judged(12, Verdict.UNSURE, VoteCount(2, 2), coverage=Coverage(1, 0))
-    assert "judged in part: its one file was not read." in verdict_comment(view(row))
+    assert "judged in part: its one file was not read." in write_verdict_comment(view(row))
 
 
 def test_equal_verdicts_are_told_in_equal_words():
-    assert verdict_comment(view()) == verdict_comment(view())
+    assert write_verdict_comment(view()) == write_verdict_comment(view())
 
 
 def crowd(count, reason):
@@ -214,7 +214,7 @@ def crowd(count, reason):
     ids=["whole", "short reasons", "no document", "few rows"],
 )
 def test_a_comment_that_would_be_too_long_says_what_it_leaves_out(count, reason, notice):
-    comment = verdict_comment(view(*crowd(count, reason)))
+    comment = write_verdict_comment(view(*crowd(count, reason)))
     assert len(comment) <= LONGEST_BODY
     assert "the comment would be too long" in comment if notice else "too long" not in comment
     assert notice is None or notice in comment
@@ -230,8 +230,8 @@ def test_the_worst_comment_still_fits():
         moved=True,
         findings=tuple(Finding),
     )
-    many = tuple(LeftOut(n, "#" * 5_000) for n in range(100))
-    comment = verdict_comment(
+    many = tuple(LeftOutPull(n, "#" * 5_000) for n in range(100))
+    comment = write_verdict_comment(
         view(*[worst] * 5_000, left_out=many, document={"x": "y" * 100_000}, is_demonstration=True)
     )
     assert len(comment.encode("utf-16-le")) // 2 <= LONGEST_BODY
@@ -246,7 +246,7 @@ def test_hostile_reasons_and_names_stay_words():
         reason="</details>\n@mona fixes #3 ![x](https://evil.example)\n--> `a`\n\n> quote",
     )
     engine = replace(view().engine, name="<b>@mona</b>", model="`x` @mona", prompt_fingerprint="`")
-    rendered = render(verdict_comment(view(row, engine=engine)))
+    rendered = render(write_verdict_comment(view(row, engine=engine)))
     assert rendered.count("</details>") == 1
     assert "<img" not in rendered
     assert "<b>" not in rendered
@@ -258,5 +258,5 @@ def test_hostile_reasons_and_names_stay_words():
 
 def test_a_broken_configuration_is_told_beside_the_verdict():
     row = judged(12, Verdict.CORRECT, VoteCount(4, 0))
-    comment = verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
+    comment = write_verdict_comment(view(row, config_problem="line 2: unknown key `x`"))
     assert "- `.github/r4p.yml` can't be used, so the last good settings hold: line 2" in comment

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.comments import Finding, check_run, explain_reply, verdict_comment
+from app.comments import Finding, write_check_run, write_explanation_reply, write_verdict_comment
 from model.domain import Coverage, Tokens, Verdict, VoteCount
 from tests.app.comments.views import NOT_JUDGED, judged, view
 
@@ -64,19 +64,19 @@ def test_a_verdict_without_a_language_model_reads_like_this():
         total_seconds=0.004,
         issue_findings=(Finding.INVISIBLE,),
     )
-    assert verdict_comment(told) == WITHOUT_A_MODEL
+    assert write_verdict_comment(told) == WITHOUT_A_MODEL
 
 
 def test_where_nothing_was_judged_nobody_is_said_to_have_judged():
     row = judged(18, Verdict.NOT_JUDGED, VoteCount(), reason="Not judged: the patch is empty")
-    comment = verdict_comment(view(row, asked=0, valid=0))
+    comment = write_verdict_comment(view(row, asked=0, valid=0))
     assert "- #18 was not judged: the patch is empty." in comment
     assert not [word for word in ("Judged by", "Model", "history", "Agreement") if word in comment]
 
 
 def test_a_patch_that_was_not_judged_is_explained_by_why_alone():
     assert (
-        explain_reply(900, view(NOT_JUDGED), "#18")
+        write_explanation_reply(900, view(NOT_JUDGED), "#18")
         == """\
 <!-- r4p:reply=900 -->
 
@@ -94,12 +94,12 @@ def test_where_nobody_voted_no_agreement_is_explained():
     assert (
         "**#12: Correct** at `ccccccc`, not enough history for a probability, 2 of 2 files were compared\n\n"
         "> No model read this patch."
-    ) in explain_reply(900, view(row, asked=0, has_model=False), "#12")
+    ) in write_explanation_reply(900, view(row, asked=0, has_model=False), "#12")
 
 
 def test_a_model_that_was_asked_for_no_vote_is_named_without_any():
     row = judged(12, Verdict.CORRECT, VoteCount())
-    comment = verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
+    comment = write_verdict_comment(view(row, verifier="yes-no", asked=0, valid=0))
     assert "\n| PR | Verdict | Commit | Link |\n" in comment
     assert "rival to compare it with. Model `R4P-32B` on vLLM, prompt " in comment
 
@@ -109,9 +109,9 @@ def test_who_compares_says_why_nothing_is_claimed_until_there_is_history():
     unsure = judged(15, Verdict.UNSURE, VoteCount(), reason="No model read this patch.")
     wrong = judged(12, Verdict.INCORRECT, VoteCount(), reason="No model read this patch.")
     told = view(wrong, unsure, verifier="consensus", has_model=False, asked=0, valid=0)
-    assert f"No probabilities yet: not enough history. {why}\n" in verdict_comment(told)
-    assert check_run(told, unsure, None).summary.splitlines()[-3] == why
-    assert explain_reply(900, told, "#15").endswith(f"> No model read this patch.\n\n{why}\n")
-    assert why not in check_run(told, wrong, None).summary
+    assert f"No probabilities yet: not enough history. {why}\n" in write_verdict_comment(told)
+    assert write_check_run(told, unsure, None).summary.splitlines()[-3] == why
+    assert write_explanation_reply(900, told, "#15").endswith(f"> No model read this patch.\n\n{why}\n")
+    assert why not in write_check_run(told, wrong, None).summary
     for other in (replace(told, rows=(wrong,)), replace(told, history=57), view(unsure)):
-        assert why not in verdict_comment(other)
+        assert why not in write_verdict_comment(other)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import cmarkgfm
 from cmarkgfm.cmark import Options
 
-from app.comments import Row, VerdictView
+from app.comments import VerdictRow, VerdictView
 from app.policy.rival_links import LinkStrength
 from app.settings.repo_config import Mode
 from model.domain import Coverage, EngineInfo, PatchVerdict, Tokens, Verdict, VoteCount
@@ -22,7 +22,7 @@ def judged(number, verdict, votes, **changes):
         coverage=changes.pop("coverage", Coverage(2, 2)),
         probability=changes.pop("probability", None),
     )
-    row = Row(number, f"{number:x}" * 20, patch, LinkStrength.CLOSING)
+    row = VerdictRow(number, f"{number:x}" * 20, patch, LinkStrength.CLOSING)
     return replace(row, **changes)
 
 

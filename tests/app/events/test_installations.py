@@ -4,7 +4,7 @@ from app.events import (
     InstallationAction,
     InstallationEvent,
     InstallationRepositoriesEvent,
-    Repository,
+    InstalledRepository,
 )
 from tests.builders.webhook_payloads import MONA, envelope, installation, read
 
@@ -18,7 +18,7 @@ def test_an_installation_lists_its_repositories(action):
         account="octo",
         sender=MONA,
         action=action,
-        repositories=(Repository(70, "octo/cat"),),
+        repositories=(InstalledRepository(70, "octo/cat"),),
     )
 
 
@@ -38,7 +38,7 @@ def test_repositories_taken_out_of_an_installation_are_listed():
         account="octo",
         sender=MONA,
         added=(),
-        removed=(Repository(70, "octo/cat"),),
+        removed=(InstalledRepository(70, "octo/cat"),),
     )
 
 

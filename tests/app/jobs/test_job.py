@@ -20,7 +20,7 @@ from app.jobs.job import (
     RunCommand,
     TidyCheckouts,
     VerifyGroup,
-    from_payload,
+    parse_job,
 )
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
 from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
@@ -57,7 +57,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("job", "key"), EXAMPLES, ids=lambda value: getattr(value, "kind", ""))
 def test_a_job_survives_json_and_names_its_work(job, key):
-    assert from_payload(job.kind, json.loads(json.dumps(job.payload()))) == job
+    assert parse_job(job.kind, json.loads(json.dumps(job.payload()))) == job
     assert job.key == key
 
 
@@ -67,9 +67,9 @@ def test_every_kind_has_an_example():
 
 def test_an_unknown_kind_is_named_with_the_known_ones():
     with pytest.raises(ValueError, match="unknown job kind 'dance': known are record_event"):
-        from_payload("dance", {})
+        parse_job("dance", {})
 
 
 def test_other_fields_are_refused():
     with pytest.raises(ValueError, match=r"refresh_config: fields \['installation'\] are not"):
-        from_payload("refresh_config", {"installation": 7})
+        parse_job("refresh_config", {"installation": 7})

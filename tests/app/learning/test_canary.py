@@ -2,16 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from app.learning.canary import Limits, Record, trouble
+from app.learning.canary import CanaryLimits, CanaryStatistics, find_canary_problem
 
-FINE = Record(judged=20, asked=80, valid=78, patches=80, correct=24, overturned=1, seconds=400)
-USUAL = Record(
+FINE = CanaryStatistics(judged=20, asked=80, valid=78, patches=80, correct=24, overturned=1, seconds=400)
+USUAL = CanaryStatistics(
     judged=200, asked=800, valid=790, patches=800, correct=240, overturned=8, seconds=4000
 )
 
 
 def test_a_canary_like_the_others_goes_on():
-    assert trouble(FINE, USUAL, Limits()) is None
+    assert find_canary_problem(FINE, USUAL, CanaryLimits()) is None
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ def test_a_canary_like_the_others_goes_on():
     ],
 )
 def test_one_that_is_not_is_taken_out(changes, said):
-    assert said in trouble(replace(FINE, **changes), USUAL, Limits())
+    assert said in find_canary_problem(replace(FINE, **changes), USUAL, CanaryLimits())
 
 
 @pytest.mark.parametrize(
     ("canary", "others"),
     [
-        (Record(), Record()),
-        (Record(judged=5, asked=20, valid=0, patches=20, correct=20, seconds=9_999), USUAL),
+        (CanaryStatistics(), CanaryStatistics()),
+        (CanaryStatistics(judged=5, asked=20, valid=0, patches=20, correct=20, seconds=9_999), USUAL),
         (replace(FINE, correct=76), replace(USUAL, patches=30, correct=3)),
         (replace(FINE, overturned=8), replace(USUAL, correct=0, patches=0)),
         (replace(FINE, overturned=1, correct=25), USUAL),
@@ -41,4 +41,4 @@ def test_one_that_is_not_is_taken_out(changes, said):
     ],
 )
 def test_too_little_to_tell_is_no_reason(canary, others):
-    assert trouble(canary, others, Limits()) is None
+    assert find_canary_problem(canary, others, CanaryLimits()) is None

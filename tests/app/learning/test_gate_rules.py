@@ -2,7 +2,7 @@ from dataclasses import asdict
 
 import pytest
 
-from app.learning.gate_rules import Rules, decisions, laxer, with_earlier
+from app.learning.gate_rules import Rules, add_earlier_decisions, find_weaker_rules, list_decisions
 
 IN_FORCE = Rules()
 
@@ -22,7 +22,7 @@ IN_FORCE = Rules()
     ],
 )
 def test_rules_that_ask_as_much_or_more_are_not_laxer(changes):
-    assert laxer(asdict(IN_FORCE) | changes, IN_FORCE) == ()
+    assert find_weaker_rules(asdict(IN_FORCE) | changes, IN_FORCE) == ()
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_rules_that_ask_as_much_or_more_are_not_laxer(changes):
     ],
 )
 def test_a_rule_that_asks_less_or_is_no_number_is_named(changes, said):
-    assert laxer(asdict(IN_FORCE) | changes, IN_FORCE) == (said,)
+    assert find_weaker_rules(asdict(IN_FORCE) | changes, IN_FORCE) == (said,)
 
 
 def test_who_wants_more_than_the_defaults_is_not_served_by_them():
-    assert laxer(asdict(Rules()), Rules(must_be_better=True, least_issues=60)) == (
+    assert find_weaker_rules(asdict(Rules()), Rules(must_be_better=True, least_issues=60)) == (
         "least_issues 30 instead of 60",
         "must_be_better False instead of True",
     )
@@ -53,7 +53,7 @@ def test_who_wants_more_than_the_defaults_is_not_served_by_them():
 
 @pytest.mark.parametrize("said", [None, [], "margin", {}])
 def test_a_decision_without_rules_asked_nothing(said):
-    assert len(laxer(said, IN_FORCE)) == len(asdict(IN_FORCE))
+    assert len(find_weaker_rules(said, IN_FORCE)) == len(asdict(IN_FORCE))
 
 
 def decided(outcome, earlier=(), **more):
@@ -64,15 +64,15 @@ def decided(outcome, earlier=(), **more):
 
 def test_a_gate_tells_of_every_decision_its_own_last():
     first, second = (decided(outcome, None) for outcome in ("failed", "too few"))
-    assert decisions(decided("passed", [first, second])) == [first, second, decided("passed", None)]
-    assert [one["outcome"] for one in decisions({"outcome": "passed"})] == ["passed"]
+    assert list_decisions(decided("passed", [first, second])) == [first, second, decided("passed", None)]
+    assert [one["outcome"] for one in list_decisions({"outcome": "passed"})] == ["passed"]
 
 
 def test_decisions_that_a_file_forgot_are_kept_before_its_own():
     failed, again = (decided(one, None) for one in ("failed", "too few"))
     kept = decided("too few", [failed])
     for told in ([], [again], [failed, again]):
-        found = with_earlier(decided("passed", told), kept)
+        found = add_earlier_decisions(decided("passed", told), kept)
         assert found["earlier"] == [failed, again]
         assert (found["outcome"], found["findings"]) == ("passed", [])
-    assert with_earlier(kept, kept)["earlier"] == [failed]
+    assert add_earlier_decisions(kept, kept)["earlier"] == [failed]

@@ -10,14 +10,14 @@ from app.learning.model_serving import (
     Adapter,
     Alias,
     LineUp,
-    State,
-    as_far_as,
+    ModelState,
+    choose_judge,
+    explain_refusal,
+    get_measured_champion,
+    get_state_after,
+    hash_issue,
     is_unused,
-    judge_of,
-    measured_beside,
-    place_of,
-    state_without,
-    why_not,
+    limit_alias,
 )
 
 ISSUES = [f"octo/cat#{number}" for number in range(2_000)]
@@ -32,12 +32,12 @@ CHAMPION, CANARY, SHADOW = adapter("r4p-1"), adapter("r4p-2"), adapter("r4p-3")
 
 def judged_by_canary(share):
     line_up = LineUp(CHAMPION, CANARY, share)
-    return {issue for issue in ISSUES if judge_of(issue, line_up) is CANARY}
+    return {issue for issue in ISSUES if choose_judge(issue, line_up) is CANARY}
 
 
 def test_without_a_champion_the_model_of_the_settings_judges():
-    assert judge_of("octo/cat#1", LineUp()) is None
-    assert judge_of("octo/cat#1", LineUp(CHAMPION)) is CHAMPION
+    assert choose_judge("octo/cat#1", LineUp()) is None
+    assert choose_judge("octo/cat#1", LineUp(CHAMPION)) is CHAMPION
 
 
 def test_a_canary_judges_its_share_and_keeps_its_issues_as_it_grows():
@@ -50,44 +50,44 @@ def test_a_canary_judges_its_share_and_keeps_its_issues_as_it_grows():
 
 
 def test_an_issue_has_the_same_place_on_every_machine():
-    assert place_of("octo/cat#1") == pytest.approx(0.3293, abs=1e-4)
+    assert hash_issue("octo/cat#1") == pytest.approx(0.3293, abs=1e-4)
 
 
 def test_a_canary_may_stand_beside_the_model_of_the_settings():
-    assert judge_of("octo/cat#1", LineUp(canary=CANARY, share=1.0)) is CANARY
+    assert choose_judge("octo/cat#1", LineUp(canary=CANARY, share=1.0)) is CANARY
 
 
 def test_an_adapter_judges_only_by_the_prompt_that_it_was_trained_on():
     other = adapter("r4p-4", "yes-no")
     whole = LineUp(other, CANARY, 0.5, SHADOW)
-    assert whole.of_verifier("r4p") == LineUp(None, CANARY, 0.5, SHADOW)
-    assert whole.of_verifier("yes-no") == LineUp(other, None, 0.5, None)
+    assert whole.select_verifier("r4p") == LineUp(None, CANARY, 0.5, SHADOW)
+    assert whole.select_verifier("yes-no") == LineUp(other, None, 0.5, None)
 
 
 @pytest.mark.parametrize(
     ("state", "to", "said"),
     [
-        (State.CANDIDATE, Alias.SHADOW, None),
-        (State.SHADOW, Alias.CANARY, None),
-        (State.CANARY, Alias.CHAMPION, None),
-        (State.RETIRED, Alias.CHAMPION, None),
-        (State.CANARY, Alias.CANARY, None),
-        (State.SHADOW, Alias.SHADOW, "is the shadow already"),
-        (State.CHAMPION, Alias.CHAMPION, "is the champion already"),
-        (State.CHAMPION, Alias.CANARY, "promote another in its place"),
-        (State.REJECTED, Alias.SHADOW, "was rejected"),
+        (ModelState.CANDIDATE, Alias.SHADOW, None),
+        (ModelState.SHADOW, Alias.CANARY, None),
+        (ModelState.CANARY, Alias.CHAMPION, None),
+        (ModelState.RETIRED, Alias.CHAMPION, None),
+        (ModelState.CANARY, Alias.CANARY, None),
+        (ModelState.SHADOW, Alias.SHADOW, "is the shadow already"),
+        (ModelState.CHAMPION, Alias.CHAMPION, "is the champion already"),
+        (ModelState.CHAMPION, Alias.CANARY, "promote another in its place"),
+        (ModelState.REJECTED, Alias.SHADOW, "was rejected"),
     ],
 )
 def test_which_model_can_be_given_which_alias(state, to, said):
-    found = why_not("r4p-1", state, to)
+    found = explain_refusal("r4p-1", state, to)
     assert found is None if said is None else said in found
 
 
 def test_a_champion_retires_and_others_may_come_again():
-    assert [state_without(alias) for alias in Alias] == [
-        State.RETIRED,
-        State.CANDIDATE,
-        State.CANDIDATE,
+    assert [get_state_after(alias) for alias in Alias] == [
+        ModelState.RETIRED,
+        ModelState.CANDIDATE,
+        ModelState.CANDIDATE,
     ]
 
 
@@ -102,20 +102,20 @@ def test_a_champion_retires_and_others_may_come_again():
     ],
 )
 def test_who_a_model_was_measured_beside(gate, who):
-    assert measured_beside(gate, "qwen") == who
+    assert get_measured_champion(gate, "qwen") == who
 
 
 def test_no_program_makes_a_champion_of_who_is_good_at_benchmarks_alone():
-    assert as_far_as(Alias.CHAMPION, {"by_outcomes": True}) is Alias.CHAMPION
+    assert limit_alias(Alias.CHAMPION, {"by_outcomes": True}) is Alias.CHAMPION
     for gate in ({}, {"by_outcomes": False}):
-        assert as_far_as(Alias.CHAMPION, gate) is Alias.CANARY
-        assert as_far_as(Alias.SHADOW, gate) is Alias.SHADOW
+        assert limit_alias(Alias.CHAMPION, gate) is Alias.CANARY
+        assert limit_alias(Alias.SHADOW, gate) is Alias.SHADOW
 
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", ModelState)
 def test_an_adapter_without_an_alias_is_unused_after_a_while(state):
     has_alias = state in set(Alias)
     assert is_unused(state, NOW - UNUSED_AFTER, NOW, comes_back=False) is not has_alias
@@ -124,7 +124,7 @@ def test_an_adapter_without_an_alias_is_unused_after_a_while(state):
 
 
 def test_who_a_rollback_brings_back_stays_in_the_servers():
-    assert is_unused(State.RETIRED, NOW - timedelta(days=9), NOW, comes_back=True) is False
+    assert is_unused(ModelState.RETIRED, NOW - timedelta(days=9), NOW, comes_back=True) is False
 
 
 def test_no_verdict_outlives_the_time_after_which_an_adapter_is_unused():

@@ -7,26 +7,26 @@ from pathlib import Path
 import pytest
 
 from app.learning.training_plan import (
-    HeldIssue,
-    Labels,
-    Launcher,
-    Stage,
-    State,
+    DatasetIssue,
+    LabelCounts,
+    LauncherKind,
     Training,
-    how_many_new,
+    TrainingStage,
+    TrainingState,
+    count_labels,
+    count_new_issues,
+    explain_skip,
     is_due,
-    labels_of,
-    why_not,
 )
 
 NOW = datetime(2026, 11, 22, 5, tzinfo=UTC)
 DAY = timedelta(days=1)
-ENOUGH = Labels(issues=60, correct=80, incorrect=160)
+ENOUGH = LabelCounts(issues=60, correct=80, incorrect=160)
 
 
 def training(state, created_at=NOW):
     folder = Path("/trainings/000007")
-    stage, launcher = Stage.RUN, Launcher.SLURM
+    stage, launcher = TrainingStage.RUN, LauncherKind.SLURM
     return Training(7, state, stage, "", "cpu-smoke", folder, launcher, created_at=created_at)
 
 
@@ -35,33 +35,33 @@ def test_the_first_training_is_due():
 
 
 def test_one_that_was_left_is_due_at_once():
-    assert is_due(training(State.RUNNING), NOW, DAY)
+    assert is_due(training(TrainingState.RUNNING), NOW, DAY)
 
 
-@pytest.mark.parametrize("state", [one for one in State if one is not State.RUNNING])
+@pytest.mark.parametrize("state", [one for one in TrainingState if one is not TrainingState.RUNNING])
 @pytest.mark.parametrize(("hours", "due"), [(23.9, False), (24, True), (1_000, True)])
 def test_whatever_came_of_the_last_one_it_is_asked_again_a_day_later(state, hours, due):
     assert is_due(training(state, NOW - timedelta(hours=hours)), NOW, DAY) is due
 
 
 def test_one_that_nobody_knows_the_age_of_is_old():
-    assert is_due(training(State.FAILED, None), NOW, DAY)
+    assert is_due(training(TrainingState.FAILED, None), NOW, DAY)
 
 
-@pytest.mark.parametrize("nothing", [Labels(), Labels(issues=9)])
+@pytest.mark.parametrize("nothing", [LabelCounts(), LabelCounts(issues=9)])
 def test_without_a_label_nothing_is_trained_even_if_somebody_asks(nothing):
-    assert "no patch has a label" in why_not(nothing, 0, 0)
+    assert "no patch has a label" in explain_skip(nothing, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("one_sided", "said"),
     [
-        (Labels(issues=1, correct=1), r"every labelled patch (1) is correct"),
-        (Labels(issues=40, incorrect=90), r"every labelled patch (90) is incorrect"),
+        (LabelCounts(issues=1, correct=1), r"every labelled patch (1) is correct"),
+        (LabelCounts(issues=40, incorrect=90), r"every labelled patch (90) is incorrect"),
     ],
 )
 def test_labels_of_one_kind_teach_nothing(one_sided, said):
-    assert said in why_not(one_sided, 40, 0)
+    assert said in explain_skip(one_sided, 40, 0)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_labels_of_one_kind_teach_nothing(one_sided, said):
     ],
 )
 def test_the_clock_waits_for_enough_that_is_new(new, least, refused):
-    assert why_not(ENOUGH, new, least) == refused
+    assert explain_skip(ENOUGH, new, least) == refused
 
 
 @pytest.mark.parametrize(
     ("new", "least", "refused"), [(0, 0, True), (1, 0, False), (39, 40, True), (40, 40, False)]
 )
 def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
-    why = why_not(ENOUGH, new, least, failed=replace(training(State.FAILED), why="loss is NaN"))
+    why = explain_skip(ENOUGH, new, least, failed=replace(training(TrainingState.FAILED), why="loss is NaN"))
     assert why == (
         f"training 7 failed with the same plan and settings, and {new} issues with labels are new since: change those,"
         " or try again with r4p train start. It said: loss is NaN"
@@ -91,7 +91,7 @@ def test_what_failed_is_tried_again_on_something_new_alone(new, least, refused):
 
 
 def held(*numbers, source="outcomes", split="train"):
-    return {HeldIssue(f"octo/repo#{number}", source, split) for number in numbers}
+    return {DatasetIssue(f"octo/repo#{number}", source, split) for number in numbers}
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def held(*numbers, source="outcomes", split="train"):
     ids=["first", "some", "purged since", "told apart by key", "gone", "gone, and more"],
 )
 def test_new_is_what_was_not_learnt_from_before(before, issues_before, new):
-    assert how_many_new(held(1, 2, 3, 4), before, issues_before) == new
+    assert count_new_issues(held(1, 2, 3, 4), before, issues_before) == new
 
 
 @pytest.mark.parametrize(("test", "refused"), [(29, True), (30, False)])
 def test_the_clock_waits_for_issues_to_measure_on(test, refused):
-    why = why_not(Labels(60, 80, 160, test), 60, 50, 30)
+    why = explain_skip(LabelCounts(60, 80, 160, test), 60, 50, 30)
     assert bool(why) is refused
     assert not refused or why.startswith(
         "one source labelled 29 issues to measure on at most, and the gate decides by 30 of one"
@@ -124,7 +124,7 @@ def test_labels_are_counted_as_the_manifest_has_them():
         "train": {"issues": 30, "groups": 10, "unknown": 7, "positives": {"0": 2, "1": 5, "3": 3}},
         "test": {"issues": 4, "groups": 9, "unknown": 0, "positives": {"1": 9}},
     }
-    assert labels_of({"splits": splits}, held()) == Labels(34, 14, 40 - 7 - 14, 0)
+    assert count_labels({"splits": splits}, held()) == LabelCounts(34, 14, 40 - 7 - 14, 0)
 
 
 def test_sources_and_splits_are_measured_on_apart():
@@ -136,9 +136,9 @@ def test_sources_and_splits_are_measured_on_apart():
         | held(*range(110, 131), split="test", source="benchmark")
         | held(*range(140, 160), split="repositories")
     )
-    assert labels_of({"splits": splits}, measured).test == 21
+    assert count_labels({"splits": splits}, measured).test == 21
 
 
 def test_a_training_knows_its_folders():
-    one = training(State.RUNNING)
+    one = training(TrainingState.RUNNING)
     assert (one.dataset, one.run) == (one.folder / "dataset", one.folder / "run")

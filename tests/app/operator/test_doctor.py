@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from app.bubblewrap import find
 from app.cli import main
 from app.operator.doctor import UNFIT
-from tests.model.chat_server import MODELS, Reply, choices, completion, serving
+from tests.model.chat_server import MODELS, Reply, choices, completion, serve_chat
 
 ABLE = choices(
     "y",
@@ -37,7 +37,7 @@ def doctor(monkeypatch):
 
 
 def test_a_server_is_examined_ability_by_ability(doctor):
-    with serving(models=[MODELS], chat=[ABLE], tokenize=[Reply({"count": 1})]) as server:
+    with serve_chat(models=[MODELS], chat=[ABLE], tokenize=[Reply({"count": 1})]) as server:
         code, found = doctor(engine_url=server.url)
     assert code == 0
     assert found["R4P_VERIFIER"].startswith("ok: r4p: groups of four")
@@ -55,7 +55,7 @@ def test_a_server_is_examined_ability_by_ability(doctor):
     [("r4p", 0, "less"), ("yes-no", UNFIT, "FAIL"), ("hybrid", UNFIT, "FAIL")],
 )
 def test_what_is_missing_fails_only_who_can_not_do_without(doctor, verifier, code, mark):
-    with serving(models=[MODELS], chat=[completion("yes")]) as server:
+    with serve_chat(models=[MODELS], chat=[completion("yes")]) as server:
         exited, found = doctor(engine_url=server.url, verifier=verifier)
     assert exited == code
     assert found["log-probabilities"].startswith(f"{mark}: missing: the yes-no verifier can't work")
@@ -70,7 +70,7 @@ def test_a_server_that_can_not_be_reached_is_a_failure_with_the_settings_to_look
 
 
 def test_a_model_that_is_not_served_is_a_failure_and_no_token_is_asked_for(doctor):
-    with serving(models=[MODELS], chat=[ABLE]) as server:
+    with serve_chat(models=[MODELS], chat=[ABLE]) as server:
         code, found = doctor(engine_url=server.url, model="other")
         assert server.sent_to("/v1/chat/completions") == []
     assert code == UNFIT
@@ -78,7 +78,7 @@ def test_a_model_that_is_not_served_is_a_failure_and_no_token_is_asked_for(docto
 
 
 def test_a_key_is_sent_and_not_shown(doctor):
-    with serving(models=[MODELS], chat=[ABLE]) as server:
+    with serve_chat(models=[MODELS], chat=[ABLE]) as server:
         _, found = doctor(engine_url=server.url, engine_api_key="sk-never-shown")
         assert {headers["Authorization"] for _, headers, _ in server.seen} == {
             "Bearer sk-never-shown"
@@ -97,7 +97,7 @@ def test_consensus_needs_no_server_and_asks_none(doctor, settings):
 def test_an_unknown_verifier_is_named_with_those_there_are(doctor):
     code, found = doctor(verifier="oracle")
     assert code == UNFIT
-    assert found["R4P_VERIFIER"].startswith("FAIL: no verifier is called 'oracle'; there are r4p, ")
+    assert found["R4P_VERIFIER"].startswith("FAIL: unknown verifier 'oracle'; choose r4p, ")
 
 
 def test_an_engine_that_needs_an_url_says_so(doctor):

@@ -12,7 +12,7 @@ import pytest
 from kombu import Connection
 from sqlalchemy import text
 
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.operator.embedded import Embedded, EmbeddedError
 from tests.services import ROOT, wait_for
 
@@ -56,10 +56,10 @@ def run(program: str, data: Path, *prefix: str) -> subprocess.CompletedProcess[s
 def test_both_servers_take_every_client_we_use(tmp_path):
     with Embedded(tmp_path) as servers:
         url = servers.create_database("other")
-        assert url == servers.url("other")
+        assert url == servers.build_url("other")
         with psycopg.connect(url) as connection:
             assert connection.execute("show fsync").fetchone() == ("on",)
-        pooled = engine(url)
+        pooled = create_database_engine(url)
         with pooled.connect() as connection:
             assert connection.scalar(text("select current_database()")) == "other"
         pooled.dispose()

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import child_environment
+from app.settings import build_child_environment
 from tests.services import free_port, wait_for
 from worker.learning.launchers.local import Local
 from worker.learning.launchers.slurm import Slurm
@@ -55,7 +55,7 @@ def test_the_whole_bot_runs_none_of_it(hostile, tmp_path):
     with (
         (tmp_path / "up.log").open("wb") as log,
         subprocess.Popen(
-            command, cwd=hostile, env=child_environment(settings), stdout=log, stderr=log
+            command, cwd=hostile, env=build_child_environment(settings), stdout=log, stderr=log
         ) as bot,
     ):
         try:
@@ -86,7 +86,7 @@ def test_what_makes_several_processes_of_a_run_imports_none_of_it(hostile):
     ran = subprocess.run(
         [SCRIPT, "train", "run", "--help"],
         cwd=hostile,
-        env=child_environment(settings),
+        env=build_child_environment(settings),
         capture_output=True,
         check=False,
     )

@@ -10,9 +10,9 @@ from app.operator.processes import (
     SECRETS,
     TRAINER,
     WRITER,
-    all_processes,
-    become_worker,
-    told_elsewhere,
+    exec_worker,
+    list_processes,
+    remote_environment,
 )
 from app.settings import SettingsError
 
@@ -33,42 +33,42 @@ GIVEN = dict.fromkeys(SECRETS, "value") | {"R4P_DATABASE_URL": "postgresql://"}
 )
 def test_a_process_sees_its_own_secrets_and_no_others(name, secrets):
     (process,) = [
-        one for one in (*all_processes("127.0.0.1", 8000), TRAINER, WRITER) if one.name == name
+        one for one in (*list_processes("127.0.0.1", 8000), TRAINER, WRITER) if one.name == name
     ]
-    environment = process.environment(GIVEN)
+    environment = process.build_environment(GIVEN)
     assert SECRETS & environment.keys() == secrets
     assert environment["R4P_DATABASE_URL"] == "postgresql://"
 
 
 def test_a_worker_that_judges_refuses_an_unknown_verifier_at_once(monkeypatch):
     monkeypatch.setenv("R4P_VERIFIER", "oracle")
-    with pytest.raises(SettingsError, match="R4P_VERIFIER: no verifier is called 'oracle'"):
-        become_worker("verify", 1)
+    with pytest.raises(SettingsError, match="R4P_VERIFIER: unknown verifier 'oracle'"):
+        exec_worker("verify", 1)
 
 
 def test_a_worker_that_judges_refuses_settings_that_can_not_go_together(monkeypatch):
     monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
     monkeypatch.setenv("R4P_STOP_EARLY", "true")
     with pytest.raises(SettingsError, match=r"R4P_LEAVE_ONE_OUT: .* choose one of both"):
-        become_worker("verify", 1)
+        exec_worker("verify", 1)
 
 
 def test_a_worker_that_judges_refuses_a_minimum_below_nothing(monkeypatch):
     monkeypatch.setenv("R4P_MIN_LINES", "-1")
     with pytest.raises(SettingsError, match=r"R4P_MIN_LINES: can't be '-1': give .* at least 0"):
-        become_worker("verify", 1)
+        exec_worker("verify", 1)
 
 
 def test_a_worker_of_agents_refuses_an_unknown_agent_at_once(monkeypatch):
     monkeypatch.setenv("R4P_AGENT", "smith")
     with pytest.raises(SettingsError, match="R4P_AGENT: no agent is called 'smith'"):
-        become_worker("agents", 1)
+        exec_worker("agents", 1)
 
 
 def test_what_goes_elsewhere_has_no_secret_and_no_store(monkeypatch):
     for name, value in (GIVEN | {"R4P_REDIS_URL": "redis://", "R4P_MODEL": "base"}).items():
         monkeypatch.setenv(name, value)
-    told = told_elsewhere()
+    told = remote_environment()
     assert told["R4P_MODEL"] == "base"
     assert not told.keys() & (SECRETS | {"R4P_DATABASE_URL", "R4P_REDIS_URL", "PATH"})
 
@@ -94,4 +94,4 @@ def test_everything_else_is_one_process(monkeypatch):
 
 
 def test_a_fit_is_told_no_secret():
-    assert SECRETS & FIT.environment(GIVEN).keys() == set()
+    assert SECRETS & FIT.build_environment(GIVEN).keys() == set()

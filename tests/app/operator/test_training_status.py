@@ -10,9 +10,15 @@ from app.db.session import transaction
 from app.db.store.models import trainings
 from app.jobs.job import OF_THE_APP
 from app.jobs.learning_jobs import TrainModel
-from app.learning.training_plan import Labels, Launcher, Stage, State, Training
+from app.learning.training_plan import (
+    LabelCounts,
+    LauncherKind,
+    Training,
+    TrainingStage,
+    TrainingState,
+)
 from app.operator import training_status
-from app.web.stored_metrics import training_metrics
+from app.web.stored_metrics import build_training_metrics
 from tests.builders.job_attempts import waiting
 
 NOW = datetime(2026, 11, 22, 5, tzinfo=UTC)
@@ -30,14 +36,14 @@ def begun(asked, database):
     """One that was skipped and one that runs."""
     with transaction(database) as connection:
         first = trainings.begin(
-            connection, "cpu-smoke", "digest", Path("/trainings"), Launcher.SUBPROCESS
+            connection, "cpu-smoke", "digest", Path("/trainings"), LauncherKind.SUBPROCESS
         )
-        trainings.end(connection, first, State.SKIPPED, "12 issues are new [of 50]")
+        trainings.end(connection, first, TrainingState.SKIPPED, "12 issues are new [of 50]")
         second = trainings.begin(
-            connection, "cpu-smoke", "digest", Path("/trainings"), Launcher.SLURM
+            connection, "cpu-smoke", "digest", Path("/trainings"), LauncherKind.SLURM
         )
-        second = trainings.reach(connection, second, Stage.RUN, Labels(60, 80, 160))
-        trainings.beat(connection, second, STEP)
+        second = trainings.reach_stage(connection, second, TrainingStage.RUN, LabelCounts(60, 80, 160))
+        trainings.record_progress(connection, second, STEP)
 
 
 @pytest.mark.services
@@ -81,31 +87,31 @@ def test_a_training_is_begun_by_hand(asked, database):
 @pytest.mark.services
 def test_one_runs_at_a_time_and_one_that_was_skipped_is_kept(begun, database):
     with transaction(database) as connection:
-        running = trainings.running(connection)
-        trainings.end(connection, running, State.SKIPPED, "later")
-        assert [one.why for one in trainings.newest(connection)] == ["later"]
-        assert trainings.last_that_learnt(connection, "digest") is None
+        running = trainings.find_running(connection)
+        trainings.end(connection, running, TrainingState.SKIPPED, "later")
+        assert [one.why for one in trainings.list_newest(connection)] == ["later"]
+        assert trainings.find_last_learnt(connection, "digest") is None
 
 
 def one(state, beat_at=NOW, **more):
     folder = Path("/trainings/000007")
-    stage, launcher = Stage.RUN, Launcher.SLURM
+    stage, launcher = TrainingStage.RUN, LauncherKind.SLURM
     return Training(7, state, stage, "", "plan", folder, launcher, beat_at=beat_at, **more)
 
 
 def test_metrics_tell_the_state_the_silence_and_the_newest_step():
-    running = one(State.RUNNING, progress=STEP)
-    assert samples(training_metrics(running, NOW + timedelta(seconds=90))) == [
+    running = one(TrainingState.RUNNING, progress=STEP)
+    assert samples(build_training_metrics(running, NOW + timedelta(seconds=90))) == [
         ("r4p_training", 1, {"stage": "run", "state": "running"}),
         ("r4p_training_beat_seconds", 90.0, {}),
         ("r4p_training_metric", 3, {"name": "step"}),
         ("r4p_training_metric", 20, {"name": "of"}),
         ("r4p_training_metric", 0.53125, {"name": "reward"}),
     ]
-    assert samples(training_metrics(one(State.FAILED), NOW)) == [
+    assert samples(build_training_metrics(one(TrainingState.FAILED), NOW)) == [
         ("r4p_training", 1, {"stage": "run", "state": "failed"})
     ]
-    assert samples(training_metrics(None, NOW)) == []
+    assert samples(build_training_metrics(None, NOW)) == []
 
 
 def samples(metrics):
@@ -119,13 +125,13 @@ def samples(metrics):
 @pytest.mark.parametrize(
     ("minutes", "state", "said"),
     [
-        (4, State.RUNNING, ""),
+        (4, TrainingState.RUNNING, ""),
         (
             61,
-            State.RUNNING,
+            TrainingState.RUNNING,
             "nobody has worked on it for 61 minutes; is a worker on the queue train?",
         ),
-        (61, State.FAILED, ""),
+        (61, TrainingState.FAILED, ""),
     ],
 )
 def test_a_training_that_was_left_is_told(minutes, state, said):
@@ -134,4 +140,4 @@ def test_a_training_that_was_left_is_told(minutes, state, said):
 
 
 def test_no_progress_is_no_words():
-    assert training_status.progress_of(one(State.RUNNING)) == ""
+    assert training_status.format_progress(one(TrainingState.RUNNING)) == ""

@@ -3,8 +3,8 @@
 import psutil
 import pytest
 
-from app.operator.log_tail import last_lines, length
-from app.operator.up import Bot, BotDown, Listen, run, started_processes
+from app.operator.log_tail import get_size, read_last_lines
+from app.operator.up import Bot, BotDown, Listen, choose_processes, run
 from app.settings import USAGE
 from tests.services import wait_for
 
@@ -15,7 +15,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
 def test_a_bot_that_can_not_start_says_why_and_leaves_nothing_running(tmp_path):
     before = {child.pid for child in psutil.Process().children()}
     (tmp_path / "logs").mkdir()
-    for process in started_processes(Listen(), {}):
+    for process in choose_processes(Listen(), {}):
         log = tmp_path / "logs" / f"{process.name}.log"
         log.write_text("the port was taken, in an earlier run\n")
     bot = Bot(tmp_path, Listen(), {})
@@ -31,14 +31,14 @@ def test_a_bot_that_can_not_start_says_why_and_leaves_nothing_running(tmp_path):
 
 def test_the_last_lines_of_a_log_are_those_of_this_run(tmp_path):
     log = tmp_path / "web.log"
-    assert length(log) == 0
+    assert get_size(log) == 0
     log.write_text("an earlier run\n")
-    since = length(log)
-    assert last_lines(log, since, 3) == "(it wrote nothing to its log)"
+    since = get_size(log)
+    assert read_last_lines(log, since, 3) == "(it wrote nothing to its log)"
     with log.open("a") as written:
         written.write("a\nb\nc\nd\n")
-    assert last_lines(log, since, 3) == "b\nc\nd"
-    assert last_lines(log, since, 9) == "a\nb\nc\nd"
+    assert read_last_lines(log, since, 3) == "b\nc\nd"
+    assert read_last_lines(log, since, 9) == "a\nb\nc\nd"
 
 
 @pytest.mark.parametrize("place", ["data", "data/logs", "data/services"])

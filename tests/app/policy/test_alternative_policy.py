@@ -5,29 +5,29 @@ import pytest
 from app.policy.alternative_policy import (
     MOST_A_DAY,
     MOST_ATTEMPTS,
-    Refused,
+    AttemptSummary,
+    Cost,
+    NoAttempt,
+    RefusalReason,
     Remark,
-    Seated,
+    SeatCandidate,
     Situation,
-    Spent,
-    Tried,
-    WhyNot,
-    alternative_id,
-    best,
-    failure,
+    choose_best,
+    choose_second_attempts,
+    count_seats,
+    count_wanted,
+    find_new_edits,
+    format_alternative_id,
+    get_remaining_budget,
     keep_seats,
-    new_edits,
-    remaining,
-    seats,
-    second_attempts,
-    wanted,
+    map_stop_reason,
 )
 from app.settings.repo_config import Alternatives, AlternativesBudget, RepoConfig
-from model.agents.trajectories.guidance import Source
-from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.guidance import HintSource
+from model.agents.trajectories.trajectory import StopReason
 from model.domain import Coverage, PatchVerdict, Verdict, VoteCount
 
-NOW = Situation(pulls=1, tried=0, spent=Spent(), has_agent=True)
+NOW = Situation(pulls=1, tried=0, spent=Cost(), has_agent=True)
 
 
 def config(alternatives=Alternatives.OFF, **budget):
@@ -53,7 +53,7 @@ def config(alternatives=Alternatives.OFF, **budget):
     ],
 )
 def test_the_settings_say_how_many_stand_beside_pull_requests(setting, pulls, tried, count):
-    assert wanted(config(setting), replace(NOW, pulls=pulls, tried=tried)) == count
+    assert count_wanted(config(setting), replace(NOW, pulls=pulls, tried=tried)) == count
 
 
 @pytest.mark.parametrize(
@@ -61,62 +61,62 @@ def test_the_settings_say_how_many_stand_beside_pull_requests(setting, pulls, tr
 )
 def test_whoever_asks_gets_one_whatever_is_configured(setting, pulls, tried, count):
     asked = replace(NOW, pulls=pulls, tried=tried, asked=True)
-    assert wanted(config(setting), asked) == count
+    assert count_wanted(config(setting), asked) == count
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"has_agent": False}, WhyNot.NO_AGENT),
-        ({"spent": Spent(tokens=200_000)}, WhyNot.BUDGET),
-        ({"spent": Spent(seconds=3_600.5)}, WhyNot.BUDGET),
-        ({"tried": MOST_ATTEMPTS}, WhyNot.ENOUGH),
-        ({"today": MOST_A_DAY}, WhyNot.ENOUGH),
+        ({"has_agent": False}, RefusalReason.NO_AGENT),
+        ({"spent": Cost(tokens=200_000)}, RefusalReason.BUDGET),
+        ({"spent": Cost(seconds=3_600.5)}, RefusalReason.BUDGET),
+        ({"tried": MOST_ATTEMPTS}, RefusalReason.ENOUGH),
+        ({"today": MOST_A_DAY}, RefusalReason.ENOUGH),
     ],
 )
 def test_a_refusal_says_why_to_whoever_asks_and_to_nobody_else(change, reason):
     situation = replace(NOW, **change)
-    assert wanted(config(), replace(situation, asked=True)) == Refused(reason)
-    assert wanted(config(), situation) == 0
+    assert count_wanted(config(), replace(situation, asked=True)) == NoAttempt(reason)
+    assert count_wanted(config(), situation) == 0
 
 
 def test_a_budget_of_nothing_forbids_all():
     asked = replace(NOW, asked=True)
-    assert wanted(config(tokens=0), asked) == Refused(WhyNot.BUDGET)
-    assert wanted(config("fill", seconds=0), NOW) == Refused(WhyNot.BUDGET)
+    assert count_wanted(config(tokens=0), asked) == NoAttempt(RefusalReason.BUDGET)
+    assert count_wanted(config("fill", seconds=0), NOW) == NoAttempt(RefusalReason.BUDGET)
 
 
 @pytest.mark.parametrize(
     ("setting", "asked", "count"), [("off", False, 2), ("off", True, 3), (3, False, 5)]
 )
 def test_second_attempts_that_are_due_come_on_top(setting, asked, count):
-    assert wanted(config(setting), replace(NOW, asked=asked, due=2)) == count
+    assert count_wanted(config(setting), replace(NOW, asked=asked, due=2)) == count
 
 
 def test_no_more_attempts_are_made_than_there_is_room_for():
     late = replace(NOW, tried=MOST_ATTEMPTS - 1, asked=True)
-    assert wanted(config("fill"), late) == 1
-    assert wanted(config("fill"), replace(NOW, today=MOST_A_DAY - 2)) == 2
+    assert count_wanted(config("fill"), late) == 1
+    assert count_wanted(config("fill"), replace(NOW, today=MOST_A_DAY - 2)) == 2
 
 
 def test_what_is_left_of_a_budget_is_never_below_nothing():
     small = config(tokens=100, seconds=60)
-    assert remaining(small, Spent(30, 12.5)) == Spent(70, 47.5)
-    assert remaining(small, Spent(130, 99.0)) == Spent(0, 0.0)
+    assert get_remaining_budget(small, Cost(30, 12.5)) == Cost(70, 47.5)
+    assert get_remaining_budget(small, Cost(130, 99.0)) == Cost(0, 0.0)
 
 
 def test_every_end_without_a_patch_has_its_reason():
-    assert failure(Stop.SUBMITTED) is None
-    assert all(failure(stop) for stop in Stop if stop is not Stop.SUBMITTED)
+    assert map_stop_reason(StopReason.SUBMITTED) is None
+    assert all(map_stop_reason(stop) for stop in StopReason if stop is not StopReason.SUBMITTED)
 
 
 def test_only_what_is_not_the_agents_fault_is_tried_again():
-    passing = {WhyNot.NO_BASE, WhyNot.NO_TREE, WhyNot.CRASHED, WhyNot.NOBODY, WhyNot.ENGINE}
-    assert {reason for reason in WhyNot if reason.is_passing} == passing
+    passing = {RefusalReason.NO_BASE, RefusalReason.NO_TREE, RefusalReason.CRASHED, RefusalReason.NOBODY, RefusalReason.ENGINE}
+    assert {reason for reason in RefusalReason if reason.is_temporary} == passing
 
 
 def test_an_alternative_is_called_by_its_number():
-    assert alternative_id(3) == "A3"
+    assert format_alternative_id(3) == "A3"
 
 
 def diff(line):
@@ -126,8 +126,8 @@ def diff(line):
 def test_an_edit_that_a_rival_or_an_earlier_attempt_makes_is_not_new():
     rivals = [diff("x = 2"), None]
     attempts = [diff("x = 2"), None, diff("x = 3"), diff("x = 3"), diff("x = 4")]
-    assert new_edits(rivals, attempts) == (2, 4)
-    assert new_edits([], attempts) == (0, 2, 4)
+    assert find_new_edits(rivals, attempts) == (2, 4)
+    assert find_new_edits([], attempts) == (0, 2, 4)
 
 
 def judged(name, verdict=Verdict.CORRECT, votes=(4, 0), probability=None):
@@ -148,7 +148,7 @@ def judged(name, verdict=Verdict.CORRECT, votes=(4, 0), probability=None):
     ],
 )
 def test_the_likeliest_of_the_correct_ones_is_offered(patches, chosen):
-    assert best(patches) == chosen
+    assert choose_best(patches) == chosen
 
 
 @pytest.mark.parametrize(
@@ -166,10 +166,10 @@ def test_the_likeliest_of_the_correct_ones_is_offered(patches, chosen):
     ],
 )
 def test_a_group_has_four_seats_and_who_asks_for_more_gets_them(setting, pulls, more, free):
-    assert seats(config(setting), pulls, more) == free
+    assert count_seats(config(setting), pulls, more) == free
 
 
-SEAT = Seated(is_new=False, is_replaced=False)
+SEAT = SeatCandidate(is_new=False, is_replaced=False)
 
 
 @pytest.mark.parametrize(
@@ -197,13 +197,13 @@ def test_replaced_and_least_believed_alternatives_lose_their_seats(ours, free, k
     assert keep_seats(ours, free) == kept
 
 
-ONE = Tried(1, Verdict.INCORRECT, is_second=False, has_second=False)
+ONE = AttemptSummary(1, Verdict.INCORRECT, is_second=False, has_second=False)
 TWO = replace(ONE, number=2)
-VERDICT = Remark(Source.VERDICT)
+VERDICT = Remark(HintSource.VERDICT)
 
 
 def again(alternatives, remark, setting="fill", **changes):
-    return second_attempts(config(setting), alternatives, remark, replace(NOW, **changes))
+    return choose_second_attempts(config(setting), alternatives, remark, replace(NOW, **changes))
 
 
 def test_what_our_verdict_calls_incorrect_is_tried_once_more():
@@ -219,10 +219,10 @@ def test_our_verdict_alone_costs_nothing_where_alternatives_are_off():
 def test_there_is_one_second_attempt_and_no_third(change):
     spent = replace(ONE, **change)
     assert again([spent, TWO], VERDICT) == (2,)
-    assert again([spent], Remark(Source.MAINTAINER, 1)) == ()
+    assert again([spent], Remark(HintSource.MAINTAINER, 1)) == ()
 
 
-@pytest.mark.parametrize("source", [Source.MAINTAINER, Source.CHECK])
+@pytest.mark.parametrize("source", [HintSource.MAINTAINER, HintSource.CHECK])
 def test_whoever_names_an_alternative_means_it_whatever_we_think(source):
     correct = replace(ONE, verdict=Verdict.CORRECT)
     assert again([correct, TWO], Remark(source, 1), "off") == (1,)
@@ -230,14 +230,14 @@ def test_whoever_names_an_alternative_means_it_whatever_we_think(source):
 
 
 def test_words_that_name_no_patch_are_about_ours_only_where_there_is_no_other():
-    said = Remark(Source.MAINTAINER)
+    said = Remark(HintSource.MAINTAINER)
     assert again([ONE], said, pulls=0) == (1,)
     assert again([ONE, TWO], said, pulls=0) == ()
     assert again([ONE], said, pulls=1) == ()
 
 
 def test_second_attempts_are_paid_from_the_same_budget():
-    poor = {"spent": Spent(tokens=200_000)}
-    assert again([ONE], VERDICT, **poor) == Refused(WhyNot.BUDGET)
+    poor = {"spent": Cost(tokens=200_000)}
+    assert again([ONE], VERDICT, **poor) == NoAttempt(RefusalReason.BUDGET)
     assert again([], VERDICT, **poor) == ()
     assert again([ONE, TWO], VERDICT, tried=MOST_ATTEMPTS - 1) == (1,)

@@ -1,20 +1,20 @@
 import pytest
 
-from app.policy.consent import training
-from app.settings.repo_config import Training
+from app.policy.consent import is_training_allowed
+from app.settings.repo_config import TrainingConsent
 
 
 @pytest.mark.parametrize(
     ("text", "error", "allowed"),
     [
-        (None, None, Training.OFF),
-        ("version: 1", None, Training.OFF),
-        ("version: 1\ntraining: on", None, Training.ON),
-        ("version: 1\ntraining: export", None, Training.EXPORT),
-        ("version: 1\ntraining: on", "line 2: `training` can't be `of`", Training.OFF),
-        ("version: 1\ntraining: on\nversion: 1", None, Training.OFF),
-        ("version: 2\ntraining: on", None, Training.OFF),
+        (None, None, TrainingConsent.OFF),
+        ("version: 1", None, TrainingConsent.OFF),
+        ("version: 1\ntraining: on", None, TrainingConsent.ON),
+        ("version: 1\ntraining: export", None, TrainingConsent.EXPORT),
+        ("version: 1\ntraining: on", "line 2: `training` can't be `of`", TrainingConsent.OFF),
+        ("version: 1\ntraining: on\nversion: 1", None, TrainingConsent.OFF),
+        ("version: 2\ntraining: on", None, TrainingConsent.OFF),
     ],
 )
 def test_what_is_not_said_clearly_is_no_consent(text, error, allowed):
-    assert training(text, error) is allowed
+    assert is_training_allowed(text, error) is allowed

@@ -4,22 +4,22 @@ import pytest
 
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.jobs.job import Queue
-from app.policy.draft_policy import NotOpened, branch, refused
+from app.policy.draft_policy import DraftRefusal, find_refusal, name_branch
 from app.settings.repo_config import RepoConfig
 
 
 @pytest.mark.parametrize(
     ("wanted", "has_writer", "why"),
     [
-        (False, False, NotOpened.NOT_WANTED),
-        (False, True, NotOpened.NOT_WANTED),
-        (True, False, NotOpened.NO_WRITER),
+        (False, False, DraftRefusal.NOT_WANTED),
+        (False, True, DraftRefusal.NOT_WANTED),
+        (True, False, DraftRefusal.NO_WRITER),
         (True, True, None),
     ],
 )
 def test_both_must_want_it(wanted, has_writer, why):
     config = RepoConfig(version=1, draft_pull_requests=wanted)
-    assert refused(config, has_writer=has_writer) is why
+    assert find_refusal(config, has_writer=has_writer) is why
 
 
 def test_nobody_wants_it_unasked():
@@ -27,7 +27,7 @@ def test_nobody_wants_it_unasked():
 
 
 def test_the_branch_names_issue_and_alternative():
-    assert branch(7, "A2") == "r4p/issue-7-A2"
+    assert name_branch(7, "A2") == "r4p/issue-7-A2"
 
 
 def test_who_has_the_right_to_write_code_is_not_who_speaks():

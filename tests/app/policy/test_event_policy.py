@@ -11,12 +11,12 @@ from app.events import (
     InstallationAction,
     InstallationEvent,
     InstallationRepositoriesEvent,
+    InstalledRepository,
     IssueAction,
     IssueEvent,
     PullAction,
     PullRequestEvent,
     PushEvent,
-    Repository,
     ReviewAction,
     ReviewEvent,
 )
@@ -30,7 +30,13 @@ from app.jobs.job import (
     RunCommand,
 )
 from app.policy.commands import Button
-from app.policy.event_policy import MAX_ISSUES, KnownLinks, follow_ups, jobs_for, promised_issues
+from app.policy.event_policy import (
+    MAX_ISSUES,
+    StoredLinks,
+    find_closing_issues,
+    plan_follow_ups,
+    plan_jobs,
+)
 from app.values.identifiers import RepositoryRef
 
 SHA = "a" * 40
@@ -40,7 +46,7 @@ BOT = Actor(9, "helper[bot]", is_bot=True)
 CAT = RepositoryRef(7, 70, "octo/cat")
 COMMON = {"delivery": "guid", "repository": CAT, "sender": MONA}
 RECORD = RecordEvent(7, "guid")
-NOBODY = KnownLinks()
+NOBODY = StoredLinks()
 
 
 def pull(action=PullAction.OPENED, body="", title="Handle empty input"):
@@ -146,8 +152,8 @@ MOVED = InstallationRepositoriesEvent(
     installation=7,
     account="octo",
     sender=MONA,
-    added=(Repository(71, "octo/dog"),),
-    removed=(Repository(72, "octo/bird"),),
+    added=(InstalledRepository(71, "octo/dog"),),
+    removed=(InstalledRepository(72, "octo/bird"),),
 )
 
 
@@ -170,36 +176,36 @@ MOVED = InstallationRepositoriesEvent(
         (check(CheckAction.COMPLETED), ()),
         (push(config_touched=False), ()),
         (push(config_touched=True), ()),
-        (installation(InstallationAction.CREATED, Repository(70, "octo/cat")), ()),
-        (installation(InstallationAction.SUSPEND, Repository(70, "octo/cat")), ()),
-        (installation(InstallationAction.DELETED, Repository(70, "octo/cat")), (PurgeData(7, None),)),
+        (installation(InstallationAction.CREATED, InstalledRepository(70, "octo/cat")), ()),
+        (installation(InstallationAction.SUSPEND, InstalledRepository(70, "octo/cat")), ()),
+        (installation(InstallationAction.DELETED, InstalledRepository(70, "octo/cat")), (PurgeData(7, None),)),
         (MOVED, (PurgeData(7, 72),)),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, tuple) else "",
 )  # fmt: skip
 def test_every_kept_delivery_is_recorded_and_some_bring_more(event, more):
-    assert jobs_for(event) == (RECORD, *more)
+    assert plan_jobs(event) == (RECORD, *more)
 
 
 def test_the_apps_name_commands_too():
-    assert len(jobs_for(comment("@r4p-bot verify"), mention="r4p-bot")) == 2
-    assert len(jobs_for(comment("@r4p-bot verify"))) == 1
+    assert len(plan_jobs(comment("@r4p-bot verify"), mention="r4p-bot")) == 2
+    assert len(plan_jobs(comment("@r4p-bot verify"))) == 1
 
 
 @pytest.mark.parametrize(
     ("event", "repositories"),
     [
         (push(config_touched=True), [70]),
-        (installation(InstallationAction.CREATED, Repository(70, "octo/cat")), [70]),
-        (installation(InstallationAction.UNSUSPEND, Repository(70, "octo/cat")), [70]),
-        (installation(InstallationAction.SUSPEND, Repository(70, "octo/cat")), []),
-        (installation(InstallationAction.DELETED, Repository(70, "octo/cat")), []),
+        (installation(InstallationAction.CREATED, InstalledRepository(70, "octo/cat")), [70]),
+        (installation(InstallationAction.UNSUSPEND, InstalledRepository(70, "octo/cat")), [70]),
+        (installation(InstallationAction.SUSPEND, InstalledRepository(70, "octo/cat")), []),
+        (installation(InstallationAction.DELETED, InstalledRepository(70, "octo/cat")), []),
         (MOVED, [71]),
     ],
 )
 def test_a_configuration_is_read_once_its_repository_is_known(event, repositories):
     wanted = tuple(Planned(RefreshConfig(7, number)) for number in repositories)
-    assert follow_ups(event, KnownLinks()) == wanted
+    assert plan_follow_ups(event, StoredLinks()) == wanted
 
 
 def evaluations(*numbers, trigger="pull_request", after=0.0, wish=""):
@@ -208,7 +214,7 @@ def evaluations(*numbers, trigger="pull_request", after=0.0, wish=""):
 
 def after_reading(event, known=NOBODY, host="github.com"):
     """What follows once the worker has read the pull request's text."""
-    return follow_ups(event, replace(known, promised=promised_issues(event, host)))
+    return plan_follow_ups(event, replace(known, promised=find_closing_issues(event, host)))
 
 
 @pytest.mark.parametrize("action", [a for a in PullAction if a is not PullAction.SYNCHRONIZE])
@@ -226,12 +232,12 @@ def test_the_title_counts_like_the_body():
 
 
 def test_issues_it_no_longer_names_are_looked_at_as_well():
-    known = KnownLinks(issues=frozenset({9, 5}))
+    known = StoredLinks(issues=frozenset({9, 5}))
     assert after_reading(pull(body="Fixes #3, fixes #9"), known) == evaluations(5, 9, 3)
 
 
 def test_a_quiet_time_is_kept_before_looking():
-    known = KnownLinks(quiet_seconds=600)
+    known = StoredLinks(quiet_seconds=600)
     assert after_reading(pull(body="Fixes #3"), known) == evaluations(3, after=600)
 
 
@@ -255,9 +261,9 @@ def test_one_event_cannot_make_us_look_at_everything():
 
 @pytest.mark.parametrize("action", [IssueAction.EDITED, IssueAction.CLOSED, IssueAction.REOPENED])
 def test_a_changed_issue_with_a_group_is_looked_at(action):
-    known = KnownLinks(issues=frozenset({3}))
-    assert follow_ups(issue(action), known) == evaluations(3, trigger="issue")
-    assert follow_ups(issue(action), NOBODY) == ()
+    known = StoredLinks(issues=frozenset({3}))
+    assert plan_follow_ups(issue(action), known) == evaluations(3, trigger="issue")
+    assert plan_follow_ups(issue(action), NOBODY) == ()
 
 
 @pytest.mark.parametrize(
@@ -266,8 +272,8 @@ def test_a_changed_issue_with_a_group_is_looked_at(action):
     ids=["rerequested", "button"],
 )
 def test_asking_again_by_button_counts_as_a_command_and_does_not_wait(event):
-    known = KnownLinks(issues=frozenset({3}), quiet_seconds=600)
-    assert follow_ups(event, known) == evaluations(3, trigger="command", wish="command")
+    known = StoredLinks(issues=frozenset({3}), quiet_seconds=600)
+    assert plan_follow_ups(event, known) == evaluations(3, trigger="command", wish="command")
 
 
 @pytest.mark.parametrize(
@@ -286,4 +292,4 @@ def test_asking_again_by_button_counts_as_a_command_and_does_not_wait(event):
     ids=lambda event: type(event).__name__,
 )
 def test_nothing_follows_from_what_is_only_recorded(event):
-    assert follow_ups(event, KnownLinks(issues=frozenset({3}))) == ()
+    assert plan_follow_ups(event, StoredLinks(issues=frozenset({3}))) == ()

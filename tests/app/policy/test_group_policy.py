@@ -4,12 +4,12 @@ import pytest
 
 from app.policy.group_policy import (
     CandidateFacts,
-    Go,
-    LeftOut,
+    EvaluateNow,
+    LeftOutPull,
     Publication,
-    Wait,
-    judgeable,
-    publication,
+    WaitForMore,
+    plan_publication,
+    select_judgeable,
     should_evaluate,
 )
 from app.settings.repo_config import Comments, Mode, RepoConfig, TriggerKind
@@ -30,26 +30,26 @@ def decide(
 
 
 def test_two_open_pull_requests_are_judged():
-    assert decide() == Go((12, 13), ())
+    assert decide() == EvaluateNow((12, 13), ())
 
 
 @pytest.mark.parametrize("trigger", ["pull_request", "issue", "moved_head", "reconcile"])
 def test_without_the_trigger_only_a_command_starts_anything(trigger):
     only_commands = {"triggers": (TriggerKind.COMMAND,)}
-    assert decide(trigger=trigger, **only_commands) == Wait(
-        "`triggers` in this repository's settings does not list `pull_request`"
+    assert decide(trigger=trigger, **only_commands) == WaitForMore(
+        "`triggers` in this repository's settings does not list `read_pull_request`"
     )
-    assert decide(trigger="command", **only_commands) == Go((12, 13), ())
+    assert decide(trigger="command", **only_commands) == EvaluateNow((12, 13), ())
 
 
 def test_commands_can_be_switched_off_too():
-    assert decide(trigger="command", triggers=(TriggerKind.PULL_REQUEST,)) == Wait(
+    assert decide(trigger="command", triggers=(TriggerKind.PULL_REQUEST,)) == WaitForMore(
         "`triggers` in this repository's settings does not list `command`"
     )
 
 
 def test_a_closed_issue_waits_even_for_a_command():
-    assert decide(trigger="command", issue_is_open=False) == Wait("the issue is closed")
+    assert decide(trigger="command", issue_is_open=False) == WaitForMore("the issue is closed")
 
 
 @pytest.mark.parametrize(
@@ -61,23 +61,23 @@ def test_a_closed_issue_waits_even_for_a_command():
     ],
 )
 def test_too_few_candidates_wait(candidates, least, reason):
-    assert decide(candidates, min_candidates=least) == Wait(reason)
+    assert decide(candidates, min_candidates=least) == WaitForMore(reason)
 
 
 def test_a_command_needs_one_candidate_only():
-    assert decide((TWELVE,), trigger="command") == Go((12,), ())
-    assert decide((), trigger="command") == Wait("no pull request can be judged; 1 needed")
+    assert decide((TWELVE,), trigger="command") == EvaluateNow((12,), ())
+    assert decide((), trigger="command") == WaitForMore("no pull request can be judged; 1 needed")
 
 
 def test_beside_alternatives_one_pull_request_is_enough_and_for_a_command_none():
-    assert decide((TWELVE,), ours=1, min_candidates=3) == Go((12,), ())
-    assert decide((), ours=3) == Wait("no pull request can be judged; 1 needed")
-    assert decide((), trigger="command", ours=1) == Go((), ())
+    assert decide((TWELVE,), ours=1, min_candidates=3) == EvaluateNow((12,), ())
+    assert decide((), ours=3) == WaitForMore("no pull request can be judged; 1 needed")
+    assert decide((), trigger="command", ours=1) == EvaluateNow((), ())
 
 
 def test_who_takes_part_is_known_before_it_is_decided():
     draft = replace(TWELVE, number=14, is_draft=True)
-    assert judgeable(CONFIG, (TWELVE, draft, THIRTEEN)) == (12, 13)
+    assert select_judgeable(CONFIG, (TWELVE, draft, THIRTEEN)) == (12, 13)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_who_takes_part_is_known_before_it_is_decided():
 )
 def test_a_pull_request_that_is_left_out_says_why(change, config, reason):
     outsider = replace(TWELVE, number=14, **change)
-    assert decide((TWELVE, THIRTEEN, outsider), **config) == Go((12, 13), (LeftOut(14, reason),))
+    assert decide((TWELVE, THIRTEEN, outsider), **config) == EvaluateNow((12, 13), (LeftOutPull(14, reason),))
     waiting = decide((TWELVE, outsider), **config)
-    assert waiting.left_out == (LeftOut(14, reason),)
+    assert waiting.left_out == (LeftOutPull(14, reason),)
 
 
 CLAIM = (Verdict.CORRECT, Verdict.UNSURE)
@@ -122,11 +122,11 @@ def test_the_comment_follows_the_setting_and_the_checks_always_come(
     mode, comments, verdicts, comment
 ):
     config = CONFIG.model_copy(update={"mode": mode, "comments": comments})
-    assert publication(config, "pull_request", verdicts) == Publication(comment, checks=True)
-    assert publication(config, "command", verdicts) == Publication(comment=True, checks=True)
+    assert plan_publication(config, "pull_request", verdicts) == Publication(comment, checks=True)
+    assert plan_publication(config, "command", verdicts) == Publication(comment=True, checks=True)
 
 
 def test_in_shadow_only_a_question_is_answered():
     config = CONFIG.model_copy(update={"mode": Mode.SHADOW, "comments": Comments.ALL})
-    assert publication(config, "pull_request", CLAIM) == Publication(comment=False, checks=False)
-    assert publication(config, "command", CLAIM) == Publication(comment=True, checks=False)
+    assert plan_publication(config, "pull_request", CLAIM) == Publication(comment=False, checks=False)
+    assert plan_publication(config, "command", CLAIM) == Publication(comment=True, checks=False)

@@ -7,12 +7,12 @@ import tracemalloc
 import pytest
 
 from app.outcomes import observe
-from app.policy.commands import may_command, parse
-from app.policy.rival_links import closing_numbers
+from app.policy.commands import can_hold_command, parse
+from app.policy.rival_links import find_closing_numbers
 from app.settings import IdentitySettings
 from app.values.identifiers import DeliveryGuid
-from app.values.markdown_prose import spoken
-from app.web.main import decider
+from app.values.markdown_prose import strip_quotes_and_code
+from app.web.main import build_decide
 from tests.app.policy.test_event_policy import NOON, comment
 from tests.builders import webhook_payloads
 
@@ -94,7 +94,7 @@ def commented(text):
 
 
 def test_the_door_decides_about_any_comment_at_once():
-    decide = decider(IdentitySettings(app_id=99, bot_name="r4p-bot"))
+    decide = build_decide(IdentitySettings(app_id=99, bot_name="r4p-bot"))
     guid = DeliveryGuid("guid")
     for text in hostile(LIMIT):
         body = commented(text)
@@ -143,28 +143,28 @@ DESCRIPTIONS = {
 @pytest.mark.parametrize("text", DESCRIPTIONS.values(), ids=DESCRIPTIONS)
 def test_the_worker_reads_any_description_in_bounded_time(text):
     body = ("Fixes #3\n\n" + text * (LIMIT // len(text) + 1))[:LIMIT]
-    seconds = cpu_seconds(closing_numbers, body, "octo/cat")
+    seconds = cpu_seconds(find_closing_numbers, body, "octo/cat")
     assert seconds < TEXT_SECONDS
-    assert closing_numbers(body, "octo/cat") == (3,)
+    assert find_closing_numbers(body, "octo/cat") == (3,)
 
 
 def test_a_description_without_a_promise_is_not_parsed():
     body = "Fix the table of #\n" + table(200, LIMIT)[: LIMIT - 20]
-    assert cpu_seconds(closing_numbers, body, "octo/cat") < DOOR_SECONDS
+    assert cpu_seconds(find_closing_numbers, body, "octo/cat") < DOOR_SECONDS
 
 
 def test_a_long_description_of_ordinary_structure_is_read_to_its_end():
     quote = "> - they said\n> more\nand more\n\n"
     item = "- [a change](https://example.org) of `code`\n"
-    assert closing_numbers((quote + item * 4) * 200 + "\nFixes #3", "octo/cat") == (3,)
-    assert spoken(quote * 3 + "out") == "out"
+    assert find_closing_numbers((quote + item * 4) * 200 + "\nFixes #3", "octo/cat") == (3,)
+    assert strip_quotes_and_code(quote * 3 + "out") == "out"
 
 
 def test_the_cheap_look_sees_every_line_start():
     for gap in ("\n", "\r", "\r\n", "\n\n   ", "\n\t", "\n" + " " * 40, "\n\u00a0"):
-        assert may_command(f"Hello.{gap}/R4P verify")
-    assert not may_command("Hello, /r4p verify")
-    assert not may_command("x" * READ + "\n/r4p verify")
+        assert can_hold_command(f"Hello.{gap}/R4P verify")
+    assert not can_hold_command("Hello, /r4p verify")
+    assert not can_hold_command("x" * READ + "\n/r4p verify")
 
 
 def test_a_line_that_the_limit_cuts_is_no_command():

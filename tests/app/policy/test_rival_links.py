@@ -3,8 +3,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.github.facts import IssueFacts, LinkedPull, LinkFacts, PullFacts, RepositoryFacts, State
-from app.policy.rival_links import LinkStrength, Member, closing_numbers, members
+from app.github.facts import (
+    IssueFacts,
+    IssueState,
+    LinkedPull,
+    LinkFacts,
+    PullFacts,
+    RepositoryFacts,
+)
+from app.policy.rival_links import LinkStrength, Member, find_closing_numbers, find_members
 
 REPOSITORY = "octo/cat"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -16,8 +23,8 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 )
 @pytest.mark.parametrize("form", ["{} #3", "{}: #3", "{}:#3", "{}  #3"])
 def test_each_of_githubs_keywords_closes(keyword, form):
-    assert closing_numbers(form.format(keyword), REPOSITORY) == (3,)
-    assert closing_numbers(form.format(keyword.upper()), REPOSITORY) == (3,)
+    assert find_closing_numbers(form.format(keyword), REPOSITORY) == (3,)
+    assert find_closing_numbers(form.format(keyword.upper()), REPOSITORY) == (3,)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +59,12 @@ def test_each_of_githubs_keywords_closes(keyword, form):
     ],
 )
 def test_a_promise_to_close_is_read_as_github_reads_it(text, numbers):
-    assert closing_numbers(text, REPOSITORY) == numbers
+    assert find_closing_numbers(text, REPOSITORY) == numbers
 
 
 def test_links_of_an_enterprise_server_count_on_that_server():
     text = "Fixes https://git.example.org/octo/cat/issues/3"
-    assert closing_numbers(text, REPOSITORY, "git.example.org") == (3,)
+    assert find_closing_numbers(text, REPOSITORY, "git.example.org") == (3,)
 
 
 PULL = PullFacts(
@@ -66,7 +73,7 @@ PULL = PullFacts(
     repository=REPOSITORY,
     title="Handle empty input",
     body="",
-    state=State.OPEN,
+    state=IssueState.OPEN,
     is_draft=False,
     author=None,
     base_ref="main",
@@ -91,7 +98,7 @@ def facts(*pulls):
         number=3,
         title="Crash",
         body="",
-        state=State.OPEN,
+        state=IssueState.OPEN,
         state_reason=None,
         author=None,
         created_at=NOON,
@@ -119,7 +126,7 @@ def linked(link, **changes):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_strongest_link_is_the_one_that_is_shown(pull, strength):
-    assert members(facts(pull)) == (Member(12, strength),)
+    assert find_members(facts(pull)) == (Member(12, strength),)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +139,7 @@ def test_the_strongest_link_is_the_one_that_is_shown(pull, strength):
     ids=["mention", "keyword-github-did-not-count", "other-repository"],
 )
 def test_a_weaker_link_makes_no_rival(pull):
-    assert members(facts(pull)) == ()
+    assert find_members(facts(pull)) == ()
 
 
 def test_what_a_maintainer_said_by_command_wins():
@@ -141,14 +148,14 @@ def test_what_a_maintainer_said_by_command_wins():
         linked(LinkFacts(mentions=True), number=13),
         linked(LinkFacts(closes=True), number=14),
     )
-    assert members(pulls, added={13, 14}, removed={12}) == (
+    assert find_members(pulls, added={13, 14}, removed={12}) == (
         Member(13, LinkStrength.ADDED),
         Member(14, LinkStrength.ADDED),
     )
 
 
 def test_what_is_both_added_and_removed_stays_out():
-    assert members(facts(), added={12}, removed={12}) == ()
+    assert find_members(facts(), added={12}, removed={12}) == ()
 
 
 def test_strengths_are_ordered_from_strongest_to_weakest():

@@ -15,9 +15,9 @@ from app.settings.repo_config import (
     ConfigError,
     Mode,
     RepoConfig,
-    Training,
+    TrainingConsent,
     TriggerKind,
-    json_schema,
+    build_json_schema,
     parse,
 )
 
@@ -60,7 +60,7 @@ def test_what_is_not_said_is_careful():
     assert WITHOUT_FILE.comments is Comments.OUTCOMES
     assert WITHOUT_FILE.paths == WITHOUT_FILE.ignore_authors == ()
     assert WITHOUT_FILE.alternatives is Alternatives.OFF
-    assert WITHOUT_FILE.training is Training.OFF
+    assert WITHOUT_FILE.training is TrainingConsent.OFF
     assert WITHOUT_FILE.alternatives_budget == AlternativesBudget(tokens=200_000, seconds=3_600)
 
 
@@ -92,7 +92,7 @@ def test_every_key_is_read():
         ignore_authors=("renovate[bot]",),
         alternatives=2,
         alternatives_budget=AlternativesBudget(tokens=50_000, seconds=3_600),
-        training=Training.ON,
+        training=TrainingConsent.ON,
     )
 
 
@@ -132,11 +132,11 @@ def test_a_configuration_does_not_change():
         ("version: 1\nvotes: {a: 1}", "line 2: `votes` can't be a mapping: give a whole number from 1 to 32"),
         (
             "version: 1\ntriggers:\n  - command\n  - push",
-            "line 4: `triggers` can't be `push`: give a list of `pull_request` or `command`",
+            "line 4: `triggers` can't be `push`: give a list of `read_pull_request` or `command`",
         ),
         (
             "version: 1\ntriggers: []",
-            "line 2: `triggers` can't be a list of 0: give a list of `pull_request` or `command`",
+            "line 2: `triggers` can't be a list of 0: give a list of `read_pull_request` or `command`",
         ),
         (
             "version: 1\npaths: src",
@@ -230,8 +230,8 @@ def test_any_text_gives_a_configuration_or_a_reason(text):
 
 def test_the_published_schema_is_this_one():
     published = Path(app.repo_config.__file__).with_suffix(".schema.json")
-    assert json.loads(published.read_text()) == json_schema()
+    assert json.loads(published.read_text()) == build_json_schema()
 
 
 def test_the_schema_explains_every_key():
-    assert all("description" in field for field in json_schema()["properties"].values())
+    assert all("description" in field for field in build_json_schema()["properties"].values())

@@ -62,7 +62,7 @@ def test_exactly_one_form_of_the_private_key_is_given(monkeypatch, tmp_path):
     path = tmp_path / "app.pem"
     path.write_text(PEM)
     monkeypatch.setenv("R4P_PRIVATE_KEY_PATH", str(path))
-    assert load(GitHubSettings).key().get_secret_value() == PEM
+    assert load(GitHubSettings).read_key().get_secret_value() == PEM
     monkeypatch.setenv("R4P_PRIVATE_KEY", PEM)
     with pytest.raises(SettingsError, match="exactly one"):
         load(GitHubSettings)
@@ -75,9 +75,9 @@ def test_another_database_is_refused(monkeypatch):
 
 
 def test_an_engine_url_is_preferred_to_the_embedded_model(monkeypatch):
-    assert load(EngineSettings).chosen == "local_transformers"
+    assert load(EngineSettings).engine_name == "local_transformers"
     monkeypatch.setenv("R4P_ENGINE_URL", "http://gpu:8000/v1")
-    assert load(EngineSettings).chosen == "openai_compatible"
+    assert load(EngineSettings).engine_name == "openai_compatible"
 
 
 def test_the_host_is_that_of_the_github_in_use(monkeypatch):
@@ -105,7 +105,7 @@ def test_the_second_app_has_a_key_of_its_own(monkeypatch):
     with pytest.raises(SettingsError, match="exactly one of R4P_WRITER_PRIVATE_KEY and"):
         load(WriterSettings)
     monkeypatch.setenv("R4P_WRITER_PRIVATE_KEY", PEM)
-    assert load(WriterSettings).key().get_secret_value() == PEM
+    assert load(WriterSettings).read_key().get_secret_value() == PEM
 
 
 @pytest.mark.parametrize("kind", [GitHubSettings, IdentitySettings, WriterSettings])

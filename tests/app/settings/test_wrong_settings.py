@@ -21,7 +21,7 @@ from app.settings import (
     TrainSettings,
     WebhookSettings,
     check,
-    known_names,
+    list_known_names,
     load,
 )
 
@@ -31,7 +31,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n"
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch):
-    for name in known_names():
+    for name in list_known_names():
         monkeypatch.delenv(name, raising=False)
 
 
@@ -110,7 +110,7 @@ def test_every_name_that_the_repository_writes_down_is_known():
     }
     prefixes = {"R4P_GATE", "R4P_TRAIN"}
     assert len(written) > 50
-    assert written - prefixes <= known_names()
+    assert written - prefixes <= list_known_names()
 
 
 @pytest.mark.parametrize(
@@ -232,5 +232,5 @@ def test_up_with_a_verifier_that_does_not_exist_starts_nothing(tmp_path):
     given = {"APP_ID": "7", "PRIVATE_KEY_PATH": str(pem), "WEBHOOK_SECRET": "secret"}
     done = run_cli("up", "--data", str(tmp_path / "data"), **given, VERIFIER="r4pp")
     assert done.returncode == 2
-    assert "R4P_VERIFIER: no verifier is called 'r4pp'" in done.stderr
+    assert "R4P_VERIFIER: unknown verifier 'r4pp'" in done.stderr
     assert not (tmp_path / "data").exists()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.values.markdown_prose import paragraph_lines, spoken
+from app.values.markdown_prose import list_paragraph_lines, strip_quotes_and_code
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from app.values.markdown_prose import paragraph_lines, spoken
     ],
 )
 def test_only_what_was_said_in_plain_text_is_heard(text, said):
-    assert spoken(text) == said
+    assert strip_quotes_and_code(text) == said
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_only_what_was_said_in_plain_text_is_heard(text, said):
     ],
 )
 def test_a_line_counts_when_it_begins_with_plain_text_in_a_paragraph(text, lines):
-    assert [line for line in paragraph_lines(text) if line] == lines
+    assert [line for line in list_paragraph_lines(text) if line] == lines
 
 
 @given(st.text(alphabet="ab`*_[]()<>!-#>\\&;| \n\t\0\ud800", max_size=60))
 def test_no_text_is_too_strange_to_be_read(text):
-    said = [spoken(text), *paragraph_lines(text)]
+    said = [strip_quotes_and_code(text), *list_paragraph_lines(text)]
     assert "\0" not in "".join(said)

@@ -7,7 +7,13 @@ from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.values.quoting import fenced, is_copyable, paragraph, phrase, visible
+from app.values.quoting import (
+    fence_code,
+    is_copyable,
+    quote_paragraph,
+    quote_phrase,
+    show_invisible,
+)
 
 OUR_TAGS = re.compile(r"</?(?:p|code|br)(?: /)?>")
 LIVE = re.compile(
@@ -134,14 +140,14 @@ def test_there_are_enough_hostile_texts_and_no_two_are_equal():
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_nothing_hostile_comes_alive(text):
-    assert_inert(text, paragraph(text, 1000))
-    assert_inert(text, phrase(text, 1000))
+    assert_inert(text, quote_paragraph(text, 1000))
+    assert_inert(text, quote_phrase(text, 1000))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_nothing_hostile_comes_alive_behind_other_words(text):
-    assert_inert(text, paragraph(f"see\n{text}\nand {text}", 1000))
-    assert_inert(text, f"| a |\n|---|\n| {phrase(text, 1000)} |".split("\n")[2])
+    assert_inert(text, quote_paragraph(f"see\n{text}\nand {text}", 1000))
+    assert_inert(text, f"| a |\n|---|\n| {quote_phrase(text, 1000)} |".split("\n")[2])
 
 
 fragments = st.lists(
@@ -155,10 +161,10 @@ fragments = st.lists(
 @example("`a\\`@mona")
 @example("&`#64;mona`")
 def test_no_mixture_comes_alive_and_nothing_is_lost(text):
-    assert_inert(text, paragraph(text, 10_000))
-    assert_inert(text, phrase(text, 10_000))
-    shown = words(render(phrase(text, 10_000)))
-    assert shown == " ".join(visible(unescape(text)).split())
+    assert_inert(text, quote_paragraph(text, 10_000))
+    assert_inert(text, quote_phrase(text, 10_000))
+    shown = words(render(quote_phrase(text, 10_000)))
+    assert shown == " ".join(show_invisible(unescape(text)).split())
 
 
 @pytest.mark.parametrize(
@@ -175,16 +181,16 @@ def test_no_mixture_comes_alive_and_nothing_is_lost(text):
     ],
 )
 def test_what_cannot_be_seen_is_shown_by_its_code_point(text, shown):
-    assert visible(text) == shown
+    assert show_invisible(text) == shown
 
 
 def test_code_stays_readable_as_code():
-    assert paragraph("returns `None` for `[]`", 100) == "returns `None` for `[]`"
+    assert quote_paragraph("returns `None` for `[]`", 100) == "returns `None` for `[]`"
 
 
 def test_long_text_is_cut_with_an_ellipsis():
-    assert paragraph("abc def", 5) == "abc…"
-    assert phrase("abc", 3) == "abc"
+    assert quote_paragraph("abc def", 5) == "abc…"
+    assert quote_phrase("abc", 3) == "abc"
 
 
 @pytest.mark.parametrize("text", ["", "a\tb\n", "naïve – “x” 日本 🙂\n", "`" * 9, " \n  \n"])
@@ -210,7 +216,7 @@ def test_what_is_unseen_or_would_change_cannot(odd):
 @example("```\n")
 @example(" ````\n@mona")
 def test_nothing_ends_a_code_block_from_within(text):
-    rendered = render(f"before\n\n{fenced(text, 'diff')}\n\nafter")
+    rendered = render(f"before\n\n{fence_code(text, 'diff')}\n\nafter")
     whole = re.fullmatch(
         r"<p>before</p>\n<pre[^>]*><code[^>]*>(.*)</code></pre>\n<p>after</p>\n",
         rendered,

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.db.store.queue import jobs
 from app.web.signature import sign
-from app.web.webhook import PATH, Limits
+from app.web.webhook import PATH, RequestLimits
 from tests.app.web.web_process import OTHER, SECRET, headers, issue_opened, opened, settings
 from tests.builders.queue_rows import LEASE, execute, rows
 from tests.services import ROOT, wait_for
@@ -189,7 +189,7 @@ def test_bad_headers_are_refused_before_the_body_is_sent(door, status, changes):
 
 
 def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, services, broker):
-    limits = Limits((SECRET,), 2**20, body_seconds=0.3)
+    limits = RequestLimits((SECRET,), 2**20, body_seconds=0.3)
     with opened(settings(database_url, services.redis_url), limits) as door:
         connections = [connection(door) for _ in range(5)]
         for raw in connections:
@@ -202,7 +202,7 @@ def test_a_body_that_stops_arriving_is_refused_at_its_deadline(database_url, ser
 
 
 def test_all_bodies_together_hold_no_more_than_the_limit(database_url, services, broker):
-    limits = Limits((SECRET,), 2**20, body_seconds=20, in_flight_bytes=900_000)
+    limits = RequestLimits((SECRET,), 2**20, body_seconds=20, in_flight_bytes=900_000)
     large = b"x" * 800_000
     with opened(settings(database_url, services.redis_url), limits) as door:
         with connection(door) as waiting:

@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.web.webhook import PATH
 from tests import services as running_services
 from tests.app.web.web_process import SECRET, headers, issue_opened, opened, settings
@@ -38,7 +38,7 @@ def door(servers):
 
 @pytest.fixture
 def database(servers):
-    pooled = engine(servers.embedded.url(running_services.SHARED))
+    pooled = create_database_engine(servers.embedded.url(running_services.SHARED))
     yield pooled
     pooled.dispose()
 

@@ -13,7 +13,7 @@ import uvicorn
 from app.settings import BrokerSettings, DatabaseSettings, WebhookSettings
 from app.web.main import WebSettings, create_app
 from app.web.signature import sign
-from app.web.webhook import PATH, Limits
+from app.web.webhook import PATH, RequestLimits
 from tests.services import wait_for
 
 SECRET = b"It's a Secret to Everybody"
@@ -74,7 +74,7 @@ def settings(database_url: str, redis_url: str) -> WebSettings:
 
 
 @contextmanager
-def opened(of: WebSettings, limits: Limits | None = None) -> Iterator[Door]:
+def opened(of: WebSettings, limits: RequestLimits | None = None) -> Iterator[Door]:
     """The real application behind a real server in a thread."""
     server = uvicorn.Server(
         uvicorn.Config(create_app(of, limits=limits), host="127.0.0.1", port=0, log_level="error")
