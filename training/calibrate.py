@@ -1,4 +1,4 @@
-"""Fit a calibrator on run files of `r4p evaluate`: `python -m training.calibrate RUN_FILE… --out FILE`."""
+"""Fit a calibrator on run files: `python -m training.calibrate RUN_FILE… --out FILE`."""
 
 import json
 import sys
@@ -13,20 +13,27 @@ import typer
 
 from model.calibration import calibrator_file
 from model.calibration.calibrator_file import CalibratorFile
-from model.commands.extras import advice, require
+from model.commands.extras import describe_installation, require_extras
 from model.errors import BadRun
 from model.evaluation import bootstrap, run_file
-from model.evaluation.judge_catalog import everyday, plain
-from model.evaluation.judgement_columns import Floats, Indices, columns
+from model.evaluation.judge_catalog import get_production_engine, strip_suffixes
+from model.evaluation.judgement_columns import Floats, Indices, build_columns
 from model.evaluation.metrics import METRICS
 from training.calibrators import recipes
 from training.calibrators.evidence import (
     GroupEvidence,
-    cases,
-    rows,
+    collect_evidence,
+    list_rows,
 )
-from training.calibrators.fitting import Fit, Targets, fit, gains, judged_with, number_issues
-from training.calibrators.reliability_diagram import diagram, draw
+from training.calibrators.fitting import (
+    CalibratorFit,
+    ClaimTargets,
+    fit_calibrator,
+    judge_with_held_out,
+    measure_gains,
+    number_issues,
+)
+from training.calibrators.reliability_diagram import bin_beliefs, draw_diagram
 
 _COMMAND = "training.calibrate"
 
@@ -41,61 +48,72 @@ def main(
     reject: Annotated[float, typer.Option(min=0.5, max=1, help="Precision of rejecting.")] = 0.7,
 ) -> None:
     """Fit a calibrator on what verifiers said of labelled groups; prints how good it is as JSON."""
-    require(_COMMAND, "calibrate")
-    targets = Targets(accept, reject)
+    require_extras(_COMMAND, "calibrate")
+    targets = ClaimTargets(accept, reject)
     try:
-        of = cases([group for path in runs for group in run_file.in_order(path)])
+        groups = collect_evidence([group for path in runs for group in run_file.read_sorted(path)])
     except (BadRun, ValueError) as error:
         _stop(str(error))
-    fitted = fit(
-        rows(of), fitted_at=datetime.now(UTC).isoformat(timespec="seconds"), targets=targets
+    fitted = fit_calibrator(
+        list_rows(groups),
+        fitted_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        targets=targets,
     )
-    calibrator_file.write(out, _kept(of, fitted))
-    said = report(of, fitted, targets)
-    sys.stdout.write(json.dumps(said, indent=2) + "\n")
+    calibrator_file.write(out, _build_file(groups, fitted))
+    report = build_report(groups, fitted, targets)
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")
     if png and fitted.briers:
         try:
-            bins = diagram(fitted.held_out, *_truths(of))
-            draw(bins, "Reliability on held-out issues", png)
+            bins = bin_beliefs(fitted.held_out, *_list_truths(groups))
+            draw_diagram(bins, "Reliability on held-out issues", png)
         except ImportError:
-            _stop(f"{advice(['matplotlib'], 'report')}, or leave out --png")
+            _stop(f"{describe_installation(['matplotlib'], 'report')}, or leave out --png")
 
 
-def _kept(of: Sequence[GroupEvidence], fitted: Fit) -> CalibratorFile:
-    """With the judge that the groups are judged by, named as who uses it will know it."""
-    judge = of[0].group.key
-    brier = recipes.brier(fitted.held_out, rows(of)) if fitted.briers else 1.0
-    return CalibratorFile(plain(judge.verifier), everyday(judge.engine), fitted.calibrator, brier)
+def _build_file(groups: Sequence[GroupEvidence], fitted: CalibratorFit) -> CalibratorFile:
+    """Build the calibrator file for the judge of the groups, named as the bot names it."""
+    judge = groups[0].group.key
+    brier = recipes.compute_brier(fitted.held_out, list_rows(groups)) if fitted.briers else 1.0
+    return CalibratorFile(
+        strip_suffixes(judge.verifier),
+        get_production_engine(judge.engine),
+        fitted.calibrator,
+        brier,
+    )
 
 
-def report(of: Sequence[GroupEvidence], fitted: Fit, targets: Targets) -> dict[str, Any]:
-    """How good the calibrator is on issues it had not seen, as plain JSON values."""
+def build_report(
+    groups: Sequence[GroupEvidence], fitted: CalibratorFit, targets: ClaimTargets
+) -> dict[str, Any]:
+    """Report the quality of a calibrator on held-out issues, as JSON values."""
     calibrator = fitted.calibrator
-    known: dict[str, Any] = {"history": asdict(calibrator.history), "enough": bool(fitted.briers)}
+    report: dict[str, Any] = {"history": asdict(calibrator.history), "enough": bool(fitted.briers)}
     if not fitted.briers:
-        return known
-    judged = judged_with(of, fitted)
+        return report
+    judged = judge_with_held_out(groups, fitted)
     shown = ("brier", "auroc", "ece", "accuracy", "f1", "exact_match", "best_of_group")
     claims = ("claimed", "claimed_accuracy", "precision")
     measured = {name: METRICS[name] for name in (*shown, *claims)}
-    found = bootstrap.estimates(columns(judged), bootstrap.issues(judged), measured)
-    labels, issues = _truths(of)
-    return known | {
+    estimates = bootstrap.estimate_metrics(
+        build_columns(judged), bootstrap.index_issues(judged), measured
+    )
+    labels, issues = _list_truths(groups)
+    return report | {
         "recipe": fitted.recipe and fitted.recipe.name,
         "held_out_brier": fitted.briers,
         "weights": calibrator.weights,
         "thresholds": asdict(calibrator.thresholds),
-        "held_out": {name: asdict(one) for name, one in found.items()},
-        "gain_over": gains(of, fitted, targets),
-        "reliability": [asdict(one) for one in diagram(fitted.held_out, labels, issues)],
+        "held_out": {name: asdict(item) for name, item in estimates.items()},
+        "gain_over": measure_gains(groups, fitted, targets),
+        "reliability": [asdict(item) for item in bin_beliefs(fitted.held_out, labels, issues)],
     }
 
 
-def _truths(of: Sequence[GroupEvidence]) -> tuple[Floats, Indices]:
-    """Of each patch, whether it is correct, and the number of its issue."""
-    told = rows(of)
-    labels = np.asarray([row.correct for row in told], dtype=np.float64)
-    return labels, number_issues(told)
+def _list_truths(groups: Sequence[GroupEvidence]) -> tuple[Floats, Indices]:
+    """List the label and the issue number of each patch."""
+    rows = list_rows(groups)
+    labels = np.asarray([row.correct for row in rows], dtype=np.float64)
+    return labels, number_issues(rows)
 
 
 def _stop(message: str) -> NoReturn:

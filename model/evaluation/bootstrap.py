@@ -1,7 +1,8 @@
-"""Intervals by resampling issues, since patches of one issue stand or fall together (pure).
+"""Compute 95 % intervals by a cluster bootstrap over issues (pure).
 
-A cluster bootstrap with 95 % percentile intervals; the same seed draws the same issues. A share that came out 0 or 1
-does so in every draw, which proves nothing of the next issue: its interval is Wilson's.
+Patches of one issue are not independent, so whole issues are resampled and never single patches. The same
+seed draws
+the same issues. A share of exactly 0 or 1 is 0 or 1 in every draw, so its interval is Wilson's instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.evaluation.judged_group import JudgedGroup
-from model.evaluation.judgement_columns import Columns, Floats, Indices, columns
+from model.evaluation.judgement_columns import Floats, Indices, JudgementColumns, build_columns
 from model.evaluation.metrics import METRICS, Metric
-from model.evaluation.wilson import wilson
+from model.evaluation.wilson import compute_wilson_interval
 
 REPLICATES = 1_000
 LEVEL = 0.95
@@ -24,14 +25,15 @@ _SHARES = frozenset(
         *("precision_when_sure", "format_valid", "forced", "best_of_group", "random", "oracle"),
     )
 )
-"""Metrics that count how often something is so: who was right in all of a few issues is not right for ever."""
+"""Metrics that are shares. At 0 or 1 their interval is Wilson's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A metric with its 95 % interval; None where it is not defined, as the precision of no claim.
+    """A metric with its 95 % interval.
 
-    An interval takes two issues: one says nothing of how others would differ.
+    The value is None where the metric is undefined, such as the precision without claims. The bounds are None
+    with fewer than two issues.
     """
 
     value: float | None
@@ -40,14 +42,14 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Issues:
-    """Which rows of the columns belong to each issue."""
+class IssueRows:
+    """Row numbers of patches and of groups, per issue."""
 
     patches: tuple[Indices, ...]
     groups: tuple[Indices, ...]
 
     def draws(self, seed: int, replicates: int = REPLICATES) -> Iterator[tuple[Indices, Indices]]:
-        """Rows of patches and of groups, for as many issues as there are, drawn with replacement."""
+        """Yield rows of patches and groups for as many issues as there are, drawn with replacement."""
         randomness = np.random.default_rng(seed)
         count = len(self.groups)
         for _ in range(replicates):
@@ -58,8 +60,8 @@ class Issues:
             )
 
 
-def issues(judged: Sequence[JudgedGroup]) -> Issues:
-    """The rows of each issue, in the order of `columns(judged)`."""
+def index_issues(judged: Sequence[JudgedGroup]) -> IssueRows:
+    """Collect the rows of each issue, in the order of `build_columns(judged)`."""
     patches: dict[str, list[int]] = {}
     groups: dict[str, list[int]] = {}
     row = 0
@@ -68,92 +70,120 @@ def issues(judged: Sequence[JudgedGroup]) -> Issues:
         rows = range(row, row + len(group.patches))
         patches.setdefault(group.instance_id, []).extend(rows)
         row += len(group.patches)
-    return Issues(
+    return IssueRows(
         tuple(np.asarray(rows, dtype=np.intp) for rows in patches.values()),
         tuple(np.asarray(rows, dtype=np.intp) for rows in groups.values()),
     )
 
 
-def estimates(
-    of: Columns, by: Issues, metrics: Mapping[str, Metric], *, seed: int = 0
-) -> dict[str, Estimate]:
-    """Each metric with its interval, all from the same draws."""
-    drawn = np.asarray(
-        [
-            [metric(sample) for metric in metrics.values()]
-            for sample in (of.take(*rows) for rows in by.draws(seed))
-        ]
-    )
-    return {
-        name: estimate(metric(of), drawn[:, at], len(by.groups), _trials(metric, of, by))
-        for at, (name, metric) in enumerate(metrics.items())
-    }
-
-
-def differences(
-    one: Sequence[JudgedGroup],
-    other: Sequence[JudgedGroup],
+def estimate_metrics(
+    columns: JudgementColumns,
+    issue_rows: IssueRows,
     metrics: Mapping[str, Metric],
     *,
     seed: int = 0,
 ) -> dict[str, Estimate]:
-    """What `one` has more of than `other` on the groups that both judged: paired, the same issues in every draw.
+    """Estimate each metric with its interval. All metrics share the same draws."""
+    drawn = np.asarray(
+        [
+            [metric(sample) for metric in metrics.values()]
+            for sample in (columns.take(*rows) for rows in issue_rows.draws(seed))
+        ]
+    )
+    return {
+        name: build_estimate(
+            metric(columns),
+            drawn[:, index],
+            len(issue_rows.groups),
+            _count_trials(metric, columns, issue_rows),
+        )
+        for index, (name, metric) in enumerate(metrics.items())
+    }
 
-    Raises ValueError when they share no group.
+
+def estimate_differences(
+    first_run: Sequence[JudgedGroup],
+    second_run: Sequence[JudgedGroup],
+    metrics: Mapping[str, Metric],
+    *,
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """Estimate `first_run` minus `second_run` per metric on the groups that both runs judged.
+
+    The comparison is paired: every draw takes the same issues of both runs. Raises ValueError when the runs
+    share no group.
     """
-    first, second = ({group.key.group: group for group in run} for run in (one, other))
+    first, second = ({group.key.group: group for group in run} for run in (first_run, second_run))
     both = [group for group in first if group in second]
     if not both:
         raise ValueError("the two runs share no group; judge the same file with both")
     left, right = [first[group] for group in both], [second[group] for group in both]
-    a, b, by = columns(left), columns(right), issues(left)
+    first_columns, second_columns, issue_rows = (
+        build_columns(left),
+        build_columns(right),
+        index_issues(left),
+    )
     drawn = np.asarray(
         [
-            [metric(a.take(*rows)) - metric(b.take(*rows)) for metric in metrics.values()]
-            for rows in by.draws(seed)
+            [
+                metric(first_columns.take(*rows)) - metric(second_columns.take(*rows))
+                for metric in metrics.values()
+            ]
+            for rows in issue_rows.draws(seed)
         ]
     )
     return {
-        name: estimate(metric(a) - metric(b), drawn[:, at], len(by.groups))
-        for at, (name, metric) in enumerate(metrics.items())
+        name: build_estimate(
+            metric(first_columns) - metric(second_columns), drawn[:, index], len(issue_rows.groups)
+        )
+        for index, (name, metric) in enumerate(metrics.items())
     }
 
 
-def estimate(value: float, drawn: Floats, issues: int, trials: float | None = None) -> Estimate:
-    """A value of that many issues with the interval of what was drawn; NaN among the draws counts nowhere.
+def build_estimate(
+    value: float, drawn: Floats, issues: int, trials: float | None = None
+) -> Estimate:
+    """Combine a value with the interval of its bootstrap draws.
 
-    `trials`: see `bounds`.
+    NaN draws are ignored. `issues` is the number of issues; for `trials` see `compute_interval`.
     """
     if np.isnan(value):
         return Estimate(None, None, None)
     if issues < 2:
         return Estimate(value, None, None)
-    return Estimate(value, *bounds(value, drawn, trials))
+    return Estimate(value, *compute_interval(value, drawn, trials))
 
 
-def bounds(value: float, drawn: Floats, trials: float | None = None) -> tuple[float, float]:
-    """The 95 % interval of a value by what was drawn.
+def compute_interval(
+    value: float, drawn: Floats, trials: float | None = None
+) -> tuple[float, float]:
+    """Compute the 95 % interval of a value from its bootstrap draws.
 
-    `trials`: for a share alone, how many independent issues it is of; at 0 or 1 they decide, and the draws don't.
+    `trials` is given for shares only: the number of independent issues. At a share of 0 or 1 the Wilson
+    interval of these trials replaces the draws.
     """
     if trials is not None and value in {0.0, 1.0}:
-        return wilson(value * trials, trials)
+        return compute_wilson_interval(value * trials, trials)
     tail = (1 - LEVEL) / 2
     low, high = np.nanquantile(drawn, [tail, 1 - tail])
     return float(low), float(high)
 
 
-def effective(counted: Floats) -> float:
-    """How many independent issues these are, each given by what is counted in it; 0 for none.
+def compute_effective_size(counted: Floats) -> float:
+    """Compute how many independent issues the counts are worth; 0 for no counts.
 
-    Kish's effective sample size (Survey Sampling, 1965). On the safe side: patches of an issue are alike, not the same.
+    `counted` has one count per issue. The formula is Kish's effective sample size (Survey Sampling, 1965). It
+    errs on the safe side, because patches of one issue are similar but not identical.
     """
     return float(counted.sum() ** 2 / (counted**2).sum()) if counted.any() else 0.0
 
 
-def _trials(metric: Metric, of: Columns, by: Issues) -> float | None:
-    """The issues that a share is of; None for what is no share."""
+def _count_trials(metric: Metric, columns: JudgementColumns, issue_rows: IssueRows) -> float | None:
+    """Count the issues in which a share is defined; None for a metric that is no share."""
     if metric not in _SHARES:
         return None
-    each = [metric(of.take(*rows)) for rows in zip(by.patches, by.groups, strict=True)]
-    return float(np.sum(~np.isnan(each)))
+    values = [
+        metric(columns.take(*rows))
+        for rows in zip(issue_rows.patches, issue_rows.groups, strict=True)
+    ]
+    return float(np.sum(~np.isnan(values)))

@@ -1,4 +1,4 @@
-"""The result of a run as one JSON document, `r4p.evaluate/1` (pure). Its schema is `evaluate.schema.json` beside this."""
+"""Build the JSON document `r4p.evaluate/1` of one run (pure). `evaluate.schema.json` is its schema."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -6,15 +6,15 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from model.evaluation import bootstrap, metrics
-from model.evaluation.bootstrap import Estimate, Issues
+from model.evaluation.bootstrap import Estimate, IssueRows
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch
-from model.evaluation.judgement_columns import array, columns, constant
+from model.evaluation.judgement_columns import build_columns, build_constant_columns, to_array
 from model.verdict_json import Json
 
 SCHEMA = "r4p.evaluate/1"
 
 BASELINES = {"all_correct": 1.0, "none_correct": 0.0, "random": 0.5}
-"""Predictors that look at nothing, by what they believe of every patch."""
+"""Constant predictors by name, with their belief in every patch."""
 
 _BASELINE_METRICS = {
     name: metrics.METRICS[name]
@@ -22,16 +22,23 @@ _BASELINE_METRICS = {
 }
 
 
-def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]:
-    """Metrics of groups that one judge has judged, of which there is at least one; values are rounded to 6 places."""
+def build_document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]:
+    """Build the document of groups that one judge has judged.
+
+    `judged` holds at least one group. Values are rounded to 6 places.
+    """
     key = judged[0].key
-    by = bootstrap.issues(judged)
-    measured = bootstrap.estimates(columns(judged), by, metrics.METRICS, seed=seed)
+    issue_rows = bootstrap.index_issues(judged)
+    measured = bootstrap.estimate_metrics(
+        build_columns(judged), issue_rows, metrics.METRICS, seed=seed
+    )
     baselines = {
-        name: bootstrap.estimates(constant(judged, belief), by, _BASELINE_METRICS, seed=seed)
+        name: bootstrap.estimate_metrics(
+            build_constant_columns(judged, belief), issue_rows, _BASELINE_METRICS, seed=seed
+        )
         for name, belief in BASELINES.items()
     }
-    patches = [one for group in judged for one in group.patches]
+    patches = [patch for group in judged for patch in group.patches]
     return {
         "schema": SCHEMA,
         "verifier": key.verifier,
@@ -40,15 +47,19 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
         "issues": len({group.instance_id for group in judged}),
         "groups": len(judged),
         "patches": len(patches),
-        "correct_patches": sum(one.resolved for one in patches),
+        "correct_patches": sum(patch.resolved for patch in patches),
         "calibrated": _are_calibrated(patches),
-        **_estimates(measured),
-        "constant_baselines": {name: _estimates(found) for name, found in baselines.items()},
-        "best_at_k": _best_at_k(judged, metrics.by_standing),
-        "majority": _majority(judged, by, seed) if metrics.tells_edits(judged) else None,
-        "reliability": reliability(judged),
-        "without_belief": sum(one.belief is None for one in patches),
-        "seconds_per_patch": _seconds(judged),
+        **_round_estimates(measured),
+        "constant_baselines": {
+            name: _round_estimates(estimates) for name, estimates in baselines.items()
+        },
+        "best_at_k": _build_best_at_k(judged, metrics.compute_best_by_rank),
+        "majority": _build_majority(judged, issue_rows, seed)
+        if metrics.has_edits(judged)
+        else None,
+        "reliability": build_reliability(judged),
+        "without_belief": sum(patch.belief is None for patch in patches),
+        "seconds_per_patch": _build_seconds(judged),
         "tokens": {
             "prompt": sum(group.tokens.prompt for group in judged),
             "cached": sum(group.tokens.cached for group in judged),
@@ -58,71 +69,76 @@ def document(judged: Sequence[JudgedGroup], *, seed: int = 0) -> dict[str, Json]
 
 
 def _are_calibrated(patches: Sequence[JudgedPatch]) -> bool:
-    """Whether every belief is a probability, and there is one."""
-    told = [one for one in patches if one.belief is not None]
-    return bool(told) and all(one.probability is not None for one in told)
+    """Whether at least one patch has a belief, and every belief is a probability."""
+    believed = [patch for patch in patches if patch.belief is not None]
+    return bool(believed) and all(patch.probability is not None for patch in believed)
 
 
-def reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
-    """The reliability diagram: bins of equal mass, each with its patches, mean belief and share that is correct.
+def build_reliability(judged: Sequence[JudgedGroup]) -> list[Json]:
+    """Build the reliability diagram: bins with equally many patches.
 
-    Patches without a belief are in none.
+    Each bin has its number of patches, mean belief and share of correct patches. Patches without a belief are
+    left out.
     """
-    of = columns(judged)
+    columns = build_columns(judged)
     return [
         {
             "patches": len(rows),
-            "belief": _rounded(float(of.belief[rows].mean())),
-            "correct": _rounded(float(of.label[rows].mean())),
+            "belief": _round(float(columns.belief[rows].mean())),
+            "correct": _round(float(columns.label[rows].mean())),
         }
-        for rows in metrics.diagram(of)
+        for rows in metrics.bin_reliability(columns)
     ]
 
 
-def _estimates(found: Mapping[str, Estimate]) -> dict[str, Json]:
+def _round_estimates(estimates: Mapping[str, Estimate]) -> dict[str, Json]:
     return {
         name: {
-            "value": _rounded(one.value),
-            "low": _rounded(one.low),
-            "high": _rounded(one.high),
+            "value": _round(estimate.value),
+            "low": _round(estimate.low),
+            "high": _round(estimate.high),
         }
-        for name, one in found.items()
+        for name, estimate in estimates.items()
     }
 
 
-def _majority(judged: Sequence[JudgedGroup], by: Issues, seed: int) -> dict[str, Json]:
-    """What choosing the edit that most patches of a group make is worth."""
-    whole = array([metrics.by_most(group, len(group.patches)) for group in judged])
-    counted = replace(columns(judged), best=whole)
-    of_group = {"best_of_group": metrics.best_of_group}
+def _build_majority(
+    judged: Sequence[JudgedGroup], issue_rows: IssueRows, seed: int
+) -> dict[str, Json]:
+    """Build Best@K of choosing the edit that most patches of a group make."""
+    whole = to_array(
+        [metrics.compute_best_by_majority(group, len(group.patches)) for group in judged]
+    )
+    counted = replace(build_columns(judged), best=whole)
+    of_group = {"best_of_group": metrics.compute_best_of_group}
     return {
-        **_estimates(bootstrap.estimates(counted, by, of_group, seed=seed)),
-        "best_at_k": _best_at_k(judged, metrics.by_most),
+        **_round_estimates(bootstrap.estimate_metrics(counted, issue_rows, of_group, seed=seed)),
+        "best_at_k": _build_best_at_k(judged, metrics.compute_best_by_majority),
     }
 
 
-def _best_at_k(
+def _build_best_at_k(
     judged: Sequence[JudgedGroup], chosen: Callable[[JudgedGroup, int], float]
 ) -> list[Json]:
     largest = max(len(group.patches) for group in judged)
     return [
-        {"k": count, "value": _rounded(metrics.best_at(judged, count, chosen))}
+        {"k": count, "value": _round(metrics.average_best_at_k(judged, count, chosen))}
         for count in range(1, largest + 1)
     ]
 
 
-def _seconds(judged: Iterable[JudgedGroup]) -> dict[str, Json]:
-    """A group's seconds are shared equally by its patches."""
-    each = [
+def _build_seconds(judged: Iterable[JudgedGroup]) -> dict[str, Json]:
+    """Summarise seconds per patch. The seconds of a group are divided equally among its patches."""
+    seconds = [
         group.total_seconds / len(group.patches) for group in judged for _patch in group.patches
     ]
-    middle, late = np.quantile(each, [0.5, 0.95])
+    middle, late = np.quantile(seconds, [0.5, 0.95])
     return {
-        "mean": _rounded(float(np.mean(each))),
-        "p50": _rounded(float(middle)),
-        "p95": _rounded(float(late)),
+        "mean": _round(float(np.mean(seconds))),
+        "p50": _round(float(middle)),
+        "p95": _round(float(late)),
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 6)

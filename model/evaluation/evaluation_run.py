@@ -1,4 +1,4 @@
-"""One run: the groups of a file judged, those a former run has judged left out."""
+"""Judge the groups of one file, and skip groups that an earlier run has judged."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -10,69 +10,69 @@ from model.evaluation.labelled_group import LabelledGroup
 from model.evaluation.run_file import RunFile
 
 
-def sample(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[LabelledGroup]:
-    """At most `limit` different groups in an order drawn by their content.
+def sample_groups(groups: Iterable[LabelledGroup], limit: int | None = None) -> list[LabelledGroup]:
+    """Take at most `limit` distinct groups, in an order given by their content.
 
-    The same file gives the same ones; a smaller limit gives a part of a larger one's, so that runs can be extended,
-    and what a run has judged so far stands for the whole file.
+    The same file gives the same groups, and a smaller limit gives a prefix of a larger one. A run can
+    therefore be extended.
     """
     drawn = sorted({group.id: group for group in groups}.items())
     return [group for _, group in drawn[:limit]]
 
 
-def run(
+def judge_groups(
     groups: Sequence[LabelledGroup],
     judge: Judge,
     file: RunFile | None = None,
     on_group: Callable[[int], None] = lambda _done: None,
     *,
-    together: int = 1,
+    concurrency: int = 1,
 ) -> list[JudgedGroup]:
-    """Every group judged, up to `together` at a time; each is in `file` as soon as it is judged, whatever is still out.
+    """Judge every group and return the results in the order of `groups`.
 
-    They are returned in the order of `groups`. `on_group(done)` is told after each. Raises EngineDown; what was judged
-    until then is kept in the file.
+    Up to `concurrency` groups are judged at a time. `file` receives each group as soon as it is judged.
+    `on_group(done)` is called after each group. Raises EngineDown; the groups judged so far stay in the file.
     """
-    known = {one.key: one for one in file.judged} if file else {}
+    finished = {group.key: group for group in file.judged} if file else {}
     keys = [judge.key(group) for group in groups]
-    missing = [group for group, key in zip(groups, keys, strict=True) if key not in known]
-    found = {key: known[key] for key in keys if key in known}
-    if found:
-        on_group(len(found))
-    with closing(_each(judge, missing, together)) as fresh:
-        for one in fresh:
+    missing = [group for group, key in zip(groups, keys, strict=True) if key not in finished]
+    results = {key: finished[key] for key in keys if key in finished}
+    if results:
+        on_group(len(results))
+    with closing(_judge_each(judge, missing, concurrency)) as fresh:
+        for label in fresh:
             if file:
-                file.add(one)
-            found[one.key] = one
-            on_group(len(found))
-    return [found[key] for key in keys]
+                file.add(label)
+            results[label.key] = label
+            on_group(len(results))
+    return [results[key] for key in keys]
 
 
-def _each(
+def _judge_each(
     judge: Judge, groups: Sequence[LabelledGroup], together: int
 ) -> Generator[JudgedGroup, None, None]:
-    """Each as soon as it is judged; the order is that of the groups only for one at a time."""
+    """Yield each judged group when it is ready, in input order only with `concurrency` 1."""
     if together == 1:
         yield from map(judge.judge, groups)
         return
     pool = ThreadPoolExecutor(together)
     try:
-        yield from _ready([pool.submit(judge.judge, group) for group in groups])
+        yield from _iterate_finished([pool.submit(judge.judge, group) for group in groups])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ready(awaited: Sequence[Future[JudgedGroup]]) -> Iterator[JudgedGroup]:
-    """After a failure nothing more is begun; what was under way comes first, then the failure."""
+def _iterate_finished(awaited: Sequence[Future[JudgedGroup]]) -> Iterator[JudgedGroup]:
+    """Yield finished groups. After a failure, cancel pending groups, drain running ones, then raise."""
     failure: BaseException | None = None
-    for one in as_completed(awaited):
-        if one.cancelled():
+    for future in as_completed(awaited):
+        if future.cancelled():
             continue
-        if error := one.exception():
+        if error := future.exception():
             failure = failure or error
-            for other in awaited:
-                other.cancel()
+            for group in awaited:
+                group.cancel()
         else:
-            yield one.result()
+            yield future.result()
     if failure:
         raise failure

@@ -1,4 +1,4 @@
-"""What a verifier said of a labelled group, kept with the truth: one line of a run file (pure)."""
+"""Store what a verifier answered about a labelled group: one line of a run file (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from model.domain import EngineInfo, GroupVerdict, PatchId, Tokens, Verdict, Vot
 from model.errors import BadDiff
 from model.evaluation.labelled_group import LabelledGroup
 from model.patches import diff
-from model.voting.selection import edit_of
+from model.voting.selection import fingerprint_edit
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """What makes two judgements the same piece of work: done once, it is not done again."""
+class JudgementKey:
+    """The identity of a judgement. A judgement with a known key is not made again."""
 
     group: str
-    """`LabelledGroup.id`."""
+    """The `id` of the LabelledGroup."""
     verifier: str
     engine: EngineInfo
     votes: int
@@ -28,50 +28,50 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPatch:
-    """A patch, the truth about it, and what was said."""
+    """A patch with its label and the verifier's opinion."""
 
     id: PatchId
     resolved: bool
     source: str | None
     also_from: tuple[str, ...]
     edited_lines: int | None
-    """None for what is no unified diff."""
+    """None for a patch that is no unified diff."""
     verdict: Verdict
     score: float | None
     probability: float | None
     votes: VoteCount
     rank: float | None = None
-    """What orders it among its rivals where that is not the belief."""
+    """The order among rivals, where it differs from the belief."""
     edit: str | None = None
-    """The same for patches that make the same edit; None for an unreadable one, and in run files that do not tell."""
+    """Equal for patches that make the same edit; None for an unreadable patch and in older run files."""
     is_preliminary: bool = False
-    """Its score is that of who drew up the shortlist."""
+    """The score comes from the verifier that made the shortlist."""
 
     @property
     def belief(self) -> float | None:
-        """The probability of being correct, or the uncalibrated score in its stead; None: no opinion."""
+        """The probability, or else the uncalibrated score; None without an opinion."""
         return self.score if self.probability is None else self.probability
 
     @property
     def standing(self) -> float | None:
-        """What orders it among its rivals, the higher the better; None: no opinion."""
+        """The rank, or else the belief; a higher standing is better. None without an opinion."""
         return self.belief if self.rank is None else self.rank
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedGroup:
-    """A labelled group with the verdict on it, and what that cost."""
+    """A labelled group with its verdict and the cost of the verdict."""
 
-    key: Key
+    key: JudgementKey
     instance_id: str
     repo: str
     language: str | None
     similarity: float | None
-    """Mean Indel similarity (0…1) of each two diffs; None for a single patch."""
+    """Mean Indel similarity (0 to 1) over all pairs of diffs; None for a single patch."""
     patches: tuple[JudgedPatch, ...]
     votes: tuple[Vote, ...]
     asked: int
-    """Votes asked for, over all parts of the group; 0 for a verifier that does not vote."""
+    """Votes requested over all parts of the group; 0 for a verifier that does not vote."""
     tokens: Tokens
     engine_seconds: float
     total_seconds: float
@@ -79,39 +79,40 @@ class JudgedGroup:
 
     @property
     def valid(self) -> int:
-        """Votes that could be read."""
+        """Number of readable votes."""
         return sum(vote.correct is not None for vote in self.votes)
 
     @property
     def forced(self) -> int:
-        """Votes that could be read only after the reply was continued from an opened box."""
+        """Number of votes that became readable only after the reply was continued from an opened box."""
         return sum(vote.correct is not None and vote.forced for vote in self.votes)
 
 
-def judged(
-    group: LabelledGroup, verdict: GroupVerdict, key: Key, *, calibrated: bool = False
+def build_judged_group(
+    group: LabelledGroup, verdict: GroupVerdict, key: JudgementKey, *, calibrated: bool = False
 ) -> JudgedGroup:
-    """Truth and opinion side by side. Raises KeyError when the verdict lacks a patch of the group.
+    """Combine the labels of a group with the verdict on it.
 
-    `calibrated`: a calibrator was asked, and what it gave no probability is no belief: beliefs are of one kind.
+    Raises KeyError when the verdict lacks a patch of the group. With `calibrated`, a patch without a
+    probability gets no belief, so that all beliefs are of one kind.
     """
-    said = {one.id: one for one in verdict.patches}
+    opinions = {patch.id: patch for patch in verdict.patches}
     patches = []
-    for one in group.patches:
-        opinion = said[one.patch.id]
+    for patch in group.patches:
+        opinion = opinions[patch.patch.id]
         patches.append(
             JudgedPatch(
-                id=one.patch.id,
-                resolved=one.resolved,
-                source=one.source,
-                also_from=one.also_from,
-                edited_lines=_edited_lines(one.patch.diff),
+                id=patch.patch.id,
+                resolved=patch.resolved,
+                source=patch.source,
+                also_from=patch.also_from,
+                edited_lines=_count_edited_lines(patch.patch.diff),
                 verdict=opinion.verdict,
                 score=None if calibrated and opinion.probability is None else opinion.score,
                 probability=opinion.probability,
                 votes=opinion.votes,
                 rank=opinion.rank,
-                edit=edit_of(one.patch.diff),
+                edit=fingerprint_edit(patch.patch.diff),
                 is_preliminary=opinion.is_preliminary,
             )
         )
@@ -120,7 +121,7 @@ def judged(
         instance_id=group.instance_id,
         repo=group.repo,
         language=group.language,
-        similarity=_similarity([one.patch.diff for one in group.patches]),
+        similarity=_compute_similarity([patch.patch.diff for patch in group.patches]),
         patches=tuple(patches),
         votes=verdict.votes,
         asked=verdict.asked,
@@ -130,13 +131,13 @@ def judged(
     )
 
 
-def to_line(group: JudgedGroup) -> bytes:
-    """One JSON object without a line break."""
+def dump_line(group: JudgedGroup) -> bytes:
+    """Serialise a judged group as one line of JSON, without the line break."""
     return _LINES.dump_json(group)
 
 
-def from_line(line: bytes) -> JudgedGroup:
-    """What `to_line` wrote. Raises ValueError for anything else."""
+def parse_line(line: bytes) -> JudgedGroup:
+    """Parse a line that `dump_line` wrote. Raises ValueError for anything else."""
     try:
         return _LINES.validate_json(line)
     except ValidationError as error:
@@ -148,13 +149,13 @@ def from_line(line: bytes) -> JudgedGroup:
 _LINES = TypeAdapter(JudgedGroup)
 
 
-def _edited_lines(text: str) -> int | None:
+def _count_edited_lines(text: str) -> int | None:
     try:
-        return diff.edited_lines(text)
+        return diff.count_edited_lines(text)
     except BadDiff:
         return None
 
 
-def _similarity(diffs: Sequence[str]) -> float | None:
-    pairs = [Indel.normalized_similarity(one, other) for one, other in combinations(diffs, 2)]
+def _compute_similarity(diffs: Sequence[str]) -> float | None:
+    pairs = [Indel.normalized_similarity(first, second) for first, second in combinations(diffs, 2)]
     return sum(pairs) / len(pairs) if pairs else None

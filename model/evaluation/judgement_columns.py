@@ -1,7 +1,7 @@
-"""Judged patches and groups as columns of numbers, which metrics are computed from (pure).
+"""Arrange judged patches and groups as numpy columns, from which metrics are computed (pure).
 
-A decision is taken from the *belief*: above a half correct, below incorrect. Exactly a half, and no opinion at all,
-is a coin toss and counts half as each, so silence earns no more than chance.
+The decision on a patch follows its *belief*: correct above 0.5, incorrect below. A belief of exactly 0.5, or
+none, is a coin toss and counts half. Silence therefore earns no more than chance.
 """
 
 from collections.abc import Sequence
@@ -13,41 +13,41 @@ from numpy.typing import NDArray
 
 from model.domain import Verdict
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch
-from model.voting.selection import best_at_k
+from model.voting.selection import compute_best_at_k
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """Judged patches and groups as columns of equal length; truths, claims and whether something is believed are 0 or 1, NaN where there is none."""
+class JudgementColumns:
+    """Judged patches and groups as columns. The first four have one row per patch, the others one row per group."""
 
     belief: Floats
-    """0…1, a half where there is no opinion."""
-    told: Floats
-    """1 where there is one."""
+    """From 0 to 1; 0.5 without an opinion."""
+    has_belief: Floats
+    """1 where there is an opinion, else 0."""
     label: Floats
     claim: Floats
-    """NaN for unsure and not judged."""
+    """1 for a verdict of correct, 0 for incorrect, NaN for unsure and not judged."""
     exact: Floats
-    """Per group: the chance that all its patches are decided rightly."""
+    """Chance that all patches of the group are decided correctly."""
     best: Floats
-    """Per group: the share of correct ones among those believed most."""
+    """Share of correct patches among those with the highest standing."""
     base: Floats
-    """Per group: the share of correct patches, which is a random pick's."""
+    """Share of correct patches, which is what a random pick reaches."""
     any_correct: Floats
-    """Per group: a correct patch is among them, which is the most that picking can reach."""
+    """1 where the group holds a correct patch, which is the best that any pick can reach."""
     asked: Floats
-    """Per group: votes asked for."""
+    """Votes requested."""
     valid: Floats
-    """Per group: votes that could be read."""
+    """Readable votes."""
     forced: Floats
-    """Per group: of those, read after the reply was continued."""
+    """Votes that became readable only after the reply was continued."""
 
     def take(self, patches: Indices, groups: Indices) -> Self:
-        """Some rows, each as often as it is named."""
-        per_patch = (self.belief, self.told, self.label, self.claim)
+        """Select rows by index. A row may be selected several times."""
+        per_patch = (self.belief, self.has_belief, self.label, self.claim)
         per_group = (self.exact, self.best, self.base, self.any_correct)
         votes = (self.asked, self.valid, self.forced)
         return type(self)(
@@ -56,37 +56,41 @@ class Columns:
         )
 
 
-def columns(judged: Sequence[JudgedGroup]) -> Columns:
-    """The columns of judged groups, patches in their order."""
-    beliefs = [array([or_half(one.belief) for one in group.patches]) for group in judged]
-    labels = [array([one.resolved for one in group.patches]) for group in judged]
-    claims = [_CLAIMS[one.verdict] for group in judged for one in group.patches]
+def build_columns(judged: Sequence[JudgedGroup]) -> JudgementColumns:
+    """Build the columns of judged groups, with patches in their order."""
+    beliefs = [
+        to_array([default_to_half(patch.belief) for patch in group.patches]) for group in judged
+    ]
+    labels = [to_array([patch.resolved for patch in group.patches]) for group in judged]
+    claims = [_CLAIMS[patch.verdict] for group in judged for patch in group.patches]
     pairs = list(zip(beliefs, labels, strict=True))
-    return Columns(
-        belief=np.concatenate([*beliefs, array([])]),
-        told=array([one.belief is not None for group in judged for one in group.patches]),
-        label=np.concatenate([*labels, array([])]),
-        claim=array(claims),
-        exact=array([float(np.prod(rightness(belief, label))) for belief, label in pairs]),
-        best=array([_best(group.patches) for group in judged]),
-        base=array([label.mean() for label in labels]),
-        any_correct=array([label.max() for label in labels]),
-        asked=array([group.asked for group in judged]),
-        valid=array([group.valid for group in judged]),
-        forced=array([group.forced for group in judged]),
+    return JudgementColumns(
+        belief=np.concatenate([*beliefs, to_array([])]),
+        has_belief=to_array(
+            [patch.belief is not None for group in judged for patch in group.patches]
+        ),
+        label=np.concatenate([*labels, to_array([])]),
+        claim=to_array(claims),
+        exact=to_array([float(np.prod(score_decisions(belief, label))) for belief, label in pairs]),
+        best=to_array([_score_best(group.patches) for group in judged]),
+        base=to_array([label.mean() for label in labels]),
+        any_correct=to_array([label.max() for label in labels]),
+        asked=to_array([group.asked for group in judged]),
+        valid=to_array([group.valid for group in judged]),
+        forced=to_array([group.forced for group in judged]),
     )
 
 
-def constant(judged: Sequence[JudgedGroup], belief: float) -> Columns:
-    """The columns of a predictor that believes the same of every patch: 1, 0, or a half for a coin."""
+def build_constant_columns(judged: Sequence[JudgedGroup], belief: float) -> JudgementColumns:
+    """Build the columns of a predictor with the same belief in every patch: 1, 0 or 0.5."""
     verdict = {1.0: Verdict.CORRECT, 0.0: Verdict.INCORRECT}.get(belief, Verdict.UNSURE)
-    return columns(
+    return build_columns(
         [
             replace(
                 group,
                 patches=tuple(
-                    replace(one, score=belief, probability=None, rank=None, verdict=verdict)
-                    for one in group.patches
+                    replace(patch, score=belief, probability=None, rank=None, verdict=verdict)
+                    for patch in group.patches
                 ),
             )
             for group in judged
@@ -94,28 +98,28 @@ def constant(judged: Sequence[JudgedGroup], belief: float) -> Columns:
     )
 
 
-def or_half(belief: float | None) -> float:
-    """A belief; a half where there is none."""
+def default_to_half(belief: float | None) -> float:
+    """Replace a missing belief by 0.5."""
     return 0.5 if belief is None else belief
 
 
-def array(values: Sequence[float]) -> Floats:
-    """A column."""
+def to_array(values: Sequence[float]) -> Floats:
+    """Convert a sequence to a float64 array."""
     return np.asarray(values, dtype=np.float64)
 
 
-def accepted(belief: Floats) -> Floats:
-    """1 above a half, 0 below, a half at a half."""
+def decide_acceptance(belief: Floats) -> Floats:
+    """Map beliefs to decisions: 1 above 0.5, 0 below, 0.5 at 0.5."""
     return (np.sign(belief - 0.5) + 1) / 2
 
 
-def rightness(belief: Floats, label: Floats) -> Floats:
-    """1 where the decision is the truth, 0 where it isn't, a half for a coin toss."""
-    return 1 - np.abs(accepted(belief) - label)
+def score_decisions(belief: Floats, label: Floats) -> Floats:
+    """Score decisions against labels: 1 for correct, 0 for wrong, 0.5 for a coin toss."""
+    return 1 - np.abs(decide_acceptance(belief) - label)
 
 
-def _best(patches: Sequence[JudgedPatch]) -> float:
-    return best_at_k([(one.standing, one.resolved) for one in patches], len(patches))
+def _score_best(patches: Sequence[JudgedPatch]) -> float:
+    return compute_best_at_k([(patch.standing, patch.resolved) for patch in patches], len(patches))
 
 
 _CLAIMS = {

@@ -1,8 +1,9 @@
-"""Labelled groups from JSON lines: issues whose candidate patches somebody has tested.
+"""Read labelled groups from JSON lines: issues with patches whose tests have been run.
 
-One object a line: `instance_id`, `repo`, `problem_statement`, `patches` [{`patch`, `resolved`}]; a patch may name
-its `source` and, with `also_from`, others who wrote the same text, and tell by `trajectory` how it came about; an issue
-its `language` and its repository's `licence` (SPDX). Other keys are left alone. A group that is judged as one and a pool of every patch known for an issue have the same form.
+Each line is an object with `instance_id`, `repo`, `problem_statement` and `patches`. A patch has `patch` and
+`resolved`, and optionally `source`, `also_from` (other sources of the same text) and `trajectory`. An issue
+may have `language` and `licence` (SPDX). Other keys are ignored. Groups to judge and pools of all known
+patches share this format.
 """
 
 import gzip
@@ -23,54 +24,54 @@ from model.prompts.untrusted import HINT_TAG
 
 @dataclass(frozen=True, slots=True)
 class LabelledPatch:
-    """A patch and the truth about it."""
+    """A patch and its label."""
 
     patch: Patch
     resolved: bool
     source: str | None
-    """`family/run`, for analysis only: never shown to a verifier, never a feature."""
+    """`family/run`, for analysis only. No verifier sees it and no feature uses it."""
     also_from: tuple[str, ...] = ()
-    """Further sources of the very same text."""
+    """Other sources of the same text."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledGroup:
-    """An issue with patches that were tested: rivals to be judged together, or all that are known."""
+    """An issue with tested patches: rivals to judge together, or a pool of all known patches."""
 
     instance_id: str
-    """Names the issue; several groups may be about one."""
+    """Identifier of the issue. Several groups may share it."""
     repo: str
     """`owner/name`."""
     issue: Issue
     patches: tuple[LabelledPatch, ...]
     language: str | None = None
     licence: str | None = None
-    """The repository's, by its SPDX name."""
+    """SPDX name of the repository's licence."""
 
     @property
     def id(self) -> str:
-        """16 hex digits that differ between groups of one issue: a hash of the issue and its patches, in order."""
-        parts = (self.instance_id, self.issue.text, *(one.patch.diff for one in self.patches))
+        """Hash of the issue and its patches in order, as 16 hex digits. Groups of one issue differ in it."""
+        parts = (self.instance_id, self.issue.text, *(patch.patch.diff for patch in self.patches))
         if self.has_trajectory:
-            parts += tuple(one.patch.trajectory or "" for one in self.patches)
+            parts += tuple(patch.patch.trajectory or "" for patch in self.patches)
         return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
 
     @property
     def has_trajectory(self) -> bool:
-        """How some patch came about is known."""
-        return any(one.patch.trajectory for one in self.patches)
+        """Whether any patch has a trajectory."""
+        return any(patch.patch.trajectory for patch in self.patches)
 
 
-def read(path: Path) -> Iterator[LabelledGroup]:
-    """The groups of a `.jsonl` or `.jsonl.gz` file, one at a time; the first line of the statement is the title.
+def read_groups(path: Path) -> Iterator[LabelledGroup]:
+    """Yield the groups of a `.jsonl` or `.jsonl.gz` file, one at a time.
 
-    Patches are called `candidate-1`, `candidate-2`, … in the file's order, and end with a newline. Raises BadGroups
-    with the file, the line and what to do about it; also for a file without any group.
+    The first line of the statement is the title. Patches are named `candidate-1`, `candidate-2`, … in file
+    order, and end with a newline. Raises BadGroups with file, line and fix, also for a file without groups.
     """
     number = 0
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(_iterate_lines(path), 1):
         if line.strip():
-            yield _group(line, f"{path}, line {number}")
+            yield _parse_group(line, f"{path}, line {number}")
     if not number:
         raise BadGroups(f"{path} is empty; give a file with one labelled group a line")
 
@@ -78,7 +79,7 @@ def read(path: Path) -> Iterator[LabelledGroup]:
 _Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
-def _unguided(trajectory: str) -> str:
+def _check_unguided(trajectory: str) -> str:
     if HINT_TAG in trajectory:
         raise ValueError("was made with a hint, which no judge may see; leave it out")
     return trajectory
@@ -89,7 +90,7 @@ class _PatchRow(BaseModel, strict=True):
     resolved: bool
     source: str | None = None
     also_from: list[str] = []
-    trajectory: Annotated[str, AfterValidator(_unguided)] | None = None
+    trajectory: Annotated[str, AfterValidator(_check_unguided)] | None = None
 
 
 class _Row(BaseModel, strict=True):
@@ -101,7 +102,7 @@ class _Row(BaseModel, strict=True):
     licence: str | None = None
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _iterate_lines(path: Path) -> Iterator[str]:
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8") as lines:
@@ -118,7 +119,7 @@ def _lines(path: Path) -> Iterator[str]:
         ) from error
 
 
-def _group(line: str, where: str) -> LabelledGroup:
+def _parse_group(line: str, where: str) -> LabelledGroup:
     try:
         row = _Row.model_validate(json.loads(line))
     except json.JSONDecodeError as error:
@@ -126,26 +127,26 @@ def _group(line: str, where: str) -> LabelledGroup:
             f"{where} is not JSON: {error.msg} at column {error.colno}; write one object a line"
         ) from error
     except ValidationError as error:
-        raise BadGroups(f"{where}: {_first(error)}") from error
+        raise BadGroups(f"{where}: {_format_first_error(error)}") from error
     title, _, body = row.problem_statement.strip().partition("\n")
     return LabelledGroup(
         instance_id=row.instance_id,
         repo=row.repo,
         issue=Issue(title.strip(), body.strip()),
-        patches=tuple(_patch(number, one) for number, one in enumerate(row.patches, 1)),
+        patches=tuple(_build_patch(number, patch) for number, patch in enumerate(row.patches, 1)),
         language=row.language,
         licence=row.licence,
     )
 
 
-def _patch(number: int, row: _PatchRow) -> LabelledPatch:
+def _build_patch(number: int, row: _PatchRow) -> LabelledPatch:
     # without its last newline, as many data sets hold it, git refuses a diff
     ended = row.patch if not row.patch or row.patch.endswith("\n") else row.patch + "\n"
     patch = Patch(PatchId(f"candidate-{number}"), ended, row.trajectory)
     return LabelledPatch(patch, row.resolved, row.source, tuple(row.also_from))
 
 
-def _first(error: ValidationError) -> str:
+def _format_first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the line"
     got = "" if first["type"] == "missing" else f", not {str(first['input'])[:60]!r}"

@@ -1,7 +1,7 @@
-"""How right a verifier is: metrics over labelled patches (pure).
+"""Metrics of a verifier over labelled patches (pure).
 
-Every patch counts, also one that nobody dared to decide: the decision is forced as in `columns.py`. What a verifier
-really claims, and how often it is right when it does, stands beside it: `claimed`, `claimed_accuracy`, `precision`.
+Every patch counts: undecided patches are decided by the rule in `judgement_columns`. `claimed`,
+`claimed_accuracy` and `precision` measure only what the verifier claims.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,79 +9,92 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from model.evaluation.judged_group import JudgedGroup
-from model.evaluation.judgement_columns import Columns, Floats, Indices, accepted, array, rightness
-from model.voting.selection import best_at_k, best_at_k_sampled, by_majority
+from model.evaluation.judgement_columns import (
+    Floats,
+    Indices,
+    JudgementColumns,
+    decide_acceptance,
+    score_decisions,
+    to_array,
+)
+from model.voting.selection import compute_best_at_k, sample_best_at_k, score_by_majority
 
 BINS = 10
-"""Of the reliability diagram and of ECE, with equally many patches each."""
+"""Number of bins of the reliability diagram and of ECE, with equally many patches each."""
 SURE = 0.8
-"""The belief from which `precision_when_sure` counts a patch as accepted."""
+"""Belief from which `precision_when_sure` counts a patch as accepted."""
 
 
-Metric = Callable[[Columns], float]
+Metric = Callable[[JudgementColumns], float]
 
 
-def by_standing(group: JudgedGroup, count: int) -> float:
-    """Chance that the patch standing highest among `count` drawn from the group is correct, over every draw.
+def compute_best_by_rank(group: JudgedGroup, count: int) -> float:
+    """Compute the chance that the top patch among `count` drawn from the group is correct, over all draws.
 
-    The opinions are those that were given with the whole group to look at.
+    Opinions come from judging the whole group and are not asked for again.
     """
-    return best_at_k([(one.standing, one.resolved) for one in group.patches], count)
+    return compute_best_at_k([(patch.standing, patch.resolved) for patch in group.patches], count)
 
 
-def by_most(group: JudgedGroup, count: int) -> float:
-    """Chance that the edit that most of `count` patches drawn from the group make is correct, counted anew in each draw."""
-    labels = [one.resolved for one in group.patches]
+def compute_best_by_majority(group: JudgedGroup, count: int) -> float:
+    """Compute the chance that the most frequent edit among `count` drawn patches is correct.
+
+    The majority is counted anew in each draw.
+    """
+    labels = [patch.resolved for patch in group.patches]
 
     def select(places: Sequence[int]) -> list[int]:
-        shares = by_majority([group.patches[at].edit for at in places])
+        shares = score_by_majority([group.patches[index].edit for index in places])
         most = max((share for share in shares if share is not None), default=None)
-        return [at for at, share in zip(places, shares, strict=True) if share == most]
+        return [index for index, share in zip(places, shares, strict=True) if share == most]
 
-    return best_at_k_sampled(select, labels, count)
+    return sample_best_at_k(select, labels, count)
 
 
-def best_at(
+def average_best_at_k(
     judged: Sequence[JudgedGroup],
     count: int,
-    chosen: Callable[[JudgedGroup, int], float] = by_standing,
+    chosen: Callable[[JudgedGroup, int], float] = compute_best_by_rank,
 ) -> float:
-    """Best@K for K = `count`: the mean of what is `chosen` in the groups with at least K patches; NaN without any."""
+    """Average Best@K over the groups with at least K = `count` patches; NaN without any.
+
+    `chosen` computes the chance for one group.
+    """
     large = [group for group in judged if len(group.patches) >= count]
-    return _mean(array([chosen(group, count) for group in large]))
+    return _mean(to_array([chosen(group, count) for group in large]))
 
 
-def tells_edits(judged: Sequence[JudgedGroup]) -> bool:
-    """Whether it is known which patches make the same edit; older run files don't tell."""
-    patches = (one for group in judged for one in group.patches)
-    return all(one.edit is not None or not one.edited_lines for one in patches)
+def has_edits(judged: Sequence[JudgedGroup]) -> bool:
+    """Whether the run file tells which patches make the same edit. Older run files do not."""
+    patches = (patch for group in judged for patch in group.patches)
+    return all(patch.edit is not None or not patch.edited_lines for patch in patches)
 
 
-def accuracy(of: Columns) -> float:
-    """Share of patches decided rightly."""
-    return _mean(rightness(of.belief, of.label))
+def compute_accuracy(columns: JudgementColumns) -> float:
+    """Share of patches decided correctly."""
+    return _mean(score_decisions(columns.belief, columns.label))
 
 
-def f1(of: Columns) -> float:
-    """Harmonic mean of precision and recall of `correct`; 0 when no patch is correct or held to be."""
-    hits, false_alarms, misses, _ = _confusion(of)
+def compute_f1(columns: JudgementColumns) -> float:
+    """Harmonic mean of precision and recall of `correct`; 0 when no patch is correct or accepted."""
+    hits, false_alarms, misses, _ = _count_confusion(columns)
     return _ratio(2 * hits, 2 * hits + false_alarms + misses, otherwise=0.0)
 
 
-def exact_match(of: Columns) -> float:
-    """Share of groups with every patch decided rightly."""
-    return _mean(of.exact)
+def compute_exact_match(columns: JudgementColumns) -> float:
+    """Share of groups with every patch decided correctly."""
+    return _mean(columns.exact)
 
 
-def balanced_accuracy(of: Columns) -> float:
-    """Mean of the accuracies on correct and on incorrect patches; NaN unless there are both."""
-    hits, false_alarms, misses, rejections = _confusion(of)
+def compute_balanced_accuracy(columns: JudgementColumns) -> float:
+    """Mean of the accuracies on correct and on incorrect patches; NaN unless both exist."""
+    hits, false_alarms, misses, rejections = _count_confusion(columns)
     return (_ratio(hits, hits + misses) + _ratio(rejections, rejections + false_alarms)) / 2
 
 
-def mcc(of: Columns) -> float:
-    """Matthews correlation of decision and truth, -1…1; 0 where one of them never changes."""
-    hits, false_alarms, misses, rejections = _confusion(of)
+def compute_mcc(columns: JudgementColumns) -> float:
+    """Matthews correlation of decision and label, from -1 to 1; 0 where one of them is constant."""
+    hits, false_alarms, misses, rejections = _count_confusion(columns)
     product = (
         (hits + false_alarms)
         * (hits + misses)
@@ -91,9 +104,12 @@ def mcc(of: Columns) -> float:
     return _ratio(hits * rejections - false_alarms * misses, product**0.5, otherwise=0.0)
 
 
-def auroc(of: Columns) -> float:
-    """Chance that a correct patch is believed more than an incorrect one, ties half; NaN unless there are both."""
-    correct, incorrect = of.belief[of.label == 1], np.sort(of.belief[of.label == 0])
+def compute_auroc(columns: JudgementColumns) -> float:
+    """Chance that a correct patch has a higher belief than an incorrect one; ties count half. NaN unless both exist."""
+    correct, incorrect = (
+        columns.belief[columns.label == 1],
+        np.sort(columns.belief[columns.label == 0]),
+    )
     if not len(correct) or not len(incorrect):
         return float("nan")
     below = np.searchsorted(incorrect, correct, "left") + np.searchsorted(
@@ -102,117 +118,120 @@ def auroc(of: Columns) -> float:
     return float(below.mean() / 2 / len(incorrect))
 
 
-def brier(of: Columns) -> float:
-    """Mean squared distance of belief and truth; a coin has 0.25."""
-    return _mean((of.belief - of.label) ** 2)
+def compute_brier(columns: JudgementColumns) -> float:
+    """Mean squared error of the beliefs; a coin toss reaches 0.25."""
+    return _mean((columns.belief - columns.label) ** 2)
 
 
-def ece(of: Columns) -> float:
-    """Expected calibration error over BINS bins of equal mass: how far beliefs are from what came true.
+def compute_ece(columns: JudgementColumns) -> float:
+    """Expected calibration error over BINS bins of equal mass.
 
-    Of patches with a belief alone: no opinion is no belief of a half. NaN when there is none.
+    Only patches with a belief count; NaN without any.
     """
-    told = of.told == 1
-    belief, label = of.belief[told], of.label[told]
+    has_belief = columns.has_belief == 1
+    belief, label = columns.belief[has_belief], columns.label[has_belief]
     if not len(belief):
         return float("nan")
-    gaps = np.bincount(equal_mass(belief), weights=belief - label)
+    gaps = np.bincount(assign_bins(belief), weights=belief - label)
     return float(np.abs(gaps).sum() / len(belief))
 
 
-def equal_mass(beliefs: Floats, bins: int = BINS) -> Indices:
-    """The bin of each belief, 0 upwards; equal beliefs share one, so that their order can't matter."""
+def assign_bins(beliefs: Floats, bins: int = BINS) -> Indices:
+    """Assign each belief to one of `bins` bins of equal mass, from 0 upwards.
+
+    Equal beliefs share a bin, so that their order has no effect.
+    """
     _, place, counts = np.unique(beliefs, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2
     return np.asarray((middle * bins / len(beliefs)).astype(np.intp)[place])
 
 
-def binned(beliefs: Floats) -> list[Indices]:
-    """The rows of each bin of a reliability diagram, beliefs ascending; no bin is empty."""
-    place = equal_mass(beliefs)
-    return [np.flatnonzero(place == one) for one in np.unique(place)]
+def split_into_bins(beliefs: Floats) -> list[Indices]:
+    """List the rows of each bin of a reliability diagram, with beliefs ascending. No bin is empty."""
+    place = assign_bins(beliefs)
+    return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
-def diagram(of: Columns) -> list[Indices]:
-    """The rows of each bin, of patches with a belief."""
-    told = np.flatnonzero(of.told == 1)
-    return [told[rows] for rows in binned(of.belief[told])]
+def bin_reliability(columns: JudgementColumns) -> list[Indices]:
+    """List the rows of each bin, for patches with a belief."""
+    believed = np.flatnonzero(columns.has_belief == 1)
+    return [believed[rows] for rows in split_into_bins(columns.belief[believed])]
 
 
-def claimed(of: Columns) -> float:
-    """Share of patches with a verdict that is a claim: correct or incorrect, not unsure or not judged."""
-    return _mean((~np.isnan(of.claim)).astype(np.float64))
+def compute_claim_rate(columns: JudgementColumns) -> float:
+    """Share of patches with a verdict of correct or incorrect."""
+    return _mean((~np.isnan(columns.claim)).astype(np.float64))
 
 
-def claimed_accuracy(of: Columns) -> float:
-    """Share of claims that are right; NaN when there is none."""
-    made = ~np.isnan(of.claim)
-    return _mean((of.claim[made] == of.label[made]).astype(np.float64))
+def compute_claim_accuracy(columns: JudgementColumns) -> float:
+    """Share of claims that are right; NaN without claims."""
+    claimed = ~np.isnan(columns.claim)
+    return _mean((columns.claim[claimed] == columns.label[claimed]).astype(np.float64))
 
 
-def precision(of: Columns) -> float:
-    """Share of patches claimed to be correct that are; NaN when there is none."""
-    return _mean(of.label[of.claim == 1])
+def compute_precision(columns: JudgementColumns) -> float:
+    """Share of correct patches among those claimed correct; NaN without any."""
+    return _mean(columns.label[columns.claim == 1])
 
 
-def precision_when_sure(of: Columns) -> float:
-    """Share of patches believed from SURE upwards that are correct; NaN when there is none."""
-    return _mean(of.label[of.belief >= SURE])
+def compute_precision_when_sure(columns: JudgementColumns) -> float:
+    """Share of correct patches among those with a belief of at least SURE; NaN without any."""
+    return _mean(columns.label[columns.belief >= SURE])
 
 
-def format_valid(of: Columns) -> float:
-    """Share of votes asked for that could be read; NaN for a verifier without votes."""
-    return _ratio(of.valid.sum(), of.asked.sum())
+def compute_valid_rate(columns: JudgementColumns) -> float:
+    """Share of requested votes that are readable; NaN for a verifier without votes."""
+    return _ratio(columns.valid.sum(), columns.asked.sum())
 
 
-def forced(of: Columns) -> float:
-    """Share of votes asked for that could be read only after the reply was continued."""
-    return _ratio(of.forced.sum(), of.asked.sum())
+def compute_forced_rate(columns: JudgementColumns) -> float:
+    """Share of requested votes that became readable only after the reply was continued."""
+    return _ratio(columns.forced.sum(), columns.asked.sum())
 
 
-def best_of_group(of: Columns) -> float:
-    """Chance that the patch believed most in its group is correct, ties averaged."""
-    return _mean(of.best)
+def compute_best_of_group(columns: JudgementColumns) -> float:
+    """Chance that the patch with the highest standing in its group is correct; ties are averaged."""
+    return _mean(columns.best)
 
 
-def random_of_group(of: Columns) -> float:
-    """The same for a patch picked at random."""
-    return _mean(of.base)
+def compute_random_of_group(columns: JudgementColumns) -> float:
+    """Chance that a random patch of the group is correct."""
+    return _mean(columns.base)
 
 
-def oracle_of_group(of: Columns) -> float:
-    """The same for who knows the truth."""
-    return _mean(of.any_correct)
+def compute_oracle_of_group(columns: JudgementColumns) -> float:
+    """Share of groups that hold a correct patch, which is the best that any choice can reach."""
+    return _mean(columns.any_correct)
 
 
 METRICS: Mapping[str, Metric] = {
-    "accuracy": accuracy,
-    "f1": f1,
-    "exact_match": exact_match,
-    "balanced_accuracy": balanced_accuracy,
-    "mcc": mcc,
-    "auroc": auroc,
-    "brier": brier,
-    "ece": ece,
-    "claimed": claimed,
-    "claimed_accuracy": claimed_accuracy,
-    "precision": precision,
-    "precision_when_sure": precision_when_sure,
-    "format_valid": format_valid,
-    "forced": forced,
-    "best_of_group": best_of_group,
-    "random": random_of_group,
-    "oracle": oracle_of_group,
+    "accuracy": compute_accuracy,
+    "f1": compute_f1,
+    "exact_match": compute_exact_match,
+    "balanced_accuracy": compute_balanced_accuracy,
+    "mcc": compute_mcc,
+    "auroc": compute_auroc,
+    "brier": compute_brier,
+    "ece": compute_ece,
+    "claimed": compute_claim_rate,
+    "claimed_accuracy": compute_claim_accuracy,
+    "precision": compute_precision,
+    "precision_when_sure": compute_precision_when_sure,
+    "format_valid": compute_valid_rate,
+    "forced": compute_forced_rate,
+    "best_of_group": compute_best_of_group,
+    "random": compute_random_of_group,
+    "oracle": compute_oracle_of_group,
 }
-"""By their names in the document."""
+"""Metrics by their names in the document."""
 
 
-def _confusion(of: Columns) -> tuple[float, float, float, float]:
-    """Hits, false alarms, misses and right rejections of `correct`, in patches."""
-    taken = accepted(of.belief)
-    hits = float((taken * of.label).sum())
+def _count_confusion(columns: JudgementColumns) -> tuple[float, float, float, float]:
+    """Count hits, false alarms, misses and correct rejections of `correct`, in patches."""
+    taken = decide_acceptance(columns.belief)
+    hits = float((taken * columns.label).sum())
     false_alarms = float(taken.sum()) - hits
-    misses = float(of.label.sum()) - hits
+    misses = float(columns.label.sum()) - hits
     return hits, false_alarms, misses, len(taken) - hits - false_alarms - misses
 
 

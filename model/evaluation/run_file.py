@@ -1,4 +1,7 @@
-"""Run files: judged groups as JSON lines, each on disk as soon as it is judged, so that a killed run goes on."""
+"""Read and write run files: judged groups as JSON lines.
+
+Each group is on disk as soon as it is judged, so that a killed run can continue.
+"""
 
 import fcntl
 import os
@@ -7,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from model.errors import BadRun
-from model.evaluation.judged_group import JudgedGroup, from_line, to_line
+from model.evaluation.judged_group import JudgedGroup, dump_line, parse_line
 
 _BEGIN = b'{"key":{"group":"'
-"""How a line begins, by which one that was cut off is known to be ours."""
+"""Start of every line. It identifies a half-written last line."""
 
 
 class RunFile:
-    """A run file held for adding. Made by `opened`."""
+    """A run file that is locked for appending. `open_run_file` creates it."""
 
     def __init__(self, judged: tuple[JudgedGroup, ...], descriptor: int) -> None:
         self.judged = judged
@@ -22,18 +25,19 @@ class RunFile:
         self._descriptor = descriptor
 
     def add(self, group: JudgedGroup) -> None:
-        """On disk when this returns."""
-        line = to_line(group) + b"\n"
+        """Append a judged group. The group is on disk when the call returns."""
+        line = dump_line(group) + b"\n"
         while line:
             line = line[os.write(self._descriptor, line) :]
         os.fsync(self._descriptor)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[RunFile]:
-    """The run file, made with its folder where it is missing; what a killed run left half written is cut off.
+def open_run_file(path: Path) -> Iterator[RunFile]:
+    """Open and lock a run file; create it and its folder where needed.
 
-    One process at a time holds it. Raises BadRun when another does, it can't be written, or it is no run file.
+    A last line that a killed run left half written is cut off. Only one process can hold the file. Raises
+    BadRun when another process holds it, it cannot be written, or it is no run file.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +49,7 @@ def opened(path: Path) -> Iterator[RunFile]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise BadRun(f"run file {path} is being written by another run; wait for it") from error
-        judged = tuple(read(path))
+        judged = tuple(read_run_file(path))
         _cut_unfinished(path, descriptor)
         yield RunFile(judged, descriptor)
     finally:
@@ -53,14 +57,14 @@ def opened(path: Path) -> Iterator[RunFile]:
 
 
 def _cut_unfinished(path: Path, descriptor: int) -> None:
-    """Only what is ours: a file named by mistake keeps every byte."""
-    os.ftruncate(descriptor, path.stat().st_size - unfinished(path))
+    """Truncate the half-written last line. A file of another kind raises BadRun before and keeps every byte."""
+    os.ftruncate(descriptor, path.stat().st_size - count_unfinished_bytes(path))
 
 
-def unfinished(path: Path) -> int:
-    """Bytes of a last line that a killed run left half written, or that is still being written; 0 for none.
+def count_unfinished_bytes(path: Path) -> int:
+    """Count the bytes of a half-written last line; 0 without one.
 
-    Raises BadRun when they can't be ours, or the file can't be read.
+    Raises BadRun when the last line is not a run file's, or the file cannot be read.
     """
     try:
         content = path.read_bytes()
@@ -72,27 +76,27 @@ def unfinished(path: Path) -> int:
     return len(tail)
 
 
-def read(path: Path) -> Iterator[JudgedGroup]:
-    """The judged groups of a run file, but for a last line that is still being written.
+def read_run_file(path: Path) -> Iterator[JudgedGroup]:
+    """Yield the judged groups of a run file, except a half-written last line.
 
-    Raises BadRun naming file and line for what is no run file.
+    Raises BadRun with file and line for anything else.
     """
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if line.endswith(b"\n"):
-                    yield _group(line, f"run file {path}, line {number}")
+                    yield _parse_group(line, f"run file {path}, line {number}")
     except OSError as error:
         raise BadRun(f"run file {path} can't be read: {error.strerror}") from error
 
 
-def in_order(path: Path) -> list[JudgedGroup]:
-    """The same by group, so that no figure hangs on which was ready first."""
-    return sorted(read(path), key=lambda one: one.key.group)
+def read_sorted(path: Path) -> list[JudgedGroup]:
+    """Read a run file sorted by group, so that no result depends on the order of completion."""
+    return sorted(read_run_file(path), key=lambda group: group.key.group)
 
 
-def _group(line: bytes, where: str) -> JudgedGroup:
+def _parse_group(line: bytes, where: str) -> JudgedGroup:
     try:
-        return from_line(line)
+        return parse_line(line)
     except ValueError as error:
         raise BadRun(f"{where} is no judged group ({error}); give another file") from error

@@ -1,14 +1,14 @@
-"""The interval of a share of a few trials (pure; loads nothing, for processes that stay light).
+"""The Wilson interval of a share (pure, and free of numpy for light processes).
 
 E. B. Wilson, Journal of the American Statistical Association 22, 1927.
 """
 
 _Z = 1.959964
-"""The standard normal quantile of 95 %."""
+"""Standard normal quantile for 95 %."""
 
 
-def wilson(successes: float, trials: float) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share; 0 to 1 without trials."""
+def compute_wilson_interval(successes: float, trials: float) -> tuple[float, float]:
+    """Compute the 95 % Wilson interval of a share; (0, 1) without trials."""
     if not trials:
         return 0.0, 1.0
     share, square = successes / trials, _Z * _Z

@@ -1,25 +1,25 @@
-"""From run files to evidence: what verifiers said of the same patches, side by side with the truth (pure)."""
+"""Combine run files into evidence: the answers of verifiers on the same patches, with labels (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from model.calibration.calibration import Evidence
-from model.calibration.evidence import of_votes
+from model.calibration.evidence import build_vote_evidence
 from model.domain import PatchId, Verdict
-from model.evaluation.judge_catalog import CONSENSUS, STRICT, is_calibrated, plain
+from model.evaluation.judge_catalog import CONSENSUS, STRICT_SUFFIX, is_calibrated, strip_suffixes
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch, JudgementKey
 from model.voting.thresholds import Thresholds
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """What was known of one patch, and what became of it."""
+class PatchEvidence:
+    """The evidence on one patch, with its label."""
 
     evidence: Evidence
     correct: bool
     issue: str
     weight: float = 1.0
-    """How much it counts in a fit."""
+    """Weight of the row in a fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,91 +30,105 @@ class GroupEvidence:
     evidence: tuple[Evidence, ...]
 
 
-def cases(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
-    """The groups that every verifier of the run files has judged; consensus's strict twin is passed over.
+def collect_evidence(runs: Sequence[JudgedGroup]) -> list[GroupEvidence]:
+    """Collect the groups that every verifier of the run files has judged.
 
-    Raises ValueError for more than one verifier beside consensus, for a run that was weighed by a calibrator, and when
-    no group was judged by all.
+    The strict twin of consensus is ignored. Raises ValueError for two verifiers besides consensus, for a run
+    with a calibrator, and when no group was judged by all.
     """
-    runs = [one for one in runs if not one.key.verifier.endswith(STRICT)]
-    if weighed := {one.key.verifier for one in runs if is_calibrated(one.key.verifier)}:
+    runs = [group for group in runs if not group.key.verifier.endswith(STRICT_SUFFIX)]
+    if weighed := {group.key.verifier for group in runs if is_calibrated(group.key.verifier)}:
         raise ValueError(
             f"{min(weighed)} was weighed by a calibrator already; fit on runs without --calibrator"
         )
-    judges = sorted({_judge(one.key) for one in runs})
-    voting = [judge for judge in judges if plain(judge[0]) != CONSENSUS]
+    judges = sorted({_identify_judge(group.key) for group in runs})
+    voting = [judge for judge in judges if strip_suffixes(judge[0]) != CONSENSUS]
     if len(judges) > 2 or len(voting) > 1:
         names = "; ".join(" ".join(map(str, judge)) for judge in judges)
         raise ValueError(
             f"run files of one verifier, or of one and {CONSENSUS}, are wanted, not: {names}"
         )
     by_judge = {
-        judge: {one.key.group: one for one in runs if _judge(one.key) == judge} for judge in judges
+        judge: {group.key.group: group for group in runs if _identify_judge(group.key) == judge}
+        for judge in judges
     }
     shared = [
         group
         for group in next(iter(by_judge.values()), {})
-        if all(group in of for of in by_judge.values())
+        if all(group in groups_by_id for groups_by_id in by_judge.values())
     ]
     if not shared:
         raise ValueError("the run files share no group; judge the same file of groups with both")
-    return [_case([of[group] for of in by_judge.values()]) for group in shared]
-
-
-def rows(of: Sequence[GroupEvidence]) -> list[Row]:
-    """One row for each patch, in order."""
     return [
-        Row(evidence, patch.resolved, case.group.instance_id)
-        for case in of
+        _combine([groups_by_id[group] for groups_by_id in by_judge.values()]) for group in shared
+    ]
+
+
+def list_rows(groups: Sequence[GroupEvidence]) -> list[PatchEvidence]:
+    """List one row per patch, in order."""
+    return [
+        PatchEvidence(evidence, patch.resolved, case.group.instance_id)
+        for case in groups
         for patch, evidence in zip(case.group.patches, case.evidence, strict=True)
     ]
 
 
-def without_votes(of: Sequence[GroupEvidence]) -> list[GroupEvidence]:
-    """The same with what consensus believes alone."""
+def drop_votes(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
+    """Keep only the belief of consensus."""
     return [
-        replace(case, evidence=tuple(Evidence(consensus=one.consensus) for one in case.evidence))
-        for case in of
+        replace(
+            case,
+            evidence=tuple(Evidence(consensus=evidence.consensus) for evidence in case.evidence),
+        )
+        for case in groups
     ]
 
 
-def without_consensus(of: Sequence[GroupEvidence]) -> list[GroupEvidence]:
-    """The same with the votes alone."""
+def drop_consensus(groups: Sequence[GroupEvidence]) -> list[GroupEvidence]:
+    """Keep only the votes."""
     return [
-        replace(case, evidence=tuple(replace(one, consensus=None) for one in case.evidence))
-        for case in of
+        replace(
+            case, evidence=tuple(replace(evidence, consensus=None) for evidence in case.evidence)
+        )
+        for case in groups
     ]
 
 
-def with_probabilities(
-    of: Sequence[GroupEvidence],
+def apply_probabilities(
+    groups: Sequence[GroupEvidence],
     probabilities: Sequence[float | None],
     thresholds: Sequence[Thresholds],
 ) -> list[JudgedGroup]:
-    """The groups as they would have been judged with these probabilities and thresholds, one for each row."""
+    """Replace verdicts by those of the given probabilities and thresholds, one of each per row."""
     left = iter(zip(probabilities, thresholds, strict=True))
     return [
         replace(
             case.group,
-            patches=tuple(_calibrated(patch, *next(left)) for patch in case.group.patches),
+            patches=tuple(_apply_probability(patch, *next(left)) for patch in case.group.patches),
         )
-        for case in of
+        for case in groups
     ]
 
 
-def _judge(key: JudgementKey) -> tuple[str, str, str, int]:
+def _identify_judge(key: JudgementKey) -> tuple[str, str, str, int]:
     return key.verifier, key.engine.model, key.engine.prompt_fingerprint, key.votes
 
 
-def _case(judged: Sequence[JudgedGroup]) -> GroupEvidence:
-    voted = next((one for one in judged if plain(one.key.verifier) != CONSENSUS), None)
-    consensus = next((one for one in judged if plain(one.key.verifier) == CONSENSUS), None)
-    beliefs = {one.id: one.belief for one in consensus.patches} if consensus else {}
+def _combine(judged: Sequence[JudgedGroup]) -> GroupEvidence:
+    voted = next(
+        (group for group in judged if strip_suffixes(group.key.verifier) != CONSENSUS), None
+    )
+    consensus = next(
+        (group for group in judged if strip_suffixes(group.key.verifier) == CONSENSUS), None
+    )
+    beliefs = {patch.id: patch.belief for patch in consensus.patches} if consensus else {}
     base = voted or judged[0]
-    return GroupEvidence(base, tuple(_evidence(one, voted, beliefs) for one in base.patches))
+    return GroupEvidence(
+        base, tuple(_build_evidence(patch, voted, beliefs) for patch in base.patches)
+    )
 
 
-def _evidence(
+def _build_evidence(
     patch: JudgedPatch, voted: JudgedGroup | None, beliefs: dict[PatchId, float | None]
 ) -> Evidence:
     consensus = beliefs.get(patch.id)
@@ -123,13 +137,15 @@ def _evidence(
     if patch.is_preliminary:
         return Evidence()
     forced = voted.forced / voted.valid if voted.valid else None
-    return of_votes(patch.votes, patch.score, forced, consensus, plain(voted.key.verifier))
+    return build_vote_evidence(
+        patch.votes, patch.score, forced, consensus, strip_suffixes(voted.key.verifier)
+    )
 
 
-def _calibrated(
+def _apply_probability(
     patch: JudgedPatch, probability: float | None, thresholds: Thresholds
 ) -> JudgedPatch:
     verdict = patch.verdict
     if verdict is not Verdict.NOT_JUDGED:
-        verdict = thresholds.verdict(probability)
+        verdict = thresholds.decide(probability)
     return replace(patch, score=None, probability=probability, verdict=verdict)

@@ -1,7 +1,7 @@
-"""Fits a calibrator on labelled evidence, in seconds, by the simplest recipe that is good enough on held-out issues.
+"""Fit a calibrator on labelled evidence, with the simplest recipe that is good enough.
 
-Issues are held out whole, also from the choice of the recipe, and thresholds are chosen on the held-out probabilities,
-so that what a calibrator promises was kept on issues it had not seen.
+Cross-validation holds out whole issues, also from the choice of the recipe. Thresholds are chosen on held-out
+probabilities, so their precision was reached on issues that the fit had not seen.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,165 +16,186 @@ from model.evaluation import bootstrap
 from model.evaluation.judged_group import JudgedGroup
 from model.evaluation.judgement_columns import Floats, Indices
 from model.evaluation.metrics import METRICS
-from model.evaluation.wilson import wilson
+from model.evaluation.wilson import compute_wilson_interval
 from model.voting.thresholds import Thresholds
 from training.calibrators import recipes
 from training.calibrators.evidence import (
     GroupEvidence,
-    Row,
-    rows,
-    with_probabilities,
-    without_consensus,
-    without_votes,
+    PatchEvidence,
+    apply_probabilities,
+    drop_consensus,
+    drop_votes,
+    list_rows,
 )
 from training.calibrators.recipes import CalibratorRecipe
-from training.calibrators.reliability_diagram import worth
+from training.calibrators.reliability_diagram import count_effective_trials
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Targets:
-    """How often a claim has to be true, as the lower bound of a 95 % Wilson interval. A false accept costs the most."""
+class ClaimTargets:
+    """Required precision of claims, as the lower bound of a 95 % Wilson interval. A false accept costs most."""
 
     accept: float = 0.8
     reject: float = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """A calibrator, with what shows that it deserves trust."""
+class CalibratorFit:
+    """A calibrator with its held-out results."""
 
     calibrator: Calibrator
     held_out: Floats
-    """For each row, the probability by a recipe chosen and fitted without its issue; NaN where there is none."""
+    """Probability of each row, from a recipe chosen and fitted without the row's issue; NaN without one."""
     held_out_thresholds: tuple[Thresholds, ...]
-    """For each row, the thresholds that other issues would have had chosen."""
+    """Thresholds of each row, chosen on other issues."""
     briers: Mapping[str, float]
-    """Held-out Brier score of each recipe that was tried; empty without enough history."""
+    """Held-out Brier score of each tried recipe; empty without enough history."""
     recipe: CalibratorRecipe | None = None
-    """The one that was taken."""
+    """The chosen recipe."""
 
 
-def fit(of: Sequence[Row], *, fitted_at: str, targets: Targets | None = None) -> Fit:
-    """By the simplest recipe that is good enough, on every row that has an opinion; too little history it only states."""
-    told = [row for row in of if row.evidence.is_opinion]
-    history = _history(told)
+def fit_calibrator(
+    rows: Sequence[PatchEvidence], *, fitted_at: str, targets: ClaimTargets | None = None
+) -> CalibratorFit:
+    """Fit the simplest good recipe on every row that has an opinion.
+
+    Without enough history the calibrator only states its history and predicts nothing.
+    """
+    opinions = [row for row in rows if row.evidence.is_opinion]
+    history = _count_history(opinions)
     if not history.is_enough:
         nothing = Calibrator(fitted_at, history)
-        return Fit(nothing, np.full(len(of), np.nan), (nothing.thresholds,) * len(of), {})
-    tried = recipes.tried(told)
-    recipe = recipes.simplest(tried, told)
-    calibrator = recipes.fitted(told, recipe, history, fitted_at)
-    promised, found = targets or Targets(), held_out(of)
-    return Fit(
-        replace(calibrator, thresholds=thresholds(found, of, promised)),
-        found,
-        _held_out_thresholds(of, found, promised),
-        {one.name: recipes.brier(probabilities, told) for one, probabilities in tried.items()},
+        return CalibratorFit(
+            nothing, np.full(len(rows), np.nan), (nothing.thresholds,) * len(rows), {}
+        )
+    tried = recipes.cross_validate(opinions)
+    recipe = recipes.select_simplest(tried, opinions)
+    calibrator = recipes.fit_recipe(opinions, recipe, history, fitted_at)
+    promised, probabilities_held_out = targets or ClaimTargets(), predict_held_out(rows)
+    return CalibratorFit(
+        replace(calibrator, thresholds=choose_thresholds(probabilities_held_out, rows, promised)),
+        probabilities_held_out,
+        _choose_held_out_thresholds(rows, probabilities_held_out, promised),
+        {
+            candidate.name: recipes.compute_brier(probabilities, opinions)
+            for candidate, probabilities in tried.items()
+        },
         recipe,
     )
 
 
-def held_out(of: Sequence[Row]) -> Floats:
-    """For each row, the probability by a recipe that was chosen and fitted on other issues; NaN where it has none."""
-    fold_of = recipes.folds({row.issue for row in of})
-    told = [row for row in of if row.evidence.is_opinion]
-    history = _history(told)
-    found = np.full(len(of), np.nan)
+def predict_held_out(rows: Sequence[PatchEvidence]) -> Floats:
+    """Predict each row by a recipe that was chosen and fitted on other issues; NaN without an opinion."""
+    fold_of = recipes.assign_folds({row.issue for row in rows})
+    opinions = [row for row in rows if row.evidence.is_opinion]
+    history = _count_history(opinions)
+    predictions = np.full(len(rows), np.nan)
     for fold in range(recipes.FOLDS):
-        others = [row for row in told if fold_of[row.issue] != fold]
-        recipe = recipes.simplest(recipes.tried(others), others)
-        calibrator = recipes.fitted(others, recipe, history, "")
-        for at, row in enumerate(of):
+        others = [row for row in opinions if fold_of[row.issue] != fold]
+        recipe = recipes.select_simplest(recipes.cross_validate(others), others)
+        calibrator = recipes.fit_recipe(others, recipe, history, "")
+        for index, row in enumerate(rows):
             if fold_of[row.issue] == fold and row.evidence.is_opinion:
-                found[at] = calibrator.probability(row.evidence)
-    return found
+                predictions[index] = calibrator.predict_probability(row.evidence)
+    return predictions
 
 
-def thresholds(probabilities: Floats, of: Sequence[Row], targets: Targets) -> Thresholds:
-    """The bounds that claim the most while each side's Wilson lower bound meets its target.
+def choose_thresholds(
+    probabilities: Floats, rows: Sequence[PatchEvidence], targets: ClaimTargets
+) -> Thresholds:
+    """Choose the thresholds that claim most while each side meets its target.
 
-    Correct is claimed only above a half, incorrect only below; a side that can't meet its target claims nothing.
+    The target is compared with the Wilson lower bound. `correct` needs a probability above 0.5, `incorrect`
+    below. A side that cannot meet its target claims nothing.
     """
-    labels = np.asarray([row.correct for row in of], dtype=np.float64)
+    labels = np.asarray([row.correct for row in rows], dtype=np.float64)
     falling = np.unique(probabilities[probabilities > 0.5])[::-1]
     rising = np.unique(probabilities[probabilities < 0.5])
     accepted = ((bound, probabilities >= bound) for bound in falling)
     rejected = ((bound, probabilities <= bound) for bound in rising)
     return Thresholds(
-        _furthest(accepted, labels, of, targets.accept),
-        _furthest(rejected, 1 - labels, of, targets.reject),
+        _find_furthest_bound(accepted, labels, rows, targets.accept),
+        _find_furthest_bound(rejected, 1 - labels, rows, targets.reject),
     )
 
 
-def _held_out_thresholds(
-    of: Sequence[Row], probabilities: Floats, targets: Targets
+def _choose_held_out_thresholds(
+    rows: Sequence[PatchEvidence], probabilities: Floats, targets: ClaimTargets
 ) -> tuple[Thresholds, ...]:
-    fold_of = recipes.folds({row.issue for row in of})
+    fold_of = recipes.assign_folds({row.issue for row in rows})
     chosen = []
     for fold in range(recipes.FOLDS):
-        others = [at for at, row in enumerate(of) if fold_of[row.issue] != fold]
-        chosen.append(thresholds(probabilities[others], [of[at] for at in others], targets))
-    return tuple(chosen[fold_of[row.issue]] for row in of)
+        others = [index for index, row in enumerate(rows) if fold_of[row.issue] != fold]
+        chosen.append(
+            choose_thresholds(probabilities[others], [rows[index] for index in others], targets)
+        )
+    return tuple(chosen[fold_of[row.issue]] for row in rows)
 
 
-def _furthest(
-    claims: Iterable[tuple[float, Mask]], true: Floats, of: Sequence[Row], target: float
+def _find_furthest_bound(
+    claims: Iterable[tuple[float, Mask]], true: Floats, rows: Sequence[PatchEvidence], target: float
 ) -> float | None:
-    """The last bound, from the surest on, whose claims are true often enough."""
-    counts, issues = recipes.weights(of), number_issues(of)
+    """Find the last bound, from the most certain one, whose claims meet the target."""
+    counts, issues = recipes.compute_weights(rows), number_issues(rows)
     reached = None
     for bound, claimed in claims:
         share = float(np.average(true[claimed], weights=counts[claimed]))
-        trials = worth(counts[claimed], issues[claimed])
-        if wilson(share * trials, trials)[0] >= target:
+        trials = count_effective_trials(counts[claimed], issues[claimed])
+        if compute_wilson_interval(share * trials, trials)[0] >= target:
             reached = float(bound)
     return reached
 
 
-def number_issues(of: Sequence[Row]) -> Indices:
-    """The number of each row's issue."""
-    return np.unique([row.issue for row in of], return_inverse=True)[1]
+def number_issues(rows: Sequence[PatchEvidence]) -> Indices:
+    """Number the issue of each row."""
+    return np.unique([row.issue for row in rows], return_inverse=True)[1]
 
 
-def _history(rows: Iterable[Row]) -> History:
-    """What there is to learn from; rows that count half are half a patch, rounded down."""
+def _count_history(rows: Iterable[PatchEvidence]) -> History:
+    """Count issues and patches. Weights are summed and rounded down."""
     kept = list(rows)
     correct = sum(row.weight for row in kept if row.correct)
     incorrect = sum(row.weight for row in kept if not row.correct)
     return History(len({row.issue for row in kept}), int(correct), int(incorrect))
 
 
-def judged_with(of: Sequence[GroupEvidence], fitted: Fit) -> list[JudgedGroup]:
-    """The groups as judged with the held-out probabilities of a fit on `rows(of)`: what people would have been shown."""
-    found = [None if np.isnan(one) else float(one) for one in fitted.held_out]
-    return with_probabilities(of, found, fitted.held_out_thresholds)
+def judge_with_held_out(
+    groups: Sequence[GroupEvidence], fitted: CalibratorFit
+) -> list[JudgedGroup]:
+    """Judge the groups with the held-out probabilities of a fit on `list_rows(groups)`."""
+    probabilities = [None if np.isnan(value) else float(value) for value in fitted.held_out]
+    return apply_probabilities(groups, probabilities, fitted.held_out_thresholds)
 
 
-def gains(of: Sequence[GroupEvidence], fitted: Fit, targets: Targets) -> dict[str, dict[str, Any]]:
-    """What all evidence together has more than a part of it: held-out Brier and AUROC, paired, with their intervals.
+def measure_gains(
+    groups: Sequence[GroupEvidence], fitted: CalibratorFit, targets: ClaimTargets
+) -> dict[str, dict[str, Any]]:
+    """Measure the gain of all evidence over a part of it, as paired differences with intervals.
 
-    A lower Brier score is better. Empty when there is only one kind of evidence.
+    The metrics are held-out Brier score (lower is better) and AUROC. Empty with only one kind of evidence.
     """
-    everything = judged_with(of, fitted)
+    everything = judge_with_held_out(groups, fitted)
     measured = {name: METRICS[name] for name in ("brier", "auroc")}
-    parts = {"votes": without_consensus(of), "consensus": without_votes(of)}
-    told = {
+    parts = {"votes": drop_consensus(groups), "consensus": drop_votes(groups)}
+    usable_parts = {
         name: part
         for name, part in parts.items()
-        if any(one.is_opinion for case in part for one in case.evidence)
+        if any(evidence.is_opinion for case in part for evidence in case.evidence)
     }
-    if len(told) < len(parts):
+    if len(usable_parts) < len(parts):
         return {}
     return {
         name: {
-            metric: asdict(found)
-            for metric, found in bootstrap.differences(
+            metric: asdict(estimate)
+            for metric, estimate in bootstrap.estimate_differences(
                 everything,
-                judged_with(part, fit(rows(part), fitted_at="", targets=targets)),
+                judge_with_held_out(
+                    part, fit_calibrator(list_rows(part), fitted_at="", targets=targets)
+                ),
                 measured,
             ).items()
         }
-        for name, part in told.items()
+        for name, part in usable_parts.items()
     }

@@ -1,7 +1,7 @@
-"""Fits every judge's calibrator on what became of what it judged, and puts those into use that are not worse.
+"""Refit every judge's calibrator on recorded outcomes, and adopt calibrators that are not worse.
 
-`r4p calibrate`, also by the clock. One JSON document on stdout says what was found and decided; fitting twice on the
-same history changes nothing.
+`r4p calibrate` runs this, also on a schedule. It prints one JSON document. A second fit on the same history
+changes nothing.
 """
 
 import json
@@ -18,14 +18,14 @@ from app.outcomes.judgement import Judge, Judgement, PatchKey, PullRecord
 from model.calibration.calibration import NO_HISTORY, Calibrator
 from training import corpus
 from training.calibrators import recipes
-from training.calibrators.evidence import Row
-from training.calibrators.fitting import Fit, fit
+from training.calibrators.evidence import PatchEvidence
+from training.calibrators.fitting import CalibratorFit, fit_calibrator
 from training.corpus import Corpus, NewCalibrator, StoredCalibrator
 from training.labels.labels import RULE_VERSION, LabelledPatch, label_patches
-from training.labels.rules import WEAK
+from training.labels.rules import WEAK_WEIGHT
 
 LEAST_NEW = 10
-"""Patches that neither calibrator was fitted on, below which nothing is compared."""
+"""Fewest patches, unseen by both calibrators, for a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,120 +36,138 @@ class CalibratorDecision:
     why: str
 
 
-def refit(known: Corpus, now: datetime) -> list[dict[str, Any]]:
-    """Fit, decide and keep, one judge after the other; what was done, as plain JSON values."""
-    records = [one.by(now) for one in known.records()]
-    labels = {one.key: one for one in label_patches(records, now, known.checks())}
-    return [_refit(known, judge, rows(records, judge, labels), now) for judge in judges(records)]
+def refit_calibrators(store: Corpus, now: datetime) -> list[dict[str, Any]]:
+    """Fit, decide and store a calibrator for each judge. Returns the results as JSON values."""
+    records = [record.limit_to(now) for record in store.list_records()]
+    labels = {patch.key: patch for patch in label_patches(records, now, store.read_checks())}
+    return [
+        _refit_judge(store, judge, build_rows(records, judge, labels), now)
+        for judge in list_judges(records)
+    ]
 
 
-def judges(records: Iterable[PullRecord]) -> list[Judge]:
-    """Everybody who has judged, in a fixed order."""
-    found = {judgement.judge for record in records for judgement in record.judgements}
-    return sorted(found, key=lambda one: (one.verifier, *asdict(one.engine).values()))
+def list_judges(records: Iterable[PullRecord]) -> list[Judge]:
+    """List all judges of the records in a fixed order."""
+    judges = {judgement.judge for record in records for judgement in record.judgements}
+    return sorted(judges, key=lambda judge: (judge.verifier, *asdict(judge.engine).values()))
 
 
-def rows(
-    records: Iterable[PullRecord], judge: Judge, known: Mapping[PatchKey, LabelledPatch]
-) -> tuple[list[Row], Counter[str]]:
-    """What the judge knew of patches whose truth is known, and how many labels of each rule there are.
+def build_rows(
+    records: Iterable[PullRecord], judge: Judge, labels: Mapping[PatchKey, LabelledPatch]
+) -> tuple[list[PatchEvidence], Counter[str]]:
+    """Build the evidence rows of one judge, and count the labels of each rule.
 
-    One row for each pull request: of several patches the last one that has a label.
+    Each pull request gives one row: its last patch that has a label.
     """
     kept, counts = [], Counter[str]()
     for record in records:
-        own = [one for one in reversed(record.judgements) if one.judge == judge and one.patch]
-        told = [(one, known[record.group, record.pull, str(one.patch)]) for one in own]
-        if not told:
+        own = [
+            judgement
+            for judgement in reversed(record.judgements)
+            if judgement.judge == judge and judgement.patch
+        ]
+        candidates = [(patch, labels[record.group, record.pull, str(patch.patch)]) for patch in own]
+        if not candidates:
             continue
-        judgement, found = next((one for one in told if one[1].probability is not None), told[0])
-        row = _row(judgement, found)
-        unread = found.probability is not None and row is None
-        counts["no vote could be read" if unread else found.why] += 1
+        judgement, label = next(
+            (candidate for candidate in candidates if candidate[1].probability is not None),
+            candidates[0],
+        )
+        row = _build_row(judgement, label)
+        unread = label.probability is not None and row is None
+        counts["no vote could be read" if unread else label.rule_name] += 1
         kept += [row] if row else []
     return kept, counts
 
 
-def decide(
-    fitted: Fit, known: Sequence[Row], in_use: StoredCalibrator | None
+def decide_adoption(
+    fitted: CalibratorFit, rows: Sequence[PatchEvidence], in_use: StoredCalibrator | None
 ) -> CalibratorDecision:
-    """Into use with enough history, if it is not worse than the one in use on issues that neither was fitted on.
+    """Decide whether a new calibrator replaces the one in use.
 
-    The new one is measured as it was held out. Without any new issue the old labels were corrected: the one in use
-    learnt what was not so.
+    It needs enough history, and must not be worse on issues that neither was fitted on. The new one is
+    measured by its held-out predictions. Without new issues, old labels were corrected, so the new one is
+    adopted.
     """
     if not fitted.briers:
         return CalibratorDecision(is_active=False, why=NO_HISTORY)
     if in_use is None:
         return CalibratorDecision(is_active=True, why="the first")
-    new = [at for at, row in enumerate(known) if int(row.issue) not in in_use.seen]
+    new = [index for index, row in enumerate(rows) if int(row.issue) not in in_use.seen]
     if not new:
         return CalibratorDecision(is_active=True, why="the same issues, of which more is known")
     if len(new) < LEAST_NEW:
         return CalibratorDecision(is_active=False, why=f"only {len(new)} new patches to compare by")
-    found, before = _briers(fitted, known, new, in_use.calibrator)
-    compared = f"Brier {found:.4f}, before {before:.4f}, on {len(new)} patches new to both"
-    return CalibratorDecision(is_active=found <= before, why=compared)
+    after, before = _compare_briers(fitted, rows, new, in_use.calibrator)
+    compared = f"Brier {after:.4f}, before {before:.4f}, on {len(new)} patches new to both"
+    return CalibratorDecision(is_active=after <= before, why=compared)
 
 
-def _refit(
-    known: Corpus, judge: Judge, found: tuple[list[Row], Counter[str]], now: datetime
+def _refit_judge(
+    store: Corpus,
+    judge: Judge,
+    labelled_rows: tuple[list[PatchEvidence], Counter[str]],
+    now: datetime,
 ) -> dict[str, Any]:
-    told, counts = found
-    fitted = fit(told, fitted_at=now.isoformat(timespec="seconds"))
-    said: dict[str, Any] = {
+    rows, counts = labelled_rows
+    fitted = fit_calibrator(rows, fitted_at=now.isoformat(timespec="seconds"))
+    document: dict[str, Any] = {
         "verifier": judge.verifier,
         "engine": asdict(judge.engine),
         "patches": dict(counts),
         "history": asdict(fitted.calibrator.history),
     }
-    in_use, newest = known.active(judge), known.newest(judge)
-    if newest and _same(newest.calibrator, fitted.calibrator):
-        return said | {"calibrator": newest.id, "decision": "nothing new"}
-    decision = decide(fitted, told, in_use)
+    in_use, newest = store.find_active_calibrator(judge), store.find_newest_calibrator(judge)
+    if newest and _is_same(newest.calibrator, fitted.calibrator):
+        return document | {"calibrator": newest.id, "decision": "nothing new"}
+    decision = decide_adoption(fitted, rows, in_use)
     if not fitted.briers:
-        return said | {"calibrator": in_use and in_use.id, "decision": decision.why}
-    number = known.keep(
+        return document | {"calibrator": in_use and in_use.id, "decision": decision.why}
+    number = store.save_calibrator(
         NewCalibrator(
             judge=judge,
             calibrator=fitted.calibrator,
-            brier=recipes.brier(fitted.held_out, told),
+            brier=recipes.compute_brier(fitted.held_out, rows),
             label_rule=RULE_VERSION,
-            seen=frozenset(int(row.issue) for row in told),
+            seen=frozenset(int(row.issue) for row in rows),
             is_active=decision.is_active,
             why=decision.why,
         )
     )
     taken = "in use" if decision.is_active else "refused"
-    return said | {"calibrator": number, "decision": f"{taken}: {decision.why}"}
+    return document | {"calibrator": number, "decision": f"{taken}: {decision.why}"}
 
 
-def _row(judgement: Judgement, found: LabelledPatch) -> Row | None:
-    is_positive = found.label.is_positive
+def _build_row(judgement: Judgement, label: LabelledPatch) -> PatchEvidence | None:
+    is_positive = label.label.is_positive
     if is_positive is None or not judgement.evidence.is_opinion:
         return None
-    weight = WEAK if found.label.is_weak else 1.0
-    return Row(judgement.evidence, is_positive, str(found.group), weight)
+    weight = WEAK_WEIGHT if label.label.is_weak else 1.0
+    return PatchEvidence(judgement.evidence, is_positive, str(label.group), weight)
 
 
-def _briers(
-    fitted: Fit, known: Sequence[Row], new: Sequence[int], before: Calibrator
+def _compare_briers(
+    fitted: CalibratorFit, rows: Sequence[PatchEvidence], new: Sequence[int], before: Calibrator
 ) -> tuple[float, float]:
-    """Of the new calibrator and of the one before, on the same rows."""
-    told = [known[at] for at in new]
-    said = np.asarray([before.probability(row.evidence) for row in told], dtype=np.float64)
-    return recipes.brier(fitted.held_out[list(new)], told), recipes.brier(said, told)
+    """Compute the Brier scores of the new and the old calibrator on the same rows."""
+    new_rows = [rows[index] for index in new]
+    predictions = np.asarray(
+        [before.predict_probability(row.evidence) for row in new_rows], dtype=np.float64
+    )
+    return recipes.compute_brier(fitted.held_out[list(new)], new_rows), recipes.compute_brier(
+        predictions, new_rows
+    )
 
 
-def _same(one: Calibrator, other: Calibrator) -> bool:
-    return replace(one, fitted_at="") == replace(other, fitted_at="")
+def _is_same(first: Calibrator, second: Calibrator) -> bool:
+    return replace(first, fitted_at="") == replace(second, fitted_at="")
 
 
 def main() -> None:
-    """Fit on the database of R4P_DATABASE_URL."""
-    with corpus.open_corpus() as known:
-        found = refit(known, datetime.now(UTC))
-    sys.stdout.write(json.dumps({"schema": "r4p.refit/1", "judges": found}, indent=2) + "\n")
+    """Refit the calibrators of the database at R4P_DATABASE_URL."""
+    with corpus.open_corpus() as store:
+        judges = refit_calibrators(store, datetime.now(UTC))
+    sys.stdout.write(json.dumps({"schema": "r4p.refit/1", "judges": judges}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from model.commands.extras import TrainingCommands
+from model.commands.extras import TrainingCommandGroup
 from training.commands.report import report
 
 main = typer.Typer(
     name="r4p train",
-    cls=TrainingCommands,
+    cls=TrainingCommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -34,7 +34,7 @@ _PASSED_ON = {
 
 @main.command(context_settings=_PASSED_ON)
 def dataset(context: typer.Context) -> None:
-    """Build datasets from outcomes and labelled groups, and tell what is in one."""
+    """Build datasets from outcomes and labelled groups, and show one."""
     from training.commands.datasets import app
 
     app(context.args, prog_name="r4p train dataset")
@@ -89,7 +89,7 @@ def run(context: typer.Context) -> None:
 
 @main.command(context_settings=_PASSED_ON)
 def evaluate(context: typer.Context) -> None:
-    """Measure what a run made beside the champion, and decide whether it may come into use."""
+    """Measure a trained model beside the champion, and decide whether it may judge."""
     from training.commands.evaluate import evaluate as decide
 
     command = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -101,7 +101,7 @@ def evaluate(context: typer.Context) -> None:
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Trainings of the bot: what runs and how far it is, what became of the others, and why."""
+    """Show the trainings of the bot: the progress of the running one, and the end of the others."""
     from app.operator import training_status
 
     raise typer.Exit(training_status.show(as_json=as_json))
@@ -109,7 +109,7 @@ def status(
 
 @main.command()
 def start() -> None:
-    """Have the bot train now, on however little is new."""
+    """Start a training now, even with few new issues."""
     from app.operator import training_status
 
     raise typer.Exit(training_status.start())

@@ -13,64 +13,78 @@ from model.commands import key_file
 from model.commands.exit_codes import STDERR, Exit, stop
 from model.errors import BadEngine, EngineError, ModelError
 from training.datasets.dataset import BadDataset
-from training.evaluation.evaluation_replies import Hearing
-from training.gate.gate_decision import Gate, Outcome
+from training.evaluation.evaluation_replies import ReplySettings
+from training.gate.gate_decision import GateDecision, GateOutcome
 from training.runs.run_folder import BadRun
 
 if TYPE_CHECKING:
-    from training.gate.run_evaluation import Server, Wanted
+    from training.gate.run_evaluation import EvaluationRequest, EvaluationServer
 
-CODES: Final = {Outcome.PASSED: 0, Outcome.FAILED: 3, Outcome.TOO_FEW: 4}
+CODES: Final = {GateOutcome.PASSED: 0, GateOutcome.FAILED: 3, GateOutcome.TOO_FEW: 4}
 """Exit codes by what the gate says; 2: a folder or the engine can't be used, 5: the engine is down, and nothing was decided."""
 
 _PLAIN = Rules()
 _Url = Annotated[
     str | None,
-    typer.Option(help="A vLLM that serves the base; without one, both judge in this process."),
+    typer.Option(
+        help="Address of a vLLM that serves the base; without one, both models run in this process."
+    ),
 ]
-_Base = Annotated[str | None, typer.Option("--model", help="The base's served name.")]
+_Base = Annotated[str | None, typer.Option("--model", help="Served name of the base.")]
 _Champion = Annotated[
-    str | None, typer.Option(help="The champion's served name; the base unless told.")
+    str | None, typer.Option(help="Served name of the champion; the base by default.")
 ]
-_KeyFile = Annotated[Path | None, typer.Option(help="Holds the API key and nothing else.")]
+_KeyFile = Annotated[
+    Path | None, typer.Option(help="File that holds the API key and nothing else.")
+]
 _LearntFrom = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="What it learnt from, where that is another dataset."),
+    typer.Option(metavar="DIR", help="Dataset of the training, if it is another one."),
 ]
 _Splits = Annotated[
-    list[str] | None, typer.Option("--split", help="Of the dataset; test and repositories.")
+    list[str] | None,
+    typer.Option(
+        "--split", help="Split of the dataset to measure on; test and repositories by default."
+    ),
 ]
-_Tokens = Annotated[int | None, typer.Option(min=1, help="Of a reply at most.")]
-_Margin = Annotated[float, typer.Option(min=0, max=1, help="Worse by less than this is no worse.")]
-_Least = Annotated[int, typer.Option(min=2, help="Issues of a set that can decide.")]
+_Tokens = Annotated[int | None, typer.Option(min=1, help="Most tokens of a reply.")]
+_Margin = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="How much worse the model may be and still count as no worse."),
+]
+_Least = Annotated[int, typer.Option(min=2, help="Fewest issues with which a set decides.")]
 
 
 def evaluate(  # noqa: PLR0913 - one for each option
-    run: Annotated[Path, typer.Option(metavar="DIR", help="The run's folder.")],
-    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="To measure on.")],
+    run: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run.")],
+    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="Dataset to measure on.")],
     learnt_from: _LearntFrom = None,
     engine_url: _Url = None,
     model: _Base = None,
     champion: _Champion = None,
     api_key_file: _KeyFile = None,
-    verifier: Annotated[str, typer.Option(help="As whom both answer, such as yes-no.")] = "r4p",
+    verifier: Annotated[str, typer.Option(help="Verifier of both models, such as yes-no.")] = "r4p",
     split: _Splits = None,
-    votes: Annotated[int, typer.Option(min=1, help="Votes on each group.")] = 4,
-    limit: Annotated[int | None, typer.Option(min=1, help="Groups of a split.")] = None,
+    votes: Annotated[int, typer.Option(min=1, help="Number of votes on each group.")] = 4,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most groups of a split.")] = None,
     reply_tokens: _Tokens = None,
     margin: _Margin = _PLAIN.margin,
     least_issues: _Least = _PLAIN.least_issues,
-    must_be_better: Annotated[bool, typer.Option(help="Ask for a whole interval above 0.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The gate on standard output.")] = False,
+    must_be_better: Annotated[
+        bool, typer.Option(help="Require a gain whose whole interval lies above 0.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the decision of the gate as JSON.")
+    ] = False,
 ) -> None:
-    """Measure what a run made beside the champion, and decide whether it may come into use.
+    """Measure a trained model beside the champion, and decide whether it may judge.
 
-    Exit code 0: it may; 3: it may not; 4: too few issues to decide by; 5: nobody to ask for now.
+    Exit codes: 0 it may, 3 it may not, 4 too few issues, 5 engine down.
     """
-    from training.gate.run_evaluation import Wanted
+    from training.gate.run_evaluation import EvaluationRequest
 
-    server = _server(engine_url, model, champion, api_key_file)
-    wanted = Wanted(
+    server = _build_server(engine_url, model, champion, api_key_file)
+    wanted = EvaluationRequest(
         run=run,
         data=data,
         learnt_from=learnt_from,
@@ -79,39 +93,39 @@ def evaluate(  # noqa: PLR0913 - one for each option
         verifier=verifier,
         limit=limit,
         reply_tokens=reply_tokens,
-        hearing=Hearing(votes, together=8 if server else 1),
+        reply_settings=ReplySettings(votes, concurrency=8 if server else 1),
         rules=Rules(margin=margin, least_issues=least_issues, must_be_better=must_be_better),
     )
-    decided = _measured(wanted)
+    decided = _measure(wanted)
     STDERR.print(f"measured beside {champion or model or 'the base, in this process'}")
-    _tell(decided, as_json=as_json)
+    _print_decision(decided, as_json=as_json)
     raise typer.Exit(CODES[decided.outcome])
 
 
-def _server(
+def _build_server(
     url: str | None, model: str | None, champion: str | None, where: Path | None
-) -> "Server | None":
-    from training.gate.run_evaluation import Server
+) -> "EvaluationServer | None":
+    from training.gate.run_evaluation import EvaluationServer
 
     if not url:
         return None
     if not model:
         stop("train evaluate", Exit.USAGE, "--engine-url needs --model, the base's served name")
     try:
-        key = key_file.read(where) if where else None
+        key = key_file.read_key(where) if where else None
     except BadEngine as error:
         stop("train evaluate", Exit.USAGE, str(error))
-    return Server(url, model, champion, key)
+    return EvaluationServer(url, model, champion, key)
 
 
-def _measured(wanted: "Wanted") -> Gate:
-    from training.gate.run_evaluation import evaluate as measure
+def _measure(wanted: "EvaluationRequest") -> GateDecision:
+    from training.gate.run_evaluation import evaluate_run as measure
 
     with Progress(console=STDERR, transient=True) as progress:
-        bars = {who: progress.add_task(who, total=None) for who in ("candidate", "champion")}
+        bars = {role: progress.add_task(role, total=None) for role in ("candidate", "champion")}
 
-        def tell(who: str, done: int, of: int) -> None:
-            progress.update(bars[who], completed=done, total=of)
+        def tell(role: str, done: int, total: int) -> None:
+            progress.update(bars[role], completed=done, total=total)
 
         try:
             return measure(wanted, tell)
@@ -126,9 +140,9 @@ def _measured(wanted: "Wanted") -> Gate:
             stop("train evaluate", Exit.USAGE, f"{error}; nothing is decided")
 
 
-def _tell(decided: Gate, *, as_json: bool) -> None:
+def _print_decision(decided: GateDecision, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(decided.document(), indent=2) + "\n")
-    for one in decided.findings:
-        STDERR.print(f"{'yes' if one.passed else 'NO':>4}  {one.check}: {one.said}")
+    for finding in decided.findings:
+        STDERR.print(f"{'yes' if finding.passed else 'NO':>4}  {finding.check}: {finding.said}")
     STDERR.print(f"the gate: {decided.outcome}")

@@ -14,33 +14,36 @@ from training.verl import export_folder, unsupported_settings
 
 app = typer.Typer(name="export-verl", add_completion=False, pretty_exceptions_enable=False)
 
-Plan = Annotated[str, typer.Argument(metavar="PLAN", help="A shipped plan's name, or a TOML file.")]
-Dataset = Annotated[
-    Path, typer.Option("--dataset", metavar="DIR", help="Made by r4p train dataset build.")
+Plan = Annotated[
+    str, typer.Argument(metavar="PLAN", help="Name of a shipped plan, or a TOML file.")
 ]
+Dataset = Annotated[Path, typer.Option("--dataset", metavar="DIR", help="Folder of the dataset.")]
 Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="A new folder, seen by every node.")
+    Path, typer.Option("--out", metavar="DIR", help="Folder to create; every node must see it.")
 ]
 Base = Annotated[
-    str | None, typer.Option(metavar="MODEL", help="A directory or name in the plan's stead.")
+    str | None,
+    typer.Option(metavar="MODEL", help="Folder or name of the model, instead of the plan's."),
 ]
-Nodes = Annotated[int | None, typer.Option(min=1, help="In the plan's stead.")]
+Nodes = Annotated[int | None, typer.Option(min=1, help="Number of nodes, instead of the plan's.")]
 
 
 @app.command()
 def export(plan: Plan, dataset: Dataset, out: Out, base: Base = None, nodes: Nodes = None) -> None:
     """Write a plan and a dataset as a folder that verl trains from, on one node or several."""
     try:
-        chosen = _changed(plan_file.load(plan), base, nodes)
-        unsupported_settings.check(chosen)
-        made = export_folder.write(chosen, dataset, out, model_loading.tokenizer(chosen))
+        chosen = _apply_options(plan_file.load_plan(plan), base, nodes)
+        unsupported_settings.check_supported(chosen)
+        written = export_folder.write_export(
+            chosen, dataset, out, model_loading.load_tokenizer(chosen)
+        )
     except ValueError as error:
         typer.echo(f"r4p train export-verl: {error}", err=True)
         raise typer.Exit(2) from error
-    typer.echo(json.dumps(asdict(made), indent=2))
+    typer.echo(json.dumps(asdict(written), indent=2))
     typer.echo(f"start it with: RAY_ADDRESS=http://FIRST:8265 {out}/submit.sh", err=True)
 
 
-def _changed(plan: TrainPlan, base: str | None, nodes: int | None) -> TrainPlan:
+def _apply_options(plan: TrainPlan, base: str | None, nodes: int | None) -> TrainPlan:
     model = replace(plan.model, base=base or plan.model.base)
     return replace(plan, model=model, scale=replace(plan.scale, nodes=nodes or plan.scale.nodes))

@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.table import Table
 
 from app.outcomes.judgement import PatchKey
-from app.settings.repo_config import Training
+from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import IssueNumber, IssueRef
 from training import corpus
 from training.corpus import Corpus
-from training.curation import labelled_groups
+from training.curation.pools import MIN_CONFIDENCE, build_labelled_groups
 from training.labels import explanation, label_checks, labels
-from training.labels.explanation import Explained
+from training.labels.explanation import IssueExplanation
 from training.labels.labels import LabelledPatch
 from training.labels.rules import RULE_VERSION, RULES
 
@@ -40,7 +40,9 @@ _ISSUE = re.compile(
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _AsOf = Annotated[
     datetime | None,
-    typer.Option(formats=["%Y-%m-%d"], help="As it could be known at that day's beginning (UTC)."),
+    typer.Option(
+        formats=["%Y-%m-%d"], help="Use only what was known at the start of this day (UTC)."
+    ),
 ]
 
 
@@ -50,28 +52,30 @@ def explain(
     as_of: _AsOf = None,
     as_json: _Json = False,
 ) -> None:
-    """Why each patch of an issue has its label, and what happened."""
-    name, number = _named(issue)
-    with _opened() as known:
-        told = _explained(known, *_found(known, issue, number, name), _moment(as_of))
+    """Show why each patch of an issue has its label, and what happened."""
+    name, number = _parse_issue(issue)
+    with _open_corpus() as store:
+        explained = _explain_issue(
+            store, *_find_issue(store, issue, number, name), _parse_moment(as_of)
+        )
     if as_json:
-        _print(explanation.document(told))
+        _print(explanation.to_document(explained))
     else:
-        _write(explanation.lines(told))
+        _print_lines(explanation.format_lines(explained))
 
 
 @app.command()
 def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
     """How many patches each rule labels, over all issues."""
-    now = _moment(as_of)
-    with _opened() as known:
-        found = labels.all_of(known.records(), now, known.checks())
-    counts = Counter(one.why for one in found)
+    now = _parse_moment(as_of)
+    with _open_corpus() as store:
+        patches = labels.label_patches(store.list_records(), now, store.read_checks())
+    counts = Counter(patch.rule_name for patch in patches)
     if as_json:
         rules = {rule: counts[rule] for rule in RULES}
         _print({"schema": explanation.SCHEMA, "rule_version": RULE_VERSION, "rules": rules})
     else:
-        Console().print(_table(found, counts))
+        Console().print(_build_table(patches, counts))
 
 
 @app.command()
@@ -80,9 +84,9 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed draws the same patches.")] = 0,
 ) -> None:
     """Labelled patches to check by hand, a JSON object a line on standard output; `r4p labels audit` reads the answers."""
-    with _opened() as known:
-        found = labels.all_of(known.records(), datetime.now(UTC), known.checks())
-    _write(label_checks.questions(label_checks.sample(found, count, seed)))
+    with _open_corpus() as store:
+        patches = labels.label_patches(store.list_records(), datetime.now(UTC), store.read_checks())
+    _print_lines(label_checks.format_questions(label_checks.sample_labels(patches, count, seed)))
 
 
 @app.command()
@@ -94,24 +98,25 @@ def audit(
 ) -> None:
     """Keep the answers of a file, and tell what labels are worth by all that were ever checked."""
     now = datetime.now(UTC)
-    with _opened() as known:
-        derived = labels.all_of(known.records(), now)
+    with _open_corpus() as store:
+        derived = labels.label_patches(store.list_records(), now)
         if file is not None:
-            kept = known.keep_checks(_answers(file, derived), now)
+            kept = store.save_checks(_read_answers(file, derived), now)
             sys.stderr.write(f"kept {kept} new answers\n")
-        truth = {key: one.is_correct for key, one in known.checks().items()}
-    counts = Counter(one.why for one in derived)
-    _write(label_checks.report(labels.audited(derived, truth), counts))
+        truth = {key: check.is_correct for key, check in store.read_checks().items()}
+    counts = Counter(label.rule_name for label in derived)
+    _print_lines(label_checks.format_audit(labels.audit_labels(derived, truth), counts))
 
 
 @app.command()
 def export(
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A new file; without it, standard output.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File to create; standard output by default."),
     ] = None,
     least_confident: Annotated[
         float, typer.Option(min=0.5, max=1, help="Leave out labels that are less sure.")
-    ] = labelled_groups.LEAST_CONFIDENT,
+    ] = MIN_CONFIDENCE,
 ) -> None:
     """Outcomes as labelled groups, a JSON object a line: what `r4p evaluate --groups` reads.
 
@@ -119,75 +124,77 @@ def export(
     """
     if out is not None and out.exists():
         _refuse(f"{out} exists already; give a new file")
-    with _opened() as known:
-        pools = known.pools(datetime.now(UTC), (Training.EXPORT, Training.ON))
-    found, left_out = labelled_groups.groups(pools, least_confident)
-    text = "".join(json.dumps(one) + "\n" for one in found)
+    with _open_corpus() as store:
+        pools = store.build_pools(datetime.now(UTC), (TrainingConsent.EXPORT, TrainingConsent.ON))
+    groups, left_out = build_labelled_groups(pools, least_confident)
+    text = "".join(json.dumps(group) + "\n" for group in groups)
     if out is None:
         sys.stdout.write(text)
     else:
         out.write_text(text)
-    patches = sum(len(one["patches"]) for one in found)
-    sys.stderr.write(f"issues: {len(found)}; patches: {patches}\n")
+    patches = sum(len(group["patches"]) for group in groups)
+    sys.stderr.write(f"issues: {len(groups)}; patches: {patches}\n")
     for reason, count in sorted(left_out.items()):
         sys.stderr.write(f"left out: {count} {reason}\n")
 
 
 @contextmanager
-def _opened() -> Iterator[Corpus]:
-    with corpus.opened() as known:
-        if count := known.outdated():
+def _open_corpus() -> Iterator[Corpus]:
+    with corpus.open_corpus() as store:
+        if count := store.count_outdated():
             sys.stderr.write(
                 f"r4p: outcomes of {count} pull requests were derived by an older rule;"
                 " run r4p outcomes rederive\n"
             )
-        yield known
+        yield store
 
 
-def _named(text: str) -> tuple[str | None, IssueNumber]:
-    found = _ISSUE.fullmatch(text.strip())
-    if found is None:
+def _parse_issue(text: str) -> tuple[str | None, IssueNumber]:
+    match = _ISSUE.fullmatch(text.strip())
+    if match is None:
         _refuse(f"{text!r} names no issue; write owner/name#number, its URL, or its number")
-    return found[1], IssueNumber(int(found[2]))
+    return match[1], IssueNumber(int(match[2]))
 
 
-def _found(
-    known: Corpus, asked: str, number: IssueNumber, name: str | None
+def _find_issue(
+    store: Corpus, asked: str, number: IssueNumber, name: str | None
 ) -> tuple[int, IssueRef]:
-    found = known.find(number, name)
-    if not found:
+    issues = store.find_issues(number, name)
+    if not issues:
         _refuse(f"{asked}: nothing is known of such an issue; only those are that had rivals")
-    if len(found) > 1:
-        names = ", ".join(sorted(f"{one.repository.full_name}#{number}" for one in found.values()))
+    if len(issues) > 1:
+        names = ", ".join(
+            sorted(f"{issue.repository.full_name}#{number}" for issue in issues.values())
+        )
         _refuse(f"{asked} may be any of {names}; say which")
-    return next(iter(found.items()))
+    return next(iter(issues.items()))
 
 
-def _answers(file: Path, derived: Sequence[LabelledPatch]) -> dict[PatchKey, bool]:
+def _read_answers(file: Path, derived: Sequence[LabelledPatch]) -> dict[PatchKey, bool]:
     try:
-        return label_checks.answered(file.read_text().splitlines(), derived)
+        return label_checks.parse_answers(file.read_text().splitlines(), derived)
     except ValueError as error:
         _refuse(f"{file}: {error}")
 
 
-def _explained(known: Corpus, group: int, issue: IssueRef, now: datetime) -> Explained:
-    found = labels.all_of(known.records(), now, known.checks())
-    return Explained(
+def _explain_issue(store: Corpus, group: int, issue: IssueRef, now: datetime) -> IssueExplanation:
+    patches = labels.label_patches(store.list_records(), now, store.read_checks())
+    return IssueExplanation(
         issue=f"{issue.repository.full_name}#{issue.number}",
         now=now,
-        records=known.records(group),
-        labels=[one for one in found if one.group == group],
-        is_learnt=known.may_learn(issue.repository.id),
+        records=store.list_records(group),
+        labels=[patch for patch in patches if patch.group == group],
+        is_learnt=store.can_learn_from(issue.repository.id),
     )
 
 
-def _table(found: Sequence[LabelledPatch], counts: Counter[str]) -> Table:
-    echoes = Counter(one.why for one in found if one.is_echo)
+def _build_table(patches: Sequence[LabelledPatch], counts: Counter[str]) -> Table:
+    echoes = Counter(patch.rule_name for patch in patches if patch.is_echo)
     weights = dict.fromkeys(RULES, 0.0)
-    for one in found:
-        weights[one.why] += one.weight
+    for patch in patches:
+        weights[patch.rule_name] += patch.weight
     table = Table(
-        box=SIMPLE_HEAD, title=f"{len(found)} patches by version {RULE_VERSION} of the rules"
+        box=SIMPLE_HEAD, title=f"{len(patches)} patches by version {RULE_VERSION} of the rules"
     )
     table.add_column("rule")
     table.add_column("label")
@@ -206,7 +213,7 @@ def _table(found: Sequence[LabelledPatch], counts: Counter[str]) -> Table:
     return table
 
 
-def _moment(as_of: datetime | None) -> datetime:
+def _parse_moment(as_of: datetime | None) -> datetime:
     return datetime.now(UTC) if as_of is None else as_of.replace(tzinfo=UTC)
 
 
@@ -214,7 +221,7 @@ def _print(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
 
-def _write(lines: Iterable[str]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(f"{line}\n")
 

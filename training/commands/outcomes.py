@@ -30,91 +30,96 @@ def outcomes(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """What a model said, held against what became of the patches, beside who judged them."""
-    with corpus.opened() as known:
+    with corpus.open_corpus() as store:
         try:
-            found = _found(known, name, datetime.now(UTC))
+            records = _build_records(store, name, datetime.now(UTC))
         except UnknownModel as error:
             stop("models outcomes", Exit.USAGE, str(error))
     if as_json:
-        of = {f"as_{role}": one and asdict(one) for role, one in found.items()}
-        document = {"schema": SCHEMA, "model": name, "rule_version": RULE_VERSION, **of}
+        roles = {f"as_{role}": record and asdict(record) for role, record in records.items()}
+        document = {"schema": SCHEMA, "model": name, "rule_version": RULE_VERSION, **roles}
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
-        _tell(name, found)
+        _print_records(name, records)
 
 
-def _found(known: Corpus, name: str, now: datetime) -> dict[str, TrackRecord | None]:
+def _build_records(store: Corpus, name: str, now: datetime) -> dict[str, TrackRecord | None]:
     """By what it was when it spoke; nothing shown and nothing unseen is ever pooled."""
-    shadow = known.shadow(name)
-    records, checks = [one.by(now) for one in known.records()], known.checks()
-    today = labels.all_of(records, now, checks)
-    before = labels.all_of(records, shadow.made_at, checks)
-    said = {
-        "shadow": track_record.as_shadow(records, shadow.said),
-        "judge": track_record.as_judge(records, name),
+    shadow = store.read_shadow(name)
+    records, checks = [record.limit_to(now) for record in store.list_records()], store.read_checks()
+    today = labels.label_patches(records, now, checks)
+    before = labels.label_patches(records, shadow.made_at, checks)
+    verdicts = {
+        "shadow": track_record.list_shadow_verdicts(records, shadow.verdicts),
+        "judge": track_record.list_judge_verdicts(records, name),
     }
-    return {role: track_record.held_against(today, before, one) for role, one in said.items()}
+    return {
+        role: track_record.compare_with_labels(today, before, spoken)
+        for role, spoken in verdicts.items()
+    }
 
 
-def _tell(name: str, found: dict[str, TrackRecord | None]) -> None:
-    told = {role: one for role, one in found.items() if one}
-    if not told:
+def _print_records(name: str, records: dict[str, TrackRecord | None]) -> None:
+    spoken = {role: record for role, record in records.items() if record}
+    if not spoken:
         sys.stdout.write(f"{name} has judged nothing yet, neither shown nor as a shadow\n")
-    for role, one in told.items():
-        beside = f" beside {', '.join(one.judges)}" if role == "shadow" else ""
+    for role, record in spoken.items():
+        beside = f" beside {', '.join(record.judges)}" if role == "shadow" else ""
         sys.stdout.write(f"{name} as {role}{beside}\n")
-        Console().print(_table(role, one))
-        sys.stdout.writelines(f"{line}\n" for line in (*_lines(role, one), ""))
+        Console().print(_build_table(role, record))
+        sys.stdout.writelines(f"{line}\n" for line in (*_iterate_lines(role, record), ""))
 
 
-def _table(role: str, of: TrackRecord) -> Table:
+def _build_table(role: str, record: TrackRecord) -> Table:
     table = Table(box=SIMPLE_HEAD)
     table.add_column("patches with a label")
-    heads = [role, "judge", "difference"] if len(of.voices) > 1 else [role]
+    heads = [role, "judge", "difference"] if len(record.voices) > 1 else [role]
     for head in heads:
         table.add_column(head, justify="right")
-    table.add_row("called rightly", *(f"{one.rightly} of {of.compared}" for one in of.voices))
-    if of.measured:
-        paired = of.measured.paired
+    table.add_row(
+        "called rightly", *(f"{counts.rightly} of {record.compared}" for counts in record.voices)
+    )
+    if record.measured:
+        paired = record.measured.paired
         for metric, what in _ROWS.items():
-            shares = [_share(one[metric]) for one in of.measured.shares]
-            more = [_share(paired.difference[metric], "+")] if paired else []
+            shares = [_format_share(estimates[metric]) for estimates in record.measured.shares]
+            more = [_format_share(paired.difference[metric], "+")] if paired else []
             table.add_row(what, *shares, *more)
-    table.add_row("unsure", *(str(one.unsure) for one in of.voices))
-    table.add_row("not judged", *(str(one.not_judged) for one in of.voices))
+    table.add_row("unsure", *(str(counts.unsure) for counts in record.voices))
+    table.add_row("not judged", *(str(counts.not_judged) for counts in record.voices))
     return table
 
 
-def _lines(role: str, of: TrackRecord) -> Iterator[str]:
+def _iterate_lines(role: str, record: TrackRecord) -> Iterator[str]:
     yield (
-        f"Judged: {of.patches} patches. Compared: {of.compared}, of {of.issues} issues; {of.echoes} of them were "
+        f"Judged: {record.patches} patches. Compared: {record.compared}, of {record.issues} issues; {record.echoes} of them were "
         "decided when the judge's claim could be read."
     )
-    if of.measured is None:
+    if record.measured is None:
         yield f"Too few: shares are told from {LEAST_ISSUES} issues on."
     else:
-        yield f"To call every patch correct would be right on {of.measured.all_correct:.2f}."
-        if paired := of.measured.paired:
+        yield f"To call every patch correct would be right on {record.measured.all_correct:.2f}."
+        if paired := record.measured.paired:
             yield (
                 f"Issues called rightly as a whole: {paired.only_model} by the {role} alone, {paired.only_judge} by "
-                f"the judge alone; {significance.told(paired.p_differs)}."
+                f"the judge alone; {significance.format_p_value(paired.p_differs)}."
             )
-    yield from _not_compared(of)
+    yield from _explain_left_out(record)
 
 
-def _not_compared(of: TrackRecord) -> Iterator[str]:
-    if of.unclaimed:
-        yield f"Not compared: {of.unclaimed} with a label, on which not everybody here claimed something."
-    if of.unknown:
-        rules = ", ".join(f"{count} {rule}" for rule, count in sorted(of.unknown.items()))
-        yield f"Not compared: {sum(of.unknown.values())} without a label, by rule: {rules}."
-    if of.learnt:
-        yield f"Not compared: {of.learnt} of issues that it may have learnt from."
+def _explain_left_out(record: TrackRecord) -> Iterator[str]:
+    if record.unclaimed:
+        yield f"Not compared: {record.unclaimed} with a label, on which not everybody here claimed something."
+    if record.unknown:
+        rules = ", ".join(f"{count} {rule}" for rule, count in sorted(record.unknown.items()))
+        yield f"Not compared: {sum(record.unknown.values())} without a label, by rule: {rules}."
+    if record.learnt:
+        yield f"Not compared: {record.learnt} of issues that it may have learnt from."
 
 
-def _share(one: Estimate, sign: str = "") -> str:
-    values: list[Any] = [one.value, one.low, one.high]
+def _format_share(estimate: Estimate, sign: str = "") -> str:
+    values: list[Any] = [estimate.value, estimate.low, estimate.high]
     if None in values:
         return "unknown"
-    value, low, high = (format(each, f"{sign}.2f") for each in values)
+    value, low, high = (format(number, f"{sign}.2f") for number in values)
     return f"{value} [{low}, {high}]"

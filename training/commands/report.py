@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from model.commands.exit_codes import Exit, count, stop, warn
-from model.commands.extras import require
+from model.commands.exit_codes import Exit, format_count, stop, warn
+from model.commands.extras import require_extras
 from training.runs.run_folder import BadRun
 
 _NAME = "train report"
@@ -24,19 +24,21 @@ def report(
 
     Exit codes: 0 written, 2 usage.
     """
-    require(_NAME, "report")
-    from model.evaluation.report.report_writer import PAGE, write
-    from training.report.outline import made
-    from training.report.run_reader import read
+    require_extras(_NAME, "report")
+    from model.evaluation.report.report_writer import PAGE, write_report
+    from training.report.outline import build_page
+    from training.report.run_reader import read_run
 
     try:
-        found = read(run)
+        training_run = read_run(run)
     except BadRun as error:
         stop(_NAME, Exit.USAGE, str(error))
-    for note in found.notes:
+    for note in training_run.notes:
         warn(_NAME, note)
     try:
-        figures = write(made(found), run)
+        figures = write_report(build_page(training_run), run)
     except OSError as error:
         stop(_NAME, Exit.USAGE, f"{error.filename or run} can't be written: {error.strerror}")
-    typer.echo(f"{run / PAGE}: {count(len(found.steps), 'step')}, {count(figures, 'figure')}")
+    typer.echo(
+        f"{run / PAGE}: {format_count(len(training_run.steps), 'step')}, {format_count(figures, 'figure')}"
+    )

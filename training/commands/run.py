@@ -15,9 +15,9 @@ from model.errors import BadEngine, EngineDown
 from training.datasets.dataset import BadDataset
 from training.plans import plan_file
 from training.plans.plan import BadPlan, TrainPlan
-from training.runs import progress, run_folder, tensorboard_log
-from training.runs.run_folder import BadRun, Result, Status, Step
-from training.runs.run_lock import Busy
+from training.runs import progress, run_folder
+from training.runs.run_folder import BadRun, RunResult, RunStatus, TrainingStep
+from training.runs.run_lock import RunLocked
 from training.trl import servable_plan
 
 FAILED: Final = 1
@@ -27,48 +27,52 @@ _ROOM: Final = "name a folder that can, or make room and go on with --resume"
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 _Base = Annotated[
-    str | None, typer.Option(help="Train this model instead of the plan's: a directory or a name.")
+    str | None, typer.Option(help="Folder or name of the model to train, instead of the plan's.")
 ]
 _Adapter = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Go on training this adapter of a run on the same base."),
+    typer.Option(
+        metavar="DIR", help="Adapter of an earlier run on the same base, to continue from."
+    ),
 ]
 _Url = Annotated[
-    str | None, typer.Option(help="Where the plan's vLLM server is, as in http://HOST:8000/v1.")
+    str | None, typer.Option(help="Address of the plan's vLLM server, such as http://HOST:8000/v1.")
 ]
 _Material = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="What the plan learns from besides groups: agents' attempts, or tasks."
+        metavar="FILE", help="File of agents' attempts or tasks, for plans that need one."
     ),
 ]
 
 
 @app.command()
 def run(  # noqa: PLR0913 - one for each option
-    plan: Annotated[str, typer.Argument(help="A plan's name, or its TOML file.")],
-    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="A dataset's folder.")],
-    folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's folder.")],
-    resume: Annotated[bool, typer.Option(help="Go on where a run was stopped, if it was.")] = False,
+    plan: Annotated[str, typer.Argument(help="Name of a shipped plan, or a TOML file.")],
+    data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="Folder of the dataset.")],
+    folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Folder of the run.")],
+    resume: Annotated[bool, typer.Option(help="Continue a run that was stopped.")] = False,
     base: _Base = None,
     adapter: _Adapter = None,
     engine_url: _Url = None,
     material: _Material = None,
     to_serve: Annotated[
-        bool, typer.Option(help="Refuse a plan of which nothing could come that judges.")
+        bool, typer.Option(help="Refuse a plan that cannot give a model that judges.")
     ] = False,
-    max_steps: Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this many steps.")
+    ] = None,
     tensorboard: Annotated[bool, typer.Option(help="Write curves for TensorBoard.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The result on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Train a model by a plan."""
     try:
-        wanted = _changed(plan_file.load(plan), base, adapter, engine_url, max_steps)
+        wanted = _apply_options(plan_file.load_plan(plan), base, adapter, engine_url, max_steps)
         if to_serve:
-            servable_plan.require(wanted, material)
+            servable_plan.require_servable_plan(wanted, material)
         where = (data, folder, material)
-        found = _run(wanted, where, resume=resume, tensorboard=tensorboard)
-    except Busy as error:  # for now: who is asked by a program comes back
+        result = _train(wanted, where, resume=resume, tensorboard=tensorboard)
+    except RunLocked as error:  # for now: who is asked by a program comes back
         stop("train run", Exit.BACKEND_DOWN, str(error))
     except (BadPlan, BadRun, BadDataset, BadEngine) as error:
         stop("train run", Exit.USAGE, str(error))
@@ -77,20 +81,22 @@ def run(  # noqa: PLR0913 - one for each option
     except OSError as error:  # what ends a run that has begun stands in its folder, unless it can't be written there
         stop("train run", Exit.USAGE, f"{folder} can't be written: {error}; {_ROOM}")
     if _is_first():
-        sys.stdout.write(run_folder.as_json(found) if as_json else "")
-        STDERR.print(_told(found, folder))
-    if found.status == Status.FAILED:
+        sys.stdout.write(run_folder.format_json(result) if as_json else "")
+        STDERR.print(_describe_result(result, folder))
+    if result.status == RunStatus.FAILED:
         raise typer.Exit(FAILED)
 
 
 def require_servable(arguments: Sequence[str]) -> None:
     """Raises BadPlan, or what Typer does, where `r4p train run` with these arguments could never make what judges."""
     given = typer.main.get_command(app).make_context("r4p train run", list(arguments)).params
-    told = (given[name] for name in ("base", "adapter", "engine_url", "max_steps"))
-    servable_plan.require(_changed(plan_file.load(given["plan"]), *told), given["material"])
+    changes = (given[name] for name in ("base", "adapter", "engine_url", "max_steps"))
+    servable_plan.require_servable_plan(
+        _apply_options(plan_file.load_plan(given["plan"]), *changes), given["material"]
+    )
 
 
-def _changed(
+def _apply_options(
     plan: TrainPlan, base: str | None, adapter: str | None, url: str | None, max_steps: int | None
 ) -> TrainPlan:
     return replace(
@@ -103,24 +109,24 @@ def _changed(
     )
 
 
-def _run(
+def _train(
     plan: TrainPlan, where: tuple[Path, Path, Path | None], *, resume: bool, tensorboard: bool
-) -> Result:
+) -> RunResult:
     data, folder, material = where
     STDERR.print(f"{plan.name}: {plan.about or plan.trainer.value}; loading {plan.model.base}")
     from training.trl import train as running
 
-    _quiet()
+    _silence_libraries()
     with ExitStack() as stack:
-        watchers = [stack.enter_context(progress.shown(plan.name))]
+        watchers = [stack.enter_context(progress.show_progress(plan.name))]
         if tensorboard:
-            watchers.append(stack.enter_context(tensorboard_log.written(folder)))
+            watchers.append(stack.enter_context(progress.write_to_tensorboard(folder)))
 
-        def on_step(step: Step) -> None:
+        def on_step(step: TrainingStep) -> None:
             for tell in watchers:
                 tell(step)
 
-        return running.run(running.Job(plan, data, folder, resume, material), on_step)
+        return running.train(running.TrainingJob(plan, data, folder, resume, material), on_step)
 
 
 def _is_first() -> bool:
@@ -130,7 +136,7 @@ def _is_first() -> bool:
     return bool(PartialState().is_main_process)
 
 
-def _quiet() -> None:
+def _silence_libraries() -> None:
     """What libraries say of their own making is nothing for who watches a run."""
     from transformers.utils import logging
 
@@ -138,8 +144,8 @@ def _quiet() -> None:
     warnings.filterwarnings("ignore", message="You are using 'rollout_func'")
 
 
-def _told(result: Result, folder: Path) -> str:
-    if result.status == Status.FAILED:
+def _describe_result(result: RunResult, folder: Path) -> str:
+    if result.status == RunStatus.FAILED:
         return f"{result.plan} failed after {result.steps} steps: {result.why}"
     since = "" if result.resumed_from is None else f", resumed from step {result.resumed_from}"
     return f"{result.plan}: {result.steps} steps in {result.seconds:.0f} s{since}; {folder}"

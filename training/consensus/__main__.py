@@ -1,6 +1,6 @@
-"""Fit the consensus model: `python -m training.consensus --data DIR` writes its artefact, the same bytes every time.
+"""Fit the consensus model: `python -m training.consensus --data DIR` writes its artefact.
 
-Sums depend on the number of threads. Set OMP_NUM_THREADS=1 for the same bytes.
+The bytes are the same each time, with OMP_NUM_THREADS=1: sums depend on the number of threads.
 """
 
 import hashlib
@@ -12,27 +12,35 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from model.commands.extras import require
+from model.commands.extras import require_extras
 from model.rivals import consensus_model
-from model.rivals.features import columns
+from model.rivals.features import list_columns
 from training.consensus import group_sampling
-from training.consensus.feature_table import table
-from training.consensus.fitting import BAGS, FILES, blocks_of, learn, load, with_thresholds
-from training.consensus.group_sampling import Drawn, Kind
+from training.consensus.feature_table import build_table
+from training.consensus.fitting import (
+    BAGS,
+    FILES,
+    add_thresholds,
+    fit_artefact,
+    form_blocks,
+    load_groups,
+)
+from training.consensus.group_sampling import GroupKind, SampledGroup
 
 
-def manifest_of(data: Path, drawn: Sequence[Drawn]) -> dict[str, Any]:
-    """What the artefact was made of and with."""
+def build_manifest(data: Path, drawn: Sequence[SampledGroup]) -> dict[str, Any]:
+    """Describe the inputs, seeds and library versions of an artefact."""
     return {
         "data": {
             name: hashlib.sha256((data / name).read_bytes()).hexdigest() for name in FILES.values()
         },
         "groups": {
-            kind.value: sum(one.kind is kind and not one.part for one in drawn) for kind in Kind
+            kind.value: sum(sample.kind is kind and not sample.is_part for sample in drawn)
+            for kind in GroupKind
         },
-        "parts": sum(one.part for one in drawn),
+        "parts": sum(sample.is_part for sample in drawn),
         "seeds": {"draws": group_sampling.SEED, "trees": list(range(BAGS))},
-        "facts": list(columns()),
+        "facts": list(list_columns()),
         "versions": {"numpy": np.__version__, "scikit-learn": version("scikit-learn")},
     }
 
@@ -51,13 +59,13 @@ def main(
     ] = False,
 ) -> None:
     """Fit the consensus model and write its artefact."""
-    require("training.consensus", "calibrate")
-    drawn = load(data)
+    require_extras("training.consensus", "calibrate")
+    drawn = load_groups(data)
     if only_thresholds:
         artefact = consensus_model.from_bytes(out.read_bytes())
     else:
-        artefact = learn(table(drawn), blocks_of(drawn), manifest_of(data, drawn))
-    artefact = with_thresholds(artefact, drawn)
+        artefact = fit_artefact(build_table(drawn), form_blocks(drawn), build_manifest(data, drawn))
+    artefact = add_thresholds(artefact, drawn)
     out.write_bytes(consensus_model.to_bytes(artefact))
     typer.echo(f"{out}: {len(artefact.fits)} fits, {out.stat().st_size:,} bytes")
 

@@ -1,4 +1,4 @@
-"""Drawn groups as one table of facts and labels, and what each row weighs in a fit."""
+"""Arrange sampled groups as one table of features and labels, with weights for a fit."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from model.domain import Issue
 from model.patches import edits
 from model.patches.edits import PatchEdit
-from model.rivals.consensus_model import Floats, has_copies, matrix
-from model.rivals.features import Facts, facts
-from model.rivals.rival_agreement import panels
-from training.consensus.group_sampling import Drawn, Kind, system
+from model.rivals.consensus_model import Floats, build_matrix, has_copies
+from model.rivals.features import Features, compute_features
+from model.rivals.rival_agreement import build_panels
+from training.consensus.group_sampling import GroupKind, SampledGroup, read_system
 
 Mask = NDArray[np.bool_]
 _MOST = 5.0
-"""A weight is raised or lowered at most by this factor to balance a draw."""
+"""Balancing raises or lowers a weight by at most this factor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class FeatureTable:
     """One row per patch of every group."""
 
     facts: Floats
@@ -31,32 +31,34 @@ class Table:
     issue: NDArray[np.str_]
     repository: NDArray[np.str_]
     system: NDArray[np.str_]
-    """Family of the row's source: to leave a system out, never a fact."""
-    correct: NDArray[np.int64]
-    """Correct patches of the row's group, as quarters of it."""
-    copies: Mask
-    """Whether two patches of the row's group make the very same edit."""
-    part: Mask
+    """Family of the row's source. Used to leave a system out, never as a feature."""
+    correct_quarters: NDArray[np.int64]
+    """Share of correct patches in the row's group, in quarters (0 to 4)."""
+    has_copies: Mask
+    """Whether two patches of the row's group make the same edit."""
+    is_part: Mask
     """Whether the row's group is a part, with copies as one opinion."""
 
 
-def table(drawn: Iterable[Drawn]) -> Table:
-    """Reads each diff once; a part in which all say the same is left out."""
-    read = cache(edits.read)
+def build_table(drawn: Iterable[SampledGroup]) -> FeatureTable:
+    """Build the table. Each diff is parsed once; a part with only one opinion is skipped."""
+    read = cache(edits.read_edit)
     rows, columns = [], []
-    for one in drawn:
-        group = one.group
+    for sample in drawn:
+        group = sample.group
         patches = [read(patch.patch.diff) for patch in group.patches]
-        known = (_as_opinions if one.part else facts)(group.issue, patches)
-        if not known:
+        features = (_compute_opinion_features if sample.is_part else compute_features)(
+            group.issue, patches
+        )
+        if not features:
             continue
         quarters = round(4 * sum(patch.resolved for patch in group.patches) / len(group.patches))
-        rows.append(matrix(known))
-        place = (one.kind.value, group.instance_id, group.repo)
-        head = (*place, quarters, has_copies(known), one.part)
-        columns += [(patch.resolved, system(patch.source), *head) for patch in group.patches]
+        rows.append(build_matrix(features))
+        place = (sample.kind.value, group.instance_id, group.repo)
+        head = (*place, quarters, has_copies(features), sample.is_part)
+        columns += [(patch.resolved, read_system(patch.source), *head) for patch in group.patches]
     label, systems, kind, issue, repository, correct, copies, part = zip(*columns, strict=True)
-    return Table(
+    return FeatureTable(
         np.concatenate(rows),
         np.array(label, np.int64),
         np.array(kind),
@@ -69,42 +71,46 @@ def table(drawn: Iterable[Drawn]) -> Table:
     )
 
 
-def _as_opinions(issue: Issue, read: Sequence[PatchEdit]) -> list[Facts]:
-    """What is known of each where copies are one opinion; nothing where there is but one."""
-    among = panels(read)
-    known = {
-        panel: facts(issue, [read[seat] for seat in panel]) for _, panel in among if len(panel) > 1
+def _compute_opinion_features(issue: Issue, read: Sequence[PatchEdit]) -> list[Features]:
+    """Compute features where copies count as one opinion; empty for a single opinion."""
+    among = build_panels(read)
+    features = {
+        panel: compute_features(issue, [read[seat] for seat in panel])
+        for _, panel in among
+        if len(panel) > 1
     }
-    return [known[panel][panel.index(seat)] for seat, panel in among if panel in known]
+    return [features[panel][panel.index(seat)] for seat, panel in among if panel in features]
 
 
-def weights(of: Table, mix: Mapping[Kind, float], among: Mask) -> Floats:
-    """What each row weighs: every issue the same within a kind, and 0 outside `among`.
+def compute_weights(table: FeatureTable, mix: Mapping[GroupKind, float], among: Mask) -> Floats:
+    """Compute the weight of each row: issues weigh the same within a kind; rows outside `among` weigh 0.
 
-    Drawn groups hold another share of correct patches than given ones do. They are balanced to the first kind of the
-    mix: a group with so many correct patches weighs as much as its like does there.
+    Sampled groups hold other shares of correct patches than given ones. Their weights are balanced to the
+    first kind of the mix, by the number of correct patches.
     """
     first, *_ = mix
-    wanted = _shares(of, _per_issue(of, among & (of.kind == first.value)))
-    total = np.zeros(len(of.label))
+    wanted = _compute_shares(table, _weigh_per_issue(table, among & (table.kind == first.value)))
+    total = np.zeros(len(table.label))
     for kind, much in mix.items():
-        even = _per_issue(of, among & (of.kind == kind.value))
+        even = _weigh_per_issue(table, among & (table.kind == kind.value))
         if kind is not first and even.any():
-            ratio = wanted / np.maximum(_shares(of, even), 1e-9)
-            even = even * np.clip(ratio, 1 / _MOST, _MOST)[of.correct]
+            ratio = wanted / np.maximum(_compute_shares(table, even), 1e-9)
+            even = even * np.clip(ratio, 1 / _MOST, _MOST)[table.correct_quarters]
         total += much * even
     return total / float(total[total > 0].mean())
 
 
-def _per_issue(of: Table, rows: Mask) -> Floats:
-    issues: Sequence[str] = of.issue[rows].tolist()
+def _weigh_per_issue(table: FeatureTable, rows: Mask) -> Floats:
+    issues: Sequence[str] = table.issue[rows].tolist()
     counts = Counter(issues)
     even = np.zeros(len(rows))
     even[rows] = [1 / counts[issue] for issue in issues]
     return even
 
 
-def _shares(of: Table, weight: Floats) -> Floats:
-    """How much of the weight lies in groups with 0, 1, … 4 quarters correct; never quite nothing."""
-    sums: Floats = np.bincount(of.correct, weight, minlength=5) + 0.01 * weight.sum() + 1e-9
+def _compute_shares(table: FeatureTable, weight: Floats) -> Floats:
+    """Compute the weight shares of groups with 0 to 4 quarters correct; never exactly 0."""
+    sums: Floats = (
+        np.bincount(table.correct_quarters, weight, minlength=5) + 0.01 * weight.sum() + 1e-9
+    )
     return sums / float(sums.sum())

@@ -1,7 +1,7 @@
-"""Fits the consensus model: `python -m training.consensus.fitting --data DIR` writes its artefact, the same bytes every time.
+"""Fit the experts of the consensus model on labelled groups and pools of patches.
 
-DIR holds labelled groups and pools of patches, see FILES. One fit sees every issue; for each block of issues another
-one is made that never sees it. Sums depend on how many threads add them up, so set OMP_NUM_THREADS=1 for the same bytes.
+One fit uses every issue. For each block of issues, another fit never sees that block, so that every issue can
+be judged by a fit that did not train on it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,15 +29,15 @@ from model.rivals.consensus_model import (
     HoldoutBlock,
 )
 from model.verifiers.consensus import ConsensusVerifier
-from training.calibrators.fitting import Targets, thresholds
+from training.calibrators.fitting import ClaimTargets, choose_thresholds
 from training.consensus import group_sampling
-from training.consensus.group_sampling import Drawn, Kind
+from training.consensus.group_sampling import GroupKind, SampledGroup
 
 if TYPE_CHECKING:  # scikit-learn loads when an expert is fitted
     from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
-from training.calibrators.evidence import Row
-from training.consensus.feature_table import Mask, Table, weights
+from training.calibrators.evidence import PatchEvidence
+from training.consensus.feature_table import FeatureTable, Mask, compute_weights
 
 FILES = {
     "distinct": "distinct_eval_groups.jsonl.gz",
@@ -45,59 +45,60 @@ FILES = {
     "pools": "swebench_patches.jsonl.gz",
     "languages": "multilang_patches.jsonl.gz",
 }
-GIVEN = frozenset({Kind.DISTINCT, Kind.RECIPE})
-"""The kinds that are measured on."""
+GIVEN = frozenset({GroupKind.DISTINCT, GroupKind.RECIPE})
+"""Kinds of groups that are measured on."""
 DJANGO = "django/django"
 PARTS = 4
-"""Blocks of Django, by issue number, with equally many issues each."""
+"""Number of blocks of Django, by issue number, with equally many issues each."""
 OTHERS = {
     "sphinx": ("sphinx-doc/sphinx",),
     "matplotlib": ("matplotlib/matplotlib",),
     "xarray": ("pydata/xarray",),
     "seaborn and flask": ("mwaskom/seaborn", "pallets/flask"),
 }
-COPIES = {Kind.RECIPE: 1.0, Kind.DRAWN_RECIPE: 0.5, Kind.DRAWN_TWINS: 0.25}
-DISTINCT = {Kind.DISTINCT: 1.0, Kind.DRAWN_DISTINCT: 0.5, Kind.OTHER_LANGUAGES: 0.2}
-"""What there is to learn from, and how much an issue of each kind weighs."""
+COPIES = {GroupKind.RECIPE: 1.0, GroupKind.DRAWN_RECIPE: 0.5, GroupKind.DRAWN_TWINS: 0.25}
+"""Weight of an issue of each kind, for the expert of groups with copies."""
+DISTINCT = {GroupKind.DISTINCT: 1.0, GroupKind.DRAWN_DISTINCT: 0.5, GroupKind.OTHER_LANGUAGES: 0.2}
+"""Weight of an issue of each kind, for the expert of distinct edits."""
 SHRINKAGE = 0.001
 """scikit-learn's C of the logistic regression."""
 ROUNDS = 120
 STEP = 0.05
-"""What a boosted tree may add of what it found."""
+"""Learning rate of the boosted trees."""
 BAGS = 4
-"""Boosted ensembles of other seeds: one alone moves metrics by a point."""
+"""Number of boosted ensembles with different seeds. A single one moves metrics by a point."""
 ASKED_DIGITS, ADDED_DIGITS = 8, 5
-"""Decimals of a tree's thresholds and log-odds: more would make the file a half larger and move no metric."""
+"""Decimals of a tree's thresholds and log-odds. More decimals enlarge the file by half and move no metric."""
 BOOSTED = 2 / 3
-"""The boosted trees' part of the log-odds; the rest is the logistic regression's."""
+"""Share of the boosted trees in the log-odds; the logistic regression has the rest."""
 
 
-MIXES: Mapping[str, Sequence[Mapping[Kind, float]]] = {
+MIXES: Mapping[str, Sequence[Mapping[GroupKind, float]]] = {
     "copies": (COPIES,),
     "few": (COPIES, DISTINCT),
     "distinct": (DISTINCT,),
 }
-"""By expert; the first kind of a mix is the measure of the others."""
+"""Mixes of kinds per expert. The first kind of a mix is the reference for balancing."""
 
 
-def load(data: Path) -> list[Drawn]:
-    """The groups of all files, those drawn from them, and parts of both. Raises BadGroups."""
+def load_groups(data: Path) -> list[SampledGroup]:
+    """Load the groups of all files, groups sampled from them, and parts of both. Raises BadGroups."""
     distinct, recipe, pools, languages = (
-        list(labelled_group.read(data / name)) for name in FILES.values()
+        list(labelled_group.read_groups(data / name)) for name in FILES.values()
     )
     whole = [
-        *group_sampling.given(distinct, Kind.DISTINCT),
-        *group_sampling.given(recipe, Kind.RECIPE),
-        *group_sampling.from_pools(pools, distinct),
-        *group_sampling.from_languages(languages),
+        *group_sampling.label_kind(distinct, GroupKind.DISTINCT),
+        *group_sampling.label_kind(recipe, GroupKind.RECIPE),
+        *group_sampling.sample_from_pools(pools, distinct),
+        *group_sampling.sample_from_languages(languages),
     ]
-    return [*whole, *group_sampling.parts(whole)]
+    return [*whole, *group_sampling.sample_parts(whole)]
 
 
-def blocks_of(drawn: Sequence[Drawn]) -> tuple[HoldoutBlock, ...]:
-    """Django in parts with equally many given issues, other repositories one block each or together."""
-    given = [one.group for one in drawn if one.kind in GIVEN]
-    numbers = sorted({_number(one.instance_id) for one in given if one.repo == DJANGO})
+def form_blocks(drawn: Sequence[SampledGroup]) -> tuple[HoldoutBlock, ...]:
+    """Form the held-out blocks: Django in parts, other repositories alone or together."""
+    given = [sample.group for sample in drawn if sample.kind in GIVEN]
+    numbers = sorted({_parse_number(group.instance_id) for group in given if group.repo == DJANGO})
     cuts = [0, *(numbers[len(numbers) * part // PARTS] for part in range(1, PARTS)), None]
     parts = [
         HoldoutBlock(f"django {part}", (DJANGO,), first or 0, below)
@@ -107,33 +108,33 @@ def blocks_of(drawn: Sequence[Drawn]) -> tuple[HoldoutBlock, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learnt:
-    """An expert, and the models of scikit-learn that it was copied from."""
+class FittedExpert:
+    """An expert with the scikit-learn models that it was copied from."""
 
     expert: GroupClassifier
     linear: "LogisticRegression"
     boosted: "Sequence[GradientBoostingClassifier]"
 
 
-def lessons(of: Table, name: str) -> Mask:
-    """The rows that an expert may learn from."""
+def select_training_rows(table: FeatureTable, name: str) -> Mask:
+    """Select the rows that an expert may learn from."""
     if name == "few":
-        return of.part
-    return ~of.part if name == "copies" else ~of.part & ~of.copies
+        return table.is_part
+    return ~table.is_part if name == "copies" else ~table.is_part & ~table.has_copies
 
 
-def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
-    """An expert that learns from the rows of `seen` alone."""
-    among = seen & lessons(of, name)
-    weight: Floats = np.sum([weights(of, mix, among) for mix in MIXES[name]], axis=0)
+def fit_expert(table: FeatureTable, name: str, seen: Mask) -> FittedExpert:
+    """Fit an expert on the rows of `seen` only."""
+    among = seen & select_training_rows(table, name)
+    weight: Floats = np.sum([compute_weights(table, mix, among) for mix in MIXES[name]], axis=0)
     used = weight > 0
     from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
 
-    rows, label, weight = of.facts[used], of.label[used], weight[used]
+    rows, label, weight = table.facts[used], table.label[used], weight[used]
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale[scale == 0] = 1.0
-    standard = consensus_model.standardised(rows, mean, scale)
+    standard = consensus_model.standardise(rows, mean, scale)
     linear = LogisticRegression(C=SHRINKAGE, max_iter=1000, tol=1e-6)
     linear.fit(standard, label, sample_weight=weight)
     boosted = [
@@ -154,15 +155,15 @@ def learn_expert(of: Table, name: str, seen: Mask) -> Learnt:
         scale=scale,
         weights=linear.coef_[0] * (1 - BOOSTED),
         bias=float(linear.intercept_[0] * (1 - BOOSTED) + BOOSTED * np.log(prior / (1 - prior))),
-        trees=_copied(boosted),
+        trees=_copy_trees(boosted),
     )
-    return Learnt(expert, linear, boosted)
+    return FittedExpert(expert, linear, boosted)
 
 
-def _copied(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees:
-    parts: dict[str, list[Any]] = {one.name: [] for one in fields(BoostedTrees)}
+def _copy_trees(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees:
+    parts: dict[str, list[Any]] = {item.name: [] for item in fields(BoostedTrees)}
     start = 0
-    for tree in (grown.tree_ for one in boosted for grown in one.estimators_[:, 0]):
+    for tree in (grown.tree_ for item in boosted for grown in item.estimators_[:, 0]):
         own = np.arange(tree.node_count)
         leaf = tree.children_left < 0
         added = tree.value[:, 0, 0] * STEP * BOOSTED / len(boosted)
@@ -176,64 +177,76 @@ def _copied(boosted: "Sequence[GradientBoostingClassifier]") -> BoostedTrees:
     return BoostedTrees(**{name: np.concatenate(values) for name, values in parts.items()})
 
 
-def block_of_rows(of: Table, blocks: Sequence[HoldoutBlock]) -> NDArray[np.int64]:
-    """Which block each row belongs to; -1 for none."""
-    issues = zip(of.repository.tolist(), of.issue.tolist(), strict=True)
-    return np.array([_place(blocks, *issue) for issue in issues], np.int64)
+def assign_blocks(table: FeatureTable, blocks: Sequence[HoldoutBlock]) -> NDArray[np.int64]:
+    """Assign each row to its block; -1 for none."""
+    issues = zip(table.repository.tolist(), table.issue.tolist(), strict=True)
+    return np.array([_find_block(blocks, *issue) for issue in issues], np.int64)
 
 
-def _place(blocks: Sequence[HoldoutBlock], repository: str, issue: str) -> int:
-    holders = (at for at, one in enumerate(blocks) if one.holds(repository, _number(issue)))
+def _find_block(blocks: Sequence[HoldoutBlock], repository: str, issue: str) -> int:
+    holders = (
+        index
+        for index, block in enumerate(blocks)
+        if block.contains(repository, _parse_number(issue))
+    )
     return next(holders, -1)
 
 
-def held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, frozenset[int]]]:
-    """Name and blocks of each fit: every block once, Django as a whole, and nothing."""
-    yield from ((block.name, frozenset({at})) for at, block in enumerate(blocks))
-    yield DJANGO, frozenset(at for at, one in enumerate(blocks) if DJANGO in one.repositories)
+def iterate_held_out(blocks: Sequence[HoldoutBlock]) -> Iterator[tuple[str, frozenset[int]]]:
+    """Yield name and block numbers of each fit: every single block, all of Django, and nothing."""
+    yield from ((block.name, frozenset({index})) for index, block in enumerate(blocks))
+    yield (
+        DJANGO,
+        frozenset(index for index, block in enumerate(blocks) if DJANGO in block.repositories),
+    )
     yield EVERYTHING, frozenset()
 
 
-def learn(of: Table, blocks: Sequence[HoldoutBlock], manifest: Mapping[str, Any]) -> ConsensusModel:
-    """All fits, which claim nothing yet. Takes minutes."""
-    place = block_of_rows(of, blocks)
+def fit_artefact(
+    table: FeatureTable, blocks: Sequence[HoldoutBlock], manifest: Mapping[str, Any]
+) -> ConsensusModel:
+    """Fit all experts, without thresholds yet. Takes minutes."""
+    place = assign_blocks(table, blocks)
     fits = {}
-    for name, held in track(list(held_out(blocks)), "fitting", transient=True):
+    for name, held in track(list(iterate_held_out(blocks)), "fitting", transient=True):
         seen = ~np.isin(place, list(held))
-        experts = {one: learn_expert(of, one, seen).expert for one in EXPERTS}
+        experts = {name: fit_expert(table, name, seen).expert for name in EXPERTS}
         fits[name] = FittedModel(name, thresholds=CLAIM_NOTHING, **experts)
     return ConsensusModel(fits, tuple(blocks), manifest, fingerprint="")
 
 
-def with_thresholds(artefact: ConsensusModel, drawn: Sequence[Drawn]) -> ConsensusModel:
-    """The same fits, each with the thresholds that a calibrator would choose on issues outside the blocks it held out.
+def add_thresholds(artefact: ConsensusModel, drawn: Sequence[SampledGroup]) -> ConsensusModel:
+    """Add thresholds to each fit, chosen on issues outside its held-out blocks.
 
-    Every belief is by the fit that never saw the issue, with copies as one opinion, as where anybody may hand in another.
+    Beliefs come from the fit that never saw the issue. Copies count as one opinion, because anyone may submit
+    a copy.
     """
-    told, targets = list(held_out_beliefs(artefact, drawn)), Targets()
+    predictions, targets = list(predict_held_out(artefact, drawn)), ClaimTargets()
     fits = {}
-    for name, held in held_out(artefact.blocks):
-        rows = [row for at, row in told if at not in held]
+    for name, held in iterate_held_out(artefact.blocks):
+        rows = [row for index, row in predictions if index not in held]
         beliefs = np.array([row.evidence.consensus for row in rows], np.float64)
-        chosen = thresholds(beliefs, rows, targets)
+        chosen = choose_thresholds(beliefs, rows, targets)
         fits[name] = replace(artefact.fits[name], thresholds=chosen)
     return replace(artefact, fits=fits, manifest={**artefact.manifest, "claims": asdict(targets)})
 
 
-def held_out_beliefs(artefact: ConsensusModel, drawn: Iterable[Drawn]) -> Iterator[tuple[int, Row]]:
-    """The block and what was believed of each patch of given groups, and of parts of them."""
-    for group in (one.group for one in drawn if one.kind in GIVEN):
-        place = _place(artefact.blocks, group.repo, group.instance_id)
+def predict_held_out(
+    artefact: ConsensusModel, drawn: Iterable[SampledGroup]
+) -> Iterator[tuple[int, PatchEvidence]]:
+    """Yield block and belief of each patch of given groups and of parts of them."""
+    for group in (sample.group for sample in drawn if sample.kind in GIVEN):
+        place = _find_block(artefact.blocks, group.repo, group.instance_id)
         if place < 0:
             continue
         verifier = ConsensusVerifier(artefact, artefact.fits[artefact.blocks[place].name])
-        said = verifier.verify(group.issue, [one.patch for one in group.patches])
-        for one, patch in zip(said.patches, group.patches, strict=True):
-            if one.score is not None:
-                evidence = Evidence(consensus=one.score)
-                yield place, Row(evidence, patch.resolved, group.instance_id)
+        verdict = verifier.verify(group.issue, [patch.patch for patch in group.patches])
+        for judged_patch, patch in zip(verdict.patches, group.patches, strict=True):
+            if judged_patch.score is not None:
+                evidence = Evidence(consensus=judged_patch.score)
+                yield place, PatchEvidence(evidence, patch.resolved, group.instance_id)
 
 
-def _number(instance_id: str) -> int:
+def _parse_number(instance_id: str) -> int:
     tail = instance_id.rpartition("-")[2]
     return int(tail) if tail.isdigit() else 0

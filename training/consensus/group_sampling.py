@@ -1,6 +1,6 @@
-"""Groups to learn from: the labelled groups themselves, and more of their kind drawn from pools of patches (pure).
+"""Sample training groups for consensus from labelled groups and pools of patches (pure).
 
-A system may decide who is drawn, never what a model sees.
+The source system may decide which patches are sampled. It is never a feature.
 """
 
 import random
@@ -13,18 +13,18 @@ from model.evaluation.labelled_group import LabelledGroup, LabelledPatch
 
 SEED = 1
 PER_ISSUE = 3
-"""Groups drawn of one kind for one issue; more of them repeat what is known."""
+"""Most sampled groups of one kind for one issue."""
 SEATS = 4
 PARTS = (2, 3)
-"""Sizes of the parts of groups."""
+"""Sizes of parts of groups."""
 _ONLY_RESOLVED = "leaderboard"
-"""Sources whose names begin so hold resolved patches only, so that their style gives the label away: never drawn."""
+"""Prefix of sources with resolved patches only. Their style would reveal the label, so they are not sampled."""
 _RARELY = 0.02
-"""Chance of a system that the groups of distinct edits never hold."""
+"""Sampling weight of a system that the groups of distinct edits do not contain."""
 
 
-class Kind(StrEnum):
-    """How a group came about."""
+class GroupKind(StrEnum):
+    """The origin of a group."""
 
     DISTINCT = "distinct"
     """Given: four different edits."""
@@ -32,97 +32,103 @@ class Kind(StrEnum):
     """Given: the R4P paper's recipe, two of four runs by one system, copies allowed."""
     DRAWN_DISTINCT = "drawn distinct"
     DRAWN_RECIPE = "drawn recipe"
-    """The given recipe's systems, the last one in another of its runs."""
+    """Systems of the given recipe, the last one in another run."""
     DRAWN_TWINS = "drawn twins"
-    """Two runs of any system, and one run of each of two others."""
+    """Two runs of one system, and one run of each of two others."""
     OTHER_LANGUAGES = "other languages"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A group, its kind, and how its copies count."""
+class SampledGroup:
+    """A group with its kind."""
 
-    kind: Kind
+    kind: GroupKind
     group: LabelledGroup
-    part: bool = False
-    """Whether it is a few of a group's patches, and copies are one opinion, as where anybody may hand in another."""
+    is_part: bool = False
+    """The group is a part of another one, and copies count as one opinion."""
 
 
-def given(groups: Iterable[LabelledGroup], kind: Kind) -> list[Drawn]:
-    """The groups as they are."""
-    return [Drawn(kind, group) for group in groups]
+def label_kind(groups: Iterable[LabelledGroup], kind: GroupKind) -> list[SampledGroup]:
+    """Label groups with their kind."""
+    return [SampledGroup(kind, group) for group in groups]
 
 
-def from_pools(pools: Sequence[LabelledGroup], like: Sequence[LabelledGroup]) -> Iterator[Drawn]:
-    """Groups of every drawn kind; distinct ones favour the systems that are frequent in `like`."""
-    odds = _odds(pools, like)
+def sample_from_pools(
+    pools: Sequence[LabelledGroup], like: Sequence[LabelledGroup]
+) -> Iterator[SampledGroup]:
+    """Sample groups of every kind. Distinct groups favour systems that are frequent in `like`."""
+    odds = _compute_odds(pools, like)
     for pool in pools:
         rng = random.Random(f"{SEED} {pool.instance_id}")
-        runs = _runs(pool)
-        yield from _drawn(Kind.DRAWN_DISTINCT, pool, _distinct(pool, odds, rng))
-        yield from _drawn(Kind.DRAWN_RECIPE, pool, _recipe(runs))
-        yield from _drawn(Kind.DRAWN_TWINS, pool, _twins(runs, rng))
+        runs = _index_runs(pool)
+        yield from _build_samples(GroupKind.DRAWN_DISTINCT, pool, _sample_distinct(pool, odds, rng))
+        yield from _build_samples(GroupKind.DRAWN_RECIPE, pool, _sample_recipe(runs))
+        yield from _build_samples(GroupKind.DRAWN_TWINS, pool, _sample_twins(runs, rng))
 
 
-def from_languages(pools: Iterable[LabelledGroup]) -> Iterator[Drawn]:
-    """One group per pool of at least two."""
+def sample_from_languages(pools: Iterable[LabelledGroup]) -> Iterator[SampledGroup]:
+    """Sample one group from each pool of at least two patches."""
     for pool in pools:
         rng = random.Random(f"{SEED} {pool.instance_id}")
         if len(pool.patches) > 1:
             chosen = rng.sample(pool.patches, min(SEATS, len(pool.patches)))
-            yield from _drawn(Kind.OTHER_LANGUAGES, pool, [tuple(chosen)])
+            yield from _build_samples(GroupKind.OTHER_LANGUAGES, pool, [tuple(chosen)])
 
 
-def parts(drawn: Iterable[Drawn]) -> Iterator[Drawn]:
-    """Of each group as many patches as PARTS says, drawn anew for each number."""
-    for one in drawn:
-        rng = random.Random(f"{SEED} {one.group.id}")
+def sample_parts(drawn: Iterable[SampledGroup]) -> Iterator[SampledGroup]:
+    """Sample parts of each group, one of each size in PARTS."""
+    for sample in drawn:
+        rng = random.Random(f"{SEED} {sample.group.id}")
         for size in PARTS:
-            if size < len(one.group.patches):
-                chosen = tuple(rng.sample(one.group.patches, size))
-                yield Drawn(one.kind, replace(one.group, patches=chosen), part=True)
+            if size < len(sample.group.patches):
+                chosen = tuple(rng.sample(sample.group.patches, size))
+                yield SampledGroup(sample.kind, replace(sample.group, patches=chosen), is_part=True)
 
 
 Quartet = tuple[LabelledPatch, ...]
 
 
-def _drawn(kind: Kind, pool: LabelledGroup, quartets: Iterable[Quartet]) -> Iterator[Drawn]:
+def _build_samples(
+    kind: GroupKind, pool: LabelledGroup, quartets: Iterable[Quartet]
+) -> Iterator[SampledGroup]:
     seen: set[frozenset[str]] = set()
     for quartet in quartets:
-        key = frozenset(f"{one.source} {one.patch.id}" for one in quartet)
+        key = frozenset(f"{patch.source} {patch.patch.id}" for patch in quartet)
         if key not in seen and len(seen) < PER_ISSUE:
             seen.add(key)
             group = LabelledGroup(pool.instance_id, pool.repo, pool.issue, quartet, pool.language)
-            yield Drawn(kind, group)
+            yield SampledGroup(kind, group)
 
 
-def _odds(pools: Iterable[LabelledGroup], like: Iterable[LabelledGroup]) -> Mapping[str, float]:
-    wanted = Counter(one.source for group in like for one in group.patches)
-    there = Counter(one.source for pool in pools for one in pool.patches)
+def _compute_odds(
+    pools: Iterable[LabelledGroup], like: Iterable[LabelledGroup]
+) -> Mapping[str, float]:
+    wanted = Counter(patch.source for group in like for patch in group.patches)
+    there = Counter(patch.source for pool in pools for patch in pool.patches)
     return {str(source): wanted[source] / count + _RARELY for source, count in there.items()}
 
 
-def _distinct(
+def _sample_distinct(
     pool: LabelledGroup, odds: Mapping[str, float], rng: random.Random
 ) -> Iterator[Quartet]:
-    patches = [one for one in pool.patches if not _only_resolved(one.source)]
+    patches = [patch for patch in pool.patches if not _holds_only_resolved(patch.source)]
     for _ in range(2 * PER_ISSUE if len(patches) >= SEATS else 0):
-        keys = [rng.random() ** (1 / odds[str(one.source)]) for one in patches]
+        keys = [rng.random() ** (1 / odds[str(patch.source)]) for patch in patches]
         chosen = sorted(range(len(patches)), key=keys.__getitem__)[-SEATS:]
         yield tuple(patches[seat] for seat in chosen)
 
 
-def _runs(pool: LabelledGroup) -> dict[str, LabelledPatch]:
-    """Each run's patch, also where several wrote the same text."""
+def _index_runs(pool: LabelledGroup) -> dict[str, LabelledPatch]:
+    """Index patches by run. A text that several runs wrote appears under each."""
     runs: dict[str, LabelledPatch] = {}
-    for one in pool.patches:
-        for source in (str(one.source), *one.also_from):
-            if not _only_resolved(source):
-                runs.setdefault(source, one)
+    for patch in pool.patches:
+        for source in (str(patch.source), *patch.also_from):
+            if not _holds_only_resolved(source):
+                runs.setdefault(source, patch)
     return runs
 
 
-def _recipe(runs: Mapping[str, LabelledPatch]) -> Iterator[Quartet]:
+def _sample_recipe(runs: Mapping[str, LabelledPatch]) -> Iterator[Quartet]:
     fixed = ("swe-fixer/verified_no_p2p", "swe-fixer/verified_with_p2p", "polydev/hybrid-haiku-4.5")
     if all(run in runs for run in fixed):
         for last in ("swe-swiss/tts40-0", "swe-swiss/tts40-1", "swe-swiss/tts40-2"):
@@ -130,22 +136,25 @@ def _recipe(runs: Mapping[str, LabelledPatch]) -> Iterator[Quartet]:
                 yield tuple(runs[run] for run in (*fixed, last))
 
 
-def _twins(runs: Mapping[str, LabelledPatch], rng: random.Random) -> Iterator[Quartet]:
+def _sample_twins(runs: Mapping[str, LabelledPatch], rng: random.Random) -> Iterator[Quartet]:
     families: dict[str, list[str]] = defaultdict(list)
     for run in sorted(runs):
-        families[system(run)].append(run)
+        families[read_system(run)].append(run)
     several = [family for family, members in families.items() if len(members) > 1]
     for _ in range(2 * PER_ISSUE if several and len(families) >= SEATS - 1 else 0):
         twin = rng.choice(several)
         others = rng.sample(sorted(set(families) - {twin}), SEATS - 2)
-        chosen = [*rng.sample(families[twin], 2), *(rng.choice(families[one]) for one in others)]
+        chosen = [
+            *rng.sample(families[twin], 2),
+            *(rng.choice(families[other_rows]) for other_rows in others),
+        ]
         yield tuple(runs[run] for run in chosen)
 
 
-def _only_resolved(source: str | None) -> bool:
+def _holds_only_resolved(source: str | None) -> bool:
     return str(source).startswith(_ONLY_RESOLVED)
 
 
-def system(source: str | None) -> str:
-    """The family of a source: all runs of one system."""
+def read_system(source: str | None) -> str:
+    """Read the system of a source: the part before the slash."""
     return str(source).partition("/")[0]

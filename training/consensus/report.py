@@ -1,6 +1,6 @@
-"""Measures the shipped consensus artefact: `python -m training.consensus.report --data DIR` prints Markdown tables.
+"""Measure the shipped consensus artefact: `python -m training.consensus.report --data DIR` prints Markdown.
 
-Every group is judged by the fit that never saw its block of issues (or, strictly, its repository).
+Each group is judged by a fit that never saw its block of issues, or with `strict` its repository.
 """
 
 import time
@@ -18,112 +18,119 @@ import typer
 
 from model.evaluation import judge_catalog, labelled_group
 from model.evaluation.attacks.attack_document import is_believed
-from model.evaluation.attacks.attack_plays import AttackKind as AttackKind
-from model.evaluation.attacks.attack_run import attacked
-from model.evaluation.judged_group import JudgedGroup, JudgementKey, judged
-from model.evaluation.judgement_columns import columns
+from model.evaluation.attacks.attack_plays import AttackKind
+from model.evaluation.attacks.attack_run import load_attack_cases
+from model.evaluation.judged_group import JudgedGroup, JudgementKey, build_judged_group
+from model.evaluation.judgement_columns import build_columns
 from model.evaluation.labelled_group import LabelledGroup
 from model.evaluation.metrics import METRICS
 from model.patches import edits
 from model.rivals import consensus_model
 from model.rivals.consensus_model import ConsensusModel
-from model.rivals.features import likeness
-from model.verifiers.consensus import ConsensusVerifier, unseeing
+from model.rivals.features import compare_edits
+from model.verifiers.consensus import ConsensusVerifier, build_holdout
 from training.consensus import group_sampling
-from training.consensus.feature_table import Mask, Table, table
-from training.consensus.fitting import FILES, block_of_rows, learn_expert, load
-from training.consensus.group_sampling import Kind
+from training.consensus.feature_table import FeatureTable, Mask, build_table
+from training.consensus.fitting import FILES, assign_blocks, fit_expert, load_groups
+from training.consensus.group_sampling import GroupKind
 
 SHOWN = ("accuracy", "f1", "exact_match", "best_of_group", "auroc", "brier", "ece")
 CLAIMS = ("claimed", "claimed_accuracy", "precision")
 SETTINGS = {"count": True, "are one opinion": False}
-"""How copies count, and whether that takes authors for independent."""
+"""Whether copies count as independent opinions, by name."""
 _FEWEST = 40
-"""A system with fewer patches is not left out on its own."""
+"""Fewest patches of a system that is left out on its own."""
 
 
-def judge(
-    of: Sequence[LabelledGroup], *, strict: bool = False, independent: bool = True
+def judge_held_out(
+    groups: Sequence[LabelledGroup], *, strict: bool = False, independent: bool = True
 ) -> list[JudgedGroup]:
-    """Each group judged by the fit that never saw its block; with `strict`, never its repository."""
-    found = []
-    for group in of:
-        verifier: ConsensusVerifier = unseeing(
+    """Judge each group by a fit that never saw its block; with `strict`, its repository."""
+    judged_groups = []
+    for group in groups:
+        verifier: ConsensusVerifier = build_holdout(
             group.repo, group.instance_id, strict=strict, independent=independent
         )
-        verdict = verifier.verify(group.issue, [one.patch for one in group.patches])
-        found.append(
-            judged(group, verdict, JudgementKey(group.id, "consensus", verifier.engine, 0))
+        verdict = verifier.verify(group.issue, [patch.patch for patch in group.patches])
+        judged_groups.append(
+            build_judged_group(
+                group, verdict, JudgementKey(group.id, "consensus", verifier.engine, 0)
+            )
         )
-    return found
+    return judged_groups
 
 
-def figures(of: Sequence[JudgedGroup]) -> dict[str, float]:
-    """The metrics of SHOWN and CLAIMS."""
-    every = columns(of)
-    return {name: METRICS[name](every) for name in (*SHOWN, *CLAIMS)}
+def compute_metrics(groups: Sequence[JudgedGroup]) -> dict[str, float]:
+    """Compute the metrics of SHOWN and CLAIMS."""
+    columns = build_columns(groups)
+    return {name: METRICS[name](columns) for name in (*SHOWN, *CLAIMS)}
 
 
-def won_by_copies(*, independent: bool) -> tuple[int, int]:
-    """Attacks by copies: those that move a belief across a half the attacker's way, and those that could."""
-    judge = judge_catalog.consensus(strict=False, independent=independent)
+def count_copy_wins(*, independent: bool) -> tuple[int, int]:
+    """Count successful and possible attacks by copies. Success moves a belief across 0.5 towards the attacker."""
+    judge = judge_catalog.build_consensus_judge(strict=False, independent=independent)
     won = []
-    for case in attacked(None, None):
-        if case.play.kind is AttackKind.COPIES:
+    for case in load_attack_cases(None, None):
+        if case.template.kind is AttackKind.COPIES:
             before, after = (
-                is_believed(case, judge.judge(one)) for one in (case.twin, case.attacked)
+                is_believed(case, judge.judge(group)) for group in (case.twin, case.attacked)
             )
             won += [] if before else [after]
     return sum(won), len(won)
 
 
-def systems_left_out(of: Table) -> Iterator[tuple[str, int, float, float, float]]:
-    """Per system: patches, their share of correct ones, accuracy as shipped, and without its labels in training.
+def evaluate_left_out_systems(
+    table: FeatureTable,
+) -> Iterator[tuple[str, int, float, float, float]]:
+    """Yield each system with its patches, share correct, and accuracy with and without it in training.
 
-    Its patches stay in the training groups as unlabelled rivals. The block of each issue is held out as ever.
+    Without a system, its patches stay as unlabelled rivals. The block of each issue is held out in both
+    cases.
     """
-    artefact = consensus_model.shipped()
-    given = np.isin(of.kind, [Kind.DISTINCT.value, Kind.RECIPE.value]) & ~of.part
-    names, counts = np.unique(of.system[given], return_counts=True)
+    artefact = consensus_model.load_shipped()
+    given = np.isin(table.kind, [GroupKind.DISTINCT.value, GroupKind.RECIPE.value]) & ~table.is_part
+    names, counts = np.unique(table.system[given], return_counts=True)
     for name in names[counts >= _FEWEST].tolist():
-        its = given & (of.system == name)
-        usual = _accuracy(of, artefact, its, None)
-        blind = _accuracy(of, artefact, its, of.system != name)
-        yield name, int(its.sum()), float(of.label[its].mean()), usual, blind
+        its = given & (table.system == name)
+        usual = _compute_accuracy(table, artefact, its, None)
+        blind = _compute_accuracy(table, artefact, its, table.system != name)
+        yield name, int(its.sum()), float(table.label[its].mean()), usual, blind
 
 
-def _accuracy(of: Table, artefact: ConsensusModel, rows: Mask, seen: Mask | None) -> float:
-    """Accuracy on `rows`; with `seen`, of experts fitted anew on those rows outside the held-out block."""
-    place, right = block_of_rows(of, artefact.blocks), 0
-    for at, block in enumerate(artefact.blocks):
+def _compute_accuracy(
+    table: FeatureTable, artefact: ConsensusModel, rows: Mask, seen: Mask | None
+) -> float:
+    """Compute the accuracy on `rows`; with `seen`, of experts refitted on those rows outside the held-out block."""
+    place, right = assign_blocks(table, artefact.blocks), 0
+    for index, block in enumerate(artefact.blocks):
         for name in ("copies", "distinct"):
-            here = rows & (place == at) & (of.copies == (name == "copies"))
+            here = rows & (place == index) & (table.has_copies == (name == "copies"))
             if here.any():
                 expert = getattr(artefact.fits[block.name], name)
                 if seen is not None:
-                    expert = learn_expert(of, name, seen & (place != at)).expert
-                said = expert.probability(of.facts[here]) >= 0.5
-                right += int((said == of.label[here].astype(np.bool_)).sum())
+                    expert = fit_expert(table, name, seen & (place != index)).expert
+                accepted = expert.predict_probability(table.facts[here]) >= 0.5
+                right += int((accepted == table.label[here].astype(np.bool_)).sum())
     return right / int(rows.sum())
 
 
-def seconds(of: Sequence[LabelledGroup]) -> dict[str, tuple[float, float]]:
-    """Median and worst CPU seconds per group: verdicts as measured and in the bot, likenesses, difflib on characters."""
+def measure_seconds(groups: Sequence[LabelledGroup]) -> dict[str, tuple[float, float]]:
+    """Measure median and maximum CPU seconds per group for verdicts, similarity and difflib."""
     taken: dict[str, list[float]] = {}
-    for group in of:
-        for name, work in _works(group).items():
+    for group in groups:
+        for name, work in _list_timed_work(group).items():
             started = time.process_time()
             work()
             taken.setdefault(name, []).append(time.process_time() - started)
-    return {name: (median(each), max(each)) for name, each in taken.items()}
+    return {name: (median(times), max(times)) for name, times in taken.items()}
 
 
-def _works(group: LabelledGroup) -> dict[str, Callable[[], object]]:
+def _list_timed_work(group: LabelledGroup) -> dict[str, Callable[[], object]]:
     """What is timed, ready to run."""
-    patches = [one.patch for one in group.patches]
+    patches = [patch.patch for patch in group.patches]
     verdicts = {
         f"verdict, copies {copies}": partial(
-            unseeing(group.repo, group.instance_id, independent=independent).verify,
+            build_holdout(group.repo, group.instance_id, independent=independent).verify,
             group.issue,
             patches,
         )
@@ -132,44 +139,57 @@ def _works(group: LabelledGroup) -> dict[str, Callable[[], object]]:
     return {
         **verdicts,
         "likenesses": lambda: [
-            likeness(*two) for two in combinations([edits.read(one.diff) for one in patches], 2)
+            compare_edits(*two)
+            for two in combinations([edits.read_edit(patch.diff) for patch in patches], 2)
         ],
         "difflib": lambda: [
-            SequenceMatcher(None, one.diff, other.diff).ratio()
-            for one, other in combinations(patches, 2)
+            SequenceMatcher(None, first.diff, second.diff).ratio()
+            for first, second in combinations(patches, 2)
         ],
     }
 
 
-def _attacked() -> Iterator[list[str]]:
+def _list_attack_rows() -> Iterator[list[str]]:
     for copies, independent in SETTINGS.items():
-        won, open_ = won_by_copies(independent=independent)
+        won, open_ = count_copy_wins(independent=independent)
         yield [copies, f"{won} of {open_}"]
 
 
-def _measured(data: Path) -> Iterator[list[str]]:
+def _list_metric_rows(data: Path) -> Iterator[list[str]]:
     for kind in ("recipe", "distinct"):
-        every = list(labelled_group.read(data / FILES[kind]))
+        groups = list(labelled_group.read_groups(data / FILES[kind]))
         for copies, split in product(SETTINGS, ("blocks", "whole repositories")):
-            judged = judge(every, strict=split != "blocks", independent=SETTINGS[copies])
-            shown = ["–" if isnan(one) else f"{one:.3f}" for one in figures(judged).values()]
+            judged = judge_held_out(groups, strict=split != "blocks", independent=SETTINGS[copies])
+            shown = [
+                "–" if isnan(value) else f"{value:.3f}"
+                for value in compute_metrics(judged).values()
+            ]
             yield [kind, copies, split, *shown]
 
 
-def _by_size(data: Path) -> Iterator[list[str]]:
+def _list_size_rows(data: Path) -> Iterator[list[str]]:
     """Claims about whole groups of both files and about parts of them, copies as one opinion."""
     whole = [
-        one for kind in ("recipe", "distinct") for one in labelled_group.read(data / FILES[kind])
+        group
+        for kind in ("recipe", "distinct")
+        for group in labelled_group.read_groups(data / FILES[kind])
     ]
-    every = [
+    groups = [
         *whole,
-        *(one.group for one in group_sampling.parts(group_sampling.given(whole, Kind.DISTINCT))),
+        *(
+            group.group
+            for group in group_sampling.sample_parts(
+                group_sampling.label_kind(whole, GroupKind.DISTINCT)
+            )
+        ),
     ]
-    for size in sorted({len(one.patches) for one in every}):
-        of = judge([one for one in every if len(one.patches) == size], independent=False)
-        found = figures(of)
-        shown = [f"{found[name]:.3f}" for name in ("claimed", "claimed_accuracy")]
-        yield [str(size), str(sum(len(one.patches) for one in of)), *shown]
+    for size in sorted({len(group.patches) for group in groups}):
+        judged = judge_held_out(
+            [group for group in groups if len(group.patches) == size], independent=False
+        )
+        values = compute_metrics(judged)
+        shown = [f"{values[name]:.3f}" for name in ("claimed", "claimed_accuracy")]
+        yield [str(size), str(sum(len(group.patches) for group in judged)), *shown]
 
 
 def main(
@@ -178,23 +198,25 @@ def main(
         bool, typer.Option(help="Also leave every system out, which takes minutes.")
     ] = False,
 ) -> None:
-    """Print what the artefact reaches."""
-    _echo(["groups", "copies", "held out", *SHOWN, *CLAIMS], _measured(data))
-    _echo(["patches in a group", "patches", "claimed", "claimed_accuracy"], _by_size(data))
-    _echo(["copies", "attacks by copies that win"], _attacked())
-    taken = seconds(list(labelled_group.read(data / FILES["distinct"])))
+    """Print the tables of the artefact's accuracy, attacks and speed."""
+    _print_table(["groups", "copies", "held out", *SHOWN, *CLAIMS], _list_metric_rows(data))
+    _print_table(
+        ["patches in a group", "patches", "claimed", "claimed_accuracy"], _list_size_rows(data)
+    )
+    _print_table(["copies", "attacks by copies that win"], _list_attack_rows())
+    taken = measure_seconds(list(labelled_group.read_groups(data / FILES["distinct"])))
     spent = ([name, f"{mid * 1e3:.2f}", f"{most * 1e3:.1f}"] for name, (mid, most) in taken.items())
-    _echo(["milliseconds", "median", "worst"], spent)
+    _print_table(["milliseconds", "median", "worst"], spent)
     if systems:
-        left_out = systems_left_out(table(load(data)))
+        left_out = evaluate_left_out_systems(build_table(load_groups(data)))
         shown = (
-            [name, str(count), *(f"{one:.3f}" for one in shares)]
+            [name, str(count), *(f"{share:.3f}" for share in shares)]
             for name, count, *shares in left_out
         )
-        _echo(["system", "patches", "correct", "as shipped", "left out"], shown)
+        _print_table(["system", "patches", "correct", "as shipped", "left out"], shown)
 
 
-def _echo(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     typer.echo(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
     for row in rows:
         typer.echo(f"| {' | '.join(row)} |")

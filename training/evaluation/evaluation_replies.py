@@ -1,4 +1,4 @@
-"""Groups put before a verifier, as the bot does it, and its answers with what each would have been worth in training."""
+"""Ask a verifier about groups as the bot does, and score its replies as training does."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,82 +8,90 @@ from model.domain import GroupVerdict, Issue, Patch, PatchId, Vote
 from model.protocols import Verifier
 from model.voting.votes import ENGINE_FAILED
 from training.datasets.groups import TrainingGroup
-from training.evaluation.metrics import Heard
+from training.evaluation.metrics import GroupReplies
 from training.objective import rewards
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
-    """How groups are put before a verifier."""
+class ReplySettings:
+    """How to ask a verifier about groups."""
 
     votes: int = 4
-    together: int = 8
-    """Groups at a time; one for an engine in this process."""
+    concurrency: int = 8
+    """Groups asked at a time; 1 for an engine in this process."""
 
 
-def hear(
+def collect_replies(
     verifier: Verifier,
     groups: Sequence[TrainingGroup],
-    how: Hearing,
+    settings: ReplySettings,
     on_group: Callable[[], None] = lambda: None,
-) -> list[Heard]:
-    """What is said of each group, in their order. Raises EngineDown."""
+) -> list[GroupReplies]:
+    """Collect the replies to each group, in their order. Raises EngineDown."""
 
-    def one(group: TrainingGroup) -> Heard:
-        issue = issue_of(group)
-        candidates = [Patch(name_of(at), group.patches[at]) for at in seated(group)]
-        heard = judged(group, verifier.verify(issue, candidates, votes=how.votes))
+    def one(group: TrainingGroup) -> GroupReplies:
+        issue = build_issue(group)
+        candidates = [
+            Patch(build_candidate_id(index), group.patches[index])
+            for index in list_occupied_seats(group)
+        ]
+        heard = replies_from_verdict(
+            group, verifier.verify(issue, candidates, votes=settings.votes)
+        )
         on_group()
         return heard
 
-    with ThreadPoolExecutor(how.together) as pool:
+    with ThreadPoolExecutor(settings.concurrency) as pool:
         return list(pool.map(one, groups))
 
 
-def issue_of(group: TrainingGroup) -> Issue:
-    """The issue; the first line of its statement is the title."""
+def build_issue(group: TrainingGroup) -> Issue:
+    """Build the issue of a group; the first line of the statement is the title."""
     title, _, body = group.problem_statement.strip().partition("\n")
     return Issue(title.strip(), body.strip())
 
 
-def seated(group: TrainingGroup) -> list[int]:
-    """The places of a group that hold a patch; the others are padding, which a verifier adds itself."""
-    return [at for at, patch in enumerate(group.patches) if patch.strip()]
+def list_occupied_seats(group: TrainingGroup) -> list[int]:
+    """List the places of patches in a group. The verifier adds padding itself."""
+    return [index for index, patch in enumerate(group.patches) if patch.strip()]
 
 
-def name_of(at: int) -> PatchId:
-    """What the patch at a place is called before the verifier."""
-    return PatchId(f"candidate-{at + 1}")
+def build_candidate_id(index: int) -> PatchId:
+    """Build the id of the patch at a place."""
+    return PatchId(f"candidate-{index + 1}")
 
 
-def judged(group: TrainingGroup, verdict: GroupVerdict) -> Heard:
-    """What a verdict says of a group (pure)."""
-    scores = {one.id: one.score for one in verdict.patches}
-    answered = [one for one in verdict.votes if not (one.failure or "").startswith(ENGINE_FAILED)]
-    worth = [_worth(group, one) for one in answered]
-    return Heard(
+def replies_from_verdict(group: TrainingGroup, verdict: GroupVerdict) -> GroupReplies:
+    """Convert a verdict into scored replies (pure)."""
+    scores = {patch.id: patch.score for patch in verdict.patches}
+    answered = [
+        vote for vote in verdict.votes if not (vote.failure or "").startswith(ENGINE_FAILED)
+    ]
+    worth = [_score_reply(group, vote) for vote in answered]
+    return GroupReplies(
         group=group,
-        beliefs=tuple(scores.get(name_of(at)) for at in range(len(group.patches))),
-        rewards=tuple(one for one in worth if one is not None),
+        beliefs=tuple(scores.get(build_candidate_id(index)) for index in range(len(group.patches))),
+        rewards=tuple(reward for reward in worth if reward is not None),
         asked=len(answered),
-        valid=sum(_boxed(one) is not None for one in answered),
+        valid=sum(_read_box(vote) is not None for vote in answered),
     )
 
 
-def _worth(group: TrainingGroup, vote: Vote) -> float | None:
-    """Of one reply: by the patches that it was shown."""
+def _score_reply(group: TrainingGroup, vote: Vote) -> float | None:
+    """Compute the reward of one reply from the patches it was shown."""
     shown = [
-        target if name_of(at) in vote.seats else None for at, target in enumerate(group.targets)
+        target if build_candidate_id(index) in vote.seats else None
+        for index, target in enumerate(group.targets)
     ]
-    boxed = _boxed(vote)
-    seats = None if boxed is None else frozenset(_place(one) for one in boxed)
-    return rewards.judgement(seats, shown)
+    boxed = _read_box(vote)
+    seats = None if boxed is None else frozenset(_parse_place(name) for name in boxed)
+    return rewards.reward_judgement(seats, shown)
 
 
-def _boxed(vote: Vote) -> frozenset[PatchId] | None:
-    """What a reply says by itself: one whose box was opened for it has none."""
+def _read_box(vote: Vote) -> frozenset[PatchId] | None:
+    """Read the patches that a reply accepts; None for a forced vote."""
     return None if vote.forced else vote.correct
 
 
-def _place(name: PatchId) -> int:
+def _parse_place(name: PatchId) -> int:
     return int(name.rpartition("-")[2])

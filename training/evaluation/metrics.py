@@ -1,7 +1,7 @@
-"""What a verifier said of labelled groups, as numbers that two of them are compared by (pure).
+"""Metrics to compare two verifiers on labelled groups (pure).
 
-Labels may be probabilities: a decision is then as right as it is likely to be. A patch that nobody knows about
-counts nowhere. Metrics are those of `r4p evaluate`; beside them stands the reward that was trained for.
+Labels may be probabilities; a decision is then as right as it is likely. Patches without a label are ignored.
+The metrics are those of `r4p evaluate` and the training reward.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model.evaluation import metrics
-from model.evaluation.bootstrap import Issues
-from model.evaluation.judgement_columns import Columns, Floats, accepted, array, or_half, rightness
+from model.evaluation.bootstrap import IssueRows
+from model.evaluation.judgement_columns import (
+    Floats,
+    JudgementColumns,
+    decide_acceptance,
+    default_to_half,
+    score_decisions,
+    to_array,
+)
 from model.evaluation.metrics import Metric
 from training.datasets.groups import LabelSource, TrainingGroup
 from training.evaluation.significance import Statistic
@@ -19,146 +26,172 @@ from training.evaluation.significance import Statistic
 REWARD = "reward"
 
 
-def false_accepts(of: Columns) -> float:
-    """Share of incorrect patches that are held to be correct: the mistake that costs most. NaN without any."""
-    wrong = 1 - of.label
-    return float((accepted(of.belief) * wrong).sum() / wrong.sum()) if wrong.any() else np.nan
+def compute_false_accept_rate(columns: JudgementColumns) -> float:
+    """Compute the share of incorrect patches that are accepted, the most costly mistake; NaN without any."""
+    wrong = 1 - columns.label
+    return (
+        float((decide_acceptance(columns.belief) * wrong).sum() / wrong.sum())
+        if wrong.any()
+        else np.nan
+    )
 
 
 METRICS: Mapping[str, Metric] = {
-    "accuracy": metrics.accuracy,
-    "balanced_accuracy": metrics.balanced_accuracy,
-    "mcc": metrics.mcc,
-    "exact_match": metrics.exact_match,
-    "best_of_group": metrics.best_of_group,
-    "false_accepts": false_accepts,
-    "brier": metrics.brier,
-    "format_valid": metrics.format_valid,
+    "accuracy": metrics.compute_accuracy,
+    "balanced_accuracy": metrics.compute_balanced_accuracy,
+    "mcc": metrics.compute_mcc,
+    "exact_match": metrics.compute_exact_match,
+    "best_of_group": metrics.compute_best_of_group,
+    "false_accepts": compute_false_accept_rate,
+    "brier": metrics.compute_brier,
+    "format_valid": metrics.compute_valid_rate,
 }
-"""Those that hold for labels which are probabilities."""
+"""Metrics that are defined for probabilities as labels."""
 SHARES = frozenset(
     {REWARD, "accuracy", "exact_match", "best_of_group", "false_accepts", "format_valid"}
 )
-"""How often something is so."""
+"""Metrics that are shares."""
 LOWER_IS_BETTER = frozenset({"brier", "false_accepts"})
 CONSTANTS: Mapping[str, float] = {"all_correct": 1.0, "all_incorrect": 0.0}
-"""Who says the same of every patch: nothing is learnt while these are not beaten."""
+"""Constant judges by name, with their belief. A model that does not beat them has learnt nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A group, and what a verifier said of it."""
+class GroupReplies:
+    """A group with a verifier's replies."""
 
     group: TrainingGroup
     beliefs: tuple[float | None, ...]
-    """How much each patch is held to be correct, 0 to 1; None: no opinion."""
+    """Belief in each patch, from 0 to 1; None without an opinion."""
     rewards: tuple[float, ...]
-    """Of each reply as it would be trained on; one that can't be read is worth 0. Requests that failed are left out."""
+    """Training reward of each reply; 0 for an unreadable one. Failed requests are left out."""
     asked: int
-    """Votes asked for."""
+    """Votes requested."""
     valid: int
-    """Votes that could be read as they were written."""
+    """Votes that were readable as written."""
 
     @property
-    def known(self) -> tuple[int, ...]:
-        """The places of patches that something is known of."""
-        return tuple(at for at, one in enumerate(self.group.targets) if one is not None)
+    def labelled_places(self) -> tuple[int, ...]:
+        """Places of patches with a label."""
+        return tuple(index for index, target in enumerate(self.group.targets) if target is not None)
 
 
-def by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[TrainingGroup]]:
-    """Groups apart by who labelled them, less those with no known label; the two are never pooled."""
-    found: dict[LabelSource, list[TrainingGroup]] = {}
+def split_by_source(groups: Sequence[TrainingGroup]) -> dict[LabelSource, list[TrainingGroup]]:
+    """Split groups by the source of their labels; groups without labels are dropped."""
+    by_source: dict[LabelSource, list[TrainingGroup]] = {}
     for group in groups:
-        if any(one is not None for one in group.targets):
-            found.setdefault(group.source, []).append(group)
-    return found
+        if any(target is not None for target in group.targets):
+            by_source.setdefault(group.source, []).append(group)
+    return by_source
 
 
-def issues(heard: Sequence[Heard]) -> Issues:
-    """The rows of each issue, in the order of `statistics`."""
+def index_issues(heard: Sequence[GroupReplies]) -> IssueRows:
+    """Collect the rows of each issue, in the order of `build_statistics`."""
     patches: dict[str, list[int]] = {}
     groups: dict[str, list[int]] = {}
     row = 0
-    for number, one in enumerate(heard):
-        groups.setdefault(one.group.issue, []).append(number)
-        patches.setdefault(one.group.issue, []).extend(range(row, row + len(one.known)))
-        row += len(one.known)
-    return Issues(
+    for number, replies in enumerate(heard):
+        groups.setdefault(replies.group.issue, []).append(number)
+        patches.setdefault(replies.group.issue, []).extend(
+            range(row, row + len(replies.labelled_places))
+        )
+        row += len(replies.labelled_places)
+    return IssueRows(
         tuple(np.asarray(rows, dtype=np.intp) for rows in patches.values()),
         tuple(np.asarray(rows, dtype=np.intp) for rows in groups.values()),
     )
 
 
-def statistics(heard: Sequence[Heard]) -> dict[str, Statistic]:
-    """Every metric of what was said, and the reward, each as a number of chosen rows."""
-    columns = _columns(heard)
-    rewards = array([_mean(one.rewards) for one in heard])
-    found = {name: _on(columns, metric) for name, metric in METRICS.items()}
-    return {REWARD: lambda _patches, groups: _mean(rewards[groups]), **found}
+def build_statistics(heard: Sequence[GroupReplies]) -> dict[str, Statistic]:
+    """Build every metric and the reward as functions of selected rows."""
+    columns = _build_columns(heard)
+    rewards = to_array([_compute_mean(replies.rewards) for replies in heard])
+    statistics = {name: _apply_to_rows(columns, metric) for name, metric in METRICS.items()}
+    return {REWARD: lambda _patches, groups: _compute_mean(rewards[groups]), **statistics}
 
 
-def constant(heard: Sequence[Heard], belief: float) -> list[Heard]:
-    """The same groups as somebody would judge them who says the same of every patch."""
-    said = []
-    for one in heard:
-        right = [_rightness(belief, target) for target in one.group.targets if target is not None]
-        beliefs = (belief,) * len(one.group.patches)
-        said.append(replace(one, beliefs=beliefs, rewards=(_mean(right),), asked=1, valid=1))
-    return said
+def build_constant_judge(heard: Sequence[GroupReplies], belief: float) -> list[GroupReplies]:
+    """Build the replies of a judge with the same belief in every patch."""
+    constant_replies = []
+    for replies in heard:
+        right = [
+            _score_decision(belief, target)
+            for target in replies.group.targets
+            if target is not None
+        ]
+        beliefs = (belief,) * len(replies.group.patches)
+        constant_replies.append(
+            replace(replies, beliefs=beliefs, rewards=(_compute_mean(right),), asked=1, valid=1)
+        )
+    return constant_replies
 
 
-def decided_rightly(heard: Sequence[Heard]) -> dict[str, bool]:
-    """One decision an issue: whether every patch of its first group, by key, is decided as it most likely is."""
-    first: dict[str, Heard] = {}
-    for one in sorted(heard, key=lambda one: one.group.key):
-        first.setdefault(one.group.issue, one)
-    return {issue: _is_right(one) for issue, one in sorted(first.items())}
+def list_correct_issues(heard: Sequence[GroupReplies]) -> dict[str, bool]:
+    """Tell for each issue whether its first group, by key, is decided entirely right."""
+    first: dict[str, GroupReplies] = {}
+    for replies in sorted(heard, key=lambda replies: replies.group.key):
+        first.setdefault(replies.group.issue, replies)
+    return {issue: _is_right(replies) for issue, replies in sorted(first.items())}
 
 
-def _is_right(one: Heard) -> bool:
-    pairs = [(one.beliefs[at], one.group.targets[at]) for at in one.known]
+def _is_right(replies: GroupReplies) -> bool:
+    pairs = [
+        (replies.beliefs[index], replies.group.targets[index]) for index in replies.labelled_places
+    ]
     return all(
         belief is not None and target is not None and (belief - 0.5) * (target - 0.5) > 0
         for belief, target in pairs
     )
 
 
-def _on(columns: Columns, metric: Metric) -> Statistic:
+def _apply_to_rows(columns: JudgementColumns, metric: Metric) -> Statistic:
     return lambda patches, groups: metric(columns.take(patches, groups))
 
 
-def _columns(heard: Sequence[Heard]) -> Columns:
-    beliefs = [array([or_half(one.beliefs[at]) for at in one.known]) for one in heard]
-    labels = [array([one.group.targets[at] or 0.0 for at in one.known]) for one in heard]
+def _build_columns(heard: Sequence[GroupReplies]) -> JudgementColumns:
+    beliefs = [
+        to_array([default_to_half(replies.beliefs[index]) for index in replies.labelled_places])
+        for replies in heard
+    ]
+    labels = [
+        to_array([replies.group.targets[index] or 0.0 for index in replies.labelled_places])
+        for replies in heard
+    ]
     pairs = list(zip(beliefs, labels, strict=True))
-    belief = np.concatenate([*beliefs, array([])])
+    belief = np.concatenate([*beliefs, to_array([])])
 
-    def each(of: Callable[[Floats, Floats], float]) -> Floats:
-        return array([of(*pair) for pair in pairs])
+    def per_group(compute: Callable[[Floats, Floats], float]) -> Floats:
+        return to_array([compute(*pair) for pair in pairs])
 
-    return Columns(
+    return JudgementColumns(
         belief=belief,
-        told=array([one.beliefs[at] is not None for one in heard for at in one.known]),
-        label=np.concatenate([*labels, array([])]),
+        has_belief=to_array(
+            [
+                replies.beliefs[index] is not None
+                for replies in heard
+                for index in replies.labelled_places
+            ]
+        ),
+        label=np.concatenate([*labels, to_array([])]),
         claim=np.full(len(belief), np.nan),
-        exact=each(lambda said, true: float(np.prod(rightness(said, true)))),
-        best=each(_best),
-        base=each(lambda _said, true: float(true.mean())),
-        any_correct=each(lambda _said, true: float(true.max())),
-        asked=array([one.asked for one in heard]),
-        valid=array([one.valid for one in heard]),
+        exact=per_group(lambda beliefs, true: float(np.prod(score_decisions(beliefs, true)))),
+        best=per_group(_score_best),
+        base=per_group(lambda _said, true: float(true.mean())),
+        any_correct=per_group(lambda _said, true: float(true.max())),
+        asked=to_array([replies.asked for replies in heard]),
+        valid=to_array([replies.valid for replies in heard]),
         forced=np.zeros(len(heard)),
     )
 
 
-def _best(said: Floats, true: Floats) -> float:
-    """The mean label of those that are believed most."""
-    return float(true[said == said.max()].mean())
+def _score_best(beliefs: Floats, true: Floats) -> float:
+    """Average the labels of the patches with the highest belief."""
+    return float(true[beliefs == beliefs.max()].mean())
 
 
-def _rightness(belief: float, target: float) -> float:
+def _score_decision(belief: float, target: float) -> float:
     return 1 - abs(belief - target)
 
 
-def _mean(values: Sequence[float] | Floats) -> float:
+def _compute_mean(values: Sequence[float] | Floats) -> float:
     return float(np.mean(values)) if len(values) else float("nan")

@@ -1,7 +1,7 @@
-"""Whether two judges of the same issues differ: paired, by issue (pure).
+"""Compare two judges of the same issues with paired tests (pure).
 
-Patches of an issue stand or fall together, so issues are drawn with replacement and never patches. For one decision
-an issue there is the exact test of McNemar (Psychometrika 12, 1947), which knows of no approximation.
+Patches of one issue are not independent, so issues are resampled and never single patches. Decisions per
+issue are compared with McNemar's exact test (Psychometrika 12, 1947).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,82 +9,110 @@ from math import comb
 
 import numpy as np
 
-from model.evaluation.bootstrap import Estimate, Issues, estimate
+from model.evaluation.bootstrap import Estimate, IssueRows, build_estimate
 from model.evaluation.judgement_columns import Indices
 
 Statistic = Callable[[Indices, Indices], float]
-"""A number of some rows of patches and some rows of groups; NaN where it is not defined."""
+"""A function of selected rows of patches and of groups; NaN where it is undefined."""
 
 
-def estimates(
-    of: Mapping[str, Statistic], by: Issues, *, shares: Collection[str] = (), seed: int = 0
+def bootstrap_estimates(
+    statistics: Mapping[str, Statistic],
+    issue_rows: IssueRows,
+    *,
+    shares: Collection[str] = (),
+    seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Each number with its 95 % interval, all from the same draws of issues.
+    """Estimate each statistic with its 95 % interval, all from the same draws of issues.
 
-    `shares`: those whose interval is Wilson's at 0 and 1, for what was always so in a few issues need not stay so.
+    `shares` names statistics whose interval is Wilson's at 0 and 1.
     """
-    return _estimates({name: (one, None) for name, one in of.items()}, by, shares, seed)
+    return _bootstrap(
+        {name: (statistic, None) for name, statistic in statistics.items()},
+        issue_rows,
+        shares,
+        seed,
+    )
 
 
-def differences(
-    one: Mapping[str, Statistic], other: Mapping[str, Statistic], by: Issues, *, seed: int = 0
+def bootstrap_differences(
+    candidate: Mapping[str, Statistic],
+    baseline: Mapping[str, Statistic],
+    issue_rows: IssueRows,
+    *,
+    seed: int = 0,
 ) -> dict[str, Estimate]:
-    """What `one` has more of than `other`, with 95 % intervals: the same issues in every draw, so chance is shared.
+    """Estimate `candidate` minus `baseline` with 95 % intervals, paired by issue.
 
-    Raises KeyError when `other` lacks a number.
+    Raises KeyError when `baseline` lacks a statistic.
     """
-    return _estimates({name: (value, other[name]) for name, value in one.items()}, by, (), seed)
+    return _bootstrap(
+        {name: (value, baseline[name]) for name, value in candidate.items()}, issue_rows, (), seed
+    )
 
 
-def mcnemar(only_one: int, only_other: int) -> float:
-    """The two-sided p-value that both are right equally often, by those issues that one alone is right on."""
-    return min(1.0, 2 * min(worse(only_one, only_other), worse(only_other, only_one)))
+def compute_mcnemar_p(only_one: int, only_other: int) -> float:
+    """Compute the two-sided p-value of McNemar's exact test.
+
+    The arguments count issues that only one of the two judges decides right.
+    """
+    return min(
+        1.0, 2 * min(compute_worse_p(only_one, only_other), compute_worse_p(only_other, only_one))
+    )
 
 
-def worse(only_one: int, only_other: int) -> float:
-    """The one-sided p-value against `one` being no worse: small when `other` alone is right far more often."""
+def compute_worse_p(only_one: int, only_other: int) -> float:
+    """Compute the one-sided p-value of the first judge being no worse than the second."""
     trials = only_one + only_other
     return float(sum(comb(trials, hits) for hits in range(only_other, trials + 1)) / 2**trials)
 
 
-def told(p: float) -> str:
-    """A p-value for people: none is 0."""
+def format_p_value(p: float) -> str:
+    """Format a p-value; values below 0.001 are shown as `p < 0.001`."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def discordant(one: Sequence[bool], other: Sequence[bool]) -> tuple[int, int]:
-    """On how many issues one alone is right, and on how many the other alone."""
-    pairs = list(zip(one, other, strict=True))
+def count_discordant(
+    candidate_right: Sequence[bool], baseline_right: Sequence[bool]
+) -> tuple[int, int]:
+    """Count issues that only the candidate decides right, and those that only the baseline does."""
+    pairs = list(zip(candidate_right, baseline_right, strict=True))
     return sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
 
 
 _Pair = tuple[Statistic, Statistic | None]
 
 
-def _estimates(
-    pairs: Mapping[str, _Pair], by: Issues, shares: Collection[str], seed: int
+def _bootstrap(
+    pairs: Mapping[str, _Pair], issue_rows: IssueRows, shares: Collection[str], seed: int
 ) -> dict[str, Estimate]:
-    patches, groups = (np.concatenate(rows) for rows in (by.patches, by.groups))
+    patches, groups = (np.concatenate(rows) for rows in (issue_rows.patches, issue_rows.groups))
     drawn = np.asarray(
-        [[_value(pair, *rows) for pair in pairs.values()] for rows in by.draws(seed)]
+        [
+            [_compute_value(pair, *rows) for pair in pairs.values()]
+            for rows in issue_rows.draws(seed)
+        ]
     )
     return {
-        name: estimate(
-            _value(pair, patches, groups),
-            drawn[:, at],
-            len(by.groups),
-            _trials(pair, by) if name in shares else None,
+        name: build_estimate(
+            _compute_value(pair, patches, groups),
+            drawn[:, index],
+            len(issue_rows.groups),
+            _count_trials(pair, issue_rows) if name in shares else None,
         )
-        for at, (name, pair) in enumerate(pairs.items())
+        for index, (name, pair) in enumerate(pairs.items())
     }
 
 
-def _trials(pair: _Pair, by: Issues) -> int:
-    """The issues that a share is of: of those in which nothing is counted it says nothing."""
-    each = (_value(pair, *rows) for rows in zip(by.patches, by.groups, strict=True))
-    return sum(not np.isnan(one) for one in each)
+def _count_trials(pair: _Pair, issue_rows: IssueRows) -> int:
+    """Count the issues in which the share is defined."""
+    values = (
+        _compute_value(pair, *rows)
+        for rows in zip(issue_rows.patches, issue_rows.groups, strict=True)
+    )
+    return sum(not np.isnan(value) for value in values)
 
 
-def _value(pair: _Pair, patches: Indices, groups: Indices) -> float:
+def _compute_value(pair: _Pair, patches: Indices, groups: Indices) -> float:
     first, second = pair
     return first(patches, groups) - (second(patches, groups) if second else 0.0)

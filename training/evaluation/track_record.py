@@ -1,7 +1,7 @@
-"""What a model's verdicts turned out to be worth: held against labels, beside who judged the same patches (pure).
+"""Compare a trained model's verdicts with labels and with the judge of the same patches (pure).
 
-A patch counts once, by the last verdict on it, and weighs what its label weighs; where that only leans, half of it.
-What nobody knows, or nothing was claimed of, is counted apart and never as wrong.
+A patch counts once, by its last verdict, with the weight of its label; weak labels weigh half. Patches
+without a label or without a claim are counted separately and never as wrong.
 """
 
 from collections import Counter
@@ -14,220 +14,249 @@ from app.learning.gate_rules import Rules
 from app.outcomes.judgement import PatchKey, PullRecord
 from app.values.identifiers import EvaluationId, PullNumber
 from model.domain import Verdict
-from model.evaluation.bootstrap import Estimate, Issues
-from model.evaluation.judgement_columns import Floats, Indices, array
+from model.evaluation.bootstrap import Estimate, IssueRows
+from model.evaluation.judgement_columns import Floats, Indices, to_array
 from training.evaluation.metrics import SHARES
-from training.evaluation.significance import Statistic, differences, discordant, estimates, mcnemar
+from training.evaluation.significance import (
+    Statistic,
+    bootstrap_differences,
+    bootstrap_estimates,
+    compute_mcnemar_p,
+    count_discordant,
+)
 from training.labels.labels import LabelledPatch
-from training.labels.rules import WEAK
+from training.labels.rules import WEAK_WEIGHT
 
 LEAST_ISSUES = Rules().least_issues
-"""Below it no share is told, as the gate decides nothing."""
+"""Fewest issues for which shares are reported, as in the gate."""
 ACCURACY, FALSE_ACCEPTS = "accuracy", "false_accepts"
-"""Names of `training.evaluation.metrics`: how often it is right, and how often it calls correct what is incorrect."""
+"""Metric names of `training.evaluation.metrics`."""
 _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What was said of a patch last."""
+class RecordedVerdict:
+    """The last verdicts on a patch."""
 
     verdicts: tuple[Verdict, ...]
-    """The model's; where it was the shadow, then that of who judged, both of the same evaluation."""
+    """The model's verdict; for a shadow, followed by the judge's verdict of the same evaluation."""
     judge: str
-    """Served name of who judged."""
+    """Served name of the judge."""
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """One of those who spoke, in patches that have a label."""
+class VerdictCounts:
+    """Verdicts of one speaker on labelled patches."""
 
     rightly: int
-    """Of the compared ones, those that it called what their label leans to."""
+    """Compared patches whose verdict agrees with the label."""
     unsure: int
     not_judged: int
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
-    """The model less who judged: the same issues in every draw."""
+class PairedDifference:
+    """The model minus the judge, on the same draws of issues."""
 
     difference: Mapping[str, Estimate]
     only_model: int
-    """Issues of which it alone called every compared patch rightly."""
+    """Issues on which only the model calls every compared patch rightly."""
     only_judge: int
     p_differs: float
-    """McNemar's exact two-sided test on these."""
+    """Two-sided p-value of McNemar's exact test on these issues."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Weighted shares of the compared patches, by issue."""
+class WeightedShares:
+    """Weighted shares of the compared patches, resampled by issue."""
 
     shares: tuple[Mapping[str, Estimate], ...]
-    """ACCURACY and FALSE_ACCEPTS of each voice."""
+    """ACCURACY and FALSE_ACCEPTS of each speaker."""
     all_correct: float
-    """The accuracy of whoever calls every patch correct."""
-    paired: Paired | None
-    """None: nobody judged beside it."""
+    """Accuracy of calling every patch correct."""
+    paired: PairedDifference | None
+    """None without a judge beside the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackRecord:
-    """What was said, held against what is known."""
+    """A model's verdicts compared with labels."""
 
     judges: tuple[str, ...]
     patches: int
-    """All that were judged; the next four add up to them."""
+    """All judged patches: the sum of the next four counts."""
     compared: int
-    """Those with a label that everybody here called correct or incorrect."""
+    """Labelled patches that every speaker calls correct or incorrect."""
     unclaimed: int
-    """Those with a label of which somebody here claimed nothing."""
+    """Labelled patches without a claim by some speaker."""
     learnt: int
-    """Those of issues of which a label was known when the model was made: it may have learnt from them."""
+    """Patches of issues whose label was known when the model was trained."""
     unknown: Mapping[str, int]
-    """Those without a label, by rule."""
+    """Patches without a label, by rule."""
     issues: int
-    """Of the compared ones."""
+    """Issues of the compared patches."""
     echoes: int
-    """Compared ones that somebody decided who could read the judge's claim."""
-    voices: tuple[Voice, ...]
-    """In the order of `Said.verdicts`."""
-    measured: Measured | None
-    """None: too few issues."""
+    """Compared patches whose outcome may follow from a visible claim."""
+    voices: tuple[VerdictCounts, ...]
+    """Counts of each speaker, in the order of `RecordedVerdict.verdicts`."""
+    measured: WeightedShares | None
+    """None with too few issues."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A patch with a label."""
+    """A labelled patch with its verdicts."""
 
     label: LabelledPatch
     verdicts: tuple[Verdict, ...]
 
     @property
     def is_compared(self) -> bool:
-        """Everybody claimed something of it."""
+        """Whether every speaker makes a claim."""
         return _CLAIMS.issuperset(self.verdicts)
 
     @property
     def weight(self) -> float:
-        """How much it counts."""
-        return self.label.weight * (WEAK if self.label.label.is_weak else 1.0)
+        """The weight of the label; half for a weak one."""
+        return self.label.weight * (WEAK_WEIGHT if self.label.label.is_weak else 1.0)
 
     def is_accepted(self, speaker: int) -> bool:
         """Whether it was called correct."""
         return self.verdicts[speaker] is Verdict.CORRECT
 
     def is_right(self, speaker: int) -> bool:
-        """Whether the label leans to what was said."""
+        """Whether the verdict agrees with the label."""
         return self.label.label.is_positive is self.is_accepted(speaker)
 
 
-def as_judge(records: Iterable[PullRecord], model: str) -> dict[PatchKey, Said]:
-    """What a model said last of each patch that it judged."""
+def list_judge_verdicts(
+    records: Iterable[PullRecord], model: str
+) -> dict[PatchKey, RecordedVerdict]:
+    """List a model's last verdict on each patch that it judged."""
     return {
-        (record.group, record.pull, one.patch): Said((one.verdict,), model)
+        (record.group, record.pull, judgement.patch): RecordedVerdict((judgement.verdict,), model)
         for record in records
-        for one in record.judgements
-        if one.patch and one.judge.engine.model == model
+        for judgement in record.judgements
+        if judgement.patch and judgement.judge.engine.model == model
     }
 
 
-def as_shadow(
-    records: Iterable[PullRecord], said: Mapping[EvaluationId, Mapping[PullNumber, Verdict]]
-) -> dict[PatchKey, Said]:
-    """What a shadow said last of each patch, with what was said by who judged."""
+def list_shadow_verdicts(
+    records: Iterable[PullRecord],
+    shadow_verdicts: Mapping[EvaluationId, Mapping[PullNumber, Verdict]],
+) -> dict[PatchKey, RecordedVerdict]:
+    """List a shadow's last verdict on each patch, with the verdict of the judge."""
     return {
-        (record.group, record.pull, one.patch): Said(
-            (said[one.evaluation][record.pull], one.verdict), one.judge.engine.model
+        (record.group, record.pull, judgement.patch): RecordedVerdict(
+            (shadow_verdicts[judgement.evaluation][record.pull], judgement.verdict),
+            judgement.judge.engine.model,
         )
         for record in records
-        for one in record.judgements
-        if one.patch and record.pull in said.get(one.evaluation, {})
+        for judgement in record.judgements
+        if judgement.patch and record.pull in shadow_verdicts.get(judgement.evaluation, {})
     }
 
 
-def held_against(
+def compare_with_labels(
     labels: Iterable[LabelledPatch],
     before: Iterable[LabelledPatch],
-    said: Mapping[PatchKey, Said],
+    verdicts: Mapping[PatchKey, RecordedVerdict],
     least_issues: int = LEAST_ISSUES,
 ) -> TrackRecord | None:
-    """What was said, by labels of today; None: nothing was. `before`: labels as of when the model was made."""
-    judged = [one for one in labels if one.key in said]
+    """Compare verdicts with labels of today; None without verdicts.
+
+    `before` has the labels as of the model's training.
+    """
+    judged = [patch for patch in labels if patch.key in verdicts]
     if not judged:
         return None
-    learnt = {one.group for one in before if one.probability is not None}
-    fresh = [one for one in judged if one.group not in learnt]
-    known = [_Row(one, said[one.key].verdicts) for one in fresh if one.probability is not None]
-    rows = [one for one in known if one.is_compared]
-    issues, speakers = _by_issue(rows), range(len(said[judged[0].key].verdicts))
+    learnt = {patch.group for patch in before if patch.probability is not None}
+    fresh = [group for group in judged if group.group not in learnt]
+    labelled_rows = [
+        _Row(label, verdicts[label.key].verdicts)
+        for label in fresh
+        if label.probability is not None
+    ]
+    rows = [patch for patch in labelled_rows if patch.is_compared]
+    issues, speakers = _index_by_issue(rows), range(len(verdicts[judged[0].key].verdicts))
     return TrackRecord(
-        judges=tuple(sorted({said[one.key].judge for one in judged})),
+        judges=tuple(sorted({verdicts[group.key].judge for group in judged})),
         patches=len(judged),
         compared=len(rows),
-        unclaimed=len(known) - len(rows),
+        unclaimed=len(labelled_rows) - len(rows),
         learnt=len(judged) - len(fresh),
-        unknown=dict(Counter(one.why for one in fresh if one.probability is None)),
+        unknown=dict(Counter(label.rule_name for label in fresh if label.probability is None)),
         issues=len(issues),
-        echoes=sum(one.label.is_echo for one in rows),
-        voices=tuple(_voice(known, at) for at in speakers),
-        measured=_measured(rows, issues, speakers) if len(issues) >= least_issues else None,
+        echoes=sum(row.label.is_echo for row in rows),
+        voices=tuple(_count_verdicts(labelled_rows, index) for index in speakers),
+        measured=_measure_shares(rows, issues, speakers) if len(issues) >= least_issues else None,
     )
 
 
-def _by_issue(rows: Sequence[_Row]) -> list[list[int]]:
+def _index_by_issue(rows: Sequence[_Row]) -> list[list[int]]:
     """The places of each issue's rows."""
-    found: dict[int, list[int]] = {}
-    for at, row in enumerate(rows):
-        found.setdefault(row.label.group, []).append(at)
-    return list(found.values())
+    places: dict[int, list[int]] = {}
+    for index, row in enumerate(rows):
+        places.setdefault(row.label.group, []).append(index)
+    return list(places.values())
 
 
-def _voice(known: Sequence[_Row], speaker: int) -> Voice:
-    verdicts = Counter(one.verdicts[speaker] for one in known)
-    return Voice(
-        rightly=sum(one.is_right(speaker) for one in known if one.is_compared),
+def _count_verdicts(rows: Sequence[_Row], speaker: int) -> VerdictCounts:
+    verdicts = Counter(row.verdicts[speaker] for row in rows)
+    return VerdictCounts(
+        rightly=sum(row.is_right(speaker) for row in rows if row.is_compared),
         unsure=verdicts[Verdict.UNSURE],
         not_judged=verdicts[Verdict.NOT_JUDGED],
     )
 
 
-def _measured(rows: Sequence[_Row], issues: Sequence[Sequence[int]], speakers: range) -> Measured:
-    by = Issues(
-        tuple(np.asarray(one, dtype=np.intp) for one in issues),
-        tuple(np.asarray([at], dtype=np.intp) for at in range(len(issues))),
+def _measure_shares(
+    rows: Sequence[_Row], issues: Sequence[Sequence[int]], speakers: range
+) -> WeightedShares:
+    issue_rows = IssueRows(
+        tuple(np.asarray(issue, dtype=np.intp) for issue in issues),
+        tuple(np.asarray([index], dtype=np.intp) for index in range(len(issues))),
     )
-    numbers = [_statistics(rows, at) for at in speakers]
-    right = [[all(rows[row].is_right(at) for row in one) for one in issues] for at in speakers]
-    correct = [one.weight for one in rows if one.label.label.is_positive]
-    return Measured(
-        shares=tuple(estimates(one, by, shares=SHARES) for one in numbers),
-        all_correct=sum(correct) / sum(one.weight for one in rows),
-        paired=_paired(numbers, right, by) if len(speakers) > 1 else None,
+    numbers = [_build_statistics(rows, index) for index in speakers]
+    right = [
+        [all(rows[row].is_right(index) for row in issue) for issue in issues] for index in speakers
+    ]
+    correct = [row.weight for row in rows if row.label.label.is_positive]
+    return WeightedShares(
+        shares=tuple(
+            bootstrap_estimates(statistics, issue_rows, shares=SHARES) for statistics in numbers
+        ),
+        all_correct=sum(correct) / sum(row.weight for row in rows),
+        paired=_compare_pair(numbers, right, issue_rows) if len(speakers) > 1 else None,
     )
 
 
-def _paired(
-    numbers: Sequence[Mapping[str, Statistic]], right: Sequence[Sequence[bool]], by: Issues
-) -> Paired:
+def _compare_pair(
+    numbers: Sequence[Mapping[str, Statistic]],
+    right: Sequence[Sequence[bool]],
+    issue_rows: IssueRows,
+) -> PairedDifference:
     model, judge = numbers
-    only = discordant(*right)
-    return Paired(differences(model, judge, by), *only, mcnemar(*only))
+    only = count_discordant(*right)
+    return PairedDifference(
+        bootstrap_differences(model, judge, issue_rows), *only, compute_mcnemar_p(*only)
+    )
 
 
-def _statistics(rows: Sequence[_Row], speaker: int) -> dict[str, Statistic]:
-    weights = array([one.weight for one in rows])
-    incorrect = array([not one.label.label.is_positive for one in rows])
+def _build_statistics(rows: Sequence[_Row], speaker: int) -> dict[str, Statistic]:
+    weights = to_array([row.weight for row in rows])
+    incorrect = to_array([not row.label.label.is_positive for row in rows])
     return {
-        ACCURACY: _share([one.is_right(speaker) for one in rows], weights),
-        FALSE_ACCEPTS: _share([one.is_accepted(speaker) for one in rows], weights * incorrect),
+        ACCURACY: _build_share([row.is_right(speaker) for row in rows], weights),
+        FALSE_ACCEPTS: _build_share(
+            [row.is_accepted(speaker) for row in rows], weights * incorrect
+        ),
     }
 
 
-def _share(so: Sequence[bool], weights: Floats) -> Statistic:
-    """How much of the weight is so; NaN where there is none."""
-    counted = weights * array(so)
+def _build_share(so: Sequence[bool], weights: Floats) -> Statistic:
+    """Build the weighted share of true rows as a statistic; NaN without weight."""
+    counted = weights * to_array(so)
 
     def share(patches: Indices, _issues: Indices) -> float:
         whole = weights[patches].sum()

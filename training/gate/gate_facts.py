@@ -1,4 +1,4 @@
-"""What the gate decides by, and what it finds (pure)."""
+"""Facts that the gate decides by, and its findings (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,73 +8,73 @@ from training.datasets.groups import LabelSource
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What a run said of one optimiser step; None: nothing of that kind."""
+class StepHealth:
+    """The health metrics of one optimiser step; None where a metric was not measured."""
 
     loss: float | None
     entropy: float | None = None
     clipped: float | None = None
     not_finite: tuple[str, ...] = ()
-    """Which of these was measured and is no finite number; it is None then."""
+    """Names of metrics that were NaN or infinite; their fields are None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
-    """What a candidate was made from, and whether that still stands."""
+class ProvenanceCheck:
+    """What a candidate was trained on, noted by the run and found again today."""
 
     status: str
-    """Of the run: finished, or failed."""
-    steps: tuple[Step, ...]
+    """Status of the run: finished, or failed with a reason."""
+    steps: tuple[StepHealth, ...]
     adapter: str
-    """SHA-256 that the run noted."""
+    """SHA-256 of the adapter, noted by the run."""
     adapter_now: str
     dataset: str
-    """Digest of the manifest that the run noted."""
+    """Digest of the training dataset, noted by the run."""
     dataset_now: str
-    """Of the dataset that it is measured on."""
+    """Digest of the training dataset today."""
     label_rule: int | None
-    """Version by which that was labelled; None: by tests."""
+    """Version of the label rules of the measured dataset; None for labels by tests."""
     label_rule_now: int
     trained_on: frozenset[str]
-    """Issues."""
+    """Issues that the run trained on."""
     measured_on: frozenset[str]
     samples: bool = False
-    """It learnt from replies of its own, so every step has an entropy and a share of clipped tokens."""
+    """The run trained on its own replies, so every step has an entropy and a share of clipped tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """Candidate and champion on the same groups, by the same prompts and sampler."""
+class ChampionComparison:
+    """Candidate and champion on the same groups, with the same prompts and sampler."""
 
     name: str
-    """Of the set: who labelled it, and which part of a dataset it is."""
+    """Name of the set: the source of its labels, and its split."""
     issues: int
     groups: int
     patches: int
     candidate: Mapping[str, Estimate]
     champion: Mapping[str, Estimate]
     difference: Mapping[str, Estimate]
-    """Candidate less champion, paired by issue."""
+    """Candidate minus champion, paired by issue."""
     constants: Mapping[str, Mapping[str, float | None]]
-    """What somebody reaches who says the same of every patch."""
+    """Metrics of constant judges, by name."""
     only_candidate: int
-    """Issues that it alone decides rightly."""
+    """Issues that only the candidate decides right."""
     only_champion: int
     p_worse: float
-    """Exact one-sided McNemar: small when the champion alone is right more often."""
+    """One-sided p-value of McNemar's exact test; small when the champion is better."""
     p_differs: float
     unanswered: int = 0
-    """Groups of the set that are left out, for the engine failed one of the two."""
+    """Groups left out because the engine failed for one of the two."""
 
     @property
     def by_outcomes(self) -> bool:
-        """Whether maintainers labelled it."""
+        """Whether the labels come from maintainers."""
         return self.name.partition(",")[0] == LabelSource.OUTCOMES
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One question, and its answer for people."""
+class GateFinding:
+    """One check and its result in words."""
 
     check: str
     passed: bool

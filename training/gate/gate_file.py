@@ -11,48 +11,53 @@ from pathlib import Path
 from typing import Any
 
 from app.learning import gate_rules
-from training.gate.gate_decision import Gate
-from training.gate.gate_facts import Compared
+from training.gate.gate_decision import GateDecision
+from training.gate.gate_facts import ChampionComparison
 from training.runs import run_folder
 
 SCHEMA = "r4p.evaluation/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What was measured: a decision holds for nothing else."""
+class MeasurementKey:
+    """What was measured. A decision is valid only for this combination."""
 
     adapter: str
-    """SHA-256 of its files."""
+    """SHA-256 of the adapter's files."""
     learnt_from: str
-    """Digest of the dataset that the run learnt from."""
+    """Digest of the training dataset."""
     dataset: str
-    """Of the one that was measured on."""
+    """Digest of the measured dataset."""
     champion: str
-    """The served name of who judged beside it; app.learning.model_serving.IN_PROCESS: the base, which no server named."""
+    """Served name of the champion; `model_serving.IN_PROCESS` for the base in this process."""
     verifier: str
     votes: int
-    """On each group, by either."""
+    """Votes on each group, for both models."""
 
 
-def write(run: Path, decided: Gate, measured: Measured, compared: Sequence[Compared]) -> None:
-    """Keep both documents. What was decided before of the same adapter stays: who measures till it passes is seen."""
+def write_decision(
+    run: Path,
+    decided: GateDecision,
+    measured: MeasurementKey,
+    compared: Sequence[ChampionComparison],
+) -> None:
+    """Write both documents. Earlier decisions on the same adapter are kept, so that repeated attempts are visible."""
     about = asdict(measured) | {"at": datetime.now(UTC).isoformat(timespec="milliseconds")}
-    earlier = _earlier(run / run_folder.GATE, measured.adapter)
+    earlier = _read_earlier(run / run_folder.GATE, measured.adapter)
     numbers = {
         "schema": SCHEMA,
         "measured": about,
-        "compared": [asdict(one) for one in compared],
+        "compared": [asdict(comparison) for comparison in compared],
     }
     gate = decided.document() | {"measured": about, "earlier": earlier}
     for name, document in ((run_folder.EVALUATION, numbers), (run_folder.GATE, gate)):
-        run_folder.write(run / name, json.dumps(document, indent=2, allow_nan=False) + "\n")
+        run_folder.write_file(run / name, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-def _earlier(path: Path, adapter: str) -> list[Mapping[str, Any]]:
-    """The decisions so far, the first one first; none of another adapter."""
+def _read_earlier(path: Path, adapter: str) -> list[Mapping[str, Any]]:
+    """Read earlier decisions on the same adapter, oldest first."""
     try:
-        found = gate_rules.decisions(json.loads(path.read_text()))
-        return [one for one in found if one["measured"]["adapter"] == adapter]
+        decisions = gate_rules.list_decisions(json.loads(path.read_text()))
+        return [decision for decision in decisions if decision["measured"]["adapter"] == adapter]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []  # there is none, or it is no gate

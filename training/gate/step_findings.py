@@ -1,4 +1,4 @@
-"""What the steps of a run say for or against what it made (pure)."""
+"""Check the steps of a run for broken numbers and a dying model (pure)."""
 
 import math
 from collections import Counter
@@ -6,28 +6,28 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from app.learning.gate_rules import Rules
-from training.gate.gate_facts import Finding, Step
+from training.gate.gate_facts import GateFinding, StepHealth
 
 AT_THE_END = 10
-"""Steps: one alone may be an odd batch."""
+"""Number of last steps to average. A single step may be an odd batch."""
 
 
-def findings(steps: Sequence[Step], rules: Rules, *, samples: bool) -> list[Finding]:
-    """Whether the numbers of a run are numbers, and whether its model was alive at the end.
+def check_steps(steps: Sequence[StepHealth], rules: Rules, *, samples: bool) -> list[GateFinding]:
+    """Check that metrics are finite and that entropy and clipping are healthy at the end.
 
-    `samples`: it learnt from replies of its own, so that no step may lack an entropy or a share of clipped tokens.
+    `samples`: the run trained on its own replies, so entropy and clipping must be present.
     """
-    return [_numbers(steps, samples=samples), *_healthy(steps[-AT_THE_END:], rules)]
+    return [_check_numbers(steps, samples=samples), *_check_health(steps[-AT_THE_END:], rules)]
 
 
-def _numbers(steps: Sequence[Step], *, samples: bool) -> Finding:
-    wrong = Counter(said for one in steps for said in _wrong(one, samples=samples))
-    said = ", ".join(f"{what} in {times} of {len(steps)} steps" for what, times in wrong.items())
+def _check_numbers(steps: Sequence[StepHealth], *, samples: bool) -> GateFinding:
+    wrong = Counter(problem for step in steps for problem in _list_problems(step, samples=samples))
+    problem = ", ".join(f"{what} in {times} of {len(steps)} steps" for what, times in wrong.items())
     passed = bool(steps) and not wrong
-    return Finding("numbers", passed, said or f"finite in {len(steps)} steps")
+    return GateFinding("numbers", passed, problem or f"finite in {len(steps)} steps")
 
 
-def _wrong(step: Step, *, samples: bool) -> Iterator[str]:
+def _list_problems(step: StepHealth, *, samples: bool) -> Iterator[str]:
     for name in ("loss", "entropy", "clipped"):
         value = getattr(step, name)
         if name in step.not_finite or (value is not None and not math.isfinite(value)):
@@ -36,14 +36,12 @@ def _wrong(step: Step, *, samples: bool) -> Iterator[str]:
             yield f"{name} is missing"
 
 
-def _healthy(last: Sequence[Step], rules: Rules) -> Iterator[Finding]:
-    if known := [one.entropy for one in last if one.entropy is not None]:
-        entropy = fmean(known)
-        said = (
-            f"{entropy:.4f} nats in the last {len(known)} steps; {rules.least_entropy} is the least"
-        )
-        yield Finding("entropy", entropy >= rules.least_entropy, said)
-    if known := [one.clipped for one in last if one.clipped is not None]:
-        clipped = fmean(known)
-        said = f"{clipped:.0%} of tokens in the last {len(known)} steps; {rules.most_clipped:.0%} is the most"
-        yield Finding("clipping", clipped <= rules.most_clipped, said)
+def _check_health(last: Sequence[StepHealth], rules: Rules) -> Iterator[GateFinding]:
+    if values := [step.entropy for step in last if step.entropy is not None]:
+        entropy = fmean(values)
+        answer = f"{entropy:.4f} nats in the last {len(values)} steps; {rules.least_entropy} is the least"
+        yield GateFinding("entropy", entropy >= rules.least_entropy, answer)
+    if values := [step.clipped for step in last if step.clipped is not None]:
+        clipped = fmean(values)
+        answer = f"{clipped:.0%} of tokens in the last {len(values)} steps; {rules.most_clipped:.0%} is the most"
+        yield GateFinding("clipping", clipped <= rules.most_clipped, answer)

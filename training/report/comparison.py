@@ -1,36 +1,36 @@
-"""Before and after on the evaluation groups, and what the gate said of it (pure)."""
+"""Sections: the gate's decision, and metrics before and after training (pure)."""
 
 from collections.abc import Iterator
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.report.content import (
-    Dots,
+    DotPlot,
     Figure,
-    Line,
-    Mark,
     Panel,
-    Row,
+    PlotPoint,
+    PlotRow,
+    ReferenceLine,
     Scale,
     Section,
     Table,
-    cells,
-    head,
-    many,
-    number,
-    said,
+    build_head,
+    format_cells,
+    format_count,
+    format_estimate,
+    format_number,
 )
 from training.evaluation import significance
 from training.evaluation.metrics import LOWER_IS_BETTER, SHARES
-from training.gate.gate_decision import PRIMARY, Outcome
-from training.gate.gate_facts import Compared, Finding
-from training.report.run_reader import RunFolder
+from training.gate.gate_decision import PRIMARY, GateOutcome
+from training.gate.gate_facts import ChampionComparison, GateFinding
+from training.report.run_reader import TrainingRun
 
 _BEFORE, _AFTER = 0, 1
 _NAMES = ((_BEFORE, "before: the champion"), (_AFTER, "after: the candidate"))
 
 
-def gate(run: RunFolder) -> Section:
-    """The decision, with every reason."""
+def build_gate_section(run: TrainingRun) -> Section:
+    """Build the section on the gate's decision, with every reason."""
     if not run.gate:
         return Section(
             "gate",
@@ -40,31 +40,33 @@ def gate(run: RunFolder) -> Section:
                 "gate.json is missing: nobody has decided whether this model may come into use. r4p train evaluate does.",
             ),
         )
-    said_why = _sentence(str(run.gate.get("why", "")))
+    said_why = _format_sentence(str(run.gate.get("why", "")))
     decided = f"The gate said: {run.gate.get('outcome', 'unknown')}. {said_why}"
-    rows = tuple((one.check, _answer(one, run), one.said) for one in run.findings)
+    rows = tuple(
+        (finding.check, _format_answer(finding, run), finding.said) for finding in run.findings
+    )
     table = Table(
         "Every question, and its answer. Rules were fixed before the run was looked at.",
-        head(("check", "passed", "found"), ()),
+        build_head(("check", "passed", "found"), ()),
         rows,
         words=3,
     )
     return Section("gate", "Gate", (decided.strip(),), tables=(table,) if rows else ())
 
 
-def _answer(one: Finding, run: RunFolder) -> str:
-    """What a gate tells besides when it passed, a set with too few issues for instance, was no condition."""
-    if one.passed:
+def _format_answer(finding: GateFinding, run: TrainingRun) -> str:
+    """Format a result. After a pass, an unmet optional check reads "not needed"."""
+    if finding.passed:
         return "yes"
-    return "not needed" if run.gate.get("outcome") == Outcome.PASSED else "no"
+    return "not needed" if run.gate.get("outcome") == GateOutcome.PASSED else "no"
 
 
-def _sentence(text: str) -> str:
+def _format_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
 
 
-def comparison(run: RunFolder) -> Section:
-    """How both did on groups that neither was trained on."""
+def build_comparison_section(run: TrainingRun) -> Section:
+    """Build the section on metrics of champion and candidate."""
     if not run.compared:
         return Section(
             "comparison",
@@ -74,66 +76,83 @@ def comparison(run: RunFolder) -> Section:
                 "evaluation.json is missing: nobody has measured this model. r4p train evaluate does.",
             ),
         )
-    margin = _margin(run)
+    margin = _read_margin(run)
     text = (
         "Candidate and champion judged the same groups, by the same prompts and sampler. Intervals are 95 %, from issues drawn with replacement.",
         "What maintainers did and what tests say are different questions; they are never pooled.",
-        *(_told(one) for one in run.compared),
+        *(_describe_change(comparison) for comparison in run.compared),
     )
-    figures = tuple(figure for one in run.compared for figure in _figures(one, margin))
-    tables = tuple(table for one in run.compared for table in (_numbers(one), _constants(one)))
+    figures = tuple(
+        figure for comparison in run.compared for figure in _build_figures(comparison, margin)
+    )
+    tables = tuple(
+        table
+        for comparison in run.compared
+        for table in (_build_metric_table(comparison), _build_constant_table(comparison))
+    )
     return Section("comparison", "Before and after", text, figures, tables)
 
 
-def _margin(run: RunFolder) -> float | None:
+def _read_margin(run: TrainingRun) -> float | None:
     rules = run.gate.get("rules")
-    found = rules.get("margin") if isinstance(rules, dict) else None
-    return float(found) if isinstance(found, int | float) else None
+    margin = rules.get("margin") if isinstance(rules, dict) else None
+    return float(margin) if isinstance(margin, int | float) else None
 
 
-def _counted(one: Compared) -> str:
-    return f"{many(one.issues, 'issue')}, {many(one.groups, 'group')}, {many(one.patches, 'patch')}"
+def _format_size(comparison: ChampionComparison) -> str:
+    return f"{format_count(comparison.issues, 'issue')}, {format_count(comparison.groups, 'group')}, {format_count(comparison.patches, 'patch')}"
 
 
-def _told(one: Compared) -> str:
+def _describe_change(comparison: ChampionComparison) -> str:
     before, after, difference = (
-        said(of[PRIMARY]) for of in (one.champion, one.candidate, one.difference)
+        format_estimate(estimates[PRIMARY])
+        for estimates in (comparison.champion, comparison.candidate, comparison.difference)
     )
     return (
-        f"{one.name}: {PRIMARY} {before} before, {after} after; difference {difference}. "
-        f"{many(one.only_candidate, 'issue')} decided rightly by the candidate alone, {one.only_champion:,} by the champion "
-        f"alone (exact McNemar, two-sided: {significance.told(one.p_differs)})."
+        f"{comparison.name}: {PRIMARY} {before} before, {after} after; difference {difference}. "
+        f"{format_count(comparison.only_candidate, 'issue')} decided rightly by the candidate alone, {comparison.only_champion:,} by the champion "
+        f"alone (exact McNemar, two-sided: {significance.format_p_value(comparison.p_differs)})."
     )
 
 
-def _figures(one: Compared, margin: float | None) -> Iterator[Figure]:
+def _build_figures(comparison: ChampionComparison, margin: float | None) -> Iterator[Figure]:
     shares = [
-        name for name in one.candidate if name in SHARES or name in {"balanced_accuracy", "brier"}
+        name
+        for name in comparison.candidate
+        if name in SHARES or name in {"balanced_accuracy", "brier"}
     ]
-    told = "; ".join(
-        f"{_label(name)} {said(one.champion[name])} before, {said(one.candidate[name])} after"
+    values = "; ".join(
+        f"{_format_label(name)} {format_estimate(comparison.champion[name])} before, {format_estimate(comparison.candidate[name])} after"
         for name in shares
     )
     yield Figure(
-        f"values-{_slug(one.name)}",
-        f"Before and after: {one.name}",
-        f"{_counted(one)}.",
-        f"Metrics of champion and candidate with their intervals. {told}.",
-        Dots((Panel("", tuple(_both(one, name) for name in shares)),), _NAMES),
+        f"values-{_build_slug(comparison.name)}",
+        f"Before and after: {comparison.name}",
+        f"{_format_size(comparison)}.",
+        f"Metrics of champion and candidate with their intervals. {values}.",
+        DotPlot((Panel("", tuple(_build_pair_row(comparison, name) for name in shares)),), _NAMES),
     )
-    lines = (Line("", 0.0), *((Line("may not fall below", -margin),) if margin else ()))
-    told = "; ".join(f"{_label(name)} {said(one.difference[name])}" for name in shares)
+    lines = (
+        ReferenceLine("", 0.0),
+        *((ReferenceLine("may not fall below", -margin),) if margin else ()),
+    )
+    values = "; ".join(
+        f"{_format_label(name)} {format_estimate(comparison.difference[name])}" for name in shares
+    )
     yield Figure(
-        f"differences-{_slug(one.name)}",
-        f"What the candidate has more: {one.name}",
-        f"{_counted(one)}, paired by issue.",
-        f"Differences of candidate and champion with their intervals. {told}.",
-        Dots(
+        f"differences-{_build_slug(comparison.name)}",
+        f"What the candidate has more: {comparison.name}",
+        f"{_format_size(comparison)}, paired by issue.",
+        f"Differences of candidate and champion with their intervals. {values}.",
+        DotPlot(
             (
                 Panel(
                     "",
                     tuple(
-                        Row(_label(name), (Mark(_AFTER, one.difference[name]),)) for name in shares
+                        PlotRow(
+                            _format_label(name), (PlotPoint(_AFTER, comparison.difference[name]),)
+                        )
+                        for name in shares
                     ),
                     lines,
                 ),
@@ -143,50 +162,64 @@ def _figures(one: Compared, margin: float | None) -> Iterator[Figure]:
     )
 
 
-def _both(one: Compared, name: str) -> Row:
-    return Row(_label(name), (Mark(_BEFORE, one.champion[name]), Mark(_AFTER, one.candidate[name])))
+def _build_pair_row(comparison: ChampionComparison, name: str) -> PlotRow:
+    return PlotRow(
+        _format_label(name),
+        (
+            PlotPoint(_BEFORE, comparison.champion[name]),
+            PlotPoint(_AFTER, comparison.candidate[name]),
+        ),
+    )
 
 
-def _label(name: str) -> str:
+def _format_label(name: str) -> str:
     plain = name.replace("_", " ")
     return f"{plain} (less is better)" if name in LOWER_IS_BETTER else plain
 
 
-def _slug(name: str) -> str:
-    return "".join(one if one.isalnum() else "-" for one in name.lower()).strip("-") or "set"
+def _build_slug(name: str) -> str:
+    return (
+        "".join(character if character.isalnum() else "-" for character in name.lower()).strip("-")
+        or "set"
+    )
 
 
-def _numbers(one: Compared) -> Table:
+def _build_metric_table(comparison: ChampionComparison) -> Table:
     rows = tuple(
         (
-            _label(name),
+            _format_label(name),
             *(
                 cell
-                for of in (one.champion, one.candidate, one.difference)
-                for cell in _cells(of.get(name))
+                for estimates in (comparison.champion, comparison.candidate, comparison.difference)
+                for cell in _build_cells(estimates.get(name))
             ),
         )
-        for name in one.candidate
+        for name in comparison.candidate
     )
     return Table(
-        f"{one.name}: {_counted(one)}.",
-        head(("metric",), ("before", "after", "difference")),
+        f"{comparison.name}: {_format_size(comparison)}.",
+        build_head(("metric",), ("before", "after", "difference")),
         rows,
     )
 
 
-def _cells(of: Estimate | None) -> tuple[str, str]:
-    return ("–", "–") if of is None else cells(of)
+def _build_cells(estimate: Estimate | None) -> tuple[str, str]:
+    return ("–", "–") if estimate is None else format_cells(estimate)
 
 
-def _constants(one: Compared) -> Table:
-    """What is reached without reading anything."""
+def _build_constant_table(comparison: ChampionComparison) -> Table:
+    """Build the table of what constant judges reach."""
     rows = tuple(
-        (_label(name), *(number(values.get(name)) for values in one.constants.values()))
-        for name in one.candidate
+        (
+            _format_label(name),
+            *(format_number(values.get(name)) for values in comparison.constants.values()),
+        )
+        for name in comparison.candidate
     )
     return Table(
-        f"{one.name}: what somebody reaches who says the same of every patch.",
-        head(("metric", *(who.replace("_", " ") for who in one.constants)), ()),
+        f"{comparison.name}: what somebody reaches who says the same of every patch.",
+        build_head(
+            ("metric", *(constant.replace("_", " ") for constant in comparison.constants)), ()
+        ),
         rows,
     )

@@ -1,40 +1,48 @@
-"""The curves of a run (pure)."""
+"""Section: the curves of a run (pure)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.report.content import GREY, Curve, Curves, Figure, Scale, Section, number
-from training.report.run_reader import RunFolder
-from training.runs.run_folder import Step
+from model.evaluation.report.content import (
+    GREY,
+    Curve,
+    Curves,
+    Figure,
+    Scale,
+    Section,
+    format_number,
+)
+from training.report.run_reader import TrainingRun
+from training.runs.run_folder import TrainingStep
 
 _SMOOTHED = 10
-"""Steps whose mean is drawn beside single ones."""
+"""Number of steps in the moving average."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A figure, and which numbers of a step stand in it."""
+class _FigureSpec:
+    """A figure and the step fields that it shows."""
 
     name: str
     title: str
     axis: str
     about: str
     lines: tuple[tuple[str, str], ...]
-    """A curve's name, and the field of its values."""
+    """Pairs of curve name and step field."""
     scale: Scale = Scale.NUMBER
 
 
 _FIGURES = (
-    _Wanted(
+    _FigureSpec(
         "reward",
         "Reward",
         "mean reward",
         "Mean over all replies of the step that could be scored.",
         (("reward", "reward"),),
     ),
-    _Wanted(
+    _FigureSpec(
         "format",
         "Replies that can be read",
         "share of replies",
@@ -42,21 +50,21 @@ _FIGURES = (
         (("format-valid", "format_valid"),),
         Scale.SHARE,
     ),
-    _Wanted(
+    _FigureSpec(
         "entropy",
         "Entropy",
         "nats per token",
         "Of the sampled tokens. Near 0 the model says one thing only, and its replies to one question teach nothing.",
         (("entropy", "entropy"),),
     ),
-    _Wanted(
+    _FigureSpec(
         "deviation",
         "What groups can teach",
         "standard deviation",
         "Of the rewards of replies to one question; 0 where all are worth the same, and then nothing is learnt.",
         (("within a group", "reward_std"),),
     ),
-    _Wanted(
+    _FigureSpec(
         "clipped",
         "Clipped tokens",
         "share of tokens",
@@ -64,79 +72,85 @@ _FIGURES = (
         (("above the range", "clip_high"), ("below it", "clip_low")),
         Scale.PART,
     ),
-    _Wanted(
+    _FigureSpec(
         "loss",
         "Loss",
         "loss",
         "Not comparable between steps: rewards move it.",
         (("loss", "loss"),),
     ),
-    _Wanted(
+    _FigureSpec(
         "speed",
         "Speed",
         "tokens per second",
         "Sampled tokens over the whole step's time, learning included.",
         (("tokens per second", "tokens_per_second"),),
     ),
-    _Wanted("rate", "Learning rate", "learning rate", "As the schedule had it.", (("rate", "lr"),)),
+    _FigureSpec(
+        "rate", "Learning rate", "learning rate", "As the schedule had it.", (("rate", "lr"),)
+    ),
 )
 
 
-def curves(run: RunFolder) -> Section:
-    """How the run went, step by step."""
-    figures = [found for one in _FIGURES if (found := _figure(one, run.steps))]
-    told = [sentence for one in _FIGURES[:3] if (sentence := _told(one, run.steps))]
+def build_curves_section(run: TrainingRun) -> Section:
+    """Build the section with the curves of all steps."""
+    figures = [drawn for figure in _FIGURES if (drawn := _build_figure(figure, run.steps))]
+    sentences = [
+        sentence for figure in _FIGURES[:3] if (sentence := _describe_change(figure, run.steps))
+    ]
     missing = () if figures else ("No step was done yet, so there is no curve.",)
-    return Section("curves", "Curves", tuple(told), tuple(figures), missing=missing)
+    return Section("curves", "Curves", tuple(sentences), tuple(figures), missing=missing)
 
 
-def _figure(wanted: _Wanted, steps: Sequence[Step]) -> Figure | None:
-    """None where the run says nothing of it."""
-    found = tuple(
+def _build_figure(wanted: _FigureSpec, steps: Sequence[TrainingStep]) -> Figure | None:
+    """Build a figure; None where the run has no values for it."""
+    drawn = tuple(
         curve
         for colour, (name, field) in enumerate(wanted.lines)
-        for curve in _drawn(name, colour, _values(steps, field))
+        for curve in _build_curves(name, colour, _list_values(steps, field))
     )
-    if not found:
+    if not drawn:
         return None
     return Figure(
         name=wanted.name,
         title=wanted.title,
         caption=wanted.about,
-        alt=f"{wanted.title} over {len(steps)} optimiser steps. {_told(wanted, steps) or ''}".strip(),
-        drawing=Curves("optimiser step", wanted.axis, found, scale=wanted.scale),
+        alt=f"{wanted.title} over {len(steps)} optimiser steps. {_describe_change(wanted, steps) or ''}".strip(),
+        drawing=Curves("optimiser step", wanted.axis, drawn, scale=wanted.scale),
     )
 
 
-def _drawn(name: str, colour: int, values: Sequence[tuple[int, float]]) -> Iterator[Curve]:
-    """Step by step; in a long run the mean of neighbours, and single steps in the background."""
+def _build_curves(name: str, colour: int, values: Sequence[tuple[int, float]]) -> Iterator[Curve]:
+    """Yield the curve of each step; for long runs in grey, with the moving average above."""
     if not values:
         return
     if len(values) < 2 * _SMOOTHED:
-        yield _curve(name, colour, values)
+        yield _build_curve(name, colour, values)
         return
-    yield _curve(f"{name}, each step", GREY, values)
+    yield _build_curve(f"{name}, each step", GREY, values)
     means = [
-        (step, fmean(value for _, value in values[max(0, at + 1 - _SMOOTHED) : at + 1]))
-        for at, (step, _) in enumerate(values)
+        (step, fmean(value for _, value in values[max(0, index + 1 - _SMOOTHED) : index + 1]))
+        for index, (step, _) in enumerate(values)
     ]
-    yield _curve(f"{name}, mean of the last {_SMOOTHED} steps", colour, means)
+    yield _build_curve(f"{name}, mean of the last {_SMOOTHED} steps", colour, means)
 
 
-def _curve(name: str, colour: int, values: Sequence[tuple[int, float]]) -> Curve:
-    return Curve(name, colour, tuple((at, Estimate(value, None, None)) for at, value in values))
+def _build_curve(name: str, colour: int, values: Sequence[tuple[int, float]]) -> Curve:
+    return Curve(
+        name, colour, tuple((index, Estimate(value, None, None)) for index, value in values)
+    )
 
 
-def _values(steps: Sequence[Step], field: str) -> list[tuple[int, float]]:
-    return [(one.step, value) for one in steps if (value := getattr(one, field)) is not None]
+def _list_values(steps: Sequence[TrainingStep], field: str) -> list[tuple[int, float]]:
+    return [(step.step, value) for step in steps if (value := getattr(step, field)) is not None]
 
 
-def _told(wanted: _Wanted, steps: Sequence[Step]) -> str | None:
-    """Where its first curve began and ended, as means of up to ten steps."""
-    values = [value for _, value in _values(steps, wanted.lines[0][1])]
+def _describe_change(wanted: _FigureSpec, steps: Sequence[TrainingStep]) -> str | None:
+    """Describe the first and last values of the first curve, as means of up to ten steps."""
+    values = [value for _, value in _list_values(steps, wanted.lines[0][1])]
     if len(values) < 2:
         return None
     several = min(_SMOOTHED, len(values) // 2)
-    first, last = (number(fmean(part)) for part in (values[:several], values[-several:]))
+    first, last = (format_number(fmean(part)) for part in (values[:several], values[-several:]))
     over = "the first step" if several == 1 else f"the first {several} steps"
     return f"{wanted.title}: {first} in {over}, {last} in the last{'' if several == 1 else f' {several}'}."

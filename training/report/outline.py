@@ -1,22 +1,28 @@
-"""The sections of a run's page, in their order (pure)."""
+"""Build the page of a training run: its sections in order (pure)."""
 
-from model.evaluation.report.content import Report, many
-from model.evaluation.report.series import shown
-from training.report.comparison import comparison, gate
-from training.report.curves import curves
-from training.report.overview import data, overview
-from training.report.run_reader import RunFolder
+from model.evaluation.report.content import Report, format_count
+from model.evaluation.report.series import clean_name
+from training.report.comparison import build_comparison_section, build_gate_section
+from training.report.curves import build_curves_section
+from training.report.overview import build_data_section, build_overview_section
+from training.report.run_reader import TrainingRun
 
 
-def made(run: RunFolder) -> Report:
-    """The page: what became of the run first, how it went after."""
+def build_page(run: TrainingRun) -> Report:
+    """Build the page: the result of the run first, then its course."""
     return Report(
-        f"Training run {shown(run.name)}",
-        (f"{many(len(run.steps), 'optimiser step')}. {_verdict(run)}".strip(),),
+        f"Training run {clean_name(run.name)}",
+        (f"{format_count(len(run.steps), 'optimiser step')}. {_describe_gate(run)}".strip(),),
         run.notes,
-        (gate(run), comparison(run), curves(run), data(run), overview(run)),
+        (
+            build_gate_section(run),
+            build_comparison_section(run),
+            build_curves_section(run),
+            build_data_section(run),
+            build_overview_section(run),
+        ),
     )
 
 
-def _verdict(run: RunFolder) -> str:
+def _describe_gate(run: TrainingRun) -> str:
     return f"Gate: {run.gate['outcome']}." if "outcome" in run.gate else "Not measured yet."

@@ -1,32 +1,32 @@
-"""What was run, and on what data (pure)."""
+"""Sections: the run with its plan, and its dataset (pure)."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from model.evaluation.report.content import Section, Table, head
-from model.prompts.untrusted import visible
+from model.evaluation.report.content import Section, Table, build_head
+from model.prompts.untrusted import escape_invisible
 from training.datasets.manifest import Manifest
-from training.report.run_reader import RunFolder
+from training.report.run_reader import TrainingRun
 
 _SHARES = (0, 1, 2, 3, 4)
 _LONGEST = 600
-"""Characters of a value that are shown."""
+"""Longest shown value, in characters."""
 
 
-def overview(run: RunFolder) -> Section:
-    """How it ended, and the plan that was followed."""
-    facts, settings = tuple(_facts(run)), tuple(_settings(run.plan))
-    ended = [Table("How the run ended.", head(("", ""), ()), facts, words=2)] if facts else []
+def build_overview_section(run: TrainingRun) -> Section:
+    """Build the section on the end of the run and its plan."""
+    facts, settings = tuple(_list_facts(run)), tuple(_list_settings(run.plan))
+    ended = [Table("How the run ended.", build_head(("", ""), ()), facts, words=2)] if facts else []
     plan = Table(
-        "The plan, every setting of it.", head(("setting", "value"), ()), settings, words=2
+        "The plan, every setting of it.", build_head(("setting", "value"), ()), settings, words=2
     )
     return Section("run", "The run", (), tables=(*ended, plan))
 
 
-def data(run: RunFolder) -> Section:
-    """What was learnt from: what each file holds, and what was dropped on the way."""
+def build_data_section(run: TrainingRun) -> Section:
+    """Build the section on the dataset: its splits, and what was dropped."""
     if run.dataset is None:
         return Section(
             "data",
@@ -35,55 +35,61 @@ def data(run: RunFolder) -> Section:
             missing=("dataset.json does not say: what was learnt from is unknown.",),
         )
     return Section(
-        "data", "Data", (_about(run.dataset),), tables=(_splits(run.dataset), _steps(run.dataset))
+        "data",
+        "Data",
+        (_describe_dataset(run.dataset),),
+        tables=(_build_split_table(run.dataset), _build_step_table(run.dataset)),
     )
 
 
-def _facts(run: RunFolder) -> Iterator[tuple[str, str]]:
-    """What the run wrote at its end, and the tokens its steps took."""
+def _list_facts(run: TrainingRun) -> Iterator[tuple[str, str]]:
+    """Yield the run's result and the tokens of its steps."""
     if run.result is not None:
         for name, value in asdict(run.result).items():
             if name not in {"schema", "left_out"} and value not in {None, ""}:
-                yield name.replace("_", " "), _said(value)
+                yield name.replace("_", " "), _format_value(value)
         if run.result.left_out:
-            yield "left out", _dropped(run.result.left_out)
+            yield "left out", _format_dropped(run.result.left_out)
     if run.steps and run.steps[-1].tokens is not None:
         yield "tokens read and written", f"{run.steps[-1].tokens:,}"
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _clear(str(value))
+        return _clean_text(str(value))
     return f"{value:,.0f}" if isinstance(value, int) or value >= 100 else f"{value:,.3g}"
 
 
-def _clear(text: str) -> str:
-    """On one line, nothing invisible in it, and not endless."""
-    return visible(" ".join(text.split()))[:_LONGEST] or "–"
+def _clean_text(text: str) -> str:
+    """Make a value printable: one line, no invisible characters, limited length."""
+    return escape_invisible(" ".join(text.split()))[:_LONGEST] or "–"
 
 
-def _settings(plan: str) -> Iterator[tuple[str, str]]:
+def _list_settings(plan: str) -> Iterator[tuple[str, str]]:
     for name, value in tomllib.loads(plan).items():
         if isinstance(value, dict):
-            yield from ((f"{name}.{inner}", _clear(_plain(one))) for inner, one in value.items())
+            yield from (
+                (f"{name}.{inner}", _clean_text(_format_setting(setting)))
+                for inner, setting in value.items()
+            )
         else:
-            yield name, _clear(_plain(value))
+            yield name, _clean_text(_format_setting(value))
 
 
-def _plain(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _about(of: Manifest) -> str:
-    rules = ", ".join(f"{name} {version}" for name, version in sorted(of.rules.items()))
-    return f"Dataset {of.digest[:12]}, built with seed {of.seed}; labels as of {of.as_of}; rules: {rules or 'none'}."
+def _describe_dataset(manifest: Manifest) -> str:
+    rules = ", ".join(f"{name} {version}" for name, version in sorted(manifest.rules.items()))
+    return f"Dataset {manifest.digest[:12]}, built with seed {manifest.seed}; labels as of {manifest.as_of}; rules: {rules or 'none'}."
 
 
-def _splits(of: Manifest) -> Table:
-    """Balance by number of correct patches: who says the same of all must not be right more often than not."""
-    counted = tuple(f"{at} correct" for at in _balance(of))
+def _build_split_table(manifest: Manifest) -> Table:
+    """Build the table of splits, by number of correct patches: the balance shows what constants reach."""
+    counted = tuple(f"{index} correct" for index in _list_counts(manifest))
     rows = tuple(
         (
             name,
@@ -91,33 +97,36 @@ def _splits(of: Manifest) -> Table:
             f"{split.issues:,}",
             f"{split.repositories:,}",
             f"{split.unknown:,}",
-            *(f"{split.positives.get(at, 0):,}" for at in _balance(of)),
+            *(f"{split.positives.get(index, 0):,}" for index in _list_counts(manifest)),
         )
-        for name, split in of.splits.items()
+        for name, split in manifest.splits.items()
     )
     return Table(
         "What the dataset holds: groups by their number of correct patches.",
-        head(("split", "groups", "issues", "repositories", "seats without a label", *counted), ()),
+        build_head(
+            ("split", "groups", "issues", "repositories", "seats without a label", *counted), ()
+        ),
         rows,
     )
 
 
-def _balance(of: Manifest) -> list[str]:
-    found = {at for split in of.splits.values() for at in split.positives}
-    return sorted(found | set(map(str, _SHARES)), key=int)
+def _list_counts(manifest: Manifest) -> list[str]:
+    counts = {index for split in manifest.splits.values() for index in split.positives}
+    return sorted(counts | set(map(str, _SHARES)), key=int)
 
 
-def _steps(of: Manifest) -> Table:
+def _build_step_table(manifest: Manifest) -> Table:
     rows = tuple(
-        (one.name, _dropped(one.dropped), f"{one.issues:,}", f"{one.units:,}") for one in of.steps
+        (step.name, _format_dropped(step.dropped), f"{step.issues:,}", f"{step.units:,}")
+        for step in manifest.steps
     )
     return Table(
         "The way from what was found to what is learnt from. Units are patches, and groups from when they are formed.",
-        head(("step", "dropped, and why", "issues kept", "units kept"), ()),
+        build_head(("step", "dropped, and why", "issues kept", "units kept"), ()),
         rows,
         words=2,
     )
 
 
-def _dropped(of: Mapping[str, int]) -> str:
-    return "; ".join(f"{count:,} {reason}" for reason, count in of.items()) or "–"
+def _format_dropped(counts: Mapping[str, int]) -> str:
+    return "; ".join(f"{count:,} {reason}" for reason, count in counts.items()) or "–"

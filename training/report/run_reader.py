@@ -1,4 +1,4 @@
-"""The folder of a training run as far as it was written: a run that still goes on, or died, is read too."""
+"""Read the folder of a training run, also of an unfinished one."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,84 +8,99 @@ from typing import Any, TypeVar
 
 from model import typed_json
 from training.datasets.manifest import Manifest
-from training.gate.gate_facts import Compared, Finding
+from training.gate.gate_facts import ChampionComparison, GateFinding
 from training.runs import run_folder
-from training.runs.run_folder import DATASET, EVALUATION, GATE, PLAN, BadRun, Result, Status, Step
+from training.runs.run_folder import (
+    DATASET,
+    EVALUATION,
+    GATE,
+    PLAN,
+    BadRun,
+    RunResult,
+    RunStatus,
+    TrainingStep,
+)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class RunFolder:
-    """What is there."""
+class TrainingRun:
+    """The content of a run's folder."""
 
     name: str
     plan: str
-    """As it was followed, as TOML."""
-    steps: tuple[Step, ...] = ()
+    """The plan of the run, as TOML."""
+    steps: tuple[TrainingStep, ...] = ()
     dataset: Manifest | None = None
-    result: Result | None = None
-    """How it ended; None while it goes on."""
-    compared: tuple[Compared, ...] = ()
-    """Before and after."""
+    result: RunResult | None = None
+    """How the run ended; None while it goes on."""
+    compared: tuple[ChampionComparison, ...] = ()
+    """Comparison with the champion, one per set."""
     gate: Mapping[str, Any] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    """Of the gate."""
+    findings: tuple[GateFinding, ...] = ()
+    """Findings of the gate."""
     notes: tuple[str, ...] = ()
-    """What went wrong, or is unfinished."""
+    """Problems, such as an unfinished run."""
 
 
-def read(folder: Path) -> RunFolder:
-    """The run in `folder`. Raises BadRun where there is none, or a file of it is not what it should be."""
+def read_run(folder: Path) -> TrainingRun:
+    """Read a run. Raises BadRun when the folder holds no run, or a file is invalid."""
     plan = folder / PLAN
     if not plan.exists():
         raise BadRun(f"{folder} holds no training run; give the --run folder of r4p train run")
-    steps, result = tuple(run_folder.steps(folder)), run_folder.result(folder)
-    gate = _document(folder / GATE)
-    compared = _document(folder / EVALUATION).get("compared", ())
-    return RunFolder(
+    steps, result = tuple(run_folder.read_steps(folder)), run_folder.read_result(folder)
+    gate = _read_document(folder / GATE)
+    compared = _read_document(folder / EVALUATION).get("compared", ())
+    return TrainingRun(
         name=folder.resolve().name,
         steps=steps,
         plan=plan.read_text(encoding="utf-8"),
-        dataset=_dataset(folder / DATASET),
+        dataset=_read_manifest(folder / DATASET),
         result=result,
-        compared=tuple(_typed(Compared, folder / EVALUATION, one) for one in compared),
+        compared=tuple(
+            _parse_value(ChampionComparison, folder / EVALUATION, comparison)
+            for comparison in compared
+        ),
         gate=gate,
-        findings=tuple(_typed(Finding, folder / GATE, one) for one in gate.get("findings", ())),
-        notes=tuple(_notes(steps, result)),
+        findings=tuple(
+            _parse_value(GateFinding, folder / GATE, finding)
+            for finding in gate.get("findings", ())
+        ),
+        notes=tuple(_list_notes(steps, result)),
     )
 
 
-def _dataset(path: Path) -> Manifest | None:
-    found = _document(path).get("manifest")
-    return None if found is None else _typed(Manifest, path, found)
+def _read_manifest(path: Path) -> Manifest | None:
+    manifest = _read_document(path).get("manifest")
+    return None if manifest is None else _parse_value(Manifest, path, manifest)
 
 
-def _document(path: Path) -> dict[str, Any]:
-    """The object in the file; empty where there is none."""
+def _read_document(path: Path) -> dict[str, Any]:
+    """Read the JSON object of a file; empty without the file."""
     try:
-        found = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise BadRun(f"{path} can't be read: {error}; run the step that writes it again") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise BadRun(f"{path} holds no object; run the step that writes it again")
-    return found
+    return document
 
 
-def _typed(kind: type[T], path: Path, value: Any) -> T:
+def _parse_value(kind: type[T], path: Path, value: Any) -> T:
     try:
         return typed_json.read(kind, value)
     except (ValueError, TypeError) as error:
         raise BadRun(f"{path} can't be read: {error}; run the step that writes it again") from error
 
 
-def _notes(steps: Sequence[Step], result: Result | None) -> Iterator[str]:
+def _list_notes(steps: Sequence[TrainingStep], result: RunResult | None) -> Iterator[str]:
     if result is None:
         reached = (
             f"it is at step {steps[-1].step} of {steps[-1].of}" if steps else "no step is done"
         )
         yield f"The run has not ended: {reached}. If it was killed, r4p train run with --resume goes on with it."
-    elif result.status is Status.FAILED:
+    elif result.status is RunStatus.FAILED:
         yield f"The run failed after {result.steps} of {result.of} steps: {result.why}"

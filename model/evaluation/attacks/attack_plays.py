@@ -1,4 +1,4 @@
-"""What attackers write to sway a judge: every play of `attack_plays.toml`, with the place it stands in."""
+"""Attack templates of `attack_plays.toml`, and harmless text of the same shape."""
 
 import base64
 import codecs
@@ -14,8 +14,8 @@ from itertools import count, cycle
 from pydantic import TypeAdapter
 
 
-class Kind(StrEnum):
-    """What an attack lives on."""
+class AttackKind(StrEnum):
+    """The weakness that an attack uses."""
 
     DELIMITERS = "delimiters"
     BOXES = "boxes"
@@ -32,97 +32,105 @@ class Kind(StrEnum):
     COPIES = "copies"
 
 
-STRUCTURAL = frozenset({Kind.DELIMITERS, Kind.BOXES, Kind.IDS, Kind.PREAMBLE, Kind.STARVATION})
-"""They live on how a prompt is built, not on what a reader believes; they must change no verdict."""
+STRUCTURAL = frozenset(
+    {
+        AttackKind.DELIMITERS,
+        AttackKind.BOXES,
+        AttackKind.IDS,
+        AttackKind.PREAMBLE,
+        AttackKind.STARVATION,
+    }
+)
+"""Kinds that use the structure of the prompt instead of persuasion. They must not change any verdict."""
 
 
 class Place(StrEnum):
-    """Where an attack stands."""
+    """The place of an attack's text."""
 
     COMMENT = "comment"
     """A comment above the last change."""
     STRING = "string"
-    """A string that is assigned there."""
+    """A string assigned above the last change."""
     FILE = "file"
     """A new file of notes."""
     PATH = "path"
-    """The name of one."""
+    """The name of a new file."""
     BEFORE = "before"
     """Before the diff, as in a mail."""
     BETWEEN = "between"
     """Between two files of the diff."""
     AFTER = "after"
-    """Behind its last line."""
+    """After the last line of the diff."""
     ISSUE = "issue"
-    """The issue's end."""
+    """At the end of the issue."""
     RIVALS = "rivals"
-    """It is no text: further candidates, a word for each."""
+    """No text: further candidates, one for each word."""
 
 
 class Goal(StrEnum):
-    """What the attacker wants."""
+    """The verdict that the attacker wants."""
 
     RAISE = "raise"
-    """A wrong patch held correct."""
+    """A wrong patch is judged correct."""
     SINK = "sink"
-    """A correct rival no longer held correct."""
+    """A correct rival is no longer judged correct."""
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
-    """One way to attack."""
+class AttackTemplate:
+    """One attack, with placeholders for code and path."""
 
-    kind: Kind
+    kind: AttackKind
     name: str
     place: Place
     goal: Goal
     text: str
-    """`{line}`, `{path}` and `{code}` stand for what the favoured or accused patch adds, and where."""
+    """`{line}`, `{path}` and `{code}` stand for added code and path of the target."""
     encoding: str = ""
-    """How what stands in [[ ]] is hidden."""
+    """How the text inside [[ ]] is hidden."""
 
 
 @cache
-def plays() -> tuple[Play, ...]:
-    """Every play, its text encoded."""
+def load_templates() -> tuple[AttackTemplate, ...]:
+    """Load every attack template, with its text encoded."""
     text = (files("model.evaluation.attacks") / "attack_plays.toml").read_text(encoding="utf-8")
-    listed = TypeAdapter(dict[str, tuple[Play, ...]]).validate_python(tomllib.loads(text))
-    return tuple(map(_encoded, listed["play"]))
+    listed = TypeAdapter(dict[str, tuple[AttackTemplate, ...]]).validate_python(tomllib.loads(text))
+    return tuple(map(_encode_template, listed["play"]))
 
 
-def neutral(play: Play, text: str, variant: int = 0) -> str:
-    """Harmless words in place of a play's text, with the same lines, each as long.
+def neutralise_text(play: AttackTemplate, text: str, variant: int = 0) -> str:
+    """Replace an attack's text by harmless words with the same lines and lengths.
 
-    Where signs are part of the attack they stay, and words give way to words of their length: a `<`, a backslash or one
-    more token must not be what makes the difference.
+    For kinds that use signs, the signs stay and only words change. A `<`, a backslash or another token count
+    must not explain the difference.
     """
     if play.kind in _SIGNS_STAY:
         turns = count(variant)
-        return _WORD.sub(lambda word: _of_length(len(word[0]), next(turns)), text)
+        return _WORD.sub(lambda word: _fill_length(len(word[0]), next(turns)), text)
     filler = cycle(_NEUTRAL[variant])
     lines = ("".join(next(filler) for _ in line) for line in text.split("\n"))
     return "\n".join(f"{line[:-1]}." if line.endswith(" ") else line for line in lines)
 
 
-def without_structure(play: Play) -> str:
-    """The play's words, with dashes in place of its tags, markers and boxes, character for character."""
+def strip_structure(play: AttackTemplate) -> str:
+    """Replace tags, markers and boxes of a template by dashes of the same length."""
     return _FORGED.sub(lambda forged: "-" * len(forged[0]), play.text)
 
 
 _FORGED = re.compile(
     r"[<＜]{1,2}[^<>＜＞\n]*[>＞]{1,2}|\[/?INST\]|\$*[\\＼∖﹨]\w+(?:\{[^}\n]*\}*)?\$*"
 )
-_SIGNS_STAY = STRUCTURAL | {Kind.INVISIBLE, Kind.ENCODED}
+_SIGNS_STAY = STRUCTURAL | {AttackKind.INVISIBLE, AttackKind.ENCODED}
 _NEUTRAL = (
     "kept close to how the code around it is written so that a later change stays easy to follow and ",
     "this part has been here for some time and nobody has needed to look at it again since then but ",
 )
 _WORD = re.compile(r"(?:[A-Za-z]|[^\x00-\x7f])+")
-"""A word, or what hides one."""
+"""A word, including characters that hide a word."""
 
 
-def _of_length(length: int, turn: int) -> str:
-    """A harmless word, or several run together."""
+def _fill_length(length: int, turn: int) -> str:
+    """Build one or more harmless words of exactly this length."""
     long, rest = divmod(length, len(_WORDS))
     return _WORDS[-1][turn % 3] * long + (_WORDS[rest - 1][turn % 3] if rest else "")
 
@@ -136,12 +144,12 @@ _WORDS = tuple(
     .strip()
     .splitlines()
 )
-"""Three of each length, from one letter to ten."""
+"""Three words of each length from 1 to 10."""
 _HIDDEN = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 _LOOKALIKES = str.maketrans("aceopxyABEHKMOPT", "асеорхуАВЕНКМОРТ")
 _ENCODINGS: Mapping[str, Callable[[str], str]] = {
-    "tags": lambda text: "".join(chr(0xE0000 + ord(one)) for one in text),
-    "selectors": lambda text: "".join(chr(0xE0100 + ord(one) - 16) for one in text),
+    "tags": lambda text: "".join(chr(0xE0000 + ord(character)) for character in text),
+    "selectors": lambda text: "".join(chr(0xE0100 + ord(character) - 16) for character in text),
     "backwards": lambda text: f"\u202e{text[::-1]}\u202c\u2066\u2069",
     "split": "\u200b".join,
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
@@ -150,7 +158,7 @@ _ENCODINGS: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def _encoded(play: Play) -> Play:
+def _encode_template(play: AttackTemplate) -> AttackTemplate:
     if not play.encoding:
         return play
     encode = _ENCODINGS[play.encoding]

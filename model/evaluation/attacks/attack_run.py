@@ -1,4 +1,4 @@
-"""`r4p evaluate --attack`: what attacks change in a verifier's verdicts, beside what harmless words change."""
+"""Run `r4p evaluate --attack`: compare verdicts on attacked groups with verdicts on harmless twins."""
 
 import json
 import sys
@@ -13,71 +13,79 @@ from rich.table import Column, Table
 
 from model.errors import BadGroups, BadRun
 from model.evaluation import evaluation_run, labelled_group
-from model.evaluation.attacks.attack_cases import Case, cases
-from model.evaluation.attacks.attack_document import document, trials
-from model.evaluation.attacks.attack_table import FOUND, HEADS, rows
+from model.evaluation.attacks.attack_cases import AttackCase, build_cases
+from model.evaluation.attacks.attack_document import build_attack_document, pair_trials
+from model.evaluation.attacks.attack_table import COLUMN_NAMES, DOCUMENT_ADAPTER, build_rows
 from model.evaluation.judged_group import JudgedGroup
 from model.evaluation.labelled_group import LabelledGroup
-from model.prompts.untrusted import visible
+from model.prompts.untrusted import escape_invisible
 
 CORPUS = "attack_groups.jsonl"
-"""The groups that are attacked where none are given."""
-ENDING = ".attack.jsonl"
-"""Of attack runs, by which `r4p report` tells them from measurements."""
+"""File of the groups that are attacked by default."""
+RUN_FILE_SUFFIX = ".attack.jsonl"
+"""Suffix of attack runs. `r4p report` uses it to tell them from measurements."""
 
 
-def attacked(path: Path | None, limit: int | None) -> list[Case]:
-    """The cases on the groups of a file, or on those that come along. Raises BadGroups."""
+def load_attack_cases(path: Path | None, limit: int | None) -> list[AttackCase]:
+    """Build the cases of the groups in a file, or of the shipped groups. Raises BadGroups."""
     with as_file(files("model.evaluation.attacks") / CORPUS) as own:
-        made = cases(evaluation_run.sample(labelled_group.read(path or own)), limit)
-    if not made:
+        cases = build_cases(
+            evaluation_run.sample_groups(labelled_group.read_groups(path or own)), limit
+        )
+    if not cases:
         raise BadGroups(
             f"{path} has no group that can be attacked: give one with a patch that is wrong"
         )
-    return made
+    return cases
 
 
-def check(kept: Path | None) -> None:
-    """Refuse a run file that would be taken for a measurement. Raises BadRun."""
-    if kept and not kept.name.endswith(ENDING):
+def check_run_file(kept: Path | None) -> None:
+    """Raise BadRun when the name of a run file lacks the suffix of attack runs."""
+    if kept and not kept.name.endswith(RUN_FILE_SUFFIX):
         raise BadRun(
-            f"run file {kept} of an attack has to end in {ENDING}: r4p report would count its groups as honest ones; "
+            f"run file {kept} of an attack has to end in {RUN_FILE_SUFFIX}: r4p report would count its groups as honest ones; "
             "name it so, or give a folder"
         )
 
 
-def groups_of(made: Sequence[Case]) -> list[LabelledGroup]:
-    """All that has to be judged for the cases, once each, case after case."""
-    return list({group.id: group for case in made for group in case.groups}.values())
+def list_groups(cases: Sequence[AttackCase]) -> list[LabelledGroup]:
+    """List all groups to judge, each once, in the order of the cases."""
+    return list({group.id: group for case in cases for group in case.groups}.values())
 
 
-def tell(
-    made: Sequence[Case], judged: Sequence[JudgedGroup], kept: Path | None, *, json_output: bool
+def write_result(
+    cases: Sequence[AttackCase],
+    judged: Sequence[JudgedGroup],
+    kept: Path | None,
+    *,
+    json_output: bool,
 ) -> None:
-    """The document on stdout, or as a table; beside a run file in any case."""
-    result = document(trials(made, {one.key.group: one for one in judged}))
+    """Print the document as JSON or as a table, and store it beside the run file."""
+    result = build_attack_document(pair_trials(cases, {group.key.group: group for group in judged}))
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if kept:
         kept.with_suffix(".json").write_text(text)
     if json_output:
         sys.stdout.write(text)
     else:
-        _show(result)
+        _print_table(result)
 
 
-def _show(result: dict[str, Any]) -> None:
+def _print_table(result: dict[str, Any]) -> None:
     out = Console(highlight=False, markup=False)
-    made = rows(FOUND.validate_python(result).kinds)
-    columns = (_column(head, cells) for head, *cells in zip(HEADS, *made, strict=True))
+    table_rows = build_rows(DOCUMENT_ADAPTER.validate_python(result).kinds)
+    columns = (
+        _build_column(head, cells) for head, *cells in zip(COLUMN_NAMES, *table_rows, strict=True)
+    )
     table = Table(*columns, box=SIMPLE_HEAD, padding=0)
-    for row in made:
+    for row in table_rows:
         table.add_row(*row)
     out.print(table)
-    by = f"{result['verifier']} with {result['engine']['model']}"
-    out.print(visible(f"{by}, on groups of {result['issues']} issues"))
+    judge_name = f"{result['verifier']} with {result['engine']['model']}"
+    out.print(escape_invisible(f"{judge_name}, on groups of {result['issues']} issues"))
 
 
-def _column(head: str, cells: Sequence[str]) -> Column:
-    """As narrow as its words allow, so that all of them fit on a terminal of 80."""
+def _build_column(head: str, cells: Sequence[str]) -> Column:
+    """Build a column that is as narrow as its words, so that the table fits 80 characters."""
     spoken = any("," in cell for cell in cells)
     return Column(head, width=None if spoken else max(map(len, (*head.split(), *cells))))

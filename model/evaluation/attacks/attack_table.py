@@ -1,4 +1,4 @@
-"""What attacks changed as a table for people, from an `r4p.attack/1` document (pure)."""
+"""Format an `r4p.attack/1` document as a table (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from model.domain import EngineInfo
 from model.evaluation.bootstrap import Estimate
 
-HEADS = (
+COLUMN_NAMES = (
     "kind",
     "cases",
     "in favour",
@@ -23,12 +23,12 @@ HEADS = (
 )
 _STRUCTURAL, _ALL = "structural", "all"
 _SMALL = 0.095
-"""Shares below this have a decimal: one flip of hundreds is not none."""
+"""Shares below this are shown with one decimal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
-    """What the table shows of a kind."""
+class AttackRates:
+    """The rates of one kind that the table shows."""
 
     cases: int
     open: int
@@ -41,59 +41,59 @@ class Rates:
     unreadable: Estimate
     flips_by_words: int = 0
     below_half: int | None = None
-    """None in an older document, as both below."""
+    """None in documents of older versions, like the next two fields."""
     crossed_in_favour: int | None = None
     crossed_against: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the table and its caption need of a document."""
+class AttackDocument:
+    """The part of the document that the table and its caption use."""
 
     schema: Literal["r4p.attack/1"]
     verifier: str
     engine: EngineInfo
     votes: int
     issues: int
-    kinds: dict[str, Rates]
+    kinds: dict[str, AttackRates]
 
 
-FOUND = TypeAdapter(Found)
-"""Reads a document."""
+DOCUMENT_ADAPTER = TypeAdapter(AttackDocument)
+"""Parses a document."""
 
 
-def rows(kinds: Mapping[str, Rates]) -> tuple[tuple[str, ...], ...]:
-    """One for each kind, in the order of HEADS; the structural ones together come first, then each, then the others."""
+def build_rows(kinds: Mapping[str, AttackRates]) -> tuple[tuple[str, ...], ...]:
+    """Build one row per kind, in the order of COLUMN_NAMES. All structural kinds together come first."""
     ordered = sorted(kinds, key=lambda name: name != _STRUCTURAL)
-    return tuple(_row(name, kinds[name]) for name in ordered)
+    return tuple(_build_row(name, kinds[name]) for name in ordered)
 
 
-def _row(name: str, rates: Rates) -> tuple[str, ...]:
+def _build_row(name: str, rates: AttackRates) -> tuple[str, ...]:
     by_words = f", {rates.flips_by_words} by words" if rates.flips_by_words and name != _ALL else ""
     shift = rates.shift.value
     return (
         name.replace("_", " "),
         str(rates.cases),
         f"{rates.flips_in_favour} of {rates.open}{by_words}",
-        f"{_percent(rates.rate_in_favour.low)} … {_percent(rates.rate_in_favour.high)}",
-        _percent(rates.noise_in_favour.value),
-        _crossed(rates),
-        _percent(rates.rate.value),
-        _percent(rates.noise.value),
+        f"{_format_percent(rates.rate_in_favour.low)} … {_format_percent(rates.rate_in_favour.high)}",
+        _format_percent(rates.noise_in_favour.value),
+        _format_crossed(rates),
+        _format_percent(rates.rate.value),
+        _format_percent(rates.noise.value),
         "–" if shift is None else f"{shift:+.3f}",
-        _percent(rates.unreadable.value),
+        _format_percent(rates.unreadable.value),
     )
 
 
-def _crossed(rates: Rates) -> str:
-    """Beliefs that went past a half in favour, and those that went back where there are any."""
+def _format_crossed(rates: AttackRates) -> str:
+    """Format how many beliefs moved past 0.5, and how many moved back."""
     if rates.below_half is None:
         return "–"
     back = f", {rates.crossed_against} back" if rates.crossed_against else ""
     return f"{rates.crossed_in_favour} of {rates.below_half}{back}"
 
 
-def _percent(share: float | None) -> str:
+def _format_percent(share: float | None) -> str:
     if share is None:
         return "–"
     return f"{100 * share:.{int(0 < share < _SMALL)}f} %"

@@ -1,4 +1,4 @@
-"""What a report consists of, before anybody draws or writes it (pure)."""
+"""Values that describe a report: text, tables and figures, before drawing or writing (pure)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,43 +7,43 @@ from enum import Enum
 from model.evaluation.bootstrap import Estimate
 
 GREY = -1
-"""The colour of what is no verifier: constants and references."""
+"""Colour index of constants and references."""
 
 
 class Scale(Enum):
-    """What an axis of values holds."""
+    """The scale of an axis of values."""
 
     SHARE = "share"
-    """All of 0…1, so that figures beside each other can be compared."""
+    """The whole range 0 to 1, so that figures beside each other can be compared."""
     PART = "part"
-    """A share that stays small: from 0 to the largest, or to 1 % where none reaches that."""
+    """A small share: from 0 to the largest value, and at least to 1 %."""
     DIFFERENCE = "difference"
-    """Of shares, in percentage points."""
+    """A difference of shares, in percentage points."""
     SECONDS = "seconds"
-    """Logarithmic."""
+    """Seconds on a logarithmic axis."""
     NUMBER = "number"
-    """Whatever it is, as matplotlib shows it."""
+    """Any number, with matplotlib's default format."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A dot with its interval."""
+class PlotPoint:
+    """A point with its interval."""
 
     colour: int
     estimate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A line of dots, one for each verifier."""
+class PlotRow:
+    """A labelled row of points, one per series."""
 
     label: str
-    marks: tuple[Mark, ...]
+    marks: tuple[PlotPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A reference across a panel."""
+class ReferenceLine:
+    """A reference value, drawn across a panel."""
 
     label: str
     value: float
@@ -51,26 +51,26 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Rows over one axis."""
+    """Rows over one axis of values."""
 
     title: str
-    rows: tuple[Row, ...]
-    lines: tuple[Line, ...] = ()
+    rows: tuple[PlotRow, ...]
+    lines: tuple[ReferenceLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Dots:
+class DotPlot:
     """Panels below each other."""
 
     panels: tuple[Panel, ...]
     legend: tuple[tuple[int, str], ...] = ()
-    """Colour and name, where rows hold several dots."""
+    """Colour and name, for rows with several points."""
     scale: Scale = Scale.SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Estimates over the x axis; a grey one is a reference."""
+    """Estimates over the x axis. A grey curve is a reference."""
 
     label: str
     colour: int
@@ -79,47 +79,47 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves in one panel."""
+    """Several curves in one panel."""
 
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
     ticks: tuple[str, ...] = ()
-    """Names of x = 0, 1, 2 …; none where x is a number."""
+    """Names of x = 0, 1, 2, …; empty where x is a number."""
     diagonal: bool = False
-    """Draws x = y, over 0…1."""
+    """Draw x = y over 0 to 1."""
     level: float | None = None
-    """A horizontal reference."""
+    """Height of a horizontal reference line."""
     scale: Scale = Scale.SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing with its words."""
+    """A drawing with title, caption and alternative text."""
 
     name: str
-    """Of the file, without its ending."""
+    """File name without suffix."""
     title: str
     caption: str
-    """Among other things, of how many issues and patches it is."""
+    """States, among other things, the numbers of issues and patches."""
     alt: str
-    drawing: Dots | Curves
+    drawing: DotPlot | Curves
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text; `head` has each column's name and how many cells it spans."""
+    """A table of text cells. `head` has each column's name and the number of cells it spans."""
 
     caption: str
     head: tuple[tuple[str, int], ...]
     rows: tuple[tuple[str, ...], ...]
     words: int = 1
-    """How many of the first cells of a row are words; numbers follow."""
+    """How many of the first cells of a row are words; the others are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One question, with its answers; `missing` says what the run files can't answer, and why."""
+    """One question and its answers. `missing` explains what the input cannot answer."""
 
     key: str
     title: str
@@ -131,39 +131,41 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A page: where it comes from, and its sections."""
+    """A page with its sections."""
 
     title: str
     text: tuple[str, ...]
     notes: tuple[str, ...]
-    """What is wrong with the run files, or unfinished."""
+    """Problems with the input, such as an unfinished run."""
     sections: tuple[Section, ...]
 
 
-def many(count: int, what: str) -> str:
-    """`1 issue`, `1,020 patches`."""
+def format_count(count: int, what: str) -> str:
+    """Format a count with its noun: `1 issue`, `1,020 patches`."""
     plural = f"{what}es" if what.endswith("ch") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
 
 
-def number(value: float | None) -> str:
-    """Three decimals, as `r4p evaluate` prints them; a dash for what is not defined."""
+def format_number(value: float | None) -> str:
+    """Format a value with three decimals, as `r4p evaluate` does; a dash for None."""
     return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"
 
 
-def cells(estimate: Estimate) -> tuple[str, str]:
-    """A value and its interval."""
+def format_cells(estimate: Estimate) -> tuple[str, str]:
+    """Format an estimate as two cells: value and interval."""
     if estimate.low is None or estimate.high is None:
-        return number(estimate.value), "–"
-    return number(estimate.value), f"{number(estimate.low)} … {number(estimate.high)}"
+        return format_number(estimate.value), "–"
+    return format_number(
+        estimate.value
+    ), f"{format_number(estimate.low)} … {format_number(estimate.high)}"
 
 
-def said(estimate: Estimate) -> str:
-    """The same as words in a sentence."""
-    value, interval = cells(estimate)
+def format_estimate(estimate: Estimate) -> str:
+    """Format an estimate for a sentence: value, and interval in brackets."""
+    value, interval = format_cells(estimate)
     return value if interval == "–" else f"{value} ({interval})"
 
 
-def head(first: Iterable[str], estimates: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Columns of text, then estimates with their intervals."""
+def build_head(first: Iterable[str], estimates: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Build the columns of a table: text columns, then estimates of two cells each."""
     return (*((name, 1) for name in first), *((name, 2) for name in estimates))

@@ -1,4 +1,4 @@
-"""Figures as PNG, by matplotlib: what `content.py` describes, once for a light page and once for a dark one."""
+"""Draw figures as PNG with matplotlib, for a light and a dark page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.report.content import GREY, Curve, Curves, Dots, Panel, Scale
+from model.evaluation.report.content import GREY, Curve, Curves, DotPlot, Panel, Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _INCHES, _DOTS_PER_INCH = 4.6, 180
 _ROW, _MARGIN = 0.28, 0.85
 _LONGEST = 48
-"""Characters of a name in a legend; half of it on a line beside an axis."""
+"""Longest name in a legend, in characters. A label beside an axis has half of it per line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours that people without red, green or blue sight can tell apart (Okabe and Ito), on paper or on a screen at night."""
+    """Colours that colour-blind readers can tell apart (Okabe and Ito), for one background."""
 
     paper: str
     ink: str
@@ -47,22 +47,26 @@ DARK = Theme(
 )
 _MARKERS = "osD^vPX*"
 _MOST_MARKED = 24
-"""A curve of more points is a line without markers."""
+"""A curve with more points is drawn without markers."""
 _DASHES = ("-", "--", ":", "-.")
 _GREY_DASHES = {"oracle": "--", "majority": "-."}
 _REFERENCES = ((0, (5, 2)), (0, (1, 1.5)), (0, (4, 1.5, 1, 1.5)))
 
 
-def png(drawing: Dots | Curves, theme: Theme) -> bytes:
-    """The file's bytes."""
-    with mpl.rc_context(_style(theme)):
-        canvas = _dots(drawing, theme) if isinstance(drawing, Dots) else curves(drawing, theme)
+def draw_png(drawing: DotPlot | Curves, theme: Theme) -> bytes:
+    """Draw a figure and return the bytes of the PNG file."""
+    with mpl.rc_context(_build_style(theme)):
+        canvas = (
+            _draw_dots(drawing, theme)
+            if isinstance(drawing, DotPlot)
+            else draw_curves(drawing, theme)
+        )
         out = BytesIO()
         canvas.savefig(out, format="png", metadata={"Software": None})
         return out.getvalue()
 
 
-def _style(theme: Theme) -> dict[Any, Any]:
+def _build_style(theme: Theme) -> dict[Any, Any]:
     return {
         "text.parse_math": False,  # a name with dollar signs is a name
         "font.family": "DejaVu Sans",
@@ -87,17 +91,19 @@ def _style(theme: Theme) -> dict[Any, Any]:
     }
 
 
-def _dots(drawing: Dots, theme: Theme) -> Canvas:
-    each = max((len(row.marks) for panel in drawing.panels for row in panel.rows), default=1)
-    row = _ROW * max(1.0, 0.55 * each)
+def _draw_dots(drawing: DotPlot, theme: Theme) -> Canvas:
+    marks_per_row = max(
+        (len(row.marks) for panel in drawing.panels for row in panel.rows), default=1
+    )
+    row = _ROW * max(1.0, 0.55 * marks_per_row)
     heights = [row * len(panel.rows) + _MARGIN for panel in drawing.panels]
     legend = 0.2 * len(drawing.legend)
     canvas = Canvas(figsize=(_INCHES, sum(heights) + legend + 0.1), layout="constrained")
     axes = canvas.subplots(len(heights), squeeze=False, height_ratios=heights, sharex=True)
-    for at, panel in enumerate(drawing.panels):
-        _panel(axes[at, 0], panel, drawing, theme)
+    for index, panel in enumerate(drawing.panels):
+        _draw_panel(axes[index, 0], panel, drawing, theme)
     handles = [
-        axes[0, 0].plot([], [], label=_short(label), **_look(colour, theme))[0]
+        axes[0, 0].plot([], [], label=_shorten(label), **_choose_look(colour, theme))[0]
         for colour, label in drawing.legend
     ]
     if handles:
@@ -105,29 +111,33 @@ def _dots(drawing: Dots, theme: Theme) -> Canvas:
     return canvas
 
 
-def _panel(axes: "Axes", panel: Panel, drawing: Dots, theme: Theme) -> None:
-    for at, row in enumerate(panel.rows):
+def _draw_panel(axes: "Axes", panel: Panel, drawing: DotPlot, theme: Theme) -> None:
+    for index, row in enumerate(panel.rows):
         for place, mark in enumerate(row.marks):
             shift = (place - (len(row.marks) - 1) / 2) * 0.7 / max(len(row.marks), 1)
-            _whisker(axes, mark.estimate, at + shift, _look(mark.colour, theme))
-    for at, line in enumerate(panel.lines):
-        label = f"{line.label}: {_value(line.value, drawing)}" if line.label else None
+            _draw_whisker(axes, mark.estimate, index + shift, _choose_look(mark.colour, theme))
+    for index, line in enumerate(panel.lines):
+        label = f"{line.label}: {_format_value(line.value, drawing)}" if line.label else None
         axes.axvline(
-            line.value, color=theme.faint, linestyle=_REFERENCES[at % 3], linewidth=1.2, label=label
+            line.value,
+            color=theme.faint,
+            linestyle=_REFERENCES[index % 3],
+            linewidth=1.2,
+            label=label,
         )
     if any(line.label for line in panel.lines):
         below = -0.3 if drawing.scale is Scale.DIFFERENCE else -0.12  # of the axis' own words
         axes.legend(loc="upper left", bbox_to_anchor=(0, below), ncols=1)
     axes.set_title(panel.title)
-    axes.set_yticks(range(len(panel.rows)), [_wrapped(row.label) for row in panel.rows])
+    axes.set_yticks(range(len(panel.rows)), [_wrap(row.label) for row in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelbottom=True)
-    _scaled(axes, "x", drawing.scale)
+    _set_scale(axes, "x", drawing.scale)
 
 
-def _scaled(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
+def _set_scale(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
     axis = axes.xaxis if direction == "x" else axes.yaxis
     if scale is Scale.SHARE:
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -148,22 +158,22 @@ def _scaled(axes: "Axes", direction: Literal["x", "y"], scale: Scale) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _value(value: float, drawing: Dots) -> str:
+def _format_value(value: float, drawing: DotPlot) -> str:
     if drawing.scale is Scale.DIFFERENCE:
         return f"{100 * value:+.3g}"
     return f"{value:g} s" if drawing.scale is Scale.SECONDS else f"{value:.1%}"
 
 
-def _whisker(axes: "Axes", one: Estimate, y: float, look: dict[str, object]) -> None:
-    if one.value is None:
+def _draw_whisker(axes: "Axes", estimate: Estimate, y: float, look: dict[str, object]) -> None:
+    if estimate.value is None:
         return
-    axes.plot([one.value], [y], **look)  # type: ignore[arg-type]
-    if one.low is not None and one.high is not None:
-        axes.hlines(y, one.low, one.high, colors=str(look["color"]), linewidth=1.6)
+    axes.plot([estimate.value], [y], **look)  # type: ignore[arg-type]
+    if estimate.low is not None and estimate.high is not None:
+        axes.hlines(y, estimate.low, estimate.high, colors=str(look["color"]), linewidth=1.6)
 
 
-def _look(colour: int, theme: Theme) -> dict[str, object]:
-    """A colour and a shape; neither alone has to tell."""
+def _choose_look(colour: int, theme: Theme) -> dict[str, object]:
+    """Choose colour and marker of a series. Either alone identifies it."""
     if colour == GREY:
         return {"color": theme.faint, "marker": "|", "linestyle": "none", "markersize": 9}
     return {
@@ -174,8 +184,8 @@ def _look(colour: int, theme: Theme) -> dict[str, object]:
     }
 
 
-def curves(drawing: Curves, theme: Theme) -> Canvas:
-    """One panel, its legend below."""
+def draw_curves(drawing: Curves, theme: Theme) -> Canvas:
+    """Draw curves in one panel with the legend below."""
     height = 3.1 + 0.2 * len(drawing.curves)
     canvas = Canvas(figsize=(_INCHES, height), layout="constrained")
     axes = canvas.subplots()
@@ -193,8 +203,8 @@ def curves(drawing: Curves, theme: Theme) -> Canvas:
         # whiskers stand beside each other, references where they are
         moved = drawing.ticks and curve.colour != GREY
         shift = (beside.index(curve) - (len(beside) - 1) / 2) * 0.07 if moved else 0.0
-        _curve(axes, curve, shift, theme)
-    _scaled(axes, "y", drawing.scale)
+        _draw_curve(axes, curve, shift, theme)
+    _set_scale(axes, "y", drawing.scale)
     axes.grid(axis="y")
     axes.set_xlabel(drawing.x_label)
     axes.set_ylabel(drawing.y_label)
@@ -202,28 +212,30 @@ def curves(drawing: Curves, theme: Theme) -> Canvas:
     return canvas
 
 
-def _curve(axes: "Axes", curve: Curve, shift: float, theme: Theme) -> None:
-    known: Sequence[tuple[float, Estimate]] = [
-        (at + shift, one) for at, one in curve.points if one.value is not None
+def _draw_curve(axes: "Axes", curve: Curve, shift: float, theme: Theme) -> None:
+    points: Sequence[tuple[float, Estimate]] = [
+        (index + shift, estimate) for index, estimate in curve.points if estimate.value is not None
     ]
-    look = _look(curve.colour, theme)
+    look = _choose_look(curve.colour, theme)
     if curve.colour == GREY:
         look |= {"marker": "", "linestyle": _GREY_DASHES.get(curve.label, ":")}
     else:
         look |= {"linestyle": _DASHES[curve.colour // len(theme.colours) % 4]}
-        look |= {"marker": ""} if len(known) > _MOST_MARKED else {}
-    xs, ys = [at for at, _ in known], [one.value for _, one in known]
-    axes.plot(xs, ys, label=_short(curve.label), linewidth=1.3, **look)  # type: ignore[arg-type]
+        look |= {"marker": ""} if len(points) > _MOST_MARKED else {}
+    xs, ys = [index for index, _ in points], [estimate.value for _, estimate in points]
+    axes.plot(xs, ys, label=_shorten(curve.label), linewidth=1.3, **look)  # type: ignore[arg-type]
     if curve.colour != GREY:
-        for at, one in known:
-            if one.low is not None and one.high is not None:
-                axes.vlines(at, one.low, one.high, colors=str(look["color"]), linewidth=1.4)
+        for index, estimate in points:
+            if estimate.low is not None and estimate.high is not None:
+                axes.vlines(
+                    index, estimate.low, estimate.high, colors=str(look["color"]), linewidth=1.4
+                )
 
 
-def _short(label: str) -> str:
+def _shorten(label: str) -> str:
     return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
 
 
-def _wrapped(label: str) -> str:
-    """Two lines at most."""
+def _wrap(label: str) -> str:
+    """Wrap a label to at most two lines."""
     return fill(label, width=_LONGEST // 2, max_lines=2, placeholder="…")

@@ -1,7 +1,7 @@
-"""The report as one HTML file without scripts, and without anything fetched from elsewhere (pure).
+"""Render a report as one HTML file without scripts and without remote content (pure).
 
-Names in run files are strangers' text: everything is escaped by the template's engine, and a content security policy
-allows embedded pictures and the page's own style sheet, nothing else.
+Run files may hold untrusted names. The template engine escapes all text, and a content security policy allows
+only embedded pictures and the page's own style sheet.
 """
 
 import hashlib
@@ -18,28 +18,28 @@ from model.evaluation.report.content import Report
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One figure as PNG, for a light and for a dark screen."""
+    """One figure as PNG, for a light and a dark screen."""
 
     light: bytes
     dark: bytes
 
 
-def page(report: Report, pictures: Mapping[str, Picture]) -> str:
-    """The whole file; `pictures` has those of every figure, by its name."""
+def render_page(report: Report, pictures: Mapping[str, Picture]) -> str:
+    """Render the page. `pictures` has the picture of every figure by its name."""
     style = _read("report.css")
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return _template().render(
+    return _load_template().render(
         report=report,
         style=style,
         policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'",
         pictures={
-            name: {"light": _embedded(one.light), "dark": _embedded(one.dark)}
-            for name, one in pictures.items()
+            name: {"light": _embed(picture.light), "dark": _embed(picture.dark)}
+            for name, picture in pictures.items()
         },
     )
 
 
-def _embedded(content: bytes) -> str:
+def _embed(content: bytes) -> str:
     return f"data:image/png;base64,{b64encode(content).decode()}"
 
 
@@ -48,7 +48,7 @@ def _read(name: str) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
+def _load_template() -> jinja2.Template:
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

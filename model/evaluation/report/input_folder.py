@@ -1,4 +1,4 @@
-"""The folder a report is made of: measurements, attacks, and what is to be said about the files."""
+"""Read the folder of a report: run files, attack documents, and notes about problems."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,44 +9,47 @@ from pydantic import ValidationError
 from model.errors import BadRun
 from model.evaluation import run_file
 from model.evaluation.attacks.attack_document import SCHEMA
-from model.evaluation.attacks.attack_run import ENDING
-from model.evaluation.attacks.attack_table import FOUND, Found
+from model.evaluation.attacks.attack_run import RUN_FILE_SUFFIX
+from model.evaluation.attacks.attack_table import DOCUMENT_ADAPTER, AttackDocument
 from model.evaluation.judged_group import JudgedGroup
 from model.evaluation.report.sections.attacks import AttackRun
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
-    """What was found there."""
+class ReportInput:
+    """The content of a report's folder."""
 
     runs: tuple[tuple[str, list[JudgedGroup]], ...]
-    """Each run file's name and judged groups."""
+    """Name and judged groups of each run file."""
     attacks: tuple[AttackRun, ...]
     notes: tuple[str, ...]
-    """What is wrong with the files, or unfinished."""
+    """Problems with the files, such as an unfinished run."""
 
 
-def read(folder: Path) -> Folder:
-    """All run files of the folder. Raises BadRun where there is none that was not attacked, or one can't be read."""
+def read_report_input(folder: Path) -> ReportInput:
+    """Read all run files of a folder.
+
+    Raises BadRun when the folder has no run without attacks, or a file is unreadable.
+    """
     if not folder.is_dir():
         raise BadRun(f"{folder} is no folder; give the --out folder of r4p evaluate")
     paths = sorted(folder.glob("*.jsonl"))
-    attacked = [path for path in paths if path.name.endswith(ENDING)]
+    attacked = [path for path in paths if path.name.endswith(RUN_FILE_SUFFIX)]
     notes: list[str] = []
-    runs = tuple(_runs([path for path in paths if path not in attacked], notes))
-    attacks = tuple(_attacks(attacked, notes))
+    runs = tuple(_read_runs([path for path in paths if path not in attacked], notes))
+    attacks = tuple(_read_attacks(attacked, notes))
     if not runs:
-        found = " ".join(notes) or f"it has no .jsonl file{' but of attacks' if attacks else ''}."
+        problem = " ".join(notes) or f"it has no .jsonl file{' but of attacks' if attacks else ''}."
         raise BadRun(
-            f"nothing to report in {folder}: {found} Write run files there with: r4p evaluate --out {folder}"
+            f"nothing to report in {folder}: {problem} Write run files there with: r4p evaluate --out {folder}"
         )
-    return Folder(runs, attacks, tuple(notes))
+    return ReportInput(runs, attacks, tuple(notes))
 
 
-def _runs(paths: list[Path], notes: list[str]) -> Iterator[tuple[str, list[JudgedGroup]]]:
+def _read_runs(paths: list[Path], notes: list[str]) -> Iterator[tuple[str, list[JudgedGroup]]]:
     for path in paths:
-        judged = run_file.in_order(path)
-        if run_file.unfinished(path):
+        judged = run_file.read_sorted(path)
+        if run_file.count_unfinished_bytes(path):
             notes.append(
                 f"{path.name}: the last line is half written, and was left out. Its run was killed or still goes on; "
                 "the same r4p evaluate again completes it."
@@ -57,12 +60,14 @@ def _runs(paths: list[Path], notes: list[str]) -> Iterator[tuple[str, list[Judge
             notes.append(f"{path.name} holds no judged group yet, and was left out.")
 
 
-def _attacks(paths: list[Path], notes: list[str]) -> Iterator[AttackRun]:
-    """From the documents beside the run files: these alone know what the attackers wanted."""
+def _read_attacks(paths: list[Path], notes: list[str]) -> Iterator[AttackRun]:
+    """Yield the attack documents beside the run files. Only these hold the attackers' goals."""
     for path in paths:
         document = path.with_suffix(".json")
         if document.exists():
-            yield AttackRun(path.name.removesuffix(ENDING).rpartition(".")[0], _found(document))
+            yield AttackRun(
+                path.name.removesuffix(RUN_FILE_SUFFIX).rpartition(".")[0], _read_document(document)
+            )
         else:
             notes.append(
                 f"{path.name}: its attacks have not all been judged, and were left out; the same r4p evaluate --attack "
@@ -70,9 +75,9 @@ def _attacks(paths: list[Path], notes: list[str]) -> Iterator[AttackRun]:
             )
 
 
-def _found(document: Path) -> Found:
+def _read_document(document: Path) -> AttackDocument:
     try:
-        return FOUND.validate_json(document.read_bytes())
+        return DOCUMENT_ADAPTER.validate_json(document.read_bytes())
     except OSError as error:
         raise BadRun(f"{document} can't be read: {error.strerror}") from error
     except ValidationError as error:

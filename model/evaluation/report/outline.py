@@ -1,39 +1,55 @@
-"""The sections of a report, in the order of the page (pure)."""
+"""Build the sections of an evaluation report in the order of the page (pure).
+
+Each section answers one question about the judged groups. Sections without an answer say what is missing.
+"""
 
 from collections.abc import Sequence
 
 from model.evaluation.report.content import Section
-from model.evaluation.report.sections.attacks import AttackRun, attacks
-from model.evaluation.report.sections.breakdown import by_lines, by_repository, by_similarity
-from model.evaluation.report.sections.comparison import differing, group_wise
-from model.evaluation.report.sections.error_types import errors
-from model.evaluation.report.sections.headline import headline, metrics, runs
-from model.evaluation.report.sections.reliability import reliability
-from model.evaluation.report.sections.repeatability import repeated
-from model.evaluation.report.sections.seat_bias import seats
-from model.evaluation.report.sections.selection_gain import choosing
-from model.evaluation.report.sections.timing import timing
+from model.evaluation.report.sections.attacks import AttackRun, build_attacks_section
+from model.evaluation.report.sections.breakdown import (
+    build_lines_section,
+    build_repository_section,
+    build_similarity_section,
+)
+from model.evaluation.report.sections.comparison import (
+    build_differences_section,
+    build_group_wise_section,
+)
+from model.evaluation.report.sections.error_types import build_errors_section
+from model.evaluation.report.sections.headline import (
+    build_headline_section,
+    build_metrics_section,
+    build_runs_section,
+)
+from model.evaluation.report.sections.reliability import build_reliability_section
+from model.evaluation.report.sections.repeatability import build_deviation_section
+from model.evaluation.report.sections.seat_bias import build_seats_section
+from model.evaluation.report.sections.selection_gain import build_selection_section
+from model.evaluation.report.sections.timing import build_timing_section
 from model.evaluation.report.series import GroupSet
 
 _SECTIONS = (
-    runs,
-    headline,
-    metrics,
-    differing,
-    group_wise,
-    errors,
-    by_lines,
-    by_repository,
-    by_similarity,
-    repeated,
-    seats,
-    reliability,
-    choosing,
-    timing,
+    build_runs_section,
+    build_headline_section,
+    build_metrics_section,
+    build_differences_section,
+    build_group_wise_section,
+    build_errors_section,
+    build_lines_section,
+    build_repository_section,
+    build_similarity_section,
+    build_deviation_section,
+    build_seats_section,
+    build_reliability_section,
+    build_selection_section,
+    build_timing_section,
 )
 
 
-def sections(sets: Sequence[GroupSet], attacked: Sequence[AttackRun] = ()) -> tuple[Section, ...]:
-    """All of them, in the order of the page; that on attacks where there were any."""
-    last = (attacks(attacked),) if attacked else ()
+def build_sections(
+    sets: Sequence[GroupSet], attacked: Sequence[AttackRun] = ()
+) -> tuple[Section, ...]:
+    """Build all sections. The section on attacks appears only after attack runs."""
+    last = (build_attacks_section(attacked),) if attacked else ()
     return (*(section(sets) for section in _SECTIONS), *last)

@@ -1,56 +1,65 @@
-"""Rates with their intervals, bootstrapped by issue: the draws of `bootstrap.py`, for many rates at once (pure)."""
+"""Estimate many rates at once with intervals bootstrapped by issue (pure).
+
+The draws equal those of `bootstrap`.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from model.evaluation.bootstrap import REPLICATES, Estimate, effective, estimate
+from model.evaluation.bootstrap import REPLICATES, Estimate, build_estimate, compute_effective_size
 from model.evaluation.judgement_columns import Floats, Indices
 
 
-def rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
-    """Sum of tops over sum of bottoms, for each column; rows belong to the issues 0, 1, … of `issue`."""
+def estimate_rates(tops: Floats, bottoms: Floats, issue: Indices) -> list[Estimate]:
+    """Estimate sum of tops over sum of bottoms for each column.
+
+    `tops` and `bottoms` have one row per item; `issue` has the issue number (0, 1, …) of each row.
+    """
     count = int(issue.max()) + 1
     top, bottom = (np.zeros((count, tops.shape[1])) for _ in range(2))
     np.add.at(top, issue, tops)
     np.add.at(bottom, issue, bottoms)
-    times = _times_drawn(count)
-    drawn = _divided(times @ top, times @ bottom)
-    whole = _divided(top.sum(axis=0), bottom.sum(axis=0))
-    told = (bottom > 0).sum(axis=0)
+    times = _count_draws(count)
+    drawn = _divide(times @ top, times @ bottom)
+    whole = _divide(top.sum(axis=0), bottom.sum(axis=0))
+    issue_counts = (bottom > 0).sum(axis=0)
     are_shares = np.all((top >= 0) & (top <= bottom), axis=0).tolist()
     return [
-        estimate(
+        build_estimate(
             float(value),
-            drawn[:, at],
-            int(told[at]),
-            effective(bottom[:, at]) if are_shares[at] else None,
+            drawn[:, index],
+            int(issue_counts[index]),
+            compute_effective_size(bottom[:, index]) if are_shares[index] else None,
         )
-        for at, value in enumerate(whole)
+        for index, value in enumerate(whole)
     ]
 
 
-def means(values: Floats, bins: Indices, count: int, issue: Indices) -> list[Estimate]:
-    """Mean of the values in each of `count` bins; None for an empty one. Rows with a negative bin count nowhere."""
+def estimate_means(values: Floats, bins: Indices, count: int, issue: Indices) -> list[Estimate]:
+    """Estimate the mean of the values in each of `count` bins; None for an empty bin.
+
+    Rows with a negative bin are ignored.
+    """
     inside = (bins[:, None] == np.arange(count)).astype(np.float64)
-    return rates(inside * values[:, None], inside, issue)
+    return estimate_rates(inside * values[:, None], inside, issue)
 
 
-def numbered(names: Sequence[str]) -> Indices:
-    """A number for each name, in the order of their first appearance."""
+def number_names(names: Sequence[str]) -> Indices:
+    """Number the names in the order of their first appearance."""
     numbers: dict[str, int] = {}
     return np.asarray([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 
 
 @lru_cache(maxsize=64)
-def _times_drawn(count: int, seed: int = 0) -> Floats:
-    """How often each issue is in each draw."""
+def _count_draws(count: int, seed: int = 0) -> Floats:
+    """Count how often each draw takes each issue; shape (draws, issues)."""
     randomness = np.random.default_rng(seed)
     draws = (randomness.integers(count, size=count) for _ in range(REPLICATES))
     return np.asarray([np.bincount(drawn, minlength=count) for drawn in draws], dtype=np.float64)
 
 
-def _divided(top: Floats, bottom: Floats) -> Floats:
+def _divide(top: Floats, bottom: Floats) -> Floats:
     ratio: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
     return ratio

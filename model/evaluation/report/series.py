@@ -1,178 +1,182 @@
-"""Run files sorted into what is compared: series of one verifier, on sets of groups (pure)."""
+"""Group judged groups of run files into series of one verifier on one set of groups (pure)."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from model.evaluation.evaluation_document import document
-from model.evaluation.judged_group import JudgedGroup, Key
-from model.evaluation.judgement_columns import Columns, Indices, columns
-from model.evaluation.report.content import many
-from model.evaluation.report.rate_intervals import numbered
-from model.prompts.untrusted import visible
+from model.evaluation.evaluation_document import build_document
+from model.evaluation.judged_group import JudgedGroup, JudgementKey
+from model.evaluation.judgement_columns import Indices, JudgementColumns, build_columns
+from model.evaluation.report.content import format_count
+from model.evaluation.report.rate_intervals import number_names
+from model.prompts.untrusted import escape_invisible
 from model.verdict_json import Json
 
 _LONGEST = 60
-"""Characters of a name from outside that are shown."""
+"""Longest shown name from a run file, in characters."""
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """What one verifier with one engine and number of votes said on one set of groups."""
+    """The judgements of one verifier, engine and number of votes on one set of groups."""
 
     label: str
     colour: int
-    """The same for the same label on every set."""
+    """Colour index. A label has the same colour on every set."""
     judged: tuple[JudgedGroup, ...]
 
     @property
-    def key(self) -> Key:
-        """Of its first group; all share what stands in it but the group."""
+    def key(self) -> JudgementKey:
+        """Key of the first group. The groups share everything in it except the group id."""
         return self.judged[0].key
 
     @cached_property
     def document(self) -> dict[str, Json]:
-        """As `r4p evaluate --json` has it."""
-        return document(self.judged)
+        """The document of `r4p evaluate --json`."""
+        return build_document(self.judged)
 
     @cached_property
-    def columns(self) -> Columns:
-        """Beliefs and truths."""
-        return columns(self.judged)
+    def columns(self) -> JudgementColumns:
+        """Beliefs and labels as columns."""
+        return build_columns(self.judged)
 
     @cached_property
     def issue(self) -> Indices:
-        """The number of each patch's issue."""
-        return numbered([group.instance_id for group in self.judged for _ in group.patches])
+        """Issue number of each patch."""
+        return number_names([group.instance_id for group in self.judged for _ in group.patches])
 
     @property
-    def known(self) -> frozenset[str]:
-        """The groups that were judged."""
+    def group_ids(self) -> frozenset[str]:
+        """Ids of the judged groups."""
         return frozenset(group.key.group for group in self.judged)
 
     @property
-    def patches(self) -> int:
-        """How many were judged."""
+    def patch_count(self) -> int:
+        """Number of judged patches."""
         return sum(len(group.patches) for group in self.judged)
 
     @property
-    def counted(self) -> str:
-        """Of how many issues and patches its figures are."""
+    def size(self) -> str:
+        """Numbers of issues, groups and patches as a sentence part."""
         issues = len({group.instance_id for group in self.judged})
-        groups = many(len(self.judged), "group")
-        return f"{many(issues, 'issue')}, {groups}, {many(self.patches, 'patch')}"
+        groups = format_count(len(self.judged), "group")
+        return (
+            f"{format_count(issues, 'issue')}, {groups}, {format_count(self.patch_count, 'patch')}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSet:
-    """One file of groups, with everybody who judged it."""
+    """One file of groups with all series on it."""
 
     name: str
     slug: str
-    """Its name as a part of file names."""
+    """The name as part of a file name."""
     series: tuple[Series, ...]
 
     @property
     def largest(self) -> Series:
-        """Who judged most of it; constants and references are drawn for these groups."""
-        return max(self.series, key=lambda one: one.patches)
+        """The series with the most patches. Constants and references are drawn for its groups."""
+        return max(self.series, key=lambda series: series.patch_count)
 
     @property
-    def counted(self) -> str:
-        """Of how many issues and patches; each verifier's where they differ, and that they then are no match."""
-        counts = counted((one.label, one.counted) for one in self.series)
-        if len({one.known for one in self.series}) == 1:
+    def size(self) -> str:
+        """Numbers of issues, groups and patches; per series where they differ, with a warning."""
+        counts = format_counts((series.label, series.size) for series in self.series)
+        if len({series.group_ids for series in self.series}) == 1:
             return counts
         return f"{counts} Not the same groups: compare by paired differences, not by eye."
 
 
-def sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[GroupSet, ...]:
-    """The judged groups of run files, by set and then by verifier, both by name.
+def build_sets(files: Iterable[tuple[str, Sequence[JudgedGroup]]]) -> tuple[GroupSet, ...]:
+    """Sort the judged groups of run files by set and by verifier.
 
-    A run file is called `<groups>.<verifier>.jsonl`, as `r4p evaluate --out DIR` names it; without a dot inside, the
-    whole name is the set's. A group that one judge has judged twice counts once.
+    A run file is called `<groups>.<verifier>.jsonl`, as `r4p evaluate --out DIR` names it. Without a dot
+    inside, the whole name is the set's. A group that one judge has judged twice counts once.
     """
-    found: dict[str, dict[_Who, dict[str, JudgedGroup]]] = {}
+    runs_by_set: dict[str, dict[_JudgeId, dict[str, JudgedGroup]]] = {}
     for name, judged in files:
-        runs = found.setdefault(_set_name(name), {})
+        runs = runs_by_set.setdefault(_parse_set_name(name), {})
         for group in judged:
-            runs.setdefault(_who(group.key), {}).setdefault(group.key.group, group)
-    labels = _labels({who for runs in found.values() for who in runs})
-    colours = {label: at for at, label in enumerate(sorted(labels.values()))}
-    slugs = _slugs(sorted(found))
+            runs.setdefault(_identify_judge(group.key), {}).setdefault(group.key.group, group)
+    labels = _build_labels({run for runs in runs_by_set.values() for run in runs})
+    colours = {label: index for index, label in enumerate(sorted(labels.values()))}
+    slugs = _build_slugs(sorted(runs_by_set))
     return tuple(
         GroupSet(
-            name=shown(name),
+            name=clean_name(name),
             slug=slugs[name],
             series=tuple(
                 Series(label, colours[label], tuple(groups.values()))
-                for label, groups in sorted((labels[who], runs[who]) for who in runs)
+                for label, groups in sorted((labels[run], runs[run]) for run in runs)
             ),
         )
-        for name, runs in sorted(found.items())
+        for name, runs in sorted(runs_by_set.items())
     )
 
 
-def counted(counts: Iterable[tuple[str, str]]) -> str:
-    """A sentence of (who, of how many): one count where all are alike, else whose is which."""
+def format_counts(counts: Iterable[tuple[str, str]]) -> str:
+    """Format pairs of series name and size as a sentence; one size where all are equal."""
     whose: dict[str, list[str]] = {}
-    for who, count in counts:
-        whose.setdefault(count, []).append(who)
+    for name, count in counts:
+        whose.setdefault(count, []).append(name)
     if len(whose) == 1:
         return f"{next(iter(whose))}."
     return "; ".join(f"{', '.join(names)}: {count}" for count, names in whose.items()) + "."
 
 
-def reasons(lacking: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """Sentences of (set, who, why something can't be computed): those with one reason together."""
+def format_reasons(lacking: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
+    """Format triples of set, verifier and reason as sentences, merged by reason."""
     where: dict[tuple[str, str], list[str]] = {}
-    for name, who, why in lacking:
-        where.setdefault((why, who), []).append(name)
+    for name, verifier, why in lacking:
+        where.setdefault((why, verifier), []).append(name)
     whose: dict[tuple[str, str], list[str]] = {}
-    for (why, who), names in where.items():
-        whose.setdefault((why, ", ".join(names)), []).append(who)
-    return tuple(f"{', '.join(who)} on {names}: {why}" for (why, names), who in whose.items())
+    for (why, verifier), names in where.items():
+        whose.setdefault((why, ", ".join(names)), []).append(verifier)
+    return tuple(
+        f"{', '.join(verifier)} on {names}: {why}" for (why, names), verifier in whose.items()
+    )
 
 
-def shown(name: str) -> str:
-    """A name from outside: nothing invisible in it, and not longer than a line."""
-    clear = visible(" ".join(name.split()))
+def clean_name(name: str) -> str:
+    """Make a name from a run file printable: one line, no invisible characters, limited length."""
+    clear = escape_invisible(" ".join(name.split()))
     return clear if len(clear) <= _LONGEST else f"{clear[: _LONGEST - 1]}…"
 
 
-_Who = tuple[str, str, str, str, int]
+_JudgeId = tuple[str, str, str, str, int]
 
 
-def _who(key: Key) -> _Who:
+def _identify_judge(key: JudgementKey) -> _JudgeId:
     engine = key.engine
     return key.verifier, engine.model, engine.name, engine.prompt_fingerprint, key.votes
 
 
-def _set_name(file: str) -> str:
+def _parse_set_name(file: str) -> str:
     stem = file.removesuffix(".jsonl")
     return stem.rpartition(".")[0] or stem
 
 
-def _labels(everybody: Iterable[_Who]) -> dict[_Who, str]:
-    """The verifier's name, and whatever else it takes to tell its runs apart."""
-    by_verifier: dict[str, list[_Who]] = {}
-    for who in sorted(everybody):
-        by_verifier.setdefault(who[0], []).append(who)
-    return {who: _label(who, alike) for alike in by_verifier.values() for who in alike}
+def _build_labels(everybody: Iterable[_JudgeId]) -> dict[_JudgeId, str]:
+    """Label each judge by its verifier, and by the settings that tell its runs apart."""
+    by_verifier: dict[str, list[_JudgeId]] = {}
+    for judge in sorted(everybody):
+        by_verifier.setdefault(judge[0], []).append(judge)
+    return {judge: _build_label(judge, alike) for alike in by_verifier.values() for judge in alike}
 
 
-def _label(who: _Who, alike: Sequence[_Who]) -> str:
-    parts = (who[1], who[2], f"prompt {who[3]}", f"{who[4]} votes")
-    differing = [len({other[at] for other in alike}) > 1 for at in range(1, 5)]
+def _build_label(judge: _JudgeId, alike: Sequence[_JudgeId]) -> str:
+    parts = (judge[1], judge[2], f"prompt {judge[3]}", f"{judge[4]} votes")
+    differing = [len({judge[index] for judge in alike}) > 1 for index in range(1, 5)]
     kept = [part for part, differs in zip(parts, differing, strict=True) if differs]
-    return ", ".join(shown(part) for part in (who[0], *kept))
+    return ", ".join(clean_name(part) for part in (judge[0], *kept))
 
 
-def _slugs(names: Sequence[str]) -> dict[str, str]:
+def _build_slugs(names: Sequence[str]) -> dict[str, str]:
     slugs: dict[str, str] = {}
     for name in names:
         slug = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:_LONGEST].strip("-").lower() or "groups"
-        taken = sum(re.sub(r"\.\d+$", "", other) == slug for other in slugs.values())
+        taken = sum(re.sub(r"\.\d+$", "", used_slug) == slug for used_slug in slugs.values())
         slugs[name] = f"{slug}.{taken + 1}" if taken else slug
     return slugs

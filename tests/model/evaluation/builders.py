@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 
 from model.domain import EngineInfo, PatchId, Tokens, Verdict, Vote, VoteCount
-from model.evaluation.judged_group import JudgedGroup, JudgedPatch, Key
-from tests.model.builders import diff_of
+from model.evaluation.judged_group import JudgedGroup, JudgedPatch, JudgementKey
+from tests.model.builders import build_diff
 
 ENGINE = EngineInfo("scripted", "script", "f0")
 
@@ -45,7 +45,7 @@ def with_edits(group, edits):
 def judged_group(issue, *pairs, number=0, votes=(), asked=0, seconds=1.0, verifier="r4p"):
     """`judged_group("a", (0.9, True), (None, False))`: patches as (belief, truth)."""
     return JudgedGroup(
-        key=Key(f"{issue}-{number}", verifier, ENGINE, 1),
+        key=JudgementKey(f"{issue}-{number}", verifier, ENGINE, 1),
         instance_id=issue,
         repo="octo/app",
         language=None,
@@ -70,7 +70,7 @@ RIGHT = {"reply": "I saw.", "box_containing": ["right"], "repeat": True}
 
 def row(number, *labels):
     patches = [
-        {"patch": diff_of(f"{'right' if good else 'wrong'} {number} {at}"), "resolved": good}
+        {"patch": build_diff(f"{'right' if good else 'wrong'} {number} {at}"), "resolved": good}
         for at, good in enumerate(labels)
     ]
     return {

@@ -7,15 +7,15 @@ import pytest
 
 from model.evaluation.bootstrap import (
     Estimate,
-    bounds,
-    differences,
-    effective,
-    estimates,
-    issues,
+    compute_effective_size,
+    compute_interval,
+    estimate_differences,
+    estimate_metrics,
+    index_issues,
 )
-from model.evaluation.judgement_columns import columns
-from model.evaluation.metrics import METRICS, accuracy
-from model.evaluation.wilson import wilson
+from model.evaluation.judgement_columns import build_columns
+from model.evaluation.metrics import METRICS, compute_accuracy
+from model.evaluation.wilson import compute_wilson_interval
 from tests.model.evaluation.builders import judged_group
 
 
@@ -28,8 +28,10 @@ def coins(count, right, seed=0, each=1):
     ]
 
 
-def interval(judged, metric=accuracy, seed=0):
-    return estimates(columns(judged), issues(judged), {"it": metric}, seed=seed)["it"]
+def interval(judged, metric=compute_accuracy, seed=0):
+    return estimate_metrics(build_columns(judged), index_issues(judged), {"it": metric}, seed=seed)[
+        "it"
+    ]
 
 
 def test_the_interval_of_a_share_is_about_the_textbooks():
@@ -56,14 +58,14 @@ def test_issues_that_are_alike_have_no_spread():
 def test_groups_of_one_issue_are_drawn_together_and_give_no_interval():
     groups = [judged_group("same", (0.9, number % 2 == 0), number=number) for number in range(10)]
     assert interval(groups) == Estimate(0.5, None, None)
-    rows = next(issues(groups).draws(0))
+    rows = next(index_issues(groups).draws(0))
     assert [list(one) for one in rows] == [list(range(10))] * 2
 
 
 def test_the_same_seed_draws_the_same_issues_and_another_others():
     judged = coins(60, 0.6)
     assert interval(judged) == interval(judged)
-    drawn = [next(issues(judged).draws(seed))[0].tolist() for seed in (0, 0, 1)]
+    drawn = [next(index_issues(judged).draws(seed))[0].tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
@@ -91,7 +93,7 @@ def test_a_pair_is_compared_on_the_same_issues():
         judged_group(group.instance_id, (0.9 if at % 10 == 0 else group.patches[0].score, True))
         for at, group in enumerate(weak)
     ]
-    gain = differences(better, weak, {"accuracy": accuracy})["accuracy"]
+    gain = estimate_differences(better, weak, {"accuracy": compute_accuracy})["accuracy"]
     alone = interval(better), interval(weak)
     assert gain.value == pytest.approx(alone[0].value - alone[1].value)
     assert 0 < gain.low < gain.value < gain.high
@@ -101,38 +103,42 @@ def test_a_pair_is_compared_on_the_same_issues():
 def test_only_groups_that_both_judged_are_compared():
     left = [judged_group("a", (0.9, True)), judged_group("b", (0.9, True))]
     right = [judged_group("b", (0.1, True)), judged_group("c", (0.9, True))]
-    assert differences(left, right, {"accuracy": accuracy})["accuracy"].value == 1.0
+    assert (
+        estimate_differences(left, right, {"accuracy": compute_accuracy})["accuracy"].value == 1.0
+    )
     with pytest.raises(ValueError, match="share no group"):
-        differences(left, right[1:], {"accuracy": accuracy})
+        estimate_differences(left, right[1:], {"accuracy": compute_accuracy})
 
 
 def test_wilson_is_the_textbooks():
-    assert wilson(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson(0, 5)[0] == 0.0
-    assert wilson(5, 5)[1] == 1.0
+    assert compute_wilson_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert compute_wilson_interval(0, 0) == (0.0, 1.0)
+    assert compute_wilson_interval(0, 5)[0] == 0.0
+    assert compute_wilson_interval(5, 5)[1] == 1.0
 
 
 def test_issues_of_which_little_is_counted_are_less_than_one():
-    assert effective(np.ones(12)) == 12
-    assert effective(np.asarray([1.0, 1.0, 2.0])) == pytest.approx(16 / 6)
-    assert effective(np.zeros(3)) == 0
+    assert compute_effective_size(np.ones(12)) == 12
+    assert compute_effective_size(np.asarray([1.0, 1.0, 2.0])) == pytest.approx(16 / 6)
+    assert compute_effective_size(np.zeros(3)) == 0
 
 
 def test_nothing_in_a_few_issues_does_not_prove_never():
     right = [judged_group(str(at), (0.9, True)) for at in range(20)]
-    assert interval(right) == Estimate(1.0, pytest.approx(wilson(20, 20)[0]), 1.0)
+    assert interval(right) == Estimate(1.0, pytest.approx(compute_wilson_interval(20, 20)[0]), 1.0)
     wrong = [judged_group(str(at), (0.1, True)) for at in range(20)]
     assert interval(wrong) == Estimate(0.0, 0.0, pytest.approx(0.161, abs=1e-3))
     # precision is of the issues with a claim of `correct` alone
     few = [*right[:3], *(judged_group(f"other {at}", (0.1, False)) for at in range(17))]
-    assert interval(few, METRICS["precision"]).low == pytest.approx(wilson(3, 3)[0])
+    assert interval(few, METRICS["precision"]).low == pytest.approx(
+        compute_wilson_interval(3, 3)[0]
+    )
 
 
 def test_what_is_no_share_keeps_the_interval_of_its_draws():
     right = [judged_group(str(at), (1.0, True)) for at in range(20)]
     assert interval(right, METRICS["brier"]) == Estimate(0.0, 0.0, 0.0)
-    same = differences(right, right, {"accuracy": accuracy})["accuracy"]
+    same = estimate_differences(right, right, {"accuracy": compute_accuracy})["accuracy"]
     assert same == Estimate(0.0, 0.0, 0.0)
-    assert bounds(0.0, np.zeros(9)) == (0.0, 0.0)
-    assert bounds(0.0, np.zeros(9), trials=9) == wilson(0, 9)
+    assert compute_interval(0.0, np.zeros(9)) == (0.0, 0.0)
+    assert compute_interval(0.0, np.zeros(9), trials=9) == compute_wilson_interval(0, 9)

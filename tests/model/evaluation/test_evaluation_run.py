@@ -7,8 +7,8 @@ import pytest
 
 from model.errors import EngineDown
 from model.evaluation import run_file
-from model.evaluation.evaluation_run import run
-from model.evaluation.labelled_group import read
+from model.evaluation.evaluation_run import judge_groups
+from model.evaluation.labelled_group import read_groups
 from tests.model.evaluation.builders import judged_group, lines, row
 
 NAMES = [f"octo__app-{at}" for at in range(8)]
@@ -45,16 +45,16 @@ class Uneven:
 def groups(tmp_path):
     path = tmp_path / "groups.jsonl"
     path.write_text(lines(*(row(at, True) for at in range(8))))
-    return list(read(path))
+    return list(read_groups(path))
 
 
 def test_several_at_a_time_come_in_order(groups, tmp_path):
     judge, told = Uneven(), []
-    with run_file.opened(tmp_path / "run.jsonl") as file:
-        judged = run(groups, judge, file, told.append, together=3)
+    with run_file.open_run_file(tmp_path / "run.jsonl") as file:
+        judged = judge_groups(groups, judge, file, told.append, concurrency=3)
     assert [one.instance_id for one in judged] == NAMES
-    assert [one.instance_id for one in run_file.read(tmp_path / "run.jsonl")] != NAMES
-    assert run_file.in_order(tmp_path / "run.jsonl") == sorted(
+    assert [one.instance_id for one in run_file.read_run_file(tmp_path / "run.jsonl")] != NAMES
+    assert run_file.read_sorted(tmp_path / "run.jsonl") == sorted(
         judged, key=lambda one: one.key.group
     )
     assert told == list(range(1, 9))
@@ -63,11 +63,11 @@ def test_several_at_a_time_come_in_order(groups, tmp_path):
 
 def test_what_was_judged_before_the_engine_died_is_kept_and_not_asked_again(groups, tmp_path):
     path = tmp_path / "run.jsonl"
-    with run_file.opened(path) as file, pytest.raises(EngineDown, match="gone"):
-        run(groups, Uneven(dies=5), file, together=2)
-    kept = [one.instance_id for one in run_file.read(path)]
+    with run_file.open_run_file(path) as file, pytest.raises(EngineDown, match="gone"):
+        judge_groups(groups, Uneven(dies=5), file, concurrency=2)
+    kept = [one.instance_id for one in run_file.read_run_file(path)]
     assert sorted(kept) == NAMES[:5]
-    with run_file.opened(path) as file:
-        judged = run(groups, Uneven(), file, together=2)
+    with run_file.open_run_file(path) as file:
+        judged = judge_groups(groups, Uneven(), file, concurrency=2)
     assert [one.instance_id for one in judged] == NAMES
-    assert sorted(one.instance_id for one in run_file.read(path)) == NAMES
+    assert sorted(one.instance_id for one in run_file.read_run_file(path)) == NAMES

@@ -6,17 +6,22 @@ import json
 import pytest
 
 from model.errors import BadGroups
-from model.evaluation.labelled_group import read
+from model.evaluation.labelled_group import read_groups
 from model.prompts.untrusted import HINT_TAG
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 
 ROW = {
     "instance_id": "octo__app-1",
     "repo": "octo/app",
     "problem_statement": "It breaks\nwhen the list is empty\n",
     "patches": [
-        {"patch": diff_of("a")[:-1], "resolved": True, "source": "one/run", "also_from": ["b/1"]},
-        {"patch": diff_of("b"), "resolved": False},
+        {
+            "patch": build_diff("a")[:-1],
+            "resolved": True,
+            "source": "one/run",
+            "also_from": ["b/1"],
+        },
+        {"patch": build_diff("b"), "resolved": False},
     ],
 }
 
@@ -34,32 +39,34 @@ def changed(**keys):
 
 
 def test_a_group_is_read_with_its_labels(tmp_path):
-    (group,) = read(written(tmp_path / "g.jsonl", ROW | {"base_commit": None, "language": "java"}))
+    (group,) = read_groups(
+        written(tmp_path / "g.jsonl", ROW | {"base_commit": None, "language": "java"})
+    )
     assert (group.instance_id, group.repo, group.language) == ("octo__app-1", "octo/app", "java")
     assert (group.issue.title, group.issue.body) == ("It breaks", "when the list is empty")
     assert [one.patch.id for one in group.patches] == ["candidate-1", "candidate-2"]
     assert [one.resolved for one in group.patches] == [True, False]
     assert [one.source for one in group.patches] == ["one/run", None]
     assert [one.also_from for one in group.patches] == [("b/1",), ()]
-    assert [one.patch.diff for one in group.patches] == [diff_of("a"), diff_of("b")]
+    assert [one.patch.diff for one in group.patches] == [build_diff("a"), build_diff("b")]
 
 
 def test_blank_lines_are_passed_over_and_packed_files_are_read(tmp_path):
     path = tmp_path / "g.jsonl.gz"
     path.write_bytes(gzip.compress(f"{json.dumps(ROW)}\n\n{json.dumps(ROW)}\n".encode()))
-    assert len(list(read(path))) == 2
+    assert len(list(read_groups(path))) == 2
 
 
 def test_the_id_tells_groups_of_one_issue_apart(tmp_path):
     swapped = changed(patches=ROW["patches"][::-1])
-    first, again, other = read(written(tmp_path / "g.jsonl", ROW, ROW, swapped))
+    first, again, other = read_groups(written(tmp_path / "g.jsonl", ROW, ROW, swapped))
     assert first.id == again.id != other.id
 
 
 def test_a_patch_may_tell_how_it_came_about(tmp_path):
     plain, told = ROW["patches"][1], ROW["patches"][1] | {"trajectory": "I ran the tests."}
     rows = [changed(patches=[plain, one]) for one in (plain, told, told | {"trajectory": "No."})]
-    groups = list(read(written(tmp_path / "g.jsonl", *rows)))
+    groups = list(read_groups(written(tmp_path / "g.jsonl", *rows)))
     assert [one.patch.trajectory for one in groups[1].patches] == [None, "I ran the tests."]
     assert [group.has_trajectory for group in groups] == [False, True, True]
     assert len({group.id for group in groups}) == 3
@@ -67,7 +74,7 @@ def test_a_patch_may_tell_how_it_came_about(tmp_path):
 
 def test_an_empty_patch_stays_empty(tmp_path):
     empty = changed(patches=[{"patch": "", "resolved": False}])
-    (group,) = read(written(tmp_path / "g.jsonl", empty))
+    (group,) = read_groups(written(tmp_path / "g.jsonl", empty))
     assert group.patches[0].patch.diff == ""
 
 
@@ -88,7 +95,7 @@ def test_an_empty_patch_stays_empty(tmp_path):
 def test_a_bad_line_is_named_with_what_is_wrong(tmp_path, row, said):
     path = written(tmp_path / "g.jsonl", ROW, row)
     with pytest.raises(BadGroups) as refused:
-        list(read(path))
+        list(read_groups(path))
     assert str(refused.value).startswith(str(path))
     assert said in str(refused.value)
 
@@ -108,7 +115,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, name, content, said):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(BadGroups, match=said):
-        list(read(path))
+        list(read_groups(path))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +128,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, name, content, said):
     ],
 )
 def test_the_large_data_is_read_whole(large_data, name, groups, patches, resolved):
-    every = list(read(large_data / f"{name}.jsonl.gz"))
+    every = list(read_groups(large_data / f"{name}.jsonl.gz"))
     labels = [one.resolved for group in every for one in group.patches]
     assert (len(every), len(labels), sum(labels)) == (groups, patches, resolved)
     assert len({group.id for group in every}) == groups

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
-from model.evaluation.judgement_columns import columns, constant
+from model.evaluation.judgement_columns import build_columns, build_constant_columns
 from model.evaluation.metrics import (
     METRICS,
-    best_at,
-    binned,
-    by_most,
-    diagram,
-    ece,
-    equal_mass,
-    tells_edits,
+    assign_bins,
+    average_best_at_k,
+    bin_reliability,
+    compute_best_by_majority,
+    compute_ece,
+    has_edits,
+    split_into_bins,
 )
 from tests.model.evaluation.builders import cast, judged_group, with_edits
 
@@ -54,54 +54,54 @@ GROUPS = [
     ],
 )
 def test_a_metric_is_what_it_is_by_hand(name, value):
-    assert METRICS[name](columns(GROUPS)) == pytest.approx(value)
+    assert METRICS[name](build_columns(GROUPS)) == pytest.approx(value)
 
 
 def test_a_group_is_matched_when_every_patch_is_and_by_the_chance_of_its_tosses():
     both = judged_group("a", (0.9, True), (0.1, False))
     one_toss = judged_group("b", (0.9, True), (None, False))
-    assert METRICS["exact_match"](columns([both, one_toss])) == 0.75
+    assert METRICS["exact_match"](build_columns([both, one_toss])) == 0.75
 
 
 def test_ties_for_the_best_are_averaged():
     tied = judged_group("a", (0.9, True), (0.9, False), (0.9, False), (0.1, True))
-    assert METRICS["best_of_group"](columns([tied])) == pytest.approx(1 / 3)
+    assert METRICS["best_of_group"](build_columns([tied])) == pytest.approx(1 / 3)
 
 
 def test_ece_is_the_gap_of_bins_of_equal_mass():
     # two levels of five patches: 0.8 of which 3 are correct, 0.1 of which none is
     sure = judged_group("a", *[(0.8, True)] * 3, *[(0.8, False)] * 2)
     no = judged_group("b", *[(0.1, False)] * 5)
-    assert ece(columns([sure, no])) == pytest.approx((0.2 + 0.1) / 2)
-    beliefs = columns([sure, no]).belief
-    assert sorted(set(equal_mass(beliefs))) == [2, 7]  # equal beliefs share a bin
+    assert compute_ece(build_columns([sure, no])) == pytest.approx((0.2 + 0.1) / 2)
+    beliefs = build_columns([sure, no]).belief
+    assert sorted(set(assign_bins(beliefs))) == [2, 7]  # equal beliefs share a bin
 
 
 def test_no_opinion_is_no_belief_of_a_half():
     sure = judged_group("a", *[(0.8, True)] * 4, (0.8, False))
     silent = judged_group("b", *[(None, True)] * 5)
-    of = columns([sure, silent])
-    assert ece(of) == pytest.approx(0)
-    assert [list(one) for one in diagram(of)] == [[0, 1, 2, 3, 4]]
-    assert math.isnan(ece(columns([silent])))
-    assert diagram(columns([silent])) == []
+    of = build_columns([sure, silent])
+    assert compute_ece(of) == pytest.approx(0)
+    assert [list(one) for one in bin_reliability(of)] == [[0, 1, 2, 3, 4]]
+    assert math.isnan(compute_ece(build_columns([silent])))
+    assert bin_reliability(build_columns([silent])) == []
 
 
 def test_a_diagram_has_every_patch_in_one_bin_and_no_empty_bin():
-    low, high = binned(np.array([0.8, 0.1, 0.8, 0.1, 0.8]))
+    low, high = split_into_bins(np.array([0.8, 0.1, 0.8, 0.1, 0.8]))
     assert (list(low), list(high)) == ([1, 3], [0, 2, 4])
-    assert binned(np.array([])) == []
+    assert split_into_bins(np.array([])) == []
 
 
 def test_the_share_of_readable_and_of_forced_votes_is_counted_over_all():
     votes = [cast([]), cast(["candidate-1"], forced=True), cast(None, forced=True)]
     group = judged_group("a", (0.5, True), votes=votes, asked=4)
-    assert METRICS["format_valid"](columns([group])) == 0.5
-    assert METRICS["forced"](columns([group])) == 0.25
+    assert METRICS["format_valid"](build_columns([group])) == 0.5
+    assert METRICS["forced"](build_columns([group])) == 0.25
 
 
 def test_where_there_is_nothing_to_count_there_is_no_number():
-    unsure = columns([judged_group("a", (0.5, True))])
+    unsure = build_columns([judged_group("a", (0.5, True))])
     undefined = {name for name, metric in METRICS.items() if math.isnan(metric(unsure))}
     assert undefined == {
         "auroc",
@@ -112,7 +112,7 @@ def test_where_there_is_nothing_to_count_there_is_no_number():
         "format_valid",
         "forced",
     }
-    nothing = columns([])
+    nothing = build_columns([])
     assert math.isnan(METRICS["accuracy"](nothing))
     assert math.isnan(METRICS["ece"](nothing))
 
@@ -122,7 +122,7 @@ def test_where_there_is_nothing_to_count_there_is_no_number():
     [(1.0, 0.25, 0.4, 0.0), (0.0, 0.75, 0.0, 0.0), (0.5, 0.5, 1 / 3, 1 / 16)],
 )
 def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1, exact):
-    same = constant([judged_group("a", (0, True), *[(1, False)] * 3)], belief)
+    same = build_constant_columns([judged_group("a", (0, True), *[(1, False)] * 3)], belief)
     assert METRICS["accuracy"](same) == accuracy
     assert METRICS["f1"](same) == pytest.approx(f1)
     assert METRICS["exact_match"](same) == exact
@@ -132,15 +132,15 @@ def test_a_constant_predictor_gets_what_the_labels_give_it(belief, accuracy, f1,
 def test_a_probability_counts_before_the_score():
     group = judged_group("a", (0.9, False))
     calm = replace(group, patches=(replace(group.patches[0], probability=0.2),))
-    assert METRICS["accuracy"](columns([group])) == 0.0
-    assert METRICS["accuracy"](columns([calm])) == 1.0
+    assert METRICS["accuracy"](build_columns([group])) == 0.0
+    assert METRICS["accuracy"](build_columns([calm])) == 1.0
 
 
 def test_best_of_k_is_the_mean_over_every_draw():
     # of the 3 pairs of .9 (wrong), .5 (right), .1 (right): wrong, wrong, right
     group = judged_group("a", (0.9, False), (0.5, True), (0.1, True))
-    assert [best_at([group], k) for k in (1, 2, 3)] == pytest.approx([2 / 3, 1 / 3, 0])
-    assert math.isnan(best_at([group], 4))
+    assert [average_best_at_k([group], k) for k in (1, 2, 3)] == pytest.approx([2 / 3, 1 / 3, 0])
+    assert math.isnan(average_best_at_k([group], 4))
 
 
 beliefs = st.none() | st.floats(0, 1, allow_nan=False)
@@ -156,15 +156,15 @@ def test_no_metric_depends_on_the_order(groups, randomness: random.Random):
         for group in randomness.sample(groups, len(groups))
     ]
     for name, metric in METRICS.items():
-        assert metric(columns(shuffled)) == pytest.approx(
-            metric(columns(groups)), nan_ok=True, abs=1e-9
+        assert metric(build_columns(shuffled)) == pytest.approx(
+            metric(build_columns(groups)), nan_ok=True, abs=1e-9
         ), name
 
 
 @given(some_groups)
 def test_every_metric_is_a_share_and_mcc_a_correlation(groups):
     for name, metric in METRICS.items():
-        value = metric(columns(groups))
+        value = metric(build_columns(groups))
         lowest = -1 if name == "mcc" else 0
         assert math.isnan(value) or lowest - 1e-9 <= value <= 1 + 1e-9, name
 
@@ -172,9 +172,11 @@ def test_every_metric_is_a_share_and_mcc_a_correlation(groups):
 @given(some_groups)
 def test_best_of_all_is_best_of_group_and_of_one_is_random(groups):
     for group in groups:
-        of = columns([group])
-        assert best_at([group], len(group.patches)) == pytest.approx(METRICS["best_of_group"](of))
-        assert best_at([group], 1) == pytest.approx(METRICS["random"](of))
+        of = build_columns([group])
+        assert average_best_at_k([group], len(group.patches)) == pytest.approx(
+            METRICS["best_of_group"](of)
+        )
+        assert average_best_at_k([group], 1) == pytest.approx(METRICS["random"](of))
 
 
 def test_scikit_learn_agrees():
@@ -182,7 +184,7 @@ def test_scikit_learn_agrees():
     rows = [
         [(drawn.choice((0.2, 0.4, 0.7, drawn.random())), drawn.random() < 0.4)] for _ in range(300)
     ]
-    of = columns([judged_group(str(at), *row) for at, row in enumerate(rows)])
+    of = build_columns([judged_group(str(at), *row) for at, row in enumerate(rows)])
     said = of.belief > 0.5
     for name, value in {
         "accuracy": oracle.accuracy_score(of.label, said),
@@ -197,24 +199,30 @@ def test_scikit_learn_agrees():
 
 def test_the_majority_takes_the_most_frequent_edit_of_those_drawn():
     group = with_edits(judged_group("a", *[(0.1, True)] * 2, *[(0.9, False)] * 2), "aabc")
-    assert by_most(group, 4) == 1
-    assert by_most(group, 1) == 0.5
+    assert compute_best_by_majority(group, 4) == 1
+    assert compute_best_by_majority(group, 1) == 0.5
     # of the six pairs, the two of one edit are correct, four are mixed ties, one has none
-    assert by_most(group, 2) == pytest.approx((1 + 4 * 0.5 + 0) / 6)
+    assert compute_best_by_majority(group, 2) == pytest.approx((1 + 4 * 0.5 + 0) / 6)
     assert (
-        best_at([group, judged_group("b", (0.5, True))], 3, by_most)
-        == by_most(group, 3)
+        average_best_at_k([group, judged_group("b", (0.5, True))], 3, compute_best_by_majority)
+        == compute_best_by_majority(group, 3)
         == 0.5 * (1 + 1 / 3)
     )
 
 
 def test_among_unreadable_patches_the_majority_picks_at_random():
-    assert by_most(with_edits(judged_group("a", (0.9, True), (0.1, False)), "  "), 2) == 0.5
-    assert by_most(with_edits(judged_group("a", (0.9, True), (0.1, False)), " a"), 2) == 0
+    assert (
+        compute_best_by_majority(with_edits(judged_group("a", (0.9, True), (0.1, False)), "  "), 2)
+        == 0.5
+    )
+    assert (
+        compute_best_by_majority(with_edits(judged_group("a", (0.9, True), (0.1, False)), " a"), 2)
+        == 0
+    )
 
 
 def test_a_file_of_an_older_version_does_not_tell_edits():
     old = judged_group("a", (0.9, True), (0.1, False))
-    assert not tells_edits([old])
-    assert tells_edits([with_edits(old, "a ")])
-    assert not tells_edits([with_edits(old, "ab"), old])
+    assert not has_edits([old])
+    assert has_edits([with_edits(old, "a ")])
+    assert not has_edits([with_edits(old, "ab"), old])

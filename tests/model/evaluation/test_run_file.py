@@ -8,7 +8,7 @@ import pytest
 from model.domain import Verdict
 from model.errors import BadRun
 from model.evaluation import run_file
-from model.evaluation.run_file import read
+from model.evaluation.run_file import read_run_file
 from tests.model.evaluation.builders import cast, judged_group
 
 ONE = judged_group(
@@ -21,7 +21,7 @@ TWO = replace(judged_group("b", (0.1, True)), similarity=0.25, language="java")
 def path(tmp_path):
     """A run file with two groups, in a folder that was not there."""
     path = tmp_path / "runs" / "run.jsonl"
-    with run_file.opened(path) as file:
+    with run_file.open_run_file(path) as file:
         assert file.judged == ()
         file.add(ONE)
         file.add(TWO)
@@ -29,8 +29,8 @@ def path(tmp_path):
 
 
 def test_what_is_added_is_read_again_the_same(path):
-    assert list(read(path)) == [ONE, TWO]
-    assert next(read(path)).patches[1].verdict is Verdict.NOT_JUDGED
+    assert list(read_run_file(path)) == [ONE, TWO]
+    assert next(read_run_file(path)).patches[1].verdict is Verdict.NOT_JUDGED
 
 
 def test_a_line_tells_a_stranger_what_it_is(path):
@@ -45,15 +45,15 @@ def test_what_an_older_version_wrote_reads_as_unknown(path):
     for one in (patch for group in older for patch in group["patches"]):
         del one["rank"], one["edit"]
     path.write_text("".join(f"{json.dumps(group, separators=(',', ':'))}\n" for group in older))
-    assert list(read(path)) == [ONE, TWO]
+    assert list(read_run_file(path)) == [ONE, TWO]
 
 
 def test_what_a_killed_run_left_half_written_is_cut_off(path):
     whole = path.read_bytes()
     for cut in range(len(whole) - 1, len(whole) - 30, -7):
         path.write_bytes(whole[:cut])
-        assert list(read(path)) == [ONE]
-        with run_file.opened(path) as file:
+        assert list(read_run_file(path)) == [ONE]
+        with run_file.open_run_file(path) as file:
             assert file.judged == (ONE,)
             file.add(TWO)
         assert path.read_bytes() == whole
@@ -61,9 +61,9 @@ def test_what_a_killed_run_left_half_written_is_cut_off(path):
 
 def test_two_runs_do_not_write_one_file(path):
     another = pytest.raises(BadRun, match="being written by another run")
-    with run_file.opened(path), another, run_file.opened(path):
+    with run_file.open_run_file(path), another, run_file.open_run_file(path):
         pytest.fail("held twice")
-    with run_file.opened(path) as file:
+    with run_file.open_run_file(path) as file:
         assert len(file.judged) == 2
 
 
@@ -71,7 +71,7 @@ def test_two_runs_do_not_write_one_file(path):
 def test_a_file_that_is_no_run_is_named_and_left_alone(tmp_path, content):
     path = tmp_path / "notes.jsonl"
     path.write_bytes(content)
-    with pytest.raises(BadRun, match=r"notes\.jsonl"), run_file.opened(path):
+    with pytest.raises(BadRun, match=r"notes\.jsonl"), run_file.open_run_file(path):
         pytest.fail("opened")
     assert path.read_bytes() == content
 
@@ -79,11 +79,14 @@ def test_a_file_that_is_no_run_is_named_and_left_alone(tmp_path, content):
 def test_a_bad_line_is_named(path):
     path.write_bytes(path.read_bytes() + b'{"key": 1}\n')
     with pytest.raises(BadRun, match=r"line 3 is no judged group \(key"):
-        list(read(path))
+        list(read_run_file(path))
 
 
 def test_what_can_not_be_opened_is_said(tmp_path):
     with pytest.raises(BadRun, match="can't be read: No such file"):
-        list(read(tmp_path / "none.jsonl"))
-    with pytest.raises(BadRun, match="can't be written: Is a dir"), run_file.opened(tmp_path):
+        list(read_run_file(tmp_path / "none.jsonl"))
+    with (
+        pytest.raises(BadRun, match="can't be written: Is a dir"),
+        run_file.open_run_file(tmp_path),
+    ):
         pytest.fail("opened")

@@ -9,11 +9,11 @@ from model.domain import Verdict, VoteCount
 from model.voting.thresholds import Thresholds
 from tests.model.evaluation.builders import cast, judged_group
 from training.calibrators.evidence import (
-    cases,
-    rows,
-    with_probabilities,
-    without_consensus,
-    without_votes,
+    apply_probabilities,
+    collect_evidence,
+    drop_consensus,
+    drop_votes,
+    list_rows,
 )
 
 VOTES = [cast([]), cast([], forced=True), cast(None)]
@@ -31,29 +31,29 @@ CONSENSUS = judged_group("a", (0.7, True), (0.2, False), verifier="consensus")
 
 
 def test_votes_and_consensus_stand_side_by_side():
-    (case,) = cases([voted(), CONSENSUS])
+    (case,) = collect_evidence([voted(), CONSENSUS])
     assert case.group == voted()
     assert case.evidence == (
         Evidence(0.5, 2, valid_share=2 / 3, forced_share=0.5, consensus=0.7),
         Evidence(None, 0, valid_share=None, forced_share=0.5, consensus=0.2),
     )
-    assert [(row.correct, row.issue) for row in rows([case])] == [(True, "a"), (False, "a")]
+    assert [(row.correct, row.issue) for row in list_rows([case])] == [(True, "a"), (False, "a")]
 
 
 def test_consensus_alone_is_evidence_too():
-    (case,) = cases([CONSENSUS])
+    (case,) = collect_evidence([CONSENSUS])
     assert case.evidence == (Evidence(consensus=0.7), Evidence(consensus=0.2))
 
 
 def test_either_can_be_left_out():
-    of = cases([voted(), CONSENSUS])
-    assert [one.consensus for one in without_consensus(of)[0].evidence] == [None, None]
-    assert without_votes(of)[0].evidence == (Evidence(consensus=0.7), Evidence(consensus=0.2))
+    of = collect_evidence([voted(), CONSENSUS])
+    assert [one.consensus for one in drop_consensus(of)[0].evidence] == [None, None]
+    assert drop_votes(of)[0].evidence == (Evidence(consensus=0.7), Evidence(consensus=0.2))
 
 
 def test_a_probability_takes_the_place_of_the_score_and_decides():
-    of = cases([voted(), CONSENSUS])
-    (group,) = with_probabilities(of, [0.9, 0.9], [Thresholds(0.8, 0.2)] * 2)
+    of = collect_evidence([voted(), CONSENSUS])
+    (group,) = apply_probabilities(of, [0.9, 0.9], [Thresholds(0.8, 0.2)] * 2)
     assert [one.verdict for one in group.patches] == [Verdict.CORRECT, Verdict.NOT_JUDGED]
     assert [(one.score, one.belief) for one in group.patches] == [(None, 0.9)] * 2
 
@@ -61,7 +61,7 @@ def test_a_probability_takes_the_place_of_the_score_and_decides():
 def test_consensus_that_judges_no_short_patch_is_consensus():
     short = judged_group("a", (0.7, True), (None, False), verifier="consensus-min-lines-3")
     strict = judged_group("a", (0.1, True), (0.1, False), verifier="consensus-min-lines-3-strict")
-    (case,) = cases([voted(), short, strict])
+    (case,) = collect_evidence([voted(), short, strict])
     assert [one.consensus for one in case.evidence] == [0.7, None]
     assert [one.score for one in case.evidence] == [0.5, None]
 
@@ -69,15 +69,15 @@ def test_consensus_that_judges_no_short_patch_is_consensus():
 def test_a_chance_of_yes_is_no_share_of_votes_and_a_shortlists_score_no_evidence():
     group = voted()
     yes_no = replace(group, key=replace(group.key, verifier="yes-no-min-lines-3"))
-    assert [one.valid for one in cases([yes_no])[0].evidence] == [0, 0]
+    assert [one.valid for one in collect_evidence([yes_no])[0].evidence] == [0, 0]
     left = replace(
         group, patches=(replace(group.patches[0], is_preliminary=True), group.patches[1])
     )
-    assert cases([left, CONSENSUS])[0].evidence[0] == Evidence()
+    assert collect_evidence([left, CONSENSUS])[0].evidence[0] == Evidence()
 
 
 def test_what_a_calibrator_weighed_already_is_refused():
     group = voted()
     weighed = replace(group, key=replace(group.key, verifier="r4p-calibrated-0123456789ab"))
     with pytest.raises(ValueError, match="r4p-calibrated-0123456789ab was weighed by a calibrator"):
-        cases([weighed])
+        collect_evidence([weighed])

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from model.calibration.calibration import NO_HISTORY, Evidence
 from model.domain import Verdict
 from model.voting.thresholds import Thresholds
-from training.calibrators.evidence import Row
-from training.calibrators.fitting import Targets, _held_out_thresholds, fit, held_out, thresholds
-from training.calibrators.reliability_diagram import diagram, worth
+from training.calibrators.evidence import PatchEvidence
+from training.calibrators.fitting import (
+    ClaimTargets,
+    _choose_held_out_thresholds,
+    choose_thresholds,
+    fit_calibrator,
+    predict_held_out,
+)
+from training.calibrators.reliability_diagram import bin_beliefs, count_effective_trials
 
 
 def drawn(count, come_true, *, seed=0, each=4, consensus=False):
@@ -23,13 +29,13 @@ def drawn(count, come_true, *, seed=0, each=4, consensus=False):
         for _ in range(each):
             score = randomness.randrange(11) / 10
             said = Evidence(consensus=score) if consensus else Evidence(score=score, valid=10)
-            found.append(Row(said, randomness.random() < come_true(score), str(issue)))
+            found.append(PatchEvidence(said, randomness.random() < come_true(score), str(issue)))
     return found
 
 
 def known(labels):
     """Rows of which only the truth matters."""
-    return [Row(Evidence(), label, str(at)) for at, label in enumerate(labels)]
+    return [PatchEvidence(Evidence(), label, str(at)) for at, label in enumerate(labels)]
 
 
 def overconfident(score):
@@ -44,14 +50,14 @@ def test_held_out_probabilities_come_true_where_raw_scores_do_not():
     told = drawn(300, overconfident)
     labels = np.asarray([row.correct for row in told], dtype=float)
     raw = np.asarray([row.evidence.score for row in told])
-    fitted = fit(told, fitted_at="now")
+    fitted = fit_calibrator(told, fitted_at="now")
     assert np.mean((fitted.held_out - labels) ** 2) < np.mean((raw - labels) ** 2) - 0.03
     gaps = [
         abs(one.belief - one.correct)
-        for one in diagram(fitted.held_out, labels, np.arange(len(labels)))
+        for one in bin_beliefs(fitted.held_out, labels, np.arange(len(labels)))
     ]
     assert np.mean(gaps) < 0.06
-    assert fitted.calibrator.probability(Evidence(score=0.5, valid=10)) == pytest.approx(
+    assert fitted.calibrator.predict_probability(Evidence(score=0.5, valid=10)) == pytest.approx(
         0.5, abs=0.06
     )
 
@@ -59,10 +65,11 @@ def test_held_out_probabilities_come_true_where_raw_scores_do_not():
 def test_a_row_is_held_out_with_its_whole_issue():
     told = drawn(60, overconfident)
     changed = [
-        Row(row.evidence, not row.correct, row.issue) if row.issue == "7" else row for row in told
+        PatchEvidence(row.evidence, not row.correct, row.issue) if row.issue == "7" else row
+        for row in told
     ]
     same = [at for at, row in enumerate(told) if row.issue == "7"]
-    before, after = held_out(told), held_out(changed)
+    before, after = predict_held_out(told), predict_held_out(changed)
     assert before[same] == pytest.approx(after[same])
     assert not np.allclose(before, after)
 
@@ -71,114 +78,121 @@ def test_a_row_is_held_out_with_its_whole_issue():
 def test_neither_the_order_of_the_rows_nor_of_the_issues_matters(come_true):
     told = drawn(60, come_true)
     shuffled = random.Random(1).sample(told, len(told))
-    one, other = (fit(of, fitted_at="now").calibrator for of in (told, shuffled))
+    one, other = (fit_calibrator(of, fitted_at="now").calibrator for of in (told, shuffled))
     assert one.kind is other.kind
     for score in (0.0, 0.4, 1.0):
         evidence = Evidence(score=score, valid=10)
-        assert one.probability(evidence) == pytest.approx(other.probability(evidence), abs=1e-4)
+        assert one.predict_probability(evidence) == pytest.approx(
+            other.predict_probability(evidence), abs=1e-4
+        )
 
 
 def test_with_too_little_history_it_knows_only_that():
-    fitted = fit(drawn(20, overconfident), fitted_at="now")
+    fitted = fit_calibrator(drawn(20, overconfident), fitted_at="now")
     assert fitted.briers == {}
     assert np.isnan(fitted.held_out).all()
-    assert fitted.calibrator.silence(Evidence(score=1.0)) == NO_HISTORY
-    assert fit([], fitted_at="now").calibrator.history.issues == 0
+    assert fitted.calibrator.explain_silence(Evidence(score=1.0)) == NO_HISTORY
+    assert fit_calibrator([], fitted_at="now").calibrator.history.issues == 0
 
 
 def test_patches_without_an_opinion_are_no_history():
-    silent = [Row(Evidence(), True, f"silent-{at}") for at in range(50)]
-    fitted = fit(drawn(60, overconfident) + silent, fitted_at="now")
+    silent = [PatchEvidence(Evidence(), True, f"silent-{at}") for at in range(50)]
+    fitted = fit_calibrator(drawn(60, overconfident) + silent, fitted_at="now")
     assert fitted.calibrator.history.issues == 60
     assert np.isnan(fitted.held_out).sum() == 50
 
 
 def test_votes_that_were_right_by_being_wrong_get_no_weight():
-    fitted = fit(drawn(100, lambda score: 0.8 - 0.6 * score), fitted_at="now")
+    fitted = fit_calibrator(drawn(100, lambda score: 0.8 - 0.6 * score), fitted_at="now")
     assert fitted.calibrator.weights == {}
-    assert fitted.calibrator.probability(Evidence(score=1.0)) == pytest.approx(0.5, abs=0.1)
+    assert fitted.calibrator.predict_probability(Evidence(score=1.0)) == pytest.approx(0.5, abs=0.1)
 
 
 def test_one_certain_fold_is_no_reason_to_fail():
     # all incorrect patches are in one issue: the folds without it hold one truth only
-    told = [Row(Evidence(score=0.9, valid=4), True, str(at)) for at in range(40)]
-    told += [Row(Evidence(score=0.1, valid=4), False, "odd") for _ in range(20)]
-    fitted = fit(told, fitted_at="now")
+    told = [PatchEvidence(Evidence(score=0.9, valid=4), True, str(at)) for at in range(40)]
+    told += [PatchEvidence(Evidence(score=0.1, valid=4), False, "odd") for _ in range(20)]
+    fitted = fit_calibrator(told, fitted_at="now")
     assert ((fitted.held_out > 0) & (fitted.held_out < 1)).all()
 
 
 def test_thresholds_claim_the_most_that_keeps_what_they_promise():
     beliefs = np.repeat([0.1, 0.4, 0.6, 0.9], 100)
     labels = known(at < share for share in (5, 40, 60, 95) for at in range(100))
-    strict = thresholds(beliefs, labels, Targets(accept=0.85, reject=0.85))
+    strict = choose_thresholds(beliefs, labels, ClaimTargets(accept=0.85, reject=0.85))
     assert (strict.correct, strict.incorrect) == (0.9, 0.1)
     # together 155 of 200 are right, of which Wilson promises 0.71
-    loose = thresholds(beliefs, labels, Targets(accept=0.7, reject=0.7))
+    loose = choose_thresholds(beliefs, labels, ClaimTargets(accept=0.7, reject=0.7))
     assert (loose.correct, loose.incorrect) == (0.6, 0.4)
-    never = thresholds(beliefs, labels, Targets(accept=0.99, reject=0.99))
+    never = choose_thresholds(beliefs, labels, ClaimTargets(accept=0.99, reject=0.99))
     assert (never.correct, never.incorrect) == (None, None)
 
 
 def test_claims_keep_their_promise_on_new_issues():
-    calibrator = fit(drawn(300, stepped), fitted_at="now").calibrator
+    calibrator = fit_calibrator(drawn(300, stepped), fitted_at="now").calibrator
     claimed = [
-        (calibrator.thresholds.verdict(calibrator.probability(row.evidence)), row.correct)
+        (calibrator.thresholds.decide(calibrator.predict_probability(row.evidence)), row.correct)
         for row in drawn(400, stepped, seed=9)
     ]
     accepted = [correct for verdict, correct in claimed if verdict is Verdict.CORRECT]
     rejected = [not correct for verdict, correct in claimed if verdict is Verdict.INCORRECT]
     assert len(accepted) > 200
-    assert np.mean(accepted) >= Targets().accept
+    assert np.mean(accepted) >= ClaimTargets().accept
     assert len(rejected) > 200
-    assert np.mean(rejected) >= Targets().reject
+    assert np.mean(rejected) >= ClaimTargets().reject
 
 
 def test_the_thresholds_of_a_row_are_chosen_without_its_labels():
     told = drawn(400, stepped)
     probabilities = np.asarray([0.9 if row.evidence.score > 0.75 else 0.2 for row in told])
     changed = [
-        Row(row.evidence, not row.correct, row.issue) if row.issue == "7" else row for row in told
+        PatchEvidence(row.evidence, not row.correct, row.issue) if row.issue == "7" else row
+        for row in told
     ]
     own = next(at for at, row in enumerate(told) if row.issue == "7")
-    one, other = (_held_out_thresholds(of, probabilities, Targets()) for of in (told, changed))
+    one, other = (
+        _choose_held_out_thresholds(of, probabilities, ClaimTargets()) for of in (told, changed)
+    )
     assert one[own] == other[own] == Thresholds(0.9, 0.2)
     assert len(one) == len(told)
 
 
 def test_a_few_lucky_claims_promise_nothing():
-    lucky = thresholds(np.full(8, 0.9), known([True] * 8), Targets(accept=0.8, reject=0.8))
+    lucky = choose_thresholds(
+        np.full(8, 0.9), known([True] * 8), ClaimTargets(accept=0.8, reject=0.8)
+    )
     assert lucky.correct is None
 
 
 def test_patches_of_one_issue_are_no_more_than_one_trial():
-    assert worth(np.ones(12), np.arange(12)) == 12
-    assert worth(np.ones(12), np.repeat([0, 1, 2], 4)) == 3
-    assert worth(np.ones(0), np.arange(0)) == 0
+    assert count_effective_trials(np.ones(12), np.arange(12)) == 12
+    assert count_effective_trials(np.ones(12), np.repeat([0, 1, 2], 4)) == 3
+    assert count_effective_trials(np.ones(0), np.arange(0)) == 0
     beliefs, issues = np.full(20, 0.9), np.arange(20)
-    rows_of_four = [Row(Evidence(), True, str(at // 4)) for at in range(80)]
-    alone = [Row(Evidence(), True, str(at)) for at in range(80)]
+    rows_of_four = [PatchEvidence(Evidence(), True, str(at // 4)) for at in range(80)]
+    alone = [PatchEvidence(Evidence(), True, str(at)) for at in range(80)]
     believed = np.full(80, 0.9)
-    assert thresholds(believed, alone, Targets(accept=0.9)).correct == 0.9
-    assert thresholds(believed, rows_of_four, Targets(accept=0.9)).correct is None
-    wide, narrow = (diagram(beliefs, np.ones(20), of)[0].low for of in (issues // 4, issues))
+    assert choose_thresholds(believed, alone, ClaimTargets(accept=0.9)).correct == 0.9
+    assert choose_thresholds(believed, rows_of_four, ClaimTargets(accept=0.9)).correct is None
+    wide, narrow = (bin_beliefs(beliefs, np.ones(20), of)[0].low for of in (issues // 4, issues))
     assert wide < narrow
 
 
 def test_labels_that_count_half_promise_less():
-    assert worth(np.full(12, 0.5), np.arange(12)) == 6
-    sure = [Row(Evidence(), True, str(at)) for at in range(40)]
-    weak = [Row(Evidence(), True, str(at), 0.5) for at in range(40)]
+    assert count_effective_trials(np.full(12, 0.5), np.arange(12)) == 6
+    sure = [PatchEvidence(Evidence(), True, str(at)) for at in range(40)]
+    weak = [PatchEvidence(Evidence(), True, str(at), 0.5) for at in range(40)]
     believed = np.full(40, 0.9)
-    assert thresholds(believed, sure, Targets(accept=0.9)).correct == 0.9
-    assert thresholds(believed, weak, Targets(accept=0.9)).correct is None
-    twice = [Row(Evidence(), True, str(at), 0.5) for at in range(80)]
-    assert thresholds(np.full(80, 0.9), twice, Targets(accept=0.9)).correct == 0.9
+    assert choose_thresholds(believed, sure, ClaimTargets(accept=0.9)).correct == 0.9
+    assert choose_thresholds(believed, weak, ClaimTargets(accept=0.9)).correct is None
+    twice = [PatchEvidence(Evidence(), True, str(at), 0.5) for at in range(80)]
+    assert choose_thresholds(np.full(80, 0.9), twice, ClaimTargets(accept=0.9)).correct == 0.9
 
 
 def test_the_diagram_counts_every_patch_that_has_a_belief():
     beliefs = np.asarray([0.1] * 6 + [0.8] * 4 + [np.nan])
     labels = np.asarray([0.0] * 6 + [1, 1, 1, 0] + [1])
-    low, high = diagram(beliefs, labels, np.arange(11))
+    low, high = bin_beliefs(beliefs, labels, np.arange(11))
     assert (low.patches, low.belief, low.correct) == (6, pytest.approx(0.1), 0.0)
     assert (high.patches, high.correct) == (4, 0.75)
     assert high.low < 0.75 < high.high
@@ -190,12 +204,12 @@ def test_the_diagram_counts_every_patch_that_has_a_belief():
 )
 def test_whatever_the_history_probabilities_are_such_and_keep_the_order(history):
     told = [
-        Row(Evidence(score=score, valid=4, consensus=consensus), correct, str(at // 2))
+        PatchEvidence(Evidence(score=score, valid=4, consensus=consensus), correct, str(at // 2))
         for at, (score, consensus, correct) in enumerate(history)
     ]
-    calibrator = fit(told, fitted_at="now").calibrator
+    calibrator = fit_calibrator(told, fitted_at="now").calibrator
     steps = [
-        calibrator.probability(Evidence(score=at / 20, valid=4, consensus=at / 20))
+        calibrator.predict_probability(Evidence(score=at / 20, valid=4, consensus=at / 20))
         for at in range(21)
     ]
     if calibrator.history.is_enough:

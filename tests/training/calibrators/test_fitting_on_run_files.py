@@ -10,13 +10,18 @@ from typer.testing import CliRunner
 
 from model.calibration.calibration import from_json
 from model.evaluation import judge_catalog, run_file
-from model.evaluation.judgement_columns import columns
-from model.evaluation.labelled_group import read
+from model.evaluation.judgement_columns import build_columns
+from model.evaluation.labelled_group import read_groups
 from model.evaluation.metrics import METRICS
 from tests.model.evaluation.builders import judged_group
 from training.calibrate import main
-from training.calibrators.evidence import cases, rows
-from training.calibrators.fitting import Targets, fit, gains, judged_with
+from training.calibrators.evidence import collect_evidence, list_rows
+from training.calibrators.fitting import (
+    ClaimTargets,
+    fit_calibrator,
+    judge_with_held_out,
+    measure_gains,
+)
 
 app = Typer()
 app.command()(main)
@@ -34,23 +39,25 @@ def two_runs(folder, count=150, seed=3):
         consensus.append(judged_group(str(issue), *beliefs, verifier="consensus"))
     paths = folder / "r4p.jsonl", folder / "consensus.jsonl"
     for path, groups in zip(paths, (voted, consensus), strict=True):
-        with run_file.opened(path) as file:
+        with run_file.open_run_file(path) as file:
             for group in groups:
                 file.add(group)
     return paths
 
 
 def test_two_kinds_of_evidence_are_better_than_either(tmp_path):
-    of = cases([group for path in two_runs(tmp_path) for group in run_file.read(path)])
-    found = gains(of, fit(rows(of), fitted_at="now"), Targets())
+    of = collect_evidence(
+        [group for path in two_runs(tmp_path) for group in run_file.read_run_file(path)]
+    )
+    found = measure_gains(of, fit_calibrator(list_rows(of), fitted_at="now"), ClaimTargets())
     for part in ("votes", "consensus"):
         assert found[part]["brier"]["high"] < 0 < found[part]["auroc"]["low"]
 
 
 def test_the_strict_twin_of_consensus_is_no_evidence(tmp_path):
-    voted, consensus = (list(run_file.read(path)) for path in two_runs(tmp_path, count=3))
+    voted, consensus = (list(run_file.read_run_file(path)) for path in two_runs(tmp_path, count=3))
     twin = [replace(one, key=replace(one.key, verifier="consensus-strict")) for one in consensus]
-    assert cases([*voted, *consensus, *twin]) == cases([*voted, *consensus])
+    assert collect_evidence([*voted, *consensus, *twin]) == collect_evidence([*voted, *consensus])
 
 
 def test_run_files_become_a_calibrator_and_a_report(tmp_path):
@@ -97,7 +104,7 @@ def test_files_that_do_not_go_together_are_one_line(tmp_path):
         ([], "share no group"),
     ]:
         path = tmp_path / f"{len(said)}.jsonl"
-        with run_file.opened(path) as file:
+        with run_file.open_run_file(path) as file:
             for group in groups:
                 file.add(group)
         result = CliRunner().invoke(app, [str(path), "--out", str(tmp_path / "c.json")])
@@ -108,10 +115,10 @@ def test_files_that_do_not_go_together_are_one_line(tmp_path):
 
 @pytest.mark.parametrize("name", ["distinct_eval_groups", "r4p_style_eval_groups"])
 def test_probabilities_of_real_patches_come_true_on_issues_not_seen(large_data, name):
-    judge = judge_catalog.consensus(strict=False)
-    judged = [judge.judge(group) for group in read(large_data / f"{name}.jsonl.gz")]
-    of = cases(judged)
-    fitted = fit(rows(of), fitted_at="now")
-    shown = columns(judged_with(of, fitted))
+    judge = judge_catalog.build_consensus_judge(strict=False)
+    judged = [judge.judge(group) for group in read_groups(large_data / f"{name}.jsonl.gz")]
+    of = collect_evidence(judged)
+    fitted = fit_calibrator(list_rows(of), fitted_at="now")
+    shown = build_columns(judge_with_held_out(of, fitted))
     assert METRICS["ece"](shown) <= 0.06
     assert METRICS["auroc"](shown) > 0.65

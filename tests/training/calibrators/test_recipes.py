@@ -8,8 +8,16 @@ import pytest
 
 from model.calibration.calibration import CalibrationMethod, Evidence, History, sigmoid
 from tests.training.calibrators.test_fitting import drawn, overconfident, stepped
-from training.calibrators.evidence import Row
-from training.calibrators.recipes import AS_IT_IS, RECIPES, brier, fitted, offered, simplest, tried
+from training.calibrators.evidence import PatchEvidence
+from training.calibrators.recipes import (
+    AS_IT_IS,
+    RECIPES,
+    compute_brier,
+    cross_validate,
+    fit_recipe,
+    list_recipes,
+    select_simplest,
+)
 
 HISTORY = History(100, 100, 100)
 
@@ -24,12 +32,12 @@ def judged(count, *, says, bias=0.0, seed=0):
             correct = randomness.random() < sigmoid(math.log(belief / (1 - belief)) + bias)
             voted = correct if randomness.random() < says else not correct
             evidence = Evidence(score=float(voted), valid=4, valid_share=1.0, consensus=belief)
-            found.append(Row(evidence, correct, str(issue)))
+            found.append(PatchEvidence(evidence, correct, str(issue)))
     return found
 
 
 def chosen(rows):
-    return simplest(tried(rows), rows)
+    return select_simplest(cross_validate(rows), rows)
 
 
 @pytest.mark.parametrize("count", [40, 200])
@@ -60,7 +68,9 @@ def test_a_curve_is_taken_only_where_it_is_clearly_better(count, come_true, kind
 
 def test_what_is_on_offer_goes_by_the_evidence_there_is():
     def names(*evidence):
-        return [one.name for one in offered([Row(one, True, "1") for one in evidence])]
+        return [
+            one.name for one in list_recipes([PatchEvidence(one, True, "1") for one in evidence])
+        ]
 
     votes, consensus = Evidence(score=1.0, valid=1), Evidence(consensus=0.7)
     both = Evidence(score=1.0, valid=1, consensus=0.7)
@@ -73,27 +83,31 @@ def test_what_is_on_offer_goes_by_the_evidence_there_is():
 
 
 def test_consensus_as_it_is_says_what_it_believes():
-    calibrator = fitted([], AS_IT_IS, HISTORY, "now")
-    assert calibrator.probability(Evidence(consensus=0.73)) == pytest.approx(0.73)
+    calibrator = fit_recipe([], AS_IT_IS, HISTORY, "now")
+    assert calibrator.predict_probability(Evidence(consensus=0.73)) == pytest.approx(0.73)
 
 
 @pytest.mark.parametrize("recipe", RECIPES[1:], ids=lambda one: one.name)
 def test_a_row_of_weight_two_counts_like_two_rows(recipe):
     told = judged(60, says=0.8)
     twice = [*told, *told[:40]]
-    heavy = [Row(one.evidence, one.correct, one.issue, 2.0) for one in told[:40]] + told[40:]
-    one, other = (fitted(rows, recipe, HISTORY, "now") for rows in (twice, heavy))
+    heavy = [PatchEvidence(one.evidence, one.correct, one.issue, 2.0) for one in told[:40]] + told[
+        40:
+    ]
+    one, other = (fit_recipe(rows, recipe, HISTORY, "now") for rows in (twice, heavy))
     for row in told[::7]:
         # the scale of features is taken from rows, of which there are fewer
-        assert one.probability(row.evidence) == pytest.approx(
-            other.probability(row.evidence), abs=0.02
+        assert one.predict_probability(row.evidence) == pytest.approx(
+            other.predict_probability(row.evidence), abs=0.02
         )
 
 
 def test_the_brier_score_weighs_rows_and_leaves_out_what_is_unknown():
     told = [
-        Row(Evidence(), True, "1", 3.0),
-        Row(Evidence(), False, "2"),
-        Row(Evidence(), True, "3"),
+        PatchEvidence(Evidence(), True, "1", 3.0),
+        PatchEvidence(Evidence(), False, "2"),
+        PatchEvidence(Evidence(), True, "3"),
     ]
-    assert brier(np.asarray([0.5, 1.0, np.nan]), told) == pytest.approx((3 * 0.25 + 1.0) / 4)
+    assert compute_brier(np.asarray([0.5, 1.0, np.nan]), told) == pytest.approx(
+        (3 * 0.25 + 1.0) / 4
+    )

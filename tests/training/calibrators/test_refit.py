@@ -22,9 +22,9 @@ from model.domain import EngineInfo
 from model.voting.thresholds import Thresholds
 from tests.builders import judged_history
 from tests.services import child, wait_for
-from training.calibrators.evidence import Row
-from training.calibrators.fitting import Fit
-from training.calibrators.refit import decide, refit
+from training.calibrators.evidence import PatchEvidence
+from training.calibrators.fitting import CalibratorFit
+from training.calibrators.refit import decide_adoption, refit_calibrators
 from training.corpus import Corpus, StoredCalibrator
 
 JUDGE = Judge("r4p", EngineInfo("vLLM", "R4P-32B", "9f3c1a77aa52"))
@@ -54,7 +54,7 @@ def kept(corpus):
 @pytest.mark.services
 def test_outcomes_become_a_calibrator_in_use_once(corpus):
     live(corpus)
-    (first,) = refit(corpus, NOW)
+    (first,) = refit_calibrators(corpus, NOW)
     assert first["decision"] == "in use: the first"
     assert first["history"] == {"issues": 80, "correct": 40, "incorrect": 40}
     assert first["patches"] == {
@@ -62,10 +62,10 @@ def test_outcomes_become_a_calibrator_in_use_once(corpus):
         "reverted": 40,
     }
     in_use = corpus.active(JUDGE).calibrator
-    assert in_use.probability(YES) > 0.8
-    assert in_use.probability(NO) < 0.2
+    assert in_use.predict_probability(YES) > 0.8
+    assert in_use.predict_probability(NO) < 0.2
     assert corpus.active(OTHER) is None
-    (again,) = refit(corpus, NOW)
+    (again,) = refit_calibrators(corpus, NOW)
     assert (again["decision"], again["calibrator"]) == ("nothing new", first["calibrator"])
     assert kept(corpus) == ["active"]
 
@@ -73,14 +73,14 @@ def test_outcomes_become_a_calibrator_in_use_once(corpus):
 @pytest.mark.services
 def test_what_neither_has_seen_decides_what_comes_into_use(corpus):
     live(corpus, issues=60, wrong_votes=3)
-    refit(corpus, NOW)
+    refit_calibrators(corpus, NOW)
     live(corpus, issues=60, wrong_votes=10**6, first=60)
-    (second,) = refit(corpus, NOW)
+    (second,) = refit_calibrators(corpus, NOW)
     assert second["decision"].startswith("in use: Brier ")
     assert second["decision"].endswith(" on 60 patches new to both")
     assert kept(corpus) == ["retired", "active"]
     live(corpus, issues=5, first=120)
-    (third,) = refit(corpus, NOW)
+    (third,) = refit_calibrators(corpus, NOW)
     assert third["decision"] == "refused: only 5 new patches to compare by"
     assert kept(corpus) == ["retired", "active", "refused"]
     assert corpus.active(JUDGE).id == second["calibrator"]
@@ -89,7 +89,7 @@ def test_what_neither_has_seen_decides_what_comes_into_use(corpus):
 @pytest.mark.services
 def test_too_little_history_leaves_things_as_they_are(corpus):
     live(corpus, issues=28)
-    (found,) = refit(corpus, NOW)
+    (found,) = refit_calibrators(corpus, NOW)
     assert found["decision"] == NO_HISTORY
     assert kept(corpus) == []
 
@@ -101,7 +101,8 @@ def test_each_judge_has_a_calibrator_of_its_own_history(corpus, database):
         judged_history.settle(connection, REPOSITORY + 1, installation=8)
         judged_history.live(connection, REPOSITORY + 1, OTHER, issues=10)
     decisions = {
-        found["engine"]["prompt_fingerprint"]: found["decision"] for found in refit(corpus, NOW)
+        found["engine"]["prompt_fingerprint"]: found["decision"]
+        for found in refit_calibrators(corpus, NOW)
     }
     assert decisions == {"9f3c1a77aa52": "in use: the first", "0" * 12: NO_HISTORY}
 
@@ -109,12 +110,12 @@ def test_each_judge_has_a_calibrator_of_its_own_history(corpus, database):
 @pytest.mark.services
 def test_one_of_other_rules_is_as_good_as_none(corpus, database):
     live(corpus)
-    refit(corpus, NOW)
+    refit_calibrators(corpus, NOW)
     with transaction(database) as connection:
         connection.execute(update(table).values(document={"schema": "r4p.calibrator/0"}))
         with pytest.raises(ValueError, match="fit again"):
-            calibrators.active(connection, JUDGE)
-    (found,) = refit(corpus, NOW)
+            calibrators.load_active(connection, JUDGE)
+    (found,) = refit_calibrators(corpus, NOW)
     assert found["decision"] == "in use: the first"
     assert kept(corpus) == ["retired", "active"]
 
@@ -122,7 +123,7 @@ def test_one_of_other_rules_is_as_good_as_none(corpus, database):
 @pytest.mark.services
 def test_the_database_holds_one_in_use_for_each_judge(corpus, database):
     live(corpus)
-    refit(corpus, NOW)
+    refit_calibrators(corpus, NOW)
     with database.connect() as connection:
         row = dict(connection.execute(select(table)).one()._mapping)
         del row["id"]
@@ -144,29 +145,31 @@ def test_the_command_says_as_json_what_it_found(corpus, database_url, tmp_path):
 CALIBRATOR = Calibrator(
     "now", History(60, 60, 60), weights={"votes": 1.0}, thresholds=Thresholds(0.8, 0.2)
 )
-KNOWN = [Row(YES if at % 2 else NO, bool(at % 2), str(at)) for at in range(30)]
+KNOWN = [PatchEvidence(YES if at % 2 else NO, bool(at % 2), str(at)) for at in range(30)]
 
 
 def fitted(right):
     """As if it had given the truth this much probability on issues held out."""
     told = [right if row.correct else 1 - right for row in KNOWN]
-    return Fit(CALIBRATOR, np.asarray(told), (), {CalibrationMethod.PLATT: (1 - right) ** 2})
+    return CalibratorFit(
+        CALIBRATOR, np.asarray(told), (), {CalibrationMethod.PLATT: (1 - right) ** 2}
+    )
 
 
 @pytest.mark.parametrize(("right", "is_active"), [(0.99, True), (0.6, False)])
 def test_only_what_neither_has_seen_decides_between_two(right, is_active):
     in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(12)))
-    decision = decide(fitted(right), KNOWN, in_use)
+    decision = decide_adoption(fitted(right), KNOWN, in_use)
     assert decision.is_active is is_active
     assert "on 18 patches new to both" in decision.why
 
 
 def test_a_few_new_patches_decide_nothing():
     in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(25)))
-    decision = decide(fitted(0.99), KNOWN, in_use)
+    decision = decide_adoption(fitted(0.99), KNOWN, in_use)
     assert (decision.is_active, decision.why) == (False, "only 5 new patches to compare by")
 
 
 def test_corrected_labels_come_into_use():
     in_use = StoredCalibrator(1, CALIBRATOR, frozenset(range(30)))
-    assert decide(fitted(0.6), KNOWN, in_use).is_active
+    assert decide_adoption(fitted(0.6), KNOWN, in_use).is_active

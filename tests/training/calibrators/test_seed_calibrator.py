@@ -12,7 +12,7 @@ from model.calibration.calibration import Calibrator, History
 from model.calibration.calibrator_file import CalibratorFile
 from tests.builders import judged_history
 from tests.training.calibrators.test_refit import JUDGE, NO, NOW, REPOSITORY, YES
-from training.calibrators.refit import refit
+from training.calibrators.refit import refit_calibrators
 from training.corpus import Corpus
 
 pytestmark = pytest.mark.services
@@ -53,7 +53,7 @@ def test_it_is_in_use_for_its_judge_at_once_and_kept_with_why(corpus, plant):
     assert "is in use for r4p on vLLM, model R4P-32B, prompt 9f3c1a77aa52" in result.stdout
     assert corpus.active(JUDGE).calibrator == MILD
     assert kept(corpus) == [("active", "a seed: learnt.json, fitted 2026-10-01T00:00:00+00:00", [])]
-    assert refit(corpus, NOW) == []  # nothing was judged yet, and it stays
+    assert refit_calibrators(corpus, NOW) == []  # nothing was judged yet, and it stays
     assert corpus.active(JUDGE).calibrator == MILD
 
 
@@ -61,7 +61,7 @@ def test_own_history_replaces_it_when_that_is_not_worse(corpus, plant):
     plant(MILD)
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, JUDGE)
-    (found,) = refit(corpus, NOW)
+    (found,) = refit_calibrators(corpus, NOW)
     assert found["decision"].startswith("in use: Brier")
     assert "on 80 patches new to both" in found["decision"]
     assert [state for state, *_ in kept(corpus)] == ["retired", "active"]
@@ -71,11 +71,11 @@ def test_own_history_that_is_worse_does_not(corpus, plant):
     plant(SURE)
     with transaction(corpus.database) as connection:
         judged_history.live(connection, REPOSITORY, JUDGE, wrong_votes=10_000)
-    (found,) = refit(corpus, NOW)
+    (found,) = refit_calibrators(corpus, NOW)
     assert found["decision"].startswith("refused: Brier")
     assert corpus.active(JUDGE).calibrator == SURE
-    assert SURE.probability(YES) > 0.99
-    assert SURE.probability(NO) < 0.01
+    assert SURE.predict_probability(YES) > 0.99
+    assert SURE.predict_probability(NO) < 0.01
 
 
 def test_a_file_that_can_not_be_used_is_one_line(corpus, plant, tmp_path):

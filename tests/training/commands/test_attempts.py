@@ -6,9 +6,9 @@ from typer.testing import CliRunner
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts
-from app.db.store.alternatives.attempts import CRASHED, Place, Record
+from app.db.store.alternatives.attempts import CRASHED, AttemptRecord, Place
 from app.db.store.issues import evaluation_alternatives, evaluations, groups
-from app.db.store.issues.evaluations import NewEvaluation, Verified
+from app.db.store.issues.evaluations import NewEvaluation, VerificationResult
 from app.values.identifiers import AlternativeNumber, CommitSha, IssueNumber, RepositoryId
 from model.agents.trajectories.trajectory import Attempt
 from model.domain import Coverage, PatchVerdict, Tokens, Verdict, VoteCount
@@ -16,7 +16,7 @@ from tests.builders import guided_attempts, judged_history
 from tests.model.agents.builders import ISSUE
 from training.commands import attempts as attempts_cli
 from training.corpus import Corpus
-from training.datasets import attempt_file, guided_pairs
+from training.datasets import pairs
 
 pytestmark = pytest.mark.services
 
@@ -37,12 +37,12 @@ def scene(database, tmp_path):
         group = groups.upsert_group(connection, REPOSITORY, IssueNumber(3), text, "open")
         place = Place(REPOSITORY, group, BASE, first.issue)
         for number, one in enumerate((first, second), 1):
-            record = Record.of(Attempt(one, 2.0))
+            record = AttemptRecord.from_attempt(Attempt(one, 2.0))
             attempts.save(connection, place, record, AlternativeNumber(number))
-        attempts.save(connection, place, Record.of(Attempt(silent, 2.0)))
-        crashed = Record("mini-se", first.engine, 9, CRASHED, 0, Tokens(), 1.0)
+        attempts.save(connection, place, AttemptRecord.from_attempt(Attempt(silent, 2.0)))
+        crashed = AttemptRecord("mini-se", first.engine, 9, CRASHED, 0, Tokens(), 1.0)
         attempts.save(connection, place, crashed)
-        known = evaluation_alternatives.there(connection, group, [BASE], place.issue_sha256)
+        known = evaluation_alternatives.list_of_group(connection, group, [BASE], place.issue_sha256)
         _judge(connection, group, known, [0.9, 0.2])
         _judge(connection, group, known, [None, 0.8])
         _judge(connection, group, known, [0.7, 0.3], failure="the engine died")
@@ -59,30 +59,30 @@ def _judge(connection, group, known, believed, failure=None):
         )
         for one, chance in zip(known, believed, strict=True)
     )
-    said = Verified({"schema": "r4p.verdict/1"}, verdicts, (), "r4p", failure=failure)
+    said = VerificationResult({"schema": "r4p.verdict/1"}, verdicts, (), "r4p", failure=failure)
     evaluations.save_verdict(connection, evaluation, said)
 
 
 def test_each_attempt_comes_with_the_last_word_on_its_patch(scene):
-    found = Corpus(scene).attempts()
+    found = Corpus(scene).list_attempts()
     assert [one.belief for one in found] == [0.25, 0.8, 0.0]
     assert {one.issue for one in found} == {"octo/cat#3"}
     assert [one.trajectory.guidance is None for one in found] == [True, False, True]
-    (pair,) = guided_pairs.guided(found).pairs
+    (pair,) = pairs.pair_guided_attempts(found).pairs
     assert "n / 2" in pair.chosen.patch
 
 
 def test_an_attempt_that_nobody_judged_is_unknown(scene):
     with transaction(scene) as connection:
         connection.exec_driver_sql("delete from evaluations")
-    assert [one.belief for one in Corpus(scene).attempts()] == [None, None, 0.0]
+    assert [one.belief for one in Corpus(scene).list_attempts()] == [None, None, 0.0]
 
 
 @pytest.mark.parametrize("text", ["version: 1\n", "version: 1\ntraining: export\n"])
 def test_nothing_is_learnt_without_consent(scene, text):
     with transaction(scene) as connection:
         groups.save_config(connection, REPOSITORY, text=text, error=None)
-    assert Corpus(scene).attempts() == []
+    assert Corpus(scene).list_attempts() == []
 
 
 def write(path):
@@ -98,7 +98,7 @@ def test_the_command_writes_a_file_and_says_what_pairs_it_makes(
     done = write(tmp_path / "attempts.jsonl")
     assert done.exit_code == 0, done.output
     assert "1 of them make a guided pair" in " ".join(done.stderr.split())
-    assert attempt_file.read(tmp_path / "attempts.jsonl") == Corpus(scene).attempts()
+    assert pairs.read_attempts(tmp_path / "attempts.jsonl") == Corpus(scene).list_attempts()
 
 
 def test_without_attempts_the_command_says_why(database_url, tmp_path, monkeypatch):

@@ -68,7 +68,7 @@ def test_files_become_a_dataset_that_says_how_it_came_about(files, tmp_path):
     }
     assert document["as_of"] is None
     assert document["rules"]["curation"] >= 1
-    held = {name: dataset.read(out, name) for name in SPLITS}
+    held = {name: dataset.read_split(out, name) for name in SPLITS}
     assert {one.repo for one in held["repositories"]} == {"x/y"}
     assert {one.licence for one in held["repositories"]} == {"GPL-3.0-only"}
     assert document["splits"]["train"]["licences"] == {"MIT": len(held["train"])}
@@ -85,7 +85,7 @@ def test_two_files_of_one_name_are_two_sources(files, tmp_path):
     second.write_text(json.dumps(row(200, True, False, True, False)) + "\n")
     words = ("build", "--groups", first, "--groups", second, "--out", tmp_path / "d")
     assert run(*words).exit_code == 0
-    assert list(dataset.manifest(tmp_path / "d").sources.values()) == [first.name] * 2
+    assert list(dataset.read_manifest(tmp_path / "d").sources.values()) == [first.name] * 2
 
 
 def test_the_same_seed_makes_the_same_dataset_to_the_last_byte(files, tmp_path):
@@ -96,7 +96,7 @@ def test_the_same_seed_makes_the_same_dataset_to_the_last_byte(files, tmp_path):
             ).exit_code
             == 0
         )
-    digests = {name: dataset.manifest(tmp_path / name).digest for name in "abc"}
+    digests = {name: dataset.read_manifest(tmp_path / name).digest for name in "abc"}
     assert digests["a"] == digests["b"] != digests["c"]
 
 

@@ -19,7 +19,7 @@ def export(*arguments):
 def at(tmp_path_factory):
     """A folder with a plan, a dataset and a model's tokenizer."""
     folder = tmp_path_factory.mktemp("command")
-    (folder / "plan.toml").write_text(plan_file.toml(PLAN))
+    (folder / "plan.toml").write_text(plan_file.to_toml(PLAN))
     dataset_at(folder / "dataset")
     tiny_model.random_model(folder / "model")
     return folder
@@ -34,7 +34,7 @@ def test_it_writes_a_folder_and_says_how_to_start(at):
     overrides = (at / "out" / "overrides.txt").read_text().splitlines()
     assert f"actor_rollout_ref.model.path='{at}/model'" in overrides
     assert "trainer.nnodes=4" in overrides
-    assert plan_file.load(at / "out" / "plan.toml").scale.nodes == 4
+    assert plan_file.load_plan(at / "out" / "plan.toml").scale.nodes == 4
 
 
 def test_what_it_cannot_export_it_says_before_it_looks_for_a_model(at):

@@ -13,7 +13,7 @@ from app.db.store.models import models
 from app.db.store.models.canary_statistics import has_outcomes
 from app.db.store.models.models import NewModel
 from app.db.tables.schema import models as model_table
-from app.learning.model_serving import Adapter, State
+from app.learning.model_serving import Adapter, ModelState
 from app.operator.models_cli import main as models_cli
 from app.outcomes import EventKind
 from model.domain import Verdict
@@ -32,7 +32,9 @@ MERGE = {"base": BASE, "commit": "e" * 40, **MAINTAINER}
 
 def register(connection, name=NAME):
     adapter = Adapter(name, "R4P-32B", Path("/nowhere"), name[-8:] * 8, "r4p")
-    models.register(connection, NewModel(adapter, Path("/nowhere"), State.CANDIDATE, "passed", {}))
+    models.register(
+        connection, NewModel(adapter, Path("/nowhere"), ModelState.CANDIDATE, "passed", {})
+    )
     before = issue_history.START - timedelta(days=2)
     connection.execute(update(model_table).values(created_at=before))
 

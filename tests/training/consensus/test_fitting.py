@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from model.evaluation import labelled_group
 from model.rivals import consensus_model
-from tests.model.builders import diff_of
+from tests.model.builders import build_diff
 from training.consensus import fitting as training
 from training.consensus import group_sampling, report
-from training.consensus.__main__ import manifest_of
-from training.consensus.feature_table import table, weights
-from training.consensus.group_sampling import Kind
+from training.consensus.__main__ import build_manifest
+from training.consensus.feature_table import build_table, compute_weights
+from training.consensus.group_sampling import GroupKind
 
 RUNS = (
     "swe-fixer/verified_no_p2p",
@@ -32,7 +32,7 @@ def record(repository, number, width):
     """An issue whose patches with more words are right."""
     lines = [" ".join(["x ="] + [f"n{number}"] * (run + 1) * width) for run in range(len(RUNS))]
     patches = [
-        {"source": source, "patch": diff_of(line), "resolved": run > 1}
+        {"source": source, "patch": build_diff(line), "resolved": run > 1}
         for run, (source, line) in enumerate(zip(RUNS, lines, strict=True))
     ]
     name = repository.replace("/", "__")
@@ -59,18 +59,18 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def drawn(data):
-    return training.load(data)
+    return training.load_groups(data)
 
 
 def test_every_kind_is_drawn_and_no_issue_too_often(drawn):
-    assert {one.kind for one in drawn} == set(Kind)
-    for kind in Kind:
+    assert {one.kind for one in drawn} == set(GroupKind)
+    for kind in GroupKind:
         issues = [one.group.instance_id for one in drawn if one.kind is kind and not one.part]
         assert max(map(issues.count, issues)) <= group_sampling.PER_ISSUE
 
 
 def test_sources_of_resolved_patches_alone_are_never_drawn(drawn):
-    learnt = {Kind.DRAWN_DISTINCT, Kind.DRAWN_RECIPE, Kind.DRAWN_TWINS}
+    learnt = {GroupKind.DRAWN_DISTINCT, GroupKind.DRAWN_RECIPE, GroupKind.DRAWN_TWINS}
     sources = {p.source for one in drawn if one.kind in learnt for p in one.group.patches}
     assert sources == set(RUNS[:-1])
 
@@ -81,65 +81,74 @@ def test_each_group_is_drawn_in_parts_in_which_copies_are_one_opinion(drawn):
     assert sizes.count(2) == sizes.count(3) == len(whole)
     seats = {p.patch.diff for one in whole for p in one.group.patches}
     assert {p.patch.diff for one in parts for p in one.group.patches} <= seats
-    of = table(drawn)
-    assert of.copies[~of.part].any()
-    assert not of.copies[of.part].any()
-    assert 0 < of.part.sum() < sum(sizes)
+    of = build_table(drawn)
+    assert of.has_copies[~of.is_part].any()
+    assert not of.has_copies[of.is_part].any()
+    assert 0 < of.is_part.sum() < sum(sizes)
 
 
 def test_each_expert_learns_from_its_sort_of_groups(drawn):
-    of = table(drawn)
-    copies, few, distinct = (training.lessons(of, name) for name in consensus_model.EXPERTS)
-    assert of.part[few].all()
-    assert not of.part[copies | distinct].any()
-    assert of.copies[copies].any()
-    assert not of.copies[distinct].any()
+    of = build_table(drawn)
+    copies, few, distinct = (
+        training.select_training_rows(of, name) for name in consensus_model.EXPERTS
+    )
+    assert of.is_part[few].all()
+    assert not of.is_part[copies | distinct].any()
+    assert of.has_copies[copies].any()
+    assert not of.has_copies[distinct].any()
 
 
 def test_drawing_again_draws_the_same(data, drawn):
-    assert training.load(data) == drawn
+    assert training.load_groups(data) == drawn
 
 
 def test_a_copy_says_what_scikit_learn_says(drawn):
-    of = table(drawn)
+    of = build_table(drawn)
     for name in consensus_model.EXPERTS:
-        learnt = training.learn_expert(of, name, of.repository != REPOSITORIES[0])
-        standard = consensus_model.standardised(of.facts, learnt.expert.mean, learnt.expert.scale)
+        learnt = training.fit_expert(of, name, of.repository != REPOSITORIES[0])
+        standard = consensus_model.standardise(of.facts, learnt.expert.mean, learnt.expert.scale)
         boosted = np.mean([one.decision_function(standard) for one in learnt.boosted], axis=0)
         linear = learnt.linear.decision_function(standard)
         log_odds = training.BOOSTED * boosted + (1 - training.BOOSTED) * linear
         theirs = 1 / (1 + np.exp(-log_odds))
-        assert np.abs(learnt.expert.probability(of.facts) - theirs).max() < 1e-3
+        assert np.abs(learnt.expert.predict_probability(of.facts) - theirs).max() < 1e-3
 
 
 def test_a_fit_does_not_depend_on_what_is_held_out(drawn):
-    of = table(drawn)
+    of = build_table(drawn)
     seen = of.repository != REPOSITORIES[0]
-    upside_down = table(drawn)
+    upside_down = build_table(drawn)
     upside_down.label[~seen] = 1 - upside_down.label[~seen]
     upside_down.facts[~seen] += 7
     for name in consensus_model.EXPERTS:
-        one, other = (training.learn_expert(each, name, seen).expert for each in (of, upside_down))
-        assert np.array_equal(one.probability(of.facts), other.probability(of.facts))
+        one, other = (training.fit_expert(each, name, seen).expert for each in (of, upside_down))
+        assert np.array_equal(
+            one.predict_probability(of.facts), other.predict_probability(of.facts)
+        )
 
 
 def test_weights_are_equal_by_issue_and_balanced(drawn):
-    of = table(drawn)
+    of = build_table(drawn)
     everything = np.ones(len(of.label), np.bool_)
-    weight = weights(of, {Kind.DISTINCT: 1.0, Kind.OTHER_LANGUAGES: 0.5}, everything)
-    assert weight[of.kind == Kind.RECIPE.value].sum() == 0
-    shares = [weight[of.kind == kind.value].sum() for kind in (Kind.DISTINCT, Kind.OTHER_LANGUAGES)]
+    weight = compute_weights(
+        of, {GroupKind.DISTINCT: 1.0, GroupKind.OTHER_LANGUAGES: 0.5}, everything
+    )
+    assert weight[of.kind == GroupKind.RECIPE.value].sum() == 0
+    shares = [
+        weight[of.kind == kind.value].sum()
+        for kind in (GroupKind.DISTINCT, GroupKind.OTHER_LANGUAGES)
+    ]
     assert shares[0] > shares[1] > 0
 
 
 def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
-    blocks = training.blocks_of(drawn)
-    given = [one.group for one in drawn if one.kind is Kind.DISTINCT and not one.part]
+    blocks = training.form_blocks(drawn)
+    given = [one.group for one in drawn if one.kind is GroupKind.DISTINCT and not one.part]
     holders = [
         [
             block.name
             for block in blocks
-            if block.holds(one.repo, int(one.instance_id.split("-")[-1]))
+            if block.contains(one.repo, int(one.instance_id.split("-")[-1]))
         ]
         for one in given
     ]
@@ -150,28 +159,28 @@ def test_blocks_part_django_evenly_and_hold_every_given_issue(drawn):
 
 def test_the_artefact_is_written_byte_for_byte_the_same(data, drawn, monkeypatch):
     monkeypatch.setattr(training, "ROUNDS", 5)
-    of, blocks = table(drawn), training.blocks_of(drawn)[2:5]
+    of, blocks = build_table(drawn), training.form_blocks(drawn)[2:5]
     one, other = (
-        consensus_model.to_bytes(training.learn(of, blocks, manifest_of(data, drawn)))
+        consensus_model.to_bytes(training.fit_artefact(of, blocks, build_manifest(data, drawn)))
         for _ in range(2)
     )
     assert one == other
-    again = training.with_thresholds(consensus_model.from_bytes(one), drawn)
+    again = training.add_thresholds(consensus_model.from_bytes(one), drawn)
     assert set(again.fits) == {block.name for block in blocks} | {"django/django", "everything"}
     assert again.manifest["data"].keys() == set(training.FILES.values())
     assert consensus_model.to_bytes(
-        training.with_thresholds(again, drawn)
+        training.add_thresholds(again, drawn)
     ) == consensus_model.to_bytes(again)
 
 
 def test_no_fit_claims_by_issues_that_it_holds_out(drawn, monkeypatch):
     monkeypatch.setattr(training, "ROUNDS", 20)
     monkeypatch.setattr(training, "SHRINKAGE", 1.0)
-    blocks = training.blocks_of(drawn)
-    artefact = training.learn(table(drawn), blocks, {})
+    blocks = training.form_blocks(drawn)
+    artefact = training.fit_artefact(build_table(drawn), blocks, {})
     held = frozenset({"django/django"})
     upside_down = [_upside_down(one) if one.group.repo in held else one for one in drawn]
-    told, turned = (training.with_thresholds(artefact, of).fits for of in (drawn, upside_down))
+    told, turned = (training.add_thresholds(artefact, of).fits for of in (drawn, upside_down))
     assert told["django/django"].thresholds == turned["django/django"].thresholds
     assert told["everything"].thresholds != turned["everything"].thresholds
 
@@ -229,8 +238,8 @@ def _cells(table):
     ],
 )
 def test_the_shipped_artefact_keeps_what_it_promises(large_data, kind, independent, least):
-    given = list(labelled_group.read(large_data / training.FILES[kind]))
-    found = report.figures(report.judge(given, independent=independent))
+    given = list(labelled_group.read_groups(large_data / training.FILES[kind]))
+    found = report.compute_metrics(report.judge_held_out(given, independent=independent))
     assert {name: found[name] >= value for name, value in least.items()} == dict.fromkeys(
         least, True
     )

@@ -10,9 +10,15 @@ from model.domain import (
     Vote,
     VoteCount,
 )
-from model.engines.scripted import Line, Scripted
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from training.datasets.groups import TrainingGroup
-from training.evaluation.evaluation_replies import Hearing, hear, issue_of, judged, seated
+from training.evaluation.evaluation_replies import (
+    ReplySettings,
+    build_issue,
+    collect_replies,
+    list_occupied_seats,
+    replies_from_verdict,
+)
 
 
 def diff(text):
@@ -52,9 +58,13 @@ def said(*votes):
 
 
 def test_a_verifier_is_asked_as_the_bot_asks_it():
-    verifier = catalog.verifier("r4p", Scripted([Line(box_containing=("good",), repeat=True)]))
+    verifier = catalog.load_verifier(
+        "r4p", ScriptedEngine([ScriptLine(box_containing=("good",), repeat=True)])
+    )
     told = []
-    (heard,) = hear(verifier, [GROUP], Hearing(votes=3, together=2), lambda: told.append(1))
+    (heard,) = collect_replies(
+        verifier, [GROUP], ReplySettings(votes=3, concurrency=2), lambda: told.append(1)
+    )
     assert heard.beliefs == (1.0, 0.0, 0.0, None)
     assert (heard.asked, heard.valid, told) == (3, 3, [1])
     # 1 for the first, 1 for the second, 0.75 for the third
@@ -62,12 +72,12 @@ def test_a_verifier_is_asked_as_the_bot_asks_it():
 
 
 def test_padding_is_left_to_the_verifier():
-    assert seated(GROUP) == [0, 1, 2]
-    assert (issue_of(GROUP).title, issue_of(GROUP).body) == ("It fails", "When empty.")
+    assert list_occupied_seats(GROUP) == [0, 1, 2]
+    assert (build_issue(GROUP).title, build_issue(GROUP).body) == ("It fails", "When empty.")
 
 
 def test_a_reply_that_cannot_be_read_earns_nothing_and_one_that_never_came_is_left_out():
-    heard = judged(
+    heard = replies_from_verdict(
         GROUP,
         said(
             vote([FIRST]),
@@ -82,10 +92,10 @@ def test_a_reply_that_cannot_be_read_earns_nothing_and_one_that_never_came_is_le
 
 
 def test_a_vote_counts_for_those_that_it_was_shown():
-    heard = judged(GROUP, said(vote([SECOND], seats=(SECOND, None))))
+    heard = replies_from_verdict(GROUP, said(vote([SECOND], seats=(SECOND, None))))
     assert heard.rewards == (0.0,)
 
 
 def test_a_vote_on_patches_that_nobody_knows_about_is_worth_nothing_known():
-    heard = judged(GROUP, said(vote([], seats=(None, None))))
+    heard = replies_from_verdict(GROUP, said(vote([], seats=(None, None))))
     assert (heard.rewards, heard.asked) == ((), 1)

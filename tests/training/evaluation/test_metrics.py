@@ -5,11 +5,11 @@ from training.datasets.groups import LabelSource, TrainingGroup
 from training.evaluation import metrics
 from training.evaluation.metrics import (
     CONSTANTS,
-    Heard,
-    by_source,
-    constant,
-    decided_rightly,
-    statistics,
+    GroupReplies,
+    build_constant_judge,
+    build_statistics,
+    list_correct_issues,
+    split_by_source,
 )
 
 
@@ -21,13 +21,13 @@ def group(key, targets, issue=None, source=LabelSource.BENCHMARK):
 
 
 def heard(targets, beliefs, key="a", issue=None, rewards=(0.5,), votes=(4, 3)):
-    return Heard(group(key, targets, issue), beliefs, rewards, *votes)
+    return GroupReplies(group(key, targets, issue), beliefs, rewards, *votes)
 
 
 def numbers(said):
-    by = metrics.issues(said)
+    by = metrics.index_issues(said)
     everything = [np.concatenate(rows) for rows in (by.patches, by.groups)]
-    return {name: one(*everything) for name, one in statistics(said).items()}
+    return {name: one(*everything) for name, one in build_statistics(said).items()}
 
 
 def test_hard_labels_give_the_known_metrics():
@@ -53,7 +53,7 @@ def test_false_accepts_are_counted_among_incorrect_patches():
 
 def test_a_patch_that_nobody_knows_about_counts_nowhere():
     some = heard((1.0, None, 0.0), (0.9, 0.9, 0.1))
-    assert some.known == (0, 2)
+    assert some.labelled_places == (0, 2)
     assert numbers([some]) == numbers([heard((1.0, 0.0), (0.9, 0.1))])
 
 
@@ -72,7 +72,9 @@ def test_a_group_that_the_engine_left_unanswered_makes_the_reward_unknown_not_ze
 
 def test_who_says_the_same_of_every_patch_is_right_by_the_base_rate():
     said = [heard((1.0, 0.0, 0.0, None), (0.9, 0.1, 0.1, 0.1))]
-    right = {name: numbers(constant(said, belief)) for name, belief in CONSTANTS.items()}
+    right = {
+        name: numbers(build_constant_judge(said, belief)) for name, belief in CONSTANTS.items()
+    }
     assert right["all_correct"]["accuracy"] == pytest.approx(1 / 3)
     assert right["all_incorrect"]["reward"] == pytest.approx(2 / 3)
     assert right["all_incorrect"]["balanced_accuracy"] == 0.5
@@ -86,7 +88,7 @@ def test_one_decision_an_issue_and_never_by_an_unknown_label():
         heard((1.0,), (None,), "c/1", "c"),
         heard((0.5,), (0.9,), "d/1", "d"),
     ]
-    assert decided_rightly(said) == {"a": True, "b": False, "c": False, "d": False}
+    assert list_correct_issues(said) == {"a": True, "b": False, "c": False, "d": False}
 
 
 def test_rows_of_an_issue_are_those_of_all_its_groups():
@@ -95,7 +97,7 @@ def test_rows_of_an_issue_are_those_of_all_its_groups():
         heard((1.0,), (1,), "b"),
         heard((0.0,), (1,), "a/2", "a"),
     ]
-    by = metrics.issues(said)
+    by = metrics.index_issues(said)
     assert [list(rows) for rows in by.patches] == [[0, 2], [1]]
     assert [list(rows) for rows in by.groups] == [[0, 2], [1]]
 
@@ -103,7 +105,7 @@ def test_rows_of_an_issue_are_those_of_all_its_groups():
 def test_who_labelled_is_never_pooled_and_unlabelled_groups_are_left_out():
     told = group("a", (1.0,), source=LabelSource.OUTCOMES)
     tested, unknown = group("b", (1.0, None)), group("c", (None,))
-    assert by_source([told, tested, unknown]) == {
+    assert split_by_source([told, tested, unknown]) == {
         LabelSource.OUTCOMES: [told],
         LabelSource.BENCHMARK: [tested],
     }

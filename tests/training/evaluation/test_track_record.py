@@ -3,19 +3,19 @@
 import pytest
 
 from model.domain import Verdict
-from model.evaluation.wilson import wilson
+from model.evaluation.wilson import compute_wilson_interval
 from tests.builders.pull_outcomes import ISSUE, JUDGE, START, judgement, record
 from training.evaluation.track_record import (
     ACCURACY,
     FALSE_ACCEPTS,
-    Said,
-    Voice,
-    as_judge,
-    as_shadow,
-    held_against,
+    RecordedVerdict,
+    VerdictCounts,
+    compare_with_labels,
+    list_judge_verdicts,
+    list_shadow_verdicts,
 )
 from training.labels.labels import RULE_VERSION, LabelledPatch
-from training.labels.rules import RULES, Grade
+from training.labels.rules import RULES, LabelGrade
 
 RIGHT, WRONG, UNSURE, NOT = (
     Verdict.CORRECT,
@@ -34,23 +34,23 @@ def label(group, rule="merged", *, pull=1, weight=1.0, is_echo=False):
         patch="p",
         submitted_at=START,
         is_first=True,
-        why=rule,
+        rule_name=rule,
         label=told.grade,
         probability=told.probability,
         evidence=(),
-        weight=0.0 if told.grade is Grade.UNKNOWN else weight,
+        weight=0.0 if told.grade is LabelGrade.UNKNOWN else weight,
         is_echo=is_echo,
         outcome_at=START,
         settles_at=None,
         decided_by=None,
-        rule=RULE_VERSION,
+        rule_version=RULE_VERSION,
     )
 
 
 def held(pairs, *, before=(), least_issues=1):
     """Labels, each with what was said of its patch."""
-    said = {one.key: Said(verdicts, "base") for one, verdicts in pairs}
-    return held_against([one for one, _ in pairs], before, said, least_issues)
+    said = {one.key: RecordedVerdict(verdicts, "base") for one, verdicts in pairs}
+    return compare_with_labels([one for one, _ in pairs], before, said, least_issues)
 
 
 FOUR = [
@@ -66,7 +66,7 @@ FOUR = [
 def test_shares_are_of_what_labels_weigh_and_weak_ones_weigh_half():
     found = held(FOUR)
     assert (found.patches, found.compared, found.issues, found.echoes) == (5, 5, 4, 1)
-    assert found.voices == (Voice(4, 0, 0), Voice(3, 0, 0))
+    assert found.voices == (VerdictCounts(4, 0, 0), VerdictCounts(3, 0, 0))
     model, judge = found.measured.shares
     assert model[ACCURACY].value == pytest.approx(3 / 4)
     assert judge[ACCURACY].value == pytest.approx(3 / 4)
@@ -81,11 +81,13 @@ def test_shares_are_of_what_labels_weigh_and_weak_ones_weigh_half():
 def test_what_was_always_so_may_not_stay_so():
     found = held(FOUR)
     model, judge = (one[FALSE_ACCEPTS] for one in found.measured.shares)
-    assert (model.low, model.high) == wilson(0, 2), "two issues have an incorrect patch"
-    assert (judge.low, judge.high) == wilson(2, 2)
+    assert (model.low, model.high) == compute_wilson_interval(0, 2), (
+        "two issues have an incorrect patch"
+    )
+    assert (judge.low, judge.high) == compute_wilson_interval(2, 2)
     all_right = held([(label(number), (RIGHT,)) for number in range(30)], least_issues=30)
     share = all_right.measured.shares[0][ACCURACY]
-    assert (share.value, share.low, share.high) == (1.0, *wilson(30, 30))
+    assert (share.value, share.low, share.high) == (1.0, *compute_wilson_interval(30, 30))
     assert all_right.measured.shares[0][FALSE_ACCEPTS].value is None, "nothing is incorrect"
 
 
@@ -119,7 +121,7 @@ def test_what_is_unknown_unsure_or_not_judged_is_counted_apart():
     assert told.measured == held(FOUR).measured
     assert (told.patches, told.compared, told.unclaimed, told.learnt) == (11, 5, 3, 0)
     assert told.unknown == {"open": 2, "lately": 1}
-    assert told.voices == (Voice(4, 1, 1), Voice(3, 2, 0))
+    assert told.voices == (VerdictCounts(4, 1, 1), VerdictCounts(3, 2, 0))
 
 
 def test_what_the_model_may_have_learnt_from_says_nothing_of_it():
@@ -141,12 +143,12 @@ def test_below_the_least_issues_nothing_is_measured_and_all_is_counted():
 def test_without_any_known_label_nothing_is_claimed():
     told = held([(label(1, "open"), (RIGHT, WRONG))], least_issues=30)
     assert (told.compared, told.issues, told.measured) == (0, 0, None)
-    assert held_against([label(1)], [], {}) is None
+    assert compare_with_labels([label(1)], [], {}) is None
 
 
 def test_who_judged_itself_has_nobody_beside_it():
     told = held([(one, verdicts[:1]) for one, verdicts in FOUR])
-    assert told.voices == (Voice(4, 0, 0),)
+    assert told.voices == (VerdictCounts(4, 0, 0),)
     assert told.measured.shares[0][ACCURACY].value == pytest.approx(3 / 4)
     assert told.measured.paired is None
 
@@ -161,11 +163,11 @@ def test_of_several_verdicts_on_a_patch_the_last_one_counts():
         ]
     )
     model = JUDGE.engine.model
-    assert as_judge([spoken], model) == {
-        (1, 12, "p"): Said((WRONG,), model),
-        (1, 12, "q"): Said((UNSURE,), model),
+    assert list_judge_verdicts([spoken], model) == {
+        (1, 12, "p"): RecordedVerdict((WRONG,), model),
+        (1, 12, "q"): RecordedVerdict((UNSURE,), model),
     }
-    assert as_judge([spoken], "another") == {}
-    assert as_shadow([spoken], {1: {12: WRONG}, 3: {13: RIGHT}, 4: {12: RIGHT}}) == {
-        (1, 12, "p"): Said((WRONG, RIGHT), model)
+    assert list_judge_verdicts([spoken], "another") == {}
+    assert list_shadow_verdicts([spoken], {1: {12: WRONG}, 3: {13: RIGHT}, 4: {12: RIGHT}}) == {
+        (1, 12, "p"): RecordedVerdict((WRONG, RIGHT), model)
     }, "beside what was said of the same evaluation"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.learning.canary import Limits
+from app.learning.canary import CanaryLimits
 from app.learning.gate_rules import Rules
 from app.learning.model_serving import Alias
 from model.adapters import adapter_probe
@@ -15,7 +15,7 @@ from training.commands.evaluate import CODES
 PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
 
 
-@pytest.mark.parametrize("rules", [Rules, Limits])
+@pytest.mark.parametrize("rules", [Rules, CanaryLimits])
 def test_every_rule_is_told_with_its_default(rules):
     told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.MULTILINE))
     assert {one.name: told.get(one.name) for one in fields(rules)} == {
@@ -28,6 +28,6 @@ def test_exit_codes_aliases_and_tolerances_are_those_of_the_code():
         assert re.search(rf"{code} {outcome}", PAGE)
     for alias in Alias:
         assert f"| {alias} |" in PAGE
-    low, high = adapter_probe.EFFECT
-    assert f"within {adapter_probe.MOST_APART} nats in the mean" in PAGE
+    low, high = adapter_probe.EXPECTED_EFFECT
+    assert f"within {adapter_probe.MAX_MEAN_DISTANCE} nats in the mean" in PAGE
     assert f"between {low} and {high} of the adapter's *effect*" in PAGE

@@ -14,18 +14,18 @@ from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.adapters.adapter_server import Replica
 from model.errors import BadEngine, EngineDown
 from tests.builders import tiny_adapters, tiny_model
-from tests.model.chat_server import MODELS, Reply, serving
+from tests.model.chat_server import MODELS, Reply, serve_chat
 from training.commands.cli import main
 from training.datasets import dataset
 from training.datasets.groups import LabelSource
 from training.datasets.manifest import Manifest
-from training.evaluation.evaluation_replies import Hearing
+from training.evaluation.evaluation_replies import ReplySettings
 from training.gate import run_evaluation
-from training.gate.gate_decision import Outcome
-from training.gate.gate_facts import Compared
-from training.gate.run_evaluation import Server, Wanted
+from training.gate.gate_decision import GateOutcome
+from training.gate.gate_facts import ChampionComparison
+from training.gate.run_evaluation import EvaluationRequest, EvaluationServer
 from training.runs import run_folder
-from training.runs.run_folder import EVALUATION, GATE, BadRun, Result, Status, Step
+from training.runs.run_folder import EVALUATION, GATE, BadRun, RunResult, RunStatus, TrainingStep
 
 pytestmark = [
     pytest.mark.model,
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # torch's and PEFT's own
 ]
 ENDED = "2026-11-22T12:00:00+00:00"
-RESULT = Result(Status.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, None, ended_at=ENDED)
+RESULT = RunResult(RunStatus.FINISHED, "", "cpu-smoke", "grpo", "", 2, 2, 1.0, None, ended_at=ENDED)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,9 @@ def data(tmp_path_factory):
     groups = tiny_model.groups(24)
     told = [replace(one, source=LabelSource.OUTCOMES) for one in groups[8:14]]
     splits = {"train": groups[:8], "test": [*told, *groups[14:20]], "repositories": groups[20:]}
-    dataset.write(folder, splits, Manifest(1, None, {"labels": run_evaluation.RULE_VERSION}))
+    dataset.write_dataset(
+        folder, splits, Manifest(1, None, {"labels": run_evaluation.RULE_VERSION})
+    )
     return folder
 
 
@@ -57,15 +59,17 @@ def run(tmp_path, data):
 
 def write(run, data, **changes):
     result = replace(RESULT, base=str(tiny_model.kept_base()), **changes)
-    run_folder.write(run / run_folder.RESULT, run_folder.as_json(result))
-    digest = {"digest": dataset.manifest(data).digest}
-    run_folder.write(run / run_folder.DATASET, json.dumps(digest))
-    step = Step(1, 2, 0.5, 1e-3, 1.0, entropy=1.0, clip_low=0.01, clip_high=0.02)
-    run_folder.write(run / run_folder.METRICS, run_folder.line(step))
+    run_folder.write_file(run / run_folder.RESULT, run_folder.format_json(result))
+    digest = {"digest": dataset.read_manifest(data).digest}
+    run_folder.write_file(run / run_folder.DATASET, json.dumps(digest))
+    step = TrainingStep(1, 2, 0.5, 1e-3, 1.0, entropy=1.0, clip_low=0.01, clip_high=0.02)
+    run_folder.write_file(run / run_folder.METRICS, run_folder.format_step_json(step))
 
 
 def wanted(run, data, server=None, **changes):
-    plain = Wanted(run, data, server, reply_tokens=16, hearing=Hearing(2, 4 if server else 1))
+    plain = EvaluationRequest(
+        run, data, server, reply_tokens=16, reply_settings=ReplySettings(2, 4 if server else 1)
+    )
     return replace(plain, **{"rules": Rules(least_issues=4)} | changes)
 
 
@@ -75,11 +79,13 @@ def documents(run):
 
 def test_candidate_and_base_are_measured_on_the_same_groups_of_each_sort(vllm, run, data):
     told = []
-    server = Server(vllm.url, tiny_adapters.BASE)
-    decided = run_evaluation.evaluate(wanted(run, data, server), lambda *seen: told.append(seen))
+    server = EvaluationServer(vllm.url, tiny_adapters.BASE)
+    decided = run_evaluation.evaluate_run(
+        wanted(run, data, server), lambda *seen: told.append(seen)
+    )
     evaluation, gate = documents(run)
     assert gate["outcome"] == decided.outcome
-    compared = [typed_json.read(Compared, one) for one in evaluation["compared"]]
+    compared = [typed_json.read(ChampionComparison, one) for one in evaluation["compared"]]
     assert {one.name: one.issues for one in compared} == {
         "outcomes": 6,
         "benchmark": 6,
@@ -106,11 +112,15 @@ def test_a_server_set_too_small_for_the_adapter_decides_nothing(vllm, run, data)
     config = run / "adapter" / CONFIG
     config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
     sha256 = tiny_adapters.servable(run).sha256
-    probe = run_evaluation.adapter_files.probe_of(run / run_folder.PROBE)
-    run_folder.write(run / run_folder.PROBE, json.dumps(asdict(replace(probe, adapter=sha256))))
+    probe = run_evaluation.adapter_files.read_probe(run / run_folder.PROBE)
+    run_folder.write_file(
+        run / run_folder.PROBE, json.dumps(asdict(replace(probe, adapter=sha256)))
+    )
     write(run, data, adapter_sha256=sha256)
     with pytest.raises(BadEngine, match=r"HTTP 500: .*greater than max_lora_rank"):
-        run_evaluation.evaluate(wanted(run, data, Server(vllm.url, tiny_adapters.BASE)))
+        run_evaluation.evaluate_run(
+            wanted(run, data, EvaluationServer(vllm.url, tiny_adapters.BASE))
+        )
     given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", vllm.url]
     ended = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
     assert ended.exit_code == 2, "a training ends by it, and does not wait for the server"
@@ -122,7 +132,7 @@ def test_a_server_set_too_small_for_the_adapter_decides_nothing(vllm, run, data)
 
 def test_both_can_judge_in_this_process(run, data):
     few = wanted(run, data, splits=("test",), limit=2, rules=Rules(least_issues=30))
-    assert run_evaluation.evaluate(few).outcome is Outcome.TOO_FEW
+    assert run_evaluation.evaluate_run(few).outcome is GateOutcome.TOO_FEW
     (evaluation, gate) = documents(run)
     assert [one["issues"] for one in evaluation["compared"]] == [2]
     assert gate["why"].endswith("2; 30 are needed to decide by it")
@@ -130,27 +140,27 @@ def test_both_can_judge_in_this_process(run, data):
 
 def test_what_is_broken_fails_before_anybody_is_asked(run, data):
     (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
-    decided = run_evaluation.evaluate(wanted(run, data))
-    assert decided.outcome is Outcome.FAILED
+    decided = run_evaluation.evaluate_run(wanted(run, data))
+    assert decided.outcome is GateOutcome.FAILED
     assert "adapter: was " in decided.why
     assert "loadable: bias is 'all'" in decided.why
-    write(run, data, status=Status.FAILED, why="the loss is NaN at step 3")
-    assert "the loss is NaN at step 3" in run_evaluation.evaluate(wanted(run, data)).why
+    write(run, data, status=RunStatus.FAILED, why="the loss is NaN at step 3")
+    assert "the loss is NaN at step 3" in run_evaluation.evaluate_run(wanted(run, data)).why
 
 
 def test_numbers_that_were_not_finite_are_found_in_the_folder(run, data):
-    step = replace(run_folder.steps(run)[0], clip_low=None, not_finite=("clip_low",))
-    (run / run_folder.METRICS).write_text(run_folder.line(step))
+    step = replace(run_folder.read_steps(run)[0], clip_low=None, not_finite=("clip_low",))
+    (run / run_folder.METRICS).write_text(run_folder.format_step_json(step))
     (run / "adapter" / CONFIG).write_text(json.dumps({"peft_type": "LORA", "bias": "all"}))
     assert (
         "numbers: clipped is not finite in 1 of 1 steps"
-        in run_evaluation.evaluate(wanted(run, data)).why
+        in run_evaluation.evaluate_run(wanted(run, data)).why
     )
     bare = replace(step, entropy=None, not_finite=())
-    (run / run_folder.METRICS).write_text(run_folder.line(bare))
+    (run / run_folder.METRICS).write_text(run_folder.format_step_json(bare))
     assert (
         "numbers: entropy is missing in 1 of 1 steps"
-        in run_evaluation.evaluate(wanted(run, data)).why
+        in run_evaluation.evaluate_run(wanted(run, data)).why
     )
 
 
@@ -158,7 +168,7 @@ def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
     given = ["evaluate", "--run", str(run), "--dataset", str(data)]
     ended = CliRunner().invoke(main, [*given, "--verifier", "bogus"])
     assert ended.exit_code == 2
-    assert "no verifier is called 'bogus'" in ended.stderr
+    assert "unknown verifier 'bogus'" in ended.stderr
     (run / "adapter" / WEIGHTS).unlink()
     ended = CliRunner().invoke(main, given)
     assert ended.exit_code == 2
@@ -171,13 +181,13 @@ def test_what_cannot_be_measured_is_told_and_decides_nothing(run, data):
 def test_folders_that_cannot_be_read_decide_nothing(run, data, tmp_path):
     (run / run_folder.DATASET).write_text("{}")
     with pytest.raises(BadRun, match="does not say which dataset"):
-        run_evaluation.evaluate(wanted(run, data))
+        run_evaluation.evaluate_run(wanted(run, data))
     write(run, data, ended_at=None)
     with pytest.raises(BadRun, match="does not say when its run ended"):
-        run_evaluation.evaluate(wanted(run, data))
+        run_evaluation.evaluate_run(wanted(run, data))
     (run / run_folder.RESULT).unlink()
     with pytest.raises(BadRun, match="holds no run that has ended"):
-        run_evaluation.evaluate(wanted(run, data))
+        run_evaluation.evaluate_run(wanted(run, data))
     assert not (run / GATE).exists()
 
 
@@ -186,7 +196,9 @@ def test_a_server_that_is_down_decides_nothing(run, data):
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         with pytest.raises(EngineDown, match="no engine answers"):
-            run_evaluation.evaluate(wanted(run, data, Server(url, tiny_adapters.BASE)))
+            run_evaluation.evaluate_run(
+                wanted(run, data, EvaluationServer(url, tiny_adapters.BASE))
+            )
         given = ["evaluate", "--run", str(run), "--dataset", str(data), "--engine-url", url]
         assert CliRunner().invoke(main, [*given, "--model", tiny_adapters.BASE]).exit_code == 5
         assert CliRunner().invoke(main, given).exit_code == 2
@@ -211,7 +223,9 @@ def newer(tmp_path_factory):
         folder = tmp_path_factory.mktemp("newer") / "dataset"
         groups = tiny_model.groups(40)
         splits = {"train": groups[30:], "test": groups[at : at + 4]}
-        dataset.write(folder, splits, Manifest(2, None, {"labels": run_evaluation.RULE_VERSION}))
+        dataset.write_dataset(
+            folder, splits, Manifest(2, None, {"labels": run_evaluation.RULE_VERSION})
+        )
         return folder
 
     return made
@@ -219,12 +233,12 @@ def newer(tmp_path_factory):
 
 def test_a_newer_dataset_is_measured_on_where_nothing_leaks(run, data, newer):
     with pytest.raises(BadRun, match="name that one with --learnt-from"):
-        run_evaluation.evaluate(wanted(run, newer(24)))
+        run_evaluation.evaluate_run(wanted(run, newer(24)))
     assert not (run / GATE).exists()
 
     def passed(at):
         few = wanted(run, newer(at), learnt_from=data, limit=1, rules=Rules(least_issues=30))
-        run_evaluation.evaluate(few)
+        run_evaluation.evaluate_run(few)
         _, gate = documents(run)
         return {one["check"]: one["passed"] for one in gate["findings"]}
 
@@ -233,28 +247,28 @@ def test_a_newer_dataset_is_measured_on_where_nothing_leaks(run, data, newer):
 
 
 def test_a_server_that_refuses_an_adapter_and_answers_is_not_waited_for(run, data):
-    with serving(models=[MODELS]) as server:
+    with serve_chat(models=[MODELS]) as server:
         server.routes["/v1/load_lora_adapter"] = [Reply({"error": "no"}, 500)]
-        asked = wanted(run, data, Server(server.url, tiny_adapters.BASE))
+        asked = wanted(run, data, EvaluationServer(server.url, tiny_adapters.BASE))
         server.routes["/v1/completions"] = [Reply({"error": "the engine is dead"}, 500)]
         with pytest.raises(EngineDown) as down:
-            run_evaluation.evaluate(asked)
+            run_evaluation.evaluate_run(asked)
         assert not isinstance(down.value, BadEngine)
         server.routes["/v1/completions"] = [Reply({"choices": []})]
         with pytest.raises(BadEngine, match=r"HTTP 500: .*; it answers as tiny, so it is up"):
-            run_evaluation.evaluate(asked)
+            run_evaluation.evaluate_run(asked)
         server.routes["/v1/load_lora_adapter"] = [Reply({"detail": "Not Found"}, 404)]
         with pytest.raises(BadEngine, match="VLLM_ALLOW_RUNTIME_LORA_UPDATING=1"):
-            run_evaluation.evaluate(asked)
+            run_evaluation.evaluate_run(asked)
         missing = {"error": {"message": "Loading lora failed: No adapter found for there"}}
         server.routes["/v1/load_lora_adapter"] = [Reply(missing, 404)]
         with pytest.raises(BadEngine, match="read the adapter's folder under the same path"):
-            run_evaluation.evaluate(asked)
+            run_evaluation.evaluate_run(asked)
     assert not (run / GATE).exists()
 
 
 def test_a_server_that_refuses_the_key_is_not_waited_for_either(run, data):
-    with serving(models=[Reply({"error": "Unauthorized"}, 401)]) as server:
+    with serve_chat(models=[Reply({"error": "Unauthorized"}, 401)]) as server:
         given = ["evaluate", "--run", run, "--dataset", data, "--engine-url", server.url]
         ended = CliRunner().invoke(main, [*map(str, given), "--model", tiny_adapters.BASE])
     assert ended.exit_code == 2
@@ -267,12 +281,12 @@ def test_a_server_that_refuses_the_key_is_not_waited_for_either(run, data):
     ("status", "decided"), [(500, False), (429, False), (401, False), (400, True)]
 )
 def test_a_server_that_fails_for_a_while_refuses_nobody(run, data, status, decided):
-    with serving(models=[MODELS]) as server:
+    with serve_chat(models=[MODELS]) as server:
         server.routes["/v1/load_lora_adapter"] = [Reply({"error": "not now"}, status)]
-        asked = wanted(run, data, Server(server.url, tiny_adapters.BASE))
+        asked = wanted(run, data, EvaluationServer(server.url, tiny_adapters.BASE))
         if decided:
-            assert run_evaluation.evaluate(asked).outcome is Outcome.FAILED
+            assert run_evaluation.evaluate_run(asked).outcome is GateOutcome.FAILED
         else:
             with pytest.raises(EngineDown, match=f"HTTP {status}"):
-                run_evaluation.evaluate(asked)
+                run_evaluation.evaluate_run(asked)
     assert (run / GATE).exists() is decided

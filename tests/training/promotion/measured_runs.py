@@ -13,9 +13,9 @@ from model.adapters import adapter_server
 from model.errors import EngineError
 from tests.builders import tiny_adapters
 from training.gate import gate_file
-from training.gate.gate_decision import Gate, Outcome
-from training.gate.gate_facts import Finding
-from training.gate.gate_file import Measured
+from training.gate.gate_decision import GateDecision, GateOutcome
+from training.gate.gate_facts import GateFinding
+from training.gate.gate_file import MeasurementKey
 
 MARKS = [
     pytest.mark.services,
@@ -27,7 +27,7 @@ LEARNT_FROM = "d" * 64
 PLAIN = Rules()
 
 
-def finished(run, *, seed=0, outcome=Outcome.PASSED):
+def finished(run, *, seed=0, outcome=GateOutcome.PASSED):
     """A run's folder as trainer and gate leave it."""
     ended(run, tiny_adapters.trained(run, seed=seed).adapter)
     return measured(run, tiny_adapters.BASE, outcome=outcome)
@@ -40,27 +40,29 @@ def ended(run, adapter, at="2026-11-22T23:59:59+00:00"):
     (run / "dataset.json").write_text(json.dumps({"digest": LEARNT_FROM}))
 
 
-def measured(run, champion, *, outcome=Outcome.PASSED, rules=PLAIN, **changes):
+def measured(run, champion, *, outcome=GateOutcome.PASSED, rules=PLAIN, **changes):
     """A run that was measured beside who was champion."""
     adapter = json.loads((run / "result.json").read_text())["adapter_sha256"]
-    gate = Gate(outcome, (Finding("reward", outcome is Outcome.PASSED, "0.1"),), rules)
-    about = Measured(adapter, LEARNT_FROM, "e" * 64, champion, "r4p", 4)
-    gate_file.write(run, gate, replace(about, **changes), [])
+    gate = GateDecision(
+        outcome, (GateFinding("reward", outcome is GateOutcome.PASSED, "0.1"),), rules
+    )
+    about = MeasurementKey(adapter, LEARNT_FROM, "e" * 64, champion, "r4p", 4)
+    gate_file.write_decision(run, gate, replace(about, **changes), [])
     return run
 
 
 def restarted(servers, name):
     """As after a restart, which forgets an adapter."""
     with suppress(EngineError):
-        adapter_server.unload(servers[0], name)
+        adapter_server.unload_adapter(servers[0], name)
 
 
 def champion(database):
     with transaction(database) as connection:
-        found = models.line_up(connection).champion
+        found = models.load_line_up(connection).champion
     return found.name if found else None
 
 
 def state(database, name):
     with transaction(database) as connection:
-        return models.named(connection, name).state
+        return models.find_by_name(connection, name).state

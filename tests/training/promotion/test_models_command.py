@@ -14,7 +14,7 @@ from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings
 from tests.builders import tiny_adapters
 from tests.training.promotion.measured_runs import MARKS, champion, measured
-from training.gate.gate_decision import Outcome
+from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS
 
@@ -65,7 +65,7 @@ def test_who_promotes_a_model_whose_gate_asked_less_says_so(database_url, names,
 
 def test_earlier_decisions_are_shown(database_url, names, run, monkeypatch):
     monkeypatch.setenv("R4P_DATABASE_URL", database_url)
-    measured(run, tiny_adapters.BASE, outcome=Outcome.TOO_FEW)
+    measured(run, tiny_adapters.BASE, outcome=GateOutcome.TOO_FEW)
     for words in (["register", str(run), "--base", tiny_adapters.BASE], ["show", names[0]]):
         done = CliRunner().invoke(main, words)
         assert done.exit_code == 0, done.output
@@ -86,9 +86,12 @@ def test_a_rollback_needs_no_engine(database_url, database, names, monkeypatch):
 
 def test_the_servers_are_those_of_the_settings():
     one = EngineSettings(engine_url="http://a/v1")
-    assert [server.url for server in promotion.replicas(one)] == ["http://a/v1"]
+    assert [server.url for server in promotion.list_replicas(one)] == ["http://a/v1"]
     several = EngineSettings(engine_url="http://a/v1", engine_urls="http://b/v1, http://c/v1")
-    assert [server.url for server in promotion.replicas(several)] == ["http://b/v1", "http://c/v1"]
+    assert [server.url for server in promotion.list_replicas(several)] == [
+        "http://b/v1",
+        "http://c/v1",
+    ]
     for none in (EngineSettings(), EngineSettings(engine_url="http://a/v1", verifier="consensus")):
         with pytest.raises(NotPromoted, match="set R4P_ENGINE_URL to a vLLM"):
-            promotion.replicas(none)
+            promotion.list_replicas(none)

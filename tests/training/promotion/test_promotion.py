@@ -10,7 +10,7 @@ from app.db.store.issues import evaluations
 from app.db.tables.schema import models as models_table
 from app.jobs.job import OF_THE_APP
 from app.jobs.learning_jobs import UnloadAdapters
-from app.learning.model_serving import UNUSED_AFTER, Alias, State
+from app.learning.model_serving import UNUSED_AFTER, Alias, ModelState
 from app.registry import promotion
 from app.registry.promotion import NotPromoted
 from app.settings import EngineSettings, QueueSettings
@@ -19,7 +19,7 @@ from tests.builders import tiny_adapters
 from tests.builders.job_attempts import carry_out
 from tests.training.promotion.measured_runs import MARKS, champion, restarted, state
 from tests.worker.judging import waiting_issues
-from worker.components import Parts
+from worker.components import Components
 from worker.judging.verify import VerifyGroupHandler
 from worker.learning.unload_adapters import UnloadAdaptersHandler
 
@@ -28,12 +28,12 @@ pytestmark = MARKS
 
 def test_promoted_served_replaced_and_rolled_back(database, servers, names):
     first, second = names
-    said = promotion.promote(database, servers, first, Alias.CHAMPION).said
+    said = promotion.promote(database, servers, first, Alias.CHAMPION).report
     assert "2 servers answer as trained: " in said
     promotion.promote(database, servers, second, Alias.CHAMPION)
     assert champion(database) == second
     assert {first, second} <= set(adapter_server._cards(servers[0])), "the one before stays loaded"
-    assert state(database, first) is State.RETIRED
+    assert state(database, first) is ModelState.RETIRED
     assert promotion.roll_back(database, servers, Alias.CHAMPION, "worse") == (second, first)
     assert champion(database) == first
     with pytest.raises(NotPromoted, match=f"{second} was rejected"):
@@ -50,7 +50,7 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
     for name in names:
         promotion.promote(database, servers, name, Alias.CHAMPION)
     own = replace(tiny_adapters.servable(runs[1]), name="own")
-    adapter_server.bring(servers[0], own)
+    adapter_server.load_on_replica(servers[0], own)
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     urls = [one.url for one in servers]
     handler = UnloadAdaptersHandler(lambda: EngineSettings(engine_urls=urls))
@@ -67,7 +67,7 @@ def test_what_nobody_uses_any_more_leaves_the_servers_and_an_operators_own_stays
         assert left() == {first, "own"}
         assert left() == {first, "own"}
     finally:
-        adapter_server.unload(servers[0], own.name)
+        adapter_server.unload_adapter(servers[0], own.name)
 
 
 def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
@@ -76,8 +76,8 @@ def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
     monkeypatch.setenv("R4P_ENGINE_URL", servers[1].url)
     monkeypatch.setenv("R4P_ENGINE_URLS", ",".join(one.url for one in servers))
     monkeypatch.setenv("R4P_MODEL", tiny_adapters.BASE)
-    parts = Parts(database, QueueSettings())
-    handler = VerifyGroupHandler(lambda: parts.bench, parts.trained)
+    parts = Components(database, QueueSettings())
+    handler = VerifyGroupHandler(lambda: parts.judge_setup, parts.trained_models)
     wait = waiting_issues.issues(database)
 
     def judge(number):
@@ -93,7 +93,7 @@ def test_the_worker_asks_the_champion_also_after_its_server_was_started_anew(
     assert judge(5) == names[0]
     promotion.roll_back(database, servers, Alias.CHAMPION, "worse")
     assert judge(6) == tiny_adapters.BASE
-    for bench in (parts.bench, *parts.benches.values()):
+    for bench in (parts.judge_setup, *parts.judge_setups.values()):
         bench.verifier._engine.close()
 
 
@@ -104,4 +104,4 @@ def test_a_rollback_waits_for_no_server(database, servers, names, dead):
     restarted(servers, first)
     assert promotion.roll_back(database, [dead, servers[0]], Alias.CHAMPION, "worse")[1] == first
     assert first in adapter_server._cards(servers[0])
-    assert state(database, second) is State.REJECTED
+    assert state(database, second) is ModelState.REJECTED

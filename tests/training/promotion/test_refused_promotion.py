@@ -9,15 +9,15 @@ from app.db.session import transaction
 from app.db.store.models import models
 from app.db.store.models.models import UnknownModel
 from app.learning.gate_rules import Rules
-from app.learning.model_serving import Alias, LineUp, State
+from app.learning.model_serving import Alias, LineUp, ModelState
 from app.registry import promotion, registration
-from app.registry.promotion import NotPromoted, Terms
+from app.registry.promotion import NotPromoted, PromotionRules
 from model.adapters import adapter_server
 from model.adapters.adapter_files import CONFIG, WEIGHTS
 from model.errors import BadAdapter
 from tests.builders import tiny_adapters
 from tests.training.promotion.measured_runs import MARKS, champion, ended, finished, measured, state
-from training.gate.gate_decision import Outcome
+from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS
 
@@ -30,7 +30,7 @@ def test_with_one_server_down_nothing_moves_and_the_champion_goes_on(
     with pytest.raises(NotPromoted, match=f"nothing has changed: no engine answers at {dead.url}"):
         promotion.promote(database, [servers[0], dead], second, Alias.CHAMPION)
     assert champion(database) == first
-    assert state(database, second) is State.CANDIDATE
+    assert state(database, second) is ModelState.CANDIDATE
     assert set(adapter_server._cards(servers[0])) == {tiny_adapters.BASE, first}
 
 
@@ -45,12 +45,12 @@ def test_an_adapter_that_changed_on_disk_is_rejected_for_good(
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     with pytest.raises(NotPromoted, match=f"{name} is rejected: the adapter in .* train it anew"):
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    assert state(database, name) is State.REJECTED
+    assert state(database, name) is ModelState.REJECTED
     with transaction(database) as connection, pytest.raises(BadAdapter, match="is not what"):
         registration.register_run(connection, run, tiny_adapters.BASE)
     with transaction(database) as connection:
-        adapter = models.named(connection, name).adapter
-    assert promotion.bring_back(servers, adapter) == 0
+        adapter = models.find_by_name(connection, name).adapter
+    assert promotion.reload_adapter(servers, adapter) == 0
     assert "restore it, or roll back" in caplog.text
 
 
@@ -90,7 +90,7 @@ def test_who_met_only_the_champion_of_a_moment_ago_is_not_promoted(database, ser
     with pytest.raises(NotPromoted, match=f"{first} judges now"):
         promotion.promote(database, Meanwhile(servers), second, Alias.CHAMPION)
     assert champion(database) == first
-    assert state(database, second) is State.CANDIDATE
+    assert state(database, second) is ModelState.CANDIDATE
 
 
 def test_a_shadow_whose_files_changed_leaves_its_place(database, tmp_path, dead):
@@ -102,7 +102,7 @@ def test_a_shadow_whose_files_changed_leaves_its_place(database, tmp_path, dead)
     with pytest.raises(NotPromoted, match="is rejected"):
         promotion.promote(database, [dead], name, Alias.CHAMPION)
     with transaction(database) as connection:
-        assert models.holder(connection, Alias.SHADOW) is None
+        assert models.find_alias_holder(connection, Alias.SHADOW) is None
 
 
 def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_path):
@@ -111,7 +111,7 @@ def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_p
     config = run / "adapter" / CONFIG
     config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 64}))
     sha256 = tiny_adapters.servable(run).sha256
-    probe = promotion.adapter_files.probe_of(run / "probe.json")
+    probe = promotion.adapter_files.read_probe(run / "probe.json")
     (run / "probe.json").write_text(json.dumps(asdict(replace(probe, adapter=sha256))))
     ended(run, sha256)
     measured(run, tiny_adapters.BASE)
@@ -119,11 +119,12 @@ def test_an_adapter_that_vllm_refuses_stays_a_candidate(database, servers, tmp_p
         name = registration.register_run(connection, run, tiny_adapters.BASE)
     with pytest.raises(NotPromoted, match=r"nothing has changed: .*greater than max_lora_rank"):
         promotion.promote(database, servers, name, Alias.CHAMPION)
-    assert (champion(database), state(database, name)) == (None, State.CANDIDATE)
+    assert (champion(database), state(database, name)) == (None, ModelState.CANDIDATE)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kept"), [(Outcome.FAILED, State.REJECTED), (Outcome.TOO_FEW, State.CANDIDATE)]
+    ("outcome", "kept"),
+    [(GateOutcome.FAILED, ModelState.REJECTED), (GateOutcome.TOO_FEW, ModelState.CANDIDATE)],
 )
 def test_what_did_not_pass_the_gate_is_not_promoted(database, tmp_path, dead, outcome, kept):
     run = finished(tmp_path, outcome=outcome)
@@ -136,7 +137,9 @@ def test_what_did_not_pass_the_gate_is_not_promoted(database, tmp_path, dead, ou
 
 def test_an_adapter_of_another_verifier_is_not_promoted(database, names, dead):
     with pytest.raises(NotPromoted, match="trained to answer as r4p, and R4P_VERIFIER is yes-no"):
-        promotion.promote(database, [dead], names[0], Alias.CHAMPION, terms=Terms("yes-no"))
+        promotion.promote(
+            database, [dead], names[0], Alias.CHAMPION, terms=PromotionRules("yes-no")
+        )
 
 
 def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
@@ -153,21 +156,21 @@ def test_a_gate_that_asked_less_than_the_rules_in_force_promotes_nobody(
             promotion.promote(database, servers, names[0], alias)
     assert "r4p train evaluate --margin 0.02 --least-issues 30, then" in str(refused.value)
     assert str(refused.value).endswith(f"r4p models promote {names[0]} --by-laxer-rules")
-    terms = Terms(rules=Rules(margin=0.5, least_issues=2))
+    terms = PromotionRules(rules=Rules(margin=0.5, least_issues=2))
     with pytest.raises(NotPromoted, match=r"margin 1\.0 instead of 0\.5"):
         promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms)
-    assert state(database, names[0]) is State.CANDIDATE
+    assert state(database, names[0]) is ModelState.CANDIDATE
 
-    terms = Terms(by_laxer_rules=True)
-    kept = promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms).said
+    terms = PromotionRules(by_laxer_rules=True)
+    kept = promotion.promote(database, servers, names[0], Alias.CHAMPION, terms=terms).report
     assert kept.endswith("its gate asked less than the rules in force: margin 1.0 instead of 0.02, "
                          "least_issues 2 instead of 30")  # fmt: skip
     with transaction(database) as connection:
-        assert models.named(connection, names[0]).why == kept
+        assert models.find_by_name(connection, names[0]).why == kept
 
 
 def test_an_unknown_name_is_told(database):
     with pytest.raises(UnknownModel, match="none yet"):
         promotion.promote(database, [], "r4p-0", Alias.CHAMPION)
     with transaction(database) as connection:
-        assert models.line_up(connection) == LineUp()
+        assert models.load_line_up(connection) == LineUp()

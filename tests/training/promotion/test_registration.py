@@ -8,14 +8,14 @@ import pytest
 
 from app.db.session import transaction
 from app.db.store.models import models
-from app.learning.model_serving import State
+from app.learning.model_serving import ModelState
 from app.registry import registration
 from app.registry.registration import NotRegistered
 from model.adapters import adapter_files
 from model.errors import BadAdapter
 from tests.builders import tiny_adapters
 from tests.training.promotion.measured_runs import MARKS, ended, finished, measured
-from training.gate.gate_decision import Outcome
+from training.gate.gate_decision import GateOutcome
 
 pytestmark = MARKS
 
@@ -23,10 +23,10 @@ pytestmark = MARKS
 def test_a_run_is_registered_once_under_a_name_of_its_bytes(database, names, runs):
     with transaction(database) as connection:
         again = registration.register_run(connection, runs[0], tiny_adapters.BASE)
-        kept = models.named(connection, names[0])
+        kept = models.find_by_name(connection, names[0])
     assert again == names[0]
     assert names[0].endswith(kept.adapter.sha256[:8])
-    assert (kept.state, kept.why) == (State.CANDIDATE, "gate: passed; passed every check")
+    assert (kept.state, kept.why) == (ModelState.CANDIDATE, "gate: passed; passed every check")
     assert kept.adapter.directory == runs[0] / "adapter"
 
 
@@ -54,14 +54,14 @@ def test_what_was_taken_back_does_not_come_in_again_as_another(database, names, 
     with transaction(database) as connection:
         models.reject(connection, names[0], "rolled back")
         assert registration.register_run(connection, run, tiny_adapters.BASE) == names[0]
-        assert models.named(connection, names[0]).state is State.REJECTED
-        assert len(models.newest(connection)) == len(names)
+        assert models.find_by_name(connection, names[0]).state is ModelState.REJECTED
+        assert len(models.list_models(connection)) == len(names)
 
 
 def test_a_run_that_does_not_say_when_it_ended_has_no_name(run):
     (run / "result.json").write_text("{}")
     with pytest.raises(BadAdapter, match="does not say when the run ended"):
-        adapter_files.name_of_run(run, "0" * 64)
+        adapter_files.build_run_adapter_name(run, "0" * 64)
 
 
 def refused(database, run):
@@ -106,12 +106,12 @@ def test_a_model_is_measured_as_what_it_answers_as(database, names, run):
 
 
 def test_who_measures_till_it_passes_is_seen(database, tmp_path):
-    run = finished(tmp_path, seed=5, outcome=Outcome.TOO_FEW)
-    measured(run, tiny_adapters.BASE, outcome=Outcome.FAILED)
+    run = finished(tmp_path, seed=5, outcome=GateOutcome.TOO_FEW)
+    measured(run, tiny_adapters.BASE, outcome=GateOutcome.FAILED)
     measured(run, tiny_adapters.BASE)
     with transaction(database) as connection:
         name = registration.register_run(connection, run, tiny_adapters.BASE)
-        kept = models.named(connection, name)
+        kept = models.find_by_name(connection, name)
     assert kept.why == "gate: passed, measured 3 times; passed every check"
     assert [one["outcome"] for one in kept.gate["earlier"]] == ["too few", "failed"]
     (run / "gate.json").unlink()
@@ -119,7 +119,7 @@ def test_who_measures_till_it_passes_is_seen(database, tmp_path):
     with transaction(database) as connection:
         registration.register_run(connection, run, tiny_adapters.BASE)
         registration.register_run(connection, run, tiny_adapters.BASE)
-        kept = models.named(connection, name)
+        kept = models.find_by_name(connection, name)
     assert [one["outcome"] for one in kept.gate["earlier"]] == ["too few", "failed", "passed"]
     ended(run, "0" * 64)
     assert (

@@ -32,7 +32,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture
 def probe(run):
-    return adapter_files.probe_of(run / adapter_probe.FILE)
+    return adapter_files.read_probe(run / adapter_probe.FILE)
 
 
 @pytest.fixture
@@ -55,14 +55,14 @@ def names(vllm):
 def test_what_was_trained_is_what_is_served(vllm, replicas, run, probe):
     adapter = tiny_adapters.servable(run)
     for _ in range(2):
-        for reading in adapter_server.load(replicas, adapter, probe):
+        for reading in adapter_server.load_adapter(replicas, adapter, probe):
             assert reading.tokens == 32
             assert reading.effect == pytest.approx(1, abs=0.05)
-            assert reading.apart < 0.02
-            assert reading.changed > 100 * reading.noise
+            assert reading.mean_distance < 0.02
+            assert reading.max_change > 100 * reading.max_noise
     with closing(connect(vllm.url, adapter.name)) as engine:
         assert engine.context_tokens == 4096
-    adapter_server.unload(replicas[0], adapter.name)
+    adapter_server.unload_adapter(replicas[0], adapter.name)
     assert names(vllm) == {tiny_adapters.BASE}
 
 
@@ -70,7 +70,7 @@ def test_a_server_that_is_down_is_named_and_the_others_serve_nothing_new(
     vllm, replicas, dead, run, probe
 ):
     with pytest.raises(EngineDown, match=f"no engine answers at {dead.url}"):
-        adapter_server.load([replicas[0], dead], tiny_adapters.servable(run), probe)
+        adapter_server.load_adapter([replicas[0], dead], tiny_adapters.servable(run), probe)
     assert names(vllm) == {tiny_adapters.BASE}
 
 
@@ -81,7 +81,7 @@ def test_an_adapter_of_other_weights_than_were_measured_is_found_out(
     other = tiny_adapters.servable(tmp_path)
     swapped = replace(probe, adapter=other.sha256)
     with pytest.raises(EngineError, match="of its effect arrives") as refused:
-        adapter_server.load(replicas[:1], other, swapped)
+        adapter_server.load_adapter(replicas[:1], other, swapped)
     assert other.name in str(refused.value)
     assert names(vllm) == {tiny_adapters.BASE}
 
@@ -101,7 +101,7 @@ def test_an_adapter_whose_layers_the_server_does_not_know_is_never_served_as_the
     (directory / CONFIG).write_bytes((run / "adapter" / CONFIG).read_bytes())
     other = tiny_adapters.servable(tmp_path)
     with pytest.raises(EngineError):
-        adapter_server.load(replicas[:1], other, replace(probe, adapter=other.sha256))
+        adapter_server.load_adapter(replicas[:1], other, replace(probe, adapter=other.sha256))
     assert names(vllm) == {tiny_adapters.BASE}
 
 
@@ -112,35 +112,35 @@ def test_an_adapter_that_vllm_refuses_is_told_with_its_words(vllm, replicas, tmp
     (directory / CONFIG).write_text(json.dumps(config | {"r": 64}))
     adapter = tiny_adapters.servable(tmp_path)
     with pytest.raises(EngineError, match=r"load_lora_adapter at .*rank 64 is greater than"):
-        adapter_server.load(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
+        adapter_server.load_adapter(replicas[:1], adapter, replace(probe, adapter=adapter.sha256))
     assert names(vllm) == {tiny_adapters.BASE}
 
 
 def test_an_adapter_without_effect_is_not_kept(vllm, replicas, tmp_path):
     probe = tiny_adapters.trained(tmp_path, scale=0.0)
-    with pytest.raises(EngineError, match="the trainer saw no effect of it either"):
-        adapter_server.load(replicas[:1], tiny_adapters.servable(tmp_path), probe)
+    with pytest.raises(EngineError, match="the trainer saw no effect either"):
+        adapter_server.load_adapter(replicas[:1], tiny_adapters.servable(tmp_path), probe)
     assert names(vllm) == {tiny_adapters.BASE}
 
 
 def test_a_name_is_never_used_again(replicas, run, probe, tmp_path):
     adapter = tiny_adapters.servable(run)
-    adapter_server.load(replicas[:1], adapter, probe)
+    adapter_server.load_adapter(replicas[:1], adapter, probe)
     tiny_adapters.trained(tmp_path, seed=2)
     other = replace(tiny_adapters.servable(tmp_path), name=adapter.name)
     with pytest.raises(EngineError, match="names are never used again"):
-        adapter_server.bring(replicas[0], other)
-    adapter_server.unload(replicas[0], adapter.name)
+        adapter_server.load_on_replica(replicas[0], other)
+    adapter_server.unload_adapter(replicas[0], adapter.name)
 
 
 def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, probe, dead):
     adapter = tiny_adapters.servable(run)
     with pytest.raises(BadAdapter, match="and 000000000000 was registered; train it anew"):
-        adapter_server.load([dead], replace(adapter, sha256="0" * 64), probe)
+        adapter_server.load_adapter([dead], replace(adapter, sha256="0" * 64), probe)
     with pytest.raises(BadAdapter, match="was measured"):
-        adapter_server.load([dead], adapter, Probe("1" * 64, probe.passages))
+        adapter_server.load_adapter([dead], adapter, Probe("1" * 64, probe.passages))
     with pytest.raises(BadAdapter, match="has no passage"):
-        adapter_server.load([dead], adapter, Probe(adapter.sha256, ()))
+        adapter_server.load_adapter([dead], adapter, Probe(adapter.sha256, ()))
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_files_that_changed_since_are_refused_before_any_server_is_asked(run, pr
 def test_what_vllm_leaves_out_is_refused(run, tmp_path, changes, said):
     (tmp_path / WEIGHTS).write_bytes((run / "adapter" / WEIGHTS).read_bytes())
     config = json.loads((run / "adapter" / CONFIG).read_text())
-    assert adapter_files.objections(run / "adapter") == ()
+    assert adapter_files.find_objections(run / "adapter") == ()
     (tmp_path / CONFIG).write_text(json.dumps(config | changes))
-    (found,) = adapter_files.objections(tmp_path)
+    (found,) = adapter_files.find_objections(tmp_path)
     assert said in found
 
 
@@ -171,23 +171,23 @@ def test_weights_that_are_broken_are_refused(run, tmp_path):
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         fine = {"layer.lora_A.weight": torch.ones(2, dtype=dtype)}
         save_file(fine, tmp_path / WEIGHTS)
-        assert adapter_files.objections(tmp_path) == ()
+        assert adapter_files.find_objections(tmp_path) == ()
         save_file(
             {"layer.lora_B.weight": torch.tensor([1, torch.nan], dtype=dtype)}, tmp_path / WEIGHTS
         )
-        assert "not finite" in adapter_files.objections(tmp_path)[0]
+        assert "not finite" in adapter_files.find_objections(tmp_path)[0]
     save_file({"lm_head.weight": torch.ones(2)}, tmp_path / WEIGHTS)
-    assert "no part of a plain LoRA" in adapter_files.objections(tmp_path)[0]
+    assert "no part of a plain LoRA" in adapter_files.find_objections(tmp_path)[0]
     save_file({}, tmp_path / WEIGHTS)
-    assert adapter_files.objections(tmp_path) == ("it holds no weights",)
+    assert adapter_files.find_objections(tmp_path) == ("it holds no weights",)
     (tmp_path / WEIGHTS).write_bytes(b"torn")
     with pytest.raises(BadAdapter, match="is no safetensors file"):
-        adapter_files.objections(tmp_path)
+        adapter_files.find_objections(tmp_path)
     (tmp_path / adapter_probe.FILE).write_text("{}")
     with pytest.raises(BadAdapter, match="is no probe of an adapter"):
-        adapter_files.probe_of(tmp_path / adapter_probe.FILE)
+        adapter_files.read_probe(tmp_path / adapter_probe.FILE)
     (tmp_path / CONFIG).write_text("{")
     with pytest.raises(BadAdapter, match="is no JSON"):
-        adapter_files.objections(tmp_path)
+        adapter_files.find_objections(tmp_path)
     with pytest.raises(BadAdapter, match=r"adapter_config.json can't be read \(No such file"):
-        adapter_files.sha256_of(tmp_path / "nowhere")
+        adapter_files.hash_adapter(tmp_path / "nowhere")

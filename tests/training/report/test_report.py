@@ -13,10 +13,10 @@ from tests.builders.run_folders import compared, document, finish, gated, lines,
 from tests.model.commands.test_report import size
 from tests.model.evaluation.report.test_html_page import parsed
 from training.commands.report import report
-from training.plans.plan_file import load
-from training.report.outline import made
-from training.report.run_reader import read
-from training.runs.run_folder import Status
+from training.plans.plan_file import load_plan
+from training.report.outline import build_page
+from training.report.run_reader import read_run
+from training.runs.run_folder import RunStatus
 
 app = typer.Typer()
 app.command()(report)
@@ -66,7 +66,7 @@ def test_the_page_has_the_numbers_of_the_files_and_no_markup_of_theirs(written):
         "(exact McNemar, two-sided: p = 0.003)" in text
     )
     assert "filters 214 no linked issue; 97 a bot wrote it; 12 only lock files" in text
-    assert f"optimiser.learning_rate {load('cpu-smoke').optimiser.learning_rate}" in text
+    assert f"optimiser.learning_rate {load_plan('cpu-smoke').optimiser.learning_rate}" in text
     assert "tokens read and written 300,000" in text
     assert "left out 2 too long" in text
 
@@ -74,7 +74,7 @@ def test_the_page_has_the_numbers_of_the_files_and_no_markup_of_theirs(written):
 def test_curves_tell_where_they_began_and_ended(tmp_path):
     folder = write(tmp_path)
     lines(folder, [step(at, 4, reward=at / 4, entropy=None) for at in range(1, 5)])
-    curves = section(made(read(folder)), "curves")
+    curves = section(build_page(read_run(folder)), "curves")
     assert curves.text[0] == "Reward: 0.375 in the first 2 steps, 0.875 in the last 2."
     assert "entropy" not in {one.name for one in curves.figures}
     (reward,) = [one for one in curves.figures if one.name == "reward"]
@@ -90,7 +90,9 @@ def test_curves_tell_where_they_began_and_ended(tmp_path):
 def test_a_long_curve_is_its_mean_over_ten_steps_and_single_steps_behind(tmp_path):
     lines(write(tmp_path), [step(at, reward=float(at)) for at in range(1, 31)])
     (reward,) = [
-        one for one in section(made(read(tmp_path)), "curves").figures if one.name == "reward"
+        one
+        for one in section(build_page(read_run(tmp_path)), "curves").figures
+        if one.name == "reward"
     ]
     each, mean = reward.drawing.curves
     assert (each.label, mean.label) == ("reward, each step", "reward, mean of the last 10 steps")
@@ -100,7 +102,7 @@ def test_a_long_curve_is_its_mean_over_ten_steps_and_single_steps_behind(tmp_pat
 
 def test_one_step_is_a_curve_of_a_point_and_says_nothing_of_a_direction(tmp_path):
     lines(write(tmp_path), [step(1)])
-    curves = section(made(read(tmp_path)), "curves")
+    curves = section(build_page(read_run(tmp_path)), "curves")
     assert (curves.text, curves.missing) == ((), ())
 
 
@@ -122,7 +124,7 @@ def test_a_run_before_its_first_step_has_no_curve_and_says_so(tmp_path):
     folder = write(tmp_path)
     for name in ("metrics.jsonl", "result.json"):
         (folder / name).unlink()
-    found = made(read(folder))
+    found = build_page(read_run(folder))
     assert found.notes[0].startswith("The run has not ended: no step is done.")
     assert section(found, "curves").missing == ("No step was done yet, so there is no curve.",)
 
@@ -130,11 +132,15 @@ def test_a_run_before_its_first_step_has_no_curve_and_says_so(tmp_path):
 def test_a_failed_run_says_why_first(tmp_path):
     folder = write(tmp_path)
     lines(folder, [step(1), step(2, loss=None)])
-    finish(folder, 2, Status.FAILED, "step 2 has the loss nan", left_out=None)
-    assert read(folder).notes == ("The run failed after 2 of 40 steps: step 2 has the loss nan",)
-    told = dict(section(made(read(folder)), "run").tables[0].rows)
+    finish(folder, 2, RunStatus.FAILED, "step 2 has the loss nan", left_out=None)
+    assert read_run(folder).notes == (
+        "The run failed after 2 of 40 steps: step 2 has the loss nan",
+    )
+    told = dict(section(build_page(read_run(folder)), "run").tables[0].rows)
     assert (told["status"], "left out" in told) == ("failed", False)
-    (loss,) = [one for one in section(made(read(folder)), "curves").figures if one.name == "loss"]
+    (loss,) = [
+        one for one in section(build_page(read_run(folder)), "curves").figures if one.name == "loss"
+    ]
     assert len(loss.drawing.curves[0].points) == 1
 
 
@@ -142,7 +148,7 @@ def test_a_rejected_candidate_shows_which_check_it_failed(tmp_path):
     worse = compared(gain=-0.2)
     folder = write(tmp_path)
     document(folder, "gate", gated(worse).document())
-    gate = section(made(read(folder)), "gate")
+    gate = section(build_page(read_run(folder)), "gate")
     assert gate.text[0].startswith(
         "The gate said: failed. Benchmark, test: reward no worse: -0.200"
     )
@@ -151,19 +157,21 @@ def test_a_rejected_candidate_shows_which_check_it_failed(tmp_path):
 
 def test_what_a_gate_that_passed_did_not_need_is_no_failed_check(tmp_path):
     folder = write(tmp_path, sets=(compared(), compared("benchmark, other", issues=3)))
-    answers = {row[0]: row[1] for row in section(made(read(folder)), "gate").tables[0].rows}
+    answers = {
+        row[0]: row[1] for row in section(build_page(read_run(folder)), "gate").tables[0].rows
+    }
     assert (answers["outcomes"], answers["benchmark, other: issues"]) == ("not needed",) * 2
     assert answers["leak"] == "yes"
 
 
 def test_no_chance_is_told_as_none(tmp_path):
     folder = write(tmp_path, sets=(replace(compared(), p_differs=0.0002),))
-    assert "two-sided: p < 0.001" in section(made(read(folder)), "comparison").text[-1]
+    assert "two-sided: p < 0.001" in section(build_page(read_run(folder)), "comparison").text[-1]
 
 
 def test_constants_are_columns_since_there_are_few_of_them(tmp_path):
     folder = write(tmp_path, sets=(compared(),))
-    table = section(made(read(folder)), "comparison").tables[-1]
+    table = section(build_page(read_run(folder)), "comparison").tables[-1]
     assert [name for name, _ in table.head] == ["metric", "all correct", "all incorrect"]
     assert ("reward", "0.500", "0.500") in table.rows
 
@@ -172,9 +180,9 @@ def test_constants_are_columns_since_there_are_few_of_them(tmp_path):
 def test_no_share_of_clipped_tokens_is_below_nothing(tmp_path, clipped, top):
     told = [step(at, clip_low=0.0, clip_high=clipped) for at in range(1, 31)]
     lines(write(tmp_path), told)
-    figures = section(made(read(tmp_path)), "curves").figures
+    figures = section(build_page(read_run(tmp_path)), "curves").figures
     (figure,) = [one for one in figures if one.name == "clipped"]
-    canvas = drawing.curves(figure.drawing, drawing.LIGHT)
+    canvas = drawing.draw_curves(figure.drawing, drawing.LIGHT)
     assert canvas.axes[0].get_ylim() == pytest.approx((0, top), rel=0.1)
 
 
@@ -183,8 +191,8 @@ def test_margins_are_drawn_where_the_gate_fixed_one(tmp_path):
     (_, line), (only,) = (
         one.figures[1].drawing.panels[0].lines
         for one in (
-            section(made(read(folder)), "comparison"),
-            section(made(replace(read(folder), gate={})), "comparison"),
+            section(build_page(read_run(folder)), "comparison"),
+            section(build_page(replace(read_run(folder), gate={})), "comparison"),
         )
     )
     assert (only.value, line.label, line.value) == (0.0, "may not fall below", -0.02)
@@ -196,7 +204,11 @@ def test_metrics_that_one_side_lacks_are_a_dash(tmp_path):
     found = replace(
         one, difference={name: one.difference[name] for name in one.difference if name != "mcc"}
     )
-    rows = section(made(replace(read(folder), compared=(found,))), "comparison").tables[0].rows
+    rows = (
+        section(build_page(replace(read_run(folder), compared=(found,))), "comparison")
+        .tables[0]
+        .rows
+    )
     assert [row[-2:] for row in rows if row[0] == "mcc"] == [("–", "–")]
 
 

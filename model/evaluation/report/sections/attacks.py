@@ -1,24 +1,24 @@
-"""What attacks change in verdicts (pure)."""
+"""Section: the verdicts that attacks change (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.evaluation.attacks.attack_table import HEADS, Found, rows
-from model.evaluation.report.content import Section, Table, many
-from model.evaluation.report.series import shown
+from model.evaluation.attacks.attack_table import COLUMN_NAMES, AttackDocument, build_rows
+from model.evaluation.report.content import Section, Table, format_count
+from model.evaluation.report.series import clean_name
 
 
 @dataclass(frozen=True, slots=True)
 class AttackRun:
-    """A run of attacks on one file of groups."""
+    """The attacks of one run on one file of groups."""
 
     name: str
-    """Of these groups."""
-    found: Found
+    """Name of the file of groups."""
+    document: AttackDocument
 
 
-def attacks(runs: Sequence[AttackRun]) -> Section:
-    """Flips by kind of attack."""
+def build_attacks_section(runs: Sequence[AttackRun]) -> Section:
+    """Build the section on flips by kind of attack."""
     return Section(
         "attacks",
         "Attacks",
@@ -39,14 +39,18 @@ def attacks(runs: Sequence[AttackRun]) -> Section:
             ),
         ),
         tables=tuple(
-            Table(_caption(run), tuple((name, 1) for name in HEADS), rows(run.found.kinds))
+            Table(
+                _build_caption(run),
+                tuple((name, 1) for name in COLUMN_NAMES),
+                build_rows(run.document.kinds),
+            )
             for run in runs
         ),
     )
 
 
-def _caption(run: AttackRun) -> str:
-    found = run.found
-    votes = f", {many(found.votes, 'vote')}" if found.votes else ""
-    by = f"{shown(found.verifier)} with {shown(found.engine.model)}{votes}"
-    return f"{shown(run.name)}: {by}; {many(found.issues, 'issue')}."
+def _build_caption(run: AttackRun) -> str:
+    document = run.document
+    votes = f", {format_count(document.votes, 'vote')}" if document.votes else ""
+    judge_name = f"{clean_name(document.verifier)} with {clean_name(document.engine.model)}{votes}"
+    return f"{clean_name(run.name)}: {judge_name}; {format_count(document.issues, 'issue')}."

@@ -1,4 +1,4 @@
-"""Accuracy by what kind of patch, group or repository it is (pure)."""
+"""Sections: accuracy by size of the patch, similarity in the group, and repository (pure)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,31 +8,31 @@ import numpy as np
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup, JudgedPatch
-from model.evaluation.judgement_columns import rightness
+from model.evaluation.judgement_columns import score_decisions
 from model.evaluation.report.content import (
     Curve,
     Curves,
-    Dots,
+    DotPlot,
     Figure,
-    Mark,
     Panel,
-    Row,
+    PlotPoint,
+    PlotRow,
     Section,
     Table,
-    cells,
-    many,
-    said,
+    format_cells,
+    format_count,
+    format_estimate,
 )
-from model.evaluation.report.rate_intervals import means
-from model.evaluation.report.series import GroupSet, shown
+from model.evaluation.report.rate_intervals import estimate_means
+from model.evaluation.report.series import GroupSet, clean_name
 
 _REPOSITORIES = 12
-"""Shown one by one; the rest together."""
+"""Repositories shown one by one; the others form one bin."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Something that has a size, in bins."""
+    """A measure of patches or groups, divided into bins."""
 
     key: str
     title: str
@@ -40,14 +40,14 @@ class _Scale:
     axis: str
     column: str
     lacking: str
-    """What is said of patches without a size."""
+    """Text about patches without a value."""
     edges: tuple[float, ...]
-    """Where the next bin begins."""
+    """Lower edge of each bin but the first."""
     bins: tuple[str, ...]
     size: Callable[[JudgedGroup, JudgedPatch], float | None]
 
     def place(self, group: JudgedGroup, patch: JudgedPatch) -> int:
-        """Which bin a patch belongs to; -1 without a size."""
+        """Find the bin of a patch; -1 without a value."""
         size = self.size(group, patch)
         return -1 if size is None else int(np.searchsorted(self.edges, size, "right"))
 
@@ -78,60 +78,60 @@ _SIMILARITY = _Scale(
 )
 
 
-def by_lines(sets: Sequence[GroupSet]) -> Section:
-    """By how much a patch edits."""
-    return _by_size(sets, _LINES)
+def build_lines_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section on accuracy by number of edited lines."""
+    return _build_size_section(sets, _LINES)
 
 
-def by_similarity(sets: Sequence[GroupSet]) -> Section:
-    """By how alike the patches of a group are."""
-    return _by_size(sets, _SIMILARITY)
+def build_similarity_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section on accuracy by similarity within the group."""
+    return _build_size_section(sets, _SIMILARITY)
 
 
-def _by_size(sets: Sequence[GroupSet], scale: _Scale) -> Section:
-    split = [_split(one, scale.bins, scale.place) for one in sets]
+def _build_size_section(sets: Sequence[GroupSet], scale: _Scale) -> Section:
+    split = [_split_patches(group_set, scale.bins, scale.place) for group_set in sets]
     return Section(
         scale.key,
         scale.title,
         (scale.said,),
-        figures=tuple(one.curves(scale.key, scale.axis) for one in split),
-        tables=tuple(one.table(scale.column) for one in split),
+        figures=tuple(part.curves(scale.key, scale.axis) for part in split),
+        tables=tuple(part.table(scale.column) for part in split),
         missing=tuple(
-            f"{one.group_set.name}: {many(one.left_out, 'patch')} {scale.lacking}."
-            for one in split
-            if one.left_out
+            f"{part.group_set.name}: {format_count(part.left_out, 'patch')} {scale.lacking}."
+            for part in split
+            if part.left_out
         ),
     )
 
 
-def by_repository(sets: Sequence[GroupSet]) -> Section:
-    """By where the patches are from."""
-    split = [_by_repository(one) for one in sets]
+def build_repository_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section on accuracy by repository."""
+    split = [_split_by_repository(group_set) for group_set in sets]
     return Section(
         "repositories",
         "Accuracy by repository",
         (
             "The largest first. A repository of few issues has a wide interval, or none worth reading.",
         ),
-        figures=tuple(one.dots("repositories") for one in split),
-        tables=tuple(one.table("repository") for one in split),
+        figures=tuple(part.dots("repositories") for part in split),
+        tables=tuple(part.table("repository") for part in split),
     )
 
 
-def _by_repository(group_set: GroupSet) -> "_Split":
+def _split_by_repository(group_set: GroupSet) -> "_Split":
     patches = Counter(group.repo for group in group_set.largest.judged for _ in group.patches)
     everywhere = {group.repo for series in group_set.series for group in series.judged}
     ranked = sorted(everywhere, key=lambda repo: (-patches[repo], repo))
-    places = {repo: min(at, _REPOSITORIES) for at, repo in enumerate(ranked)}
+    places = {repo: min(index, _REPOSITORIES) for index, repo in enumerate(ranked)}
     rest = len(ranked) - _REPOSITORIES
     others = (f"{rest} others",) if rest > 0 else ()
-    names = (*map(shown, ranked[:_REPOSITORIES]), *others)
-    return _split(group_set, names, lambda group, _patch: places[group.repo])
+    names = (*map(clean_name, ranked[:_REPOSITORIES]), *others)
+    return _split_patches(group_set, names, lambda group, _patch: places[group.repo])
 
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """Accuracy of each series of a set in each bin, and of how many patches."""
+    """Accuracy and number of patches of each series in each bin."""
 
     group_set: GroupSet
     bins: tuple[str, ...]
@@ -140,33 +140,36 @@ class _Split:
 
     @property
     def left_out(self) -> int:
-        """Patches in no bin, of the series with most patches."""
+        """Number of patches without a bin, in the largest series."""
         largest = self.group_set.largest
-        return largest.patches - sum(self.counts[largest.label])
+        return largest.patch_count - sum(self.counts[largest.label])
 
     @property
     def caption(self) -> str:
-        """Of how many, and what the whiskers are."""
-        return f"Accuracy with 95 % intervals. {self.group_set.counted}"
+        """Caption of the figure."""
+        return f"Accuracy with 95 % intervals. {self.group_set.size}"
 
     @property
     def alt(self) -> str:
-        """The same in words, of the series with most patches."""
+        """Alternative text with the values of the largest series."""
         largest = self.group_set.largest
-        told = "; ".join(
-            f"{name} {said(one)}"
-            for name, one in zip(self.bins, self.found[largest.label], strict=True)
-            if one.value is not None
+        values = "; ".join(
+            f"{name} {format_estimate(estimate)}"
+            for name, estimate in zip(self.bins, self.found[largest.label], strict=True)
+            if estimate.value is not None
         )
-        return f"Accuracy of {largest.label} on {self.group_set.name}: {told}. The others are in the table."
+        return f"Accuracy of {largest.label} on {self.group_set.name}: {values}. The others are in the table."
 
     def curves(self, key: str, x_label: str) -> Figure:
-        """For bins in an order."""
+        """Draw ordered bins as curves."""
         curves = tuple(
             Curve(
                 series.label,
                 series.colour,
-                tuple((float(at), one) for at, one in enumerate(self.found[series.label])),
+                tuple(
+                    (float(index), estimate)
+                    for index, estimate in enumerate(self.found[series.label])
+                ),
             )
             for series in self.group_set.series
         )
@@ -174,17 +177,23 @@ class _Split:
         return self._figure(key, drawing)
 
     def dots(self, key: str) -> Figure:
-        """For bins with names."""
+        """Draw named bins as a dot plot."""
         series = self.group_set.series
         rows = tuple(
-            Row(name, tuple(Mark(one.colour, self.found[one.label][at]) for one in series))
-            for at, name in enumerate(self.bins)
+            PlotRow(
+                name,
+                tuple(
+                    PlotPoint(each_series.colour, self.found[each_series.label][index])
+                    for each_series in series
+                ),
+            )
+            for index, name in enumerate(self.bins)
         )
-        legend = tuple((one.colour, one.label) for one in series)
-        return self._figure(key, Dots((Panel("Accuracy", rows),), legend))
+        legend = tuple((each_series.colour, each_series.label) for each_series in series)
+        return self._figure(key, DotPlot((Panel("Accuracy", rows),), legend))
 
     def table(self, first: str) -> Table:
-        """Every series and bin with its number of patches."""
+        """List every series and bin with its number of patches."""
         heads = [(series.label, 3) for series in self.group_set.series]
         return Table(
             f"{self.group_set.name}: patches, accuracy and its interval",
@@ -194,32 +203,35 @@ class _Split:
                     name,
                     *(
                         cell
-                        for label, found in self.found.items()
-                        for cell in (str(self.counts[label][at]), *cells(found[at]))
+                        for label, estimates in self.found.items()
+                        for cell in (
+                            str(self.counts[label][index]),
+                            *format_cells(estimates[index]),
+                        )
                     ),
                 )
-                for at, name in enumerate(self.bins)
+                for index, name in enumerate(self.bins)
             ),
         )
 
-    def _figure(self, key: str, drawing: Dots | Curves) -> Figure:
+    def _figure(self, key: str, drawing: DotPlot | Curves) -> Figure:
         group_set = self.group_set
         return Figure(f"{key}-{group_set.slug}", group_set.name, self.caption, self.alt, drawing)
 
 
-def _split(
+def _split_patches(
     group_set: GroupSet,
     bins: tuple[str, ...],
     bin_of: Callable[[JudgedGroup, JudgedPatch], int],
 ) -> _Split:
-    """Each patch in its bin; those with a negative one in none."""
-    found, counts = {}, {}
+    """Sort patches into bins. A patch with a negative bin is left out."""
+    estimates, counts = {}, {}
     for series in group_set.series:
         placed = np.asarray(
             [bin_of(group, patch) for group in series.judged for patch in group.patches],
             dtype=np.intp,
         )
-        right = rightness(series.columns.belief, series.columns.label)
-        found[series.label] = means(right, placed, len(bins), series.issue)
-        counts[series.label] = [int((placed == at).sum()) for at in range(len(bins))]
-    return _Split(group_set, bins, found, counts)
+        right = score_decisions(series.columns.belief, series.columns.label)
+        estimates[series.label] = estimate_means(right, placed, len(bins), series.issue)
+        counts[series.label] = [int((placed == index).sum()) for index in range(len(bins))]
+    return _Split(group_set, bins, estimates, counts)

@@ -1,4 +1,4 @@
-"""Which runs there are, and how right they are beside constants and the paper (pure)."""
+"""Sections: the runs, and their metrics beside constants and the paper (pure)."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -8,29 +8,31 @@ from model.evaluation.evaluation_document import BASELINES
 from model.evaluation.metrics import METRICS
 from model.evaluation.report.content import (
     GREY,
-    Dots,
+    DotPlot,
     Figure,
-    Line,
-    Mark,
     Panel,
-    Row,
+    PlotPoint,
+    PlotRow,
+    ReferenceLine,
     Section,
     Table,
-    cells,
-    head,
-    number,
-    said,
+    build_head,
+    format_cells,
+    format_estimate,
+    format_number,
 )
-from model.evaluation.report.paper_results import REPORTED, TERMS
-from model.evaluation.report.series import GroupSet, Series, reasons, shown
+from model.evaluation.report.paper_results import COMPARISON_NOTE, PUBLISHED_RESULTS
+from model.evaluation.report.series import GroupSet, Series, clean_name, format_reasons
 from model.verdict_json import Json
 
 _SHOWN = {"accuracy": "Accuracy", "f1": "F1", "exact_match": "Exact match"}
 
 
-def runs(sets: Sequence[GroupSet]) -> Section:
-    """What was read."""
-    rows = [(group_set.name, *_run(series)) for group_set in sets for series in group_set.series]
+def build_runs_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section that lists the runs."""
+    rows = [
+        (group_set.name, *_build_row(series)) for group_set in sets for series in group_set.series
+    ]
     names = ("file", "verifier", "engine", "model", "votes", "issues", "groups", "patches")
     head_ = tuple((name, 1) for name in (*names, "correct", "calibrated"))
     return Section(
@@ -38,32 +40,33 @@ def runs(sets: Sequence[GroupSet]) -> Section:
         "The runs",
         ("Intervals on this page are 95 %, from 1,000 draws of issues with replacement.",),
         tables=(Table("What was judged, and by whom", head_, tuple(rows), words=4),),
-        missing=reasons(
-            (one.name, series.label, _partly(series, one)) for one, series in _partial(sets)
+        missing=format_reasons(
+            (group_set.name, series.label, _explain_partial(series, group_set))
+            for group_set, series in _list_partial(sets)
         ),
     )
 
 
-def _partial(sets: Sequence[GroupSet]) -> list[tuple[GroupSet, Series]]:
-    """Who judged less of a file than others did."""
+def _list_partial(sets: Sequence[GroupSet]) -> list[tuple[GroupSet, Series]]:
+    """List series that judged fewer groups of a file than another series."""
     return [
-        (one, series)
-        for one in sets
-        for series in one.series
-        if any(other.known - series.known for other in one.series)
+        (group_set, series)
+        for group_set in sets
+        for series in group_set.series
+        if any(rival_series.group_ids - series.group_ids for rival_series in group_set.series)
     ]
 
 
-def _partly(series: Series, group_set: GroupSet) -> str:
-    every = frozenset[str]().union(*(one.known for one in group_set.series))
+def _explain_partial(series: Series, group_set: GroupSet) -> str:
+    all_groups = frozenset[str]().union(*(series.group_ids for series in group_set.series))
     return (
-        f"judged {len(series.known)} of the {len(every)} groups that others judged, whose share of correct patches "
+        f"judged {len(series.group_ids)} of the {len(all_groups)} groups that others judged, whose share of correct patches "
         "differs. Only the paired differences hold them against others on the same groups."
     )
 
 
-def headline(sets: Sequence[GroupSet]) -> Section:
-    """Accuracy, F1 and exact match."""
+def build_headline_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section on accuracy, F1 and exact match."""
     return Section(
         "accuracy",
         "Accuracy, F1 and exact match",
@@ -72,15 +75,15 @@ def headline(sets: Sequence[GroupSet]) -> Section:
                 "Who looks at nothing is the bar: always correct, never correct, or a coin. Every patch counts; one without "
                 "an opinion is a coin toss. Exact match asks for every patch of a group at once."
             ),
-            TERMS,
+            COMPARISON_NOTE,
         ),
-        figures=tuple(_figure(group_set) for group_set in sets),
-        tables=tuple(_table(group_set) for group_set in sets),
+        figures=tuple(_build_figure(group_set) for group_set in sets),
+        tables=tuple(_build_table(group_set) for group_set in sets),
     )
 
 
-def metrics(sets: Sequence[GroupSet]) -> Section:
-    """Everything `r4p evaluate` measures."""
+def build_metrics_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section with every metric of `r4p evaluate`."""
     return Section(
         "metrics",
         "All metrics",
@@ -92,15 +95,15 @@ def metrics(sets: Sequence[GroupSet]) -> Section:
         ),
         tables=tuple(
             Table(
-                f"{group_set.name}. {group_set.counted}",
-                head(["metric"], [series.label for series in group_set.series]),
+                f"{group_set.name}. {group_set.size}",
+                build_head(["metric"], [series.label for series in group_set.series]),
                 tuple(
                     (
                         metric.replace("_", " "),
                         *(
                             cell
                             for series in group_set.series
-                            for cell in cells(measured(series.document, metric))
+                            for cell in format_cells(read_estimate(series.document, metric))
                         ),
                     )
                     for metric in METRICS
@@ -111,61 +114,70 @@ def metrics(sets: Sequence[GroupSet]) -> Section:
     )
 
 
-def measured(document: Mapping[str, Json], metric: str) -> Estimate:
-    """One metric of a document."""
-    found = cast("Mapping[str, float | None]", document[metric])
-    return Estimate(found["value"], found["low"], found["high"])
+def read_estimate(document: Mapping[str, Json], metric: str) -> Estimate:
+    """Read one metric of a document."""
+    values = cast("Mapping[str, float | None]", document[metric])
+    return Estimate(values["value"], values["low"], values["high"])
 
 
-def _run(series: Series) -> tuple[str, ...]:
-    key, made = series.key, series.document
-    counts = (made["issues"], made["groups"], made["patches"], made["correct_patches"])
+def _build_row(series: Series) -> tuple[str, ...]:
+    key, document = series.key, series.document
+    counts = (
+        document["issues"],
+        document["groups"],
+        document["patches"],
+        document["correct_patches"],
+    )
     return (
         series.label,
-        shown(key.engine.name),
-        shown(key.engine.model),
+        clean_name(key.engine.name),
+        clean_name(key.engine.model),
         str(key.votes),
         *map(str, counts),
-        "yes" if made["calibrated"] else "no",
+        "yes" if document["calibrated"] else "no",
     )
 
 
-def _constants(series: Series) -> Mapping[str, Mapping[str, Json]]:
+def _get_constants(series: Series) -> Mapping[str, Mapping[str, Json]]:
     return cast("Mapping[str, Mapping[str, Json]]", series.document["constant_baselines"])
 
 
-def _figure(group_set: GroupSet) -> Figure:
-    constants = _constants(group_set.largest)
-    told = "; ".join(
-        f"{one.label} {said(measured(one.document, 'accuracy'))}" for one in group_set.series
+def _build_figure(group_set: GroupSet) -> Figure:
+    constants = _get_constants(group_set.largest)
+    values = "; ".join(
+        f"{series.label} {format_estimate(read_estimate(series.document, 'accuracy'))}"
+        for series in group_set.series
     )
     return Figure(
         f"accuracy-{group_set.slug}",
         group_set.name,
         f"Dots with 95 % intervals; grey ones are constants, on the groups of {group_set.largest.label}; dashed lines are the "
-        f"paper's figures on its own groups. {group_set.counted}",
-        f"Accuracy on {group_set.name}: {told}. F1 and exact match below it; all numbers are in the table.",
-        Dots(
+        f"paper's figures on its own groups. {group_set.size}",
+        f"Accuracy on {group_set.name}: {values}. F1 and exact match below it; all numbers are in the table.",
+        DotPlot(
             tuple(
                 Panel(
                     title,
                     (
                         *(
-                            Row(one.label, (Mark(one.colour, measured(one.document, metric)),))
-                            for one in group_set.series
+                            PlotRow(
+                                series.label,
+                                (PlotPoint(series.colour, read_estimate(series.document, metric)),),
+                            )
+                            for series in group_set.series
                         ),
                         *(
-                            Row(
+                            PlotRow(
                                 name.replace("_", " "),
-                                (Mark(GREY, measured(constants[name], metric)),),
+                                (PlotPoint(GREY, read_estimate(constants[name], metric)),),
                             )
                             for name in BASELINES
                         ),
                     ),
                     tuple(
-                        Line(one.name, value)
-                        for one in REPORTED
-                        if (value := getattr(one, metric)) is not None
+                        ReferenceLine(result.name, value)
+                        for result in PUBLISHED_RESULTS
+                        if (value := getattr(result, metric)) is not None
                     ),
                 )
                 for metric, title in _SHOWN.items()
@@ -174,28 +186,28 @@ def _figure(group_set: GroupSet) -> Figure:
     )
 
 
-def _table(group_set: GroupSet) -> Table:
+def _build_table(group_set: GroupSet) -> Table:
     def row(name: str, document: Mapping[str, Json]) -> tuple[str, ...]:
-        found = [measured(document, metric) for metric in _SHOWN]
-        return (name, *(cell for one in found for cell in cells(one)))
+        estimates = [read_estimate(document, metric) for metric in _SHOWN]
+        return (name, *(cell for estimate in estimates for cell in format_cells(estimate)))
 
     paper = [
         (
-            f"{one.name} (paper)",
+            f"{result.name} (paper)",
             *(
                 cell
-                for value in (one.accuracy, one.f1, one.exact_match)
-                for cell in (number(value), "–")
+                for value in (result.accuracy, result.f1, result.exact_match)
+                for cell in (format_number(value), "–")
             ),
         )
-        for one in REPORTED
+        for result in PUBLISHED_RESULTS
     ]
-    constants = _constants(group_set.largest)
+    constants = _get_constants(group_set.largest)
     return Table(
-        f"{group_set.name}. {group_set.counted}",
-        head(["who"], _SHOWN.values()),
+        f"{group_set.name}. {group_set.size}",
+        build_head(["who"], _SHOWN.values()),
         (
-            *(row(one.label, one.document) for one in group_set.series),
+            *(row(series.label, series.document) for series in group_set.series),
             *(row(name.replace("_", " "), constants[name]) for name in BASELINES),
             *paper,
         ),

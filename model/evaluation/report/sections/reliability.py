@@ -1,4 +1,4 @@
-"""Whether beliefs come true (pure)."""
+"""Section: how often beliefs come true (pure)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,26 +6,29 @@ import numpy as np
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedPatch
-from model.evaluation.metrics import diagram
+from model.evaluation.metrics import bin_reliability
 from model.evaluation.report.content import (
     Curve,
     Curves,
     Figure,
     Section,
     Table,
-    cells,
-    many,
-    number,
-    said,
+    format_cells,
+    format_count,
+    format_estimate,
+    format_number,
 )
-from model.evaluation.report.rate_intervals import means
-from model.evaluation.report.sections.headline import measured
-from model.evaluation.report.series import GroupSet, Series, reasons
+from model.evaluation.report.rate_intervals import estimate_means
+from model.evaluation.report.sections.headline import read_estimate
+from model.evaluation.report.series import GroupSet, Series, format_reasons
 
 
-def reliability(sets: Sequence[GroupSet]) -> Section:
-    """The reliability diagram."""
-    found = [(one, [(each, _bins(each)) for each in one.series]) for one in sets]
+def build_reliability_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section with the reliability diagram."""
+    bins_by_set = [
+        (group_set, [(series, _build_bins(series)) for series in group_set.series])
+        for group_set in sets
+    ]
     return Section(
         "reliability",
         "Reliability diagram",
@@ -36,57 +39,57 @@ def reliability(sets: Sequence[GroupSet]) -> Section:
                 "calibration error upwards: its interval may lie above its value."
             ),
         ),
-        figures=tuple(_figure(group_set, bins) for group_set, bins in found),
-        tables=tuple(_table(group_set, bins) for group_set, bins in found),
-        missing=reasons(
+        figures=tuple(_build_figure(group_set, bins) for group_set, bins in bins_by_set),
+        tables=tuple(_build_table(group_set, bins) for group_set, bins in bins_by_set),
+        missing=format_reasons(
             (group_set.name, series.label, reason)
             for group_set in sets
             for series in group_set.series
-            for reason in _lacking(series)
+            for reason in _list_gaps(series)
         ),
     )
 
 
-def _lacking(series: Series) -> Iterator[str]:
-    """What is not in the diagram as one might think."""
+def _list_gaps(series: Series) -> Iterator[str]:
+    """Yield notes about patches that are missing in the diagram or have no probability."""
     if unknown := series.document["without_belief"]:
-        yield f"{unknown} of {many(series.patches, 'patch')} without an opinion stand in no bin."
-    if not all(one.probability is not None for one in _told(series)):
+        yield f"{unknown} of {format_count(series.patch_count, 'patch')} without an opinion stand in no bin."
+    if not all(patch.probability is not None for patch in _iterate_believed(series)):
         yield "not every patch has a calibrated probability; raw scores stand in their place."
 
 
-def _told(series: Series) -> Iterator[JudgedPatch]:
-    return (one for each in series.judged for one in each.patches if one.belief is not None)
+def _iterate_believed(series: Series) -> Iterator[JudgedPatch]:
+    return (patch for group in series.judged for patch in group.patches if patch.belief is not None)
 
 
 _Bins = list[tuple[int, float, Estimate]]
-"""Patches, mean belief, and the share that is correct."""
+"""Number of patches, mean belief and share of correct patches, per bin."""
 
 
-def _bins(series: Series) -> _Bins:
-    """The document's bins, with intervals."""
-    of, bins = series.columns, diagram(series.columns)
+def _build_bins(series: Series) -> _Bins:
+    """Build the bins of the document, with intervals."""
+    columns, bins = series.columns, bin_reliability(series.columns)
     if not bins:
         return []
     place = np.repeat(np.arange(len(bins)), list(map(len, bins)))
     rows = np.concatenate(bins)
-    shares = means(of.label[rows], place, len(bins), series.issue[rows])
+    shares = estimate_means(columns.label[rows], place, len(bins), series.issue[rows])
     return [
-        (len(inside), float(of.belief[inside].mean()), share)
+        (len(inside), float(columns.belief[inside].mean()), share)
         for inside, share in zip(bins, shares, strict=True)
     ]
 
 
-def _figure(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Figure:
-    told = "; ".join(
-        f"{one.label}: expected calibration error {said(measured(one.document, 'ece'))}"
-        for one, _ in bins
+def _build_figure(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Figure:
+    values = "; ".join(
+        f"{series.label}: expected calibration error {format_estimate(read_estimate(series.document, 'ece'))}"
+        for series, _ in bins
     )
     return Figure(
         f"reliability-{group_set.slug}",
         group_set.name,
-        f"With 95 % intervals. {group_set.counted}",
-        f"Reliability on {group_set.name}. {told}.",
+        f"With 95 % intervals. {group_set.size}",
+        f"Reliability on {group_set.name}. {values}.",
         Curves(
             "mean belief",
             "share that is correct",
@@ -94,28 +97,28 @@ def _figure(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Figure
                 Curve(
                     series.label,
                     series.colour,
-                    tuple((belief, share) for _, belief, share in found),
+                    tuple((belief, share) for _, belief, share in series_bins),
                 )
-                for series, found in bins
+                for series, series_bins in bins
             ),
             diagonal=True,
         ),
     )
 
 
-def _table(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Table:
+def _build_table(group_set: GroupSet, bins: Sequence[tuple[Series, _Bins]]) -> Table:
     return Table(
         f"{group_set.name}. "
         + "; ".join(
-            f"{one.label}: ECE {said(measured(one.document, 'ece'))}, "
-            f"Brier {said(measured(one.document, 'brier'))}"
-            for one, _ in bins
+            f"{series.label}: ECE {format_estimate(read_estimate(series.document, 'ece'))}, "
+            f"Brier {format_estimate(read_estimate(series.document, 'brier'))}"
+            for series, _ in bins
         )
         + ".",
         (("verifier", 1), ("patches", 1), ("mean belief", 1), ("share that is correct", 2)),
         tuple(
-            (series.label, str(patches), number(belief), *cells(share))
-            for series, found in bins
-            for patches, belief, share in found
+            (series.label, str(patches), format_number(belief), *format_cells(share))
+            for series, series_bins in bins
+            for patches, belief, share in series_bins
         ),
     )

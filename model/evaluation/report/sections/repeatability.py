@@ -1,4 +1,4 @@
-"""Whether a verifier says the same when it is asked again (pure)."""
+"""Section: how often votes on one patch disagree (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.evaluation.bootstrap import Estimate
-from model.evaluation.report.content import Curve, Curves, Figure, Section, Table, cells, many, said
-from model.evaluation.report.paper_results import ONE_DEVIATES, UNANIMOUS
-from model.evaluation.report.rate_intervals import means, numbered
-from model.evaluation.report.series import GroupSet, Series, counted, reasons
+from model.evaluation.report.content import (
+    Curve,
+    Curves,
+    Figure,
+    Section,
+    Table,
+    format_cells,
+    format_count,
+    format_estimate,
+)
+from model.evaluation.report.paper_results import ONE_DEVIATES_SHARE, UNANIMOUS_SHARE
+from model.evaluation.report.rate_intervals import estimate_means, number_names
+from model.evaluation.report.series import GroupSet, Series, format_counts, format_reasons
 
 _LEAST = 3
-"""Readable votes on a patch from which a majority can be deviated from."""
+"""Fewest readable votes on a patch that has a majority."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Deviating:
-    """Shares of the patches with 0, 1, 2 … votes against their majority."""
+class _Deviation:
+    """Shares of patches with 0, 1, 2, … votes against the majority."""
 
     series: Series
     patches: int
@@ -25,32 +34,39 @@ class _Deviating:
     shares: tuple[Estimate, ...]
 
 
-def repeated(sets: Sequence[GroupSet]) -> Section:
-    """Votes that deviate from the majority of their patch."""
-    found = [(one, list(map(_deviating, one.series))) for one in sets]
-    kept = [(one, [each for each in all_ if each]) for one, all_ in found]
+def build_deviation_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section on votes against the majority of their patch."""
+    by_set = [(group_set, list(map(_measure_deviation, group_set.series))) for group_set in sets]
+    kept = [
+        (group_set, [deviation for deviation in deviations if deviation])
+        for group_set, deviations in by_set
+    ]
     return Section(
         "deviation",
         "Deviation from the majority over repeated sampling",
         (
             (
                 f"Of the patches with at least {_LEAST} readable votes: how many votes are against the patch's own majority. The "
-                f"votes differ in seed and order. The paper sampled 32 times at temperature 1: {UNANIMOUS:.1%} of its patches had "
-                f"no deviating vote, {ONE_DEVIATES:.1%} had one; fewer votes have less room to deviate, at most half of them."
+                f"votes differ in seed and order. The paper sampled 32 times at temperature 1: {UNANIMOUS_SHARE:.1%} of its patches had "
+                f"no deviating vote, {ONE_DEVIATES_SHARE:.1%} had one; fewer votes have less room to deviate, at most half of them."
             ),
         ),
-        figures=tuple(_figure(one, some) for one, some in kept if some),
-        tables=tuple(_table(one, some) for one, some in kept if some),
-        missing=reasons(
-            (one.name, series.label, _why_not(series))
-            for one, all_ in found
-            for series, deviating in zip(one.series, all_, strict=True)
+        figures=tuple(
+            _build_figure(group_set, deviations) for group_set, deviations in kept if deviations
+        ),
+        tables=tuple(
+            _build_table(group_set, deviations) for group_set, deviations in kept if deviations
+        ),
+        missing=format_reasons(
+            (group_set.name, series.label, _explain_missing(series))
+            for group_set, deviations in by_set
+            for series, deviating in zip(group_set.series, deviations, strict=True)
             if deviating is None
         ),
     )
 
 
-def _deviating(series: Series) -> _Deviating | None:
+def _measure_deviation(series: Series) -> _Deviation | None:
     rows = [
         (group.instance_id, min(patch.votes.correct, patch.votes.incorrect))
         for group in series.judged
@@ -59,64 +75,70 @@ def _deviating(series: Series) -> _Deviating | None:
     ]
     if not rows:
         return None
-    issue = numbered([name for name, _ in rows])
+    issue = number_names([name for name, _ in rows])
     votes = np.asarray([against for _, against in rows])
     one_bin = np.zeros(len(rows), dtype=np.intp)
     shares = [
-        means((votes == against).astype(np.float64), one_bin, 1, issue)[0]
+        estimate_means((votes == against).astype(np.float64), one_bin, 1, issue)[0]
         for against in range(int(votes.max()) + 1)
     ]
-    return _Deviating(series, len(rows), int(issue.max()) + 1, tuple(shares))
+    return _Deviation(series, len(rows), int(issue.max()) + 1, tuple(shares))
 
 
-def _why_not(series: Series) -> str:
+def _explain_missing(series: Series) -> str:
     if not any(group.asked for group in series.judged):
         return "no votes are cast, so nothing can deviate from their majority."
     most = max(patch.votes.valid for group in series.judged for patch in group.patches)
     return (
-        f"at most {many(most, 'readable vote')} on a patch, and it takes {_LEAST} "
+        f"at most {format_count(most, 'readable vote')} on a patch, and it takes {_LEAST} "
         f"(r4p evaluate --votes {_LEAST} or more)."
     )
 
 
-def _counts(found: Sequence[_Deviating]) -> str:
-    return counted(
-        (one.series.label, f"{many(one.issues, 'issue')}, {many(one.patches, 'patch')}")
-        for one in found
+def _format_counts(deviations: Sequence[_Deviation]) -> str:
+    return format_counts(
+        (
+            deviation.series.label,
+            f"{format_count(deviation.issues, 'issue')}, {format_count(deviation.patches, 'patch')}",
+        )
+        for deviation in deviations
     )
 
 
-def _figure(group_set: GroupSet, found: Sequence[_Deviating]) -> Figure:
-    most = max(len(one.shares) for one in found)
-    told = "; ".join(f"{one.series.label} {said(one.shares[0])}" for one in found)
+def _build_figure(group_set: GroupSet, deviations: Sequence[_Deviation]) -> Figure:
+    most = max(len(deviation.shares) for deviation in deviations)
+    values = "; ".join(
+        f"{deviation.series.label} {format_estimate(deviation.shares[0])}"
+        for deviation in deviations
+    )
     return Figure(
         f"deviation-{group_set.slug}",
         group_set.name,
-        f"Share of patches with 95 % intervals. {_counts(found)}",
-        f"Patches of {group_set.name} without a deviating vote: {told}.",
+        f"Share of patches with 95 % intervals. {_format_counts(deviations)}",
+        f"Patches of {group_set.name} without a deviating vote: {values}.",
         Curves(
             "votes against the patch's majority",
             "share of patches",
             tuple(
                 Curve(
-                    one.series.label,
-                    one.series.colour,
-                    tuple((float(at), share) for at, share in enumerate(one.shares)),
+                    deviation.series.label,
+                    deviation.series.colour,
+                    tuple((float(index), share) for index, share in enumerate(deviation.shares)),
                 )
-                for one in found
+                for deviation in deviations
             ),
             ticks=tuple(map(str, range(most))),
         ),
     )
 
 
-def _table(group_set: GroupSet, found: Sequence[_Deviating]) -> Table:
+def _build_table(group_set: GroupSet, deviations: Sequence[_Deviation]) -> Table:
     return Table(
         group_set.name,
         (("verifier", 1), ("patches", 1), ("deviating votes", 1), ("share of patches", 2)),
         tuple(
-            (one.series.label, str(one.patches), str(against), *cells(share))
-            for one in found
-            for against, share in enumerate(one.shares)
+            (deviation.series.label, str(deviation.patches), str(against), *format_cells(share))
+            for deviation in deviations
+            for against, share in enumerate(deviation.shares)
         ),
     )

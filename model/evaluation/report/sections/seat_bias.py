@@ -1,4 +1,4 @@
-"""Whether the opinion of a patch depends on the seat it sits in (pure)."""
+"""Section: whether the opinion of a patch depends on its seat (pure)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup
-from model.evaluation.judgement_columns import array
+from model.evaluation.judgement_columns import to_array
 from model.evaluation.report.content import (
     Curve,
     Curves,
@@ -16,17 +16,17 @@ from model.evaluation.report.content import (
     Scale,
     Section,
     Table,
-    cells,
-    many,
-    said,
+    format_cells,
+    format_count,
+    format_estimate,
 )
-from model.evaluation.report.rate_intervals import means, numbered
-from model.evaluation.report.series import GroupSet, Series, counted, reasons
+from model.evaluation.report.rate_intervals import estimate_means, number_names
+from model.evaluation.report.series import GroupSet, Series, format_counts, format_reasons
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """A patch in its seats: who, where, and whether the vote accepted it."""
+class _SeatedPatch:
+    """The votes on one patch, as pairs of seat and acceptance."""
 
     issue: str
     votes: tuple[tuple[int, bool], ...]
@@ -37,8 +37,8 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seats:
-    """Votes, acceptance, and what a seat adds to it, for each seat."""
+class _SeatStatistics:
+    """Votes, acceptance, and the effect of the seat, for each seat."""
 
     series: Series
     patches: int
@@ -49,10 +49,10 @@ class _Seats:
     added: tuple[Estimate, ...]
 
 
-def seats(sets: Sequence[GroupSet]) -> Section:
-    """Order sensitivity."""
-    found = [(one, list(map(_seats, one.series))) for one in sets]
-    kept = [(one, [each for each in all_ if each]) for one, all_ in found]
+def build_seats_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section on order sensitivity."""
+    by_set = [(group_set, list(map(_measure_seats, group_set.series))) for group_set in sets]
+    kept = [(group_set, [seats for seats in all_seats if seats]) for group_set, all_seats in by_set]
     return Section(
         "order",
         "Order sensitivity",
@@ -63,51 +63,60 @@ def seats(sets: Sequence[GroupSet]) -> Section:
                 "move. “Mixed” counts the patches that some votes accepted and others rejected; sampling alone mixes too."
             ),
         ),
-        figures=tuple(_figure(one, some) for one, some in kept if some),
-        tables=tuple(_table(one, some) for one, some in kept if some),
-        missing=reasons(
-            (one.name, series.label, _why_not(series))
-            for one, all_ in found
-            for series, seated in zip(one.series, all_, strict=True)
+        figures=tuple(
+            _build_figure(group_set, all_seats) for group_set, all_seats in kept if all_seats
+        ),
+        tables=tuple(
+            _build_table(group_set, all_seats) for group_set, all_seats in kept if all_seats
+        ),
+        missing=format_reasons(
+            (group_set.name, series.label, _explain_missing(series))
+            for group_set, all_seats in by_set
+            for series, seated in zip(group_set.series, all_seats, strict=True)
             if seated is None
         ),
     )
 
 
-def _seats(series: Series) -> _Seats | None:
+def _measure_seats(series: Series) -> _SeatStatistics | None:
     seen = [
-        one
+        seen_patch
         for group in series.judged
-        for one in _seen(group)
-        if len({seat for seat, _ in one.votes}) > 1
+        for seen_patch in _iterate_seated(group)
+        if len({seat for seat, _ in seen_patch.votes}) > 1
     ]
     if not seen:
         return None
-    rows = [(one, seat, accepted) for one in seen for seat, accepted in one.votes]
-    issue = numbered([one.issue for one, _, _ in rows])
-    seat = np.asarray([at for _, at, _ in rows], dtype=np.intp)
-    accepted = array([was for _, _, was in rows])
+    rows = [(patch, seat, accepted) for patch in seen for seat, accepted in patch.votes]
+    issue = number_names([seen_patch.issue for seen_patch, _, _ in rows])
+    seat = np.asarray([index for _, index, _ in rows], dtype=np.intp)
+    accepted = to_array([is_accepted for _, _, is_accepted in rows])
     count = int(seat.max()) + 1
-    return _Seats(
+    return _SeatStatistics(
         series=series,
         patches=len(seen),
         issues=int(issue.max()) + 1,
-        mixed=sum(0 < one.accepted < 1 for one in seen),
-        votes=tuple(int((seat == at).sum()) for at in range(count)),
-        accepted=tuple(means(accepted, seat, count, issue)),
+        mixed=sum(0 < patch.accepted < 1 for patch in seen),
+        votes=tuple(int((seat == index).sum()) for index in range(count)),
+        accepted=tuple(estimate_means(accepted, seat, count, issue)),
         added=tuple(
-            means(accepted - array([one.accepted for one, _, _ in rows]), seat, count, issue)
+            estimate_means(
+                accepted - to_array([seen_patch.accepted for seen_patch, _, _ in rows]),
+                seat,
+                count,
+                issue,
+            )
         ),
     )
 
 
-def _why_not(series: Series) -> str:
+def _explain_missing(series: Series) -> str:
     if not any(group.asked for group in series.judged):
         return "no votes are cast, so no seat can sway them."
     return "no patch has readable votes in two different seats."
 
 
-def _seen(group: JudgedGroup) -> Iterator[_Seen]:
+def _iterate_seated(group: JudgedGroup) -> Iterator[_SeatedPatch]:
     votes = defaultdict(list)
     for vote in group.votes:
         if vote.correct is not None:
@@ -115,53 +124,58 @@ def _seen(group: JudgedGroup) -> Iterator[_Seen]:
                 if patch is not None:
                     votes[patch].append((seat, patch in vote.correct))
     for cast in votes.values():
-        yield _Seen(group.instance_id, tuple(cast))
+        yield _SeatedPatch(group.instance_id, tuple(cast))
 
 
-def _counts(found: Sequence[_Seats]) -> str:
-    return counted(
+def _format_counts(all_seats: Sequence[_SeatStatistics]) -> str:
+    return format_counts(
         (
-            one.series.label,
-            f"{many(one.issues, 'issue')}, {many(one.patches, 'patch')}, {many(sum(one.votes), 'vote')} on them",
+            seats.series.label,
+            f"{format_count(seats.issues, 'issue')}, {format_count(seats.patches, 'patch')}, {format_count(sum(seats.votes), 'vote')} on them",
         )
-        for one in found
+        for seats in all_seats
     )
 
 
-def _figure(group_set: GroupSet, found: Sequence[_Seats]) -> Figure:
-    most = max(len(one.votes) for one in found)
-    told = "; ".join(
-        f"{one.series.label} adds "
-        + ", ".join(f"{said(added)} in seat {at}" for at, added in enumerate(one.added, 1))
-        for one in found
+def _build_figure(group_set: GroupSet, all_seats: Sequence[_SeatStatistics]) -> Figure:
+    most = max(len(seats.votes) for seats in all_seats)
+    values = "; ".join(
+        f"{seats.series.label} adds "
+        + ", ".join(
+            f"{format_estimate(added)} in seat {index}"
+            for index, added in enumerate(seats.added, 1)
+        )
+        for seats in all_seats
     )
     return Figure(
         f"order-{group_set.slug}",
         group_set.name,
-        f"Acceptance above the patch's own mean, with 95 % intervals. {_counts(found)}",
-        f"On {group_set.name}: {told}.",
+        f"Acceptance above the patch's own mean, with 95 % intervals. {_format_counts(all_seats)}",
+        f"On {group_set.name}: {values}.",
         Curves(
             "seat",
             "points above the patch's mean",
             tuple(
                 Curve(
-                    one.series.label,
-                    one.series.colour,
-                    tuple((float(at), added) for at, added in enumerate(one.added)),
+                    seats.series.label,
+                    seats.series.colour,
+                    tuple((float(index), added) for index, added in enumerate(seats.added)),
                 )
-                for one in found
+                for seats in all_seats
             ),
-            ticks=tuple(str(at + 1) for at in range(most)),
+            ticks=tuple(str(index + 1) for index in range(most)),
             level=0.0,
             scale=Scale.DIFFERENCE,
         ),
     )
 
 
-def _table(group_set: GroupSet, found: Sequence[_Seats]) -> Table:
+def _build_table(group_set: GroupSet, all_seats: Sequence[_SeatStatistics]) -> Table:
     return Table(
         f"{group_set.name}. Mixed: "
-        + "; ".join(f"{one.series.label} {one.mixed} of {one.patches} patches" for one in found)
+        + "; ".join(
+            f"{seats.series.label} {seats.mixed} of {seats.patches} patches" for seats in all_seats
+        )
         + ".",
         (
             ("verifier", 1),
@@ -172,13 +186,13 @@ def _table(group_set: GroupSet, found: Sequence[_Seats]) -> Table:
         ),
         tuple(
             (
-                one.series.label,
-                str(at + 1),
-                str(one.votes[at]),
-                *cells(one.accepted[at]),
-                *cells(one.added[at]),
+                seats.series.label,
+                str(index + 1),
+                str(seats.votes[index]),
+                *format_cells(seats.accepted[index]),
+                *format_cells(seats.added[index]),
             )
-            for one in found
-            for at in range(len(one.votes))
+            for seats in all_seats
+            for index in range(len(seats.votes))
         ),
     )

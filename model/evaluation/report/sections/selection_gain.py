@@ -1,4 +1,4 @@
-"""What choosing by a verifier is worth: Best@K (pure)."""
+"""Section: how often the chosen patch is correct, as Best@K (pure)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ import numpy as np
 
 from model.evaluation.bootstrap import Estimate
 from model.evaluation.judged_group import JudgedGroup
-from model.evaluation.judgement_columns import array
-from model.evaluation.metrics import by_most, by_standing, tells_edits
+from model.evaluation.judgement_columns import to_array
+from model.evaluation.metrics import compute_best_by_majority, compute_best_by_rank, has_edits
 from model.evaluation.report.content import (
     GREY,
     Curve,
@@ -16,19 +16,19 @@ from model.evaluation.report.content import (
     Figure,
     Section,
     Table,
-    cells,
-    head,
-    number,
-    said,
+    build_head,
+    format_cells,
+    format_estimate,
+    format_number,
 )
-from model.evaluation.report.rate_intervals import means, numbered
-from model.evaluation.report.series import GroupSet, Series, reasons
-from model.voting.selection import best_at_k
+from model.evaluation.report.rate_intervals import estimate_means, number_names
+from model.evaluation.report.series import GroupSet, Series, format_reasons
+from model.voting.selection import compute_best_at_k
 
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """Best@K for K = 1, 2, …, beside what it takes no verifier for, and what one that knows the truth has."""
+    """Best@K of one series for K = 1, 2, …, with random, oracle and majority as references."""
 
     series: Series
     groups: tuple[int, ...]
@@ -39,9 +39,11 @@ class _Curve:
     """None where the run file does not tell which patches make the same edit."""
 
 
-def choosing(sets: Sequence[GroupSet]) -> Section:
-    """The Best@K curve."""
-    found = [(one, [_curve(series) for series in one.series]) for one in sets]
+def build_selection_section(sets: Sequence[GroupSet]) -> Section:
+    """Build the section with the Best@K curves."""
+    curves_by_set = [
+        (group_set, [_build_curve(series) for series in group_set.series]) for group_set in sets
+    ]
     return Section(
         "best-at-k",
         "Best@K",
@@ -57,21 +59,21 @@ def choosing(sets: Sequence[GroupSet]) -> Section:
                 "so its curve is right at the group's full size and a reading below it. The majority is counted anew."
             ),
         ),
-        figures=tuple(_figure(group_set, curves) for group_set, curves in found),
-        tables=tuple(_table(group_set, curves) for group_set, curves in found),
-        missing=tuple(_missing(found)),
+        figures=tuple(_build_figure(group_set, curves) for group_set, curves in curves_by_set),
+        tables=tuple(_build_table(group_set, curves) for group_set, curves in curves_by_set),
+        missing=tuple(_list_gaps(curves_by_set)),
     )
 
 
-def _missing(found: Sequence[tuple[GroupSet, Sequence[_Curve]]]) -> Iterator[str]:
-    for group_set, curves in found:
-        if all(len(one.chosen) == 1 for one in curves):
+def _list_gaps(curves_by_set: Sequence[tuple[GroupSet, Sequence[_Curve]]]) -> Iterator[str]:
+    for group_set, curves in curves_by_set:
+        if all(len(curve.chosen) == 1 for curve in curves):
             yield f"{group_set.name}: no group has two patches, so there is nothing to choose."
-    yield from reasons(
-        (group_set.name, one.series.label, _UNTOLD)
-        for group_set, curves in found
-        for one in curves
-        if one.majority is None
+    yield from format_reasons(
+        (group_set.name, curve.series.label, _UNTOLD)
+        for group_set, curves in curves_by_set
+        for curve in curves
+        if curve.majority is None
     )
 
 
@@ -81,94 +83,105 @@ _UNTOLD = (
 )
 
 
-def _curve(series: Series) -> _Curve:
+def _build_curve(series: Series) -> _Curve:
     most = max(len(group.patches) for group in series.judged)
     counts = range(1, most + 1)
     large = [sum(len(group.patches) >= count for group in series.judged) for count in counts]
 
     def curve(chosen: _Chosen) -> tuple[Estimate, ...]:
-        return tuple(_best_at(series, count, chosen) for count in counts)
+        return tuple(_estimate_best(series, count, chosen) for count in counts)
 
     return _Curve(
         series,
         tuple(large),
-        chosen=curve(by_standing),
-        random=curve(_at_random),
-        oracle=curve(_knowing),
-        majority=curve(by_most) if tells_edits(series.judged) else None,
+        chosen=curve(compute_best_by_rank),
+        random=curve(_pick_at_random),
+        oracle=curve(_pick_knowing),
+        majority=curve(compute_best_by_majority) if has_edits(series.judged) else None,
     )
 
 
 _Chosen = Callable[[JudgedGroup, int], float]
 
 
-def _best_at(series: Series, count: int, chosen: _Chosen) -> Estimate:
+def _estimate_best(series: Series, count: int, chosen: _Chosen) -> Estimate:
     large = [group for group in series.judged if len(group.patches) >= count]
-    issue = numbered([group.instance_id for group in large])
-    values = array([chosen(group, count) for group in large])
-    return means(values, np.zeros(len(large), dtype=np.intp), 1, issue)[0]
+    issue = number_names([group.instance_id for group in large])
+    values = to_array([chosen(group, count) for group in large])
+    return estimate_means(values, np.zeros(len(large), dtype=np.intp), 1, issue)[0]
 
 
-def _at_random(group: JudgedGroup, count: int) -> float:
-    return best_at_k([(None, one.resolved) for one in group.patches], count)
+def _pick_at_random(group: JudgedGroup, count: int) -> float:
+    return compute_best_at_k([(None, patch.resolved) for patch in group.patches], count)
 
 
-def _knowing(group: JudgedGroup, count: int) -> float:
-    return best_at_k([(float(one.resolved), one.resolved) for one in group.patches], count)
-
-
-def _figure(group_set: GroupSet, curves: Sequence[_Curve]) -> Figure:
-    largest = max(curves, key=lambda one: one.series.patches)
-    references = _references(largest)
-    told = "; ".join(
-        f"{one.series.label} {said(one.chosen[-1])} for K = {len(one.chosen)}" for one in curves
+def _pick_knowing(group: JudgedGroup, count: int) -> float:
+    return compute_best_at_k(
+        [(float(patch.resolved), patch.resolved) for patch in group.patches], count
     )
-    beside = ", ".join(f"{name} {said(points[-1])}" for name, points in references.items())
+
+
+def _build_figure(group_set: GroupSet, curves: Sequence[_Curve]) -> Figure:
+    largest = max(curves, key=lambda curve: curve.series.patch_count)
+    references = _list_references(largest)
+    values = "; ".join(
+        f"{curve.series.label} {format_estimate(curve.chosen[-1])} for K = {len(curve.chosen)}"
+        for curve in curves
+    )
+    beside = ", ".join(
+        f"{name} {format_estimate(points[-1])}" for name, points in references.items()
+    )
     return Figure(
         f"best-at-k-{group_set.slug}",
         group_set.name,
-        f"With 95 % intervals; {', '.join(references)} on the groups of {largest.series.label}. {group_set.counted}",
-        f"Best@K on {group_set.name}: {told}; {beside}.",
+        f"With 95 % intervals; {', '.join(references)} on the groups of {largest.series.label}. {group_set.size}",
+        f"Best@K on {group_set.name}: {values}; {beside}.",
         Curves(
             "K",
             "the chosen patch is correct",
             (
                 *(
-                    Curve(one.series.label, one.series.colour, _points(one.chosen))
-                    for one in curves
+                    Curve(curve.series.label, curve.series.colour, _number_points(curve.chosen))
+                    for curve in curves
                 ),
-                *(Curve(name, GREY, _points(points)) for name, points in references.items()),
+                *(Curve(name, GREY, _number_points(points)) for name, points in references.items()),
             ),
-            ticks=tuple(str(at + 1) for at in range(max(len(one.chosen) for one in curves))),
+            ticks=tuple(
+                str(index + 1) for index in range(max(len(curve.chosen) for curve in curves))
+            ),
         ),
     )
 
 
-def _references(of: _Curve) -> dict[str, tuple[Estimate, ...]]:
-    """Who is no verifier."""
-    counted = {"majority": of.majority} if of.majority else {}
-    return {"oracle": of.oracle, **counted, "random": of.random}
+def _list_references(curve: _Curve) -> dict[str, tuple[Estimate, ...]]:
+    """List the reference curves by name."""
+    counted = {"majority": curve.majority} if curve.majority else {}
+    return {"oracle": curve.oracle, **counted, "random": curve.random}
 
 
-def _points(estimates: Sequence[Estimate]) -> tuple[tuple[float, Estimate], ...]:
-    return tuple((float(at), one) for at, one in enumerate(estimates))
+def _number_points(estimates: Sequence[Estimate]) -> tuple[tuple[float, Estimate], ...]:
+    return tuple((float(index), estimate) for index, estimate in enumerate(estimates))
 
 
-def _table(group_set: GroupSet, curves: Sequence[_Curve]) -> Table:
+def _build_table(group_set: GroupSet, curves: Sequence[_Curve]) -> Table:
     return Table(
         group_set.name,
-        (*head(("verifier", "K", "groups"), ("Best@K", "majority")), ("random", 1), ("oracle", 1)),
+        (
+            *build_head(("verifier", "K", "groups"), ("Best@K", "majority")),
+            ("random", 1),
+            ("oracle", 1),
+        ),
         tuple(
             (
-                one.series.label,
-                str(at + 1),
-                str(one.groups[at]),
-                *cells(one.chosen[at]),
-                *(cells(one.majority[at]) if one.majority else ("–", "–")),
-                number(one.random[at].value),
-                number(one.oracle[at].value),
+                curve.series.label,
+                str(index + 1),
+                str(curve.groups[index]),
+                *format_cells(curve.chosen[index]),
+                *(format_cells(curve.majority[index]) if curve.majority else ("–", "–")),
+                format_number(curve.random[index].value),
+                format_number(curve.oracle[index].value),
             )
-            for one in curves
-            for at in range(len(one.chosen))
+            for curve in curves
+            for index in range(len(curve.chosen))
         ),
     )

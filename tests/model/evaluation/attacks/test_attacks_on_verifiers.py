@@ -15,7 +15,7 @@ from model.evaluation.evaluation_run import judge_groups
 from model.patches import diff
 from model.prompts import untrusted
 from model.verifiers import admission
-from tests.model.gullible_engine import GullibleEngine, RivalTurningEngine, is_fooled
+from tests.model.fake_engines import (GullibleEngine, RivalTurningEngine, is_fooled)
 
 STRUCTURES = STRUCTURAL | {AttackKind.INVISIBLE}
 VERIFIERS = ("r4p", "pointwise", "pairwise", "yes-no", "r4p-two-rounds", "hybrid")

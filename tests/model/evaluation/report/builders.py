@@ -4,8 +4,8 @@ import random
 from dataclasses import replace
 
 from model.domain import EngineInfo, PatchId, Vote, VoteCount
-from model.evaluation.judged_group import to_line
-from model.evaluation.report.series import sets
+from model.evaluation.judged_group import dump_line
+from model.evaluation.report.series import build_sets
 from tests.model.evaluation.builders import judged_group
 
 ENGINE = EngineInfo("local_transformers", "tiny", "f0")
@@ -54,13 +54,13 @@ def run(verifier="r4p", *, issues=8, **details):
 
 def written(path, *runs):
     """The run file at `path`."""
-    path.write_bytes(b"".join(to_line(one) + b"\n" for groups in runs for one in groups))
+    path.write_bytes(b"".join(dump_line(one) + b"\n" for groups in runs for one in groups))
     return path
 
 
 def of(*runs, name="s"):
     """One set that these runs are of."""
-    return sets([(f"{name}.{at}.jsonl", judged) for at, judged in enumerate(runs)])
+    return build_sets([(f"{name}.{at}.jsonl", judged) for at, judged in enumerate(runs)])
 
 
 def rows(section, table=0):

@@ -6,11 +6,17 @@ from dataclasses import replace
 import pytest
 
 from model.evaluation import metrics
-from model.evaluation.evaluation_document import document
-from model.evaluation.judgement_columns import columns
-from model.evaluation.report.content import Dots, cells, many, number, said
-from model.evaluation.report.outline import sections
-from model.evaluation.report.paper_results import REPORTED
+from model.evaluation.evaluation_document import build_document
+from model.evaluation.judgement_columns import build_columns
+from model.evaluation.report.content import (
+    DotPlot,
+    format_cells,
+    format_count,
+    format_estimate,
+    format_number,
+)
+from model.evaluation.report.outline import build_sections
+from model.evaluation.report.paper_results import PUBLISHED_RESULTS
 from model.evaluation.report.sections import (
     breakdown,
     comparison,
@@ -20,13 +26,13 @@ from model.evaluation.report.sections import (
     selection_gain,
     timing,
 )
-from model.voting.selection import best_at_k
+from model.voting.selection import compute_best_at_k
 from tests.model.evaluation.builders import judged_group, with_edits
 from tests.model.evaluation.report.builders import group, of, rows, run
 
 
 def test_every_section_has_a_key_a_figure_or_a_reason():
-    made = sections(of(run(votes=3), run("pointwise", votes=3), run("consensus")))
+    made = build_sections(of(run(votes=3), run("pointwise", votes=3), run("consensus")))
     assert len({one.key for one in made}) == len(made) == 14
     names = [figure.name for one in made for figure in one.figures]
     assert len(set(names)) == len(names) == 12
@@ -42,8 +48,8 @@ def test_every_section_has_a_key_a_figure_or_a_reason():
 
 def test_the_headline_has_the_numbers_of_the_document_constants_and_the_paper():
     judged = run()
-    made = headline.headline(of(judged))
-    told = document(judged)
+    made = headline.build_headline_section(of(judged))
+    told = build_document(judged)
     named = {row[0]: row[1:] for row in rows(made)}
     shown = ("accuracy", "f1", "exact_match")
     for who, source in [("r4p", told)] + [
@@ -51,29 +57,30 @@ def test_the_headline_has_the_numbers_of_the_document_constants_and_the_paper():
         for name in ("all_correct", "none_correct", "random")
     ]:
         assert named[who] == tuple(
-            cell for name in shown for cell in cells(headline.measured(source, name))
+            cell for name in shown for cell in format_cells(headline.read_estimate(source, name))
         )
     assert named["R4P (paper)"][::2] == ("0.722", "0.633", "0.418")
     (figure,) = made.figures
-    assert isinstance(figure.drawing, Dots)
+    assert isinstance(figure.drawing, DotPlot)
     assert [[line.value for line in panel.lines] for panel in figure.drawing.panels] == [
         [0.722, 0.619, 0.6],
         [0.633],
         [0.418],
     ]
-    assert len(REPORTED) == 3
+    assert len(PUBLISHED_RESULTS) == 3
 
 
 def test_all_metrics_are_those_of_the_document():
     judged = run()
-    told = document(judged)
-    assert rows(headline.metrics(of(judged))) == tuple(
-        (name.replace("_", " "), *cells(headline.measured(told, name))) for name in metrics.METRICS
+    told = build_document(judged)
+    assert rows(headline.build_metrics_section(of(judged))) == tuple(
+        (name.replace("_", " "), *format_cells(headline.read_estimate(told, name)))
+        for name in metrics.METRICS
     )
 
 
 def test_the_runs_are_listed_with_what_was_judged():
-    (row,) = rows(headline.runs(of(run(votes=3))))
+    (row,) = rows(headline.build_runs_section(of(run(votes=3))))
     correct = str(sum(one.resolved for each in run(votes=3) for one in each.patches))
     assert row == (
         "s", "r4p", "local_transformers", "tiny", "3", "8", "8", "32", correct, "no",
@@ -82,25 +89,28 @@ def test_the_runs_are_listed_with_what_was_judged():
         replace(each, patches=tuple(replace(one, probability=0.5) for one in each.patches))
         for each in run()
     ]
-    assert rows(headline.runs(of(sure)))[0][-1] == "yes"
+    assert rows(headline.build_runs_section(of(sure)))[0][-1] == "yes"
 
 
 def test_who_judged_a_part_of_the_file_is_not_compared_by_eye():
     (one,) = found = of(run(), run("yes-no", issues=3))
-    (missing,) = headline.runs(found).missing
+    (missing,) = headline.build_runs_section(found).missing
     assert missing.startswith("yes-no on s: judged 3 of the 8 groups that others judged")
     warned = "yes-no: 3 issues, 3 groups, 12 patches. Not the same groups: compare by paired"
-    assert warned in one.counted
-    captions = [figure.caption for made in sections(found) for figure in made.figures]
+    assert warned in one.size
+    captions = [figure.caption for made in build_sections(found) for figure in made.figures]
     assert sum(warned in caption for caption in captions) == len(captions) - 1 > 6
     assert "constants, on the groups of r4p;" in captions[0]
-    assert headline.runs(of(run(), run("yes-no"))).missing == ()
+    assert headline.build_runs_section(of(run(), run("yes-no"))).missing == ()
 
 
 def test_as_many_groups_need_not_be_the_same_ones():
     found = of(run(issues=1), [group("elsewhere", "yes-no")])
-    assert "Not the same groups" in found[0].counted
-    assert "r4p, yes-no on s: judged 1 of the 2 groups" in headline.runs(found).missing[0]
+    assert "Not the same groups" in found[0].size
+    assert (
+        "r4p, yes-no on s: judged 1 of the 2 groups"
+        in headline.build_runs_section(found).missing[0]
+    )
 
 
 def test_errors_are_counted_on_their_own_side():
@@ -108,36 +118,38 @@ def test_errors_are_counted_on_their_own_side():
         judged_group("a", (0.9, True), (0.9, False), (0.1, False)),
         judged_group("b", (0.1, True), (None, False), (0.9, True)),
     ]
-    assert error_types.false_positives(columns(judged)) == pytest.approx(1.5 / 3)
-    assert error_types.false_negatives(columns(judged)) == pytest.approx(1 / 3)
-    assert rows(error_types.errors(of(judged)))[0][:2] == ("r4p", "0.500")
+    assert error_types.compute_false_positive_rate(build_columns(judged)) == pytest.approx(1.5 / 3)
+    assert error_types.compute_false_negative_rate(build_columns(judged)) == pytest.approx(1 / 3)
+    assert rows(error_types.build_errors_section(of(judged)))[0][:2] == ("r4p", "0.500")
 
 
 def test_an_error_nobody_could_make_is_no_number():
-    (row,) = rows(error_types.errors(of([judged_group("a", (0.9, True))])))
+    (row,) = rows(error_types.build_errors_section(of([judged_group("a", (0.9, True))])))
     assert row == ("r4p", "–", "–", "0.000", "–")
-    (row,) = rows(error_types.errors(of([judged_group("a", (0.9, False))])))
+    (row,) = rows(error_types.build_errors_section(of([judged_group("a", (0.9, False))])))
     assert row[3:] == ("–", "–")
 
 
 def test_differences_are_paired_on_the_groups_that_both_judged():
     one, other = run(issues=8), run("pointwise", issues=5)
-    (section,) = [comparison.differing(of(one, other))]
+    (section,) = [comparison.build_differences_section(of(one, other))]
     first = section.tables[0].rows[0]
     assert first[:4] == ("pointwise − r4p", "accuracy", "5", "20")
-    right = [metrics.accuracy(columns(judged[:5])) for judged in (other, one)]
-    assert first[4] == number(right[0] - right[1])
+    right = [metrics.compute_accuracy(build_columns(judged[:5])) for judged in (other, one)]
+    assert first[4] == format_number(right[0] - right[1])
     assert section.missing == ()
 
 
 def test_two_pairs_with_unlike_groups_say_whose_count_is_which():
-    section = comparison.differing(of(run(issues=3), run("pointwise"), run("consensus")))
+    section = comparison.build_differences_section(
+        of(run(issues=3), run("pointwise"), run("consensus"))
+    )
     assert "consensus − pointwise: 8 issues" in section.figures[0].caption
     assert "consensus − r4p, pointwise − r4p: 3 issues" in section.figures[0].caption
 
 
 def test_what_can_not_be_compared_is_said():
-    section = comparison.differing(of(run(), [group("elsewhere", "pointwise")]))
+    section = comparison.build_differences_section(of(run(), [group("elsewhere", "pointwise")]))
     assert section.figures == section.tables == ()
     assert section.missing == (
         "s: no two verifiers judged the same groups, so there is nothing to compare.",
@@ -145,17 +157,17 @@ def test_what_can_not_be_compared_is_said():
 
 
 def test_group_wise_is_compared_with_pointwise_of_the_same_model_only():
-    same = comparison.group_wise(of(run(), run("pointwise"), run("consensus")))
+    same = comparison.build_group_wise_section(of(run(), run("pointwise"), run("consensus")))
     assert [row[0] for row in rows(same)] == ["r4p", "pointwise", "r4p − pointwise"]
     assert same.missing == ()
     other = [
         replace(one, key=replace(one.key, engine=replace(one.key.engine, model="larger")))
         for one in run("pointwise")
     ]
-    unlike = comparison.group_wise(of(run(), other))
+    unlike = comparison.build_group_wise_section(of(run(), other))
     assert unlike.figures == ()
     assert unlike.missing[0].startswith("s: nobody ran both r4p and pointwise with one model")
-    twice = comparison.group_wise(of(run(votes=1), run(votes=2), run("pointwise")))
+    twice = comparison.build_group_wise_section(of(run(votes=1), run(votes=2), run("pointwise")))
     assert [one.name for one in twice.figures] == ["group-wise-s", "group-wise-s-2"]
 
 
@@ -167,7 +179,7 @@ def test_bins_of_edited_lines_begin_where_they_say():
         for one, count in zip(judged[0].patches, lines, strict=False)
     ]
     whole = [replace(judged[0], patches=(*patches, replace(patches[0], edited_lines=26)))]
-    section = breakdown.by_lines(of(whole))
+    section = breakdown.build_lines_section(of(whole))
     assert [row[:2] for row in rows(section)] == [
         ("0–2", "1"), ("3–5", "1"), ("6–10", "1"), ("11–25", "1"), ("26+", "1"),
     ]  # fmt: skip
@@ -179,15 +191,15 @@ def test_patches_without_lines_or_rivals_are_in_no_bin_and_said():
         judged_group("a", (0.9, True)),
         patches=(replace(judged_group("a", (0.9, True)).patches[0], edited_lines=None),),
     )
-    lines = breakdown.by_lines(of([alone]))
+    lines = breakdown.build_lines_section(of([alone]))
     assert [row[1] for row in rows(lines)] == ["0"] * 5
     assert lines.missing == ("s: 1 patch without a number of lines: no unified diff.",)
-    similar = breakdown.by_similarity(of([alone]))
+    similar = breakdown.build_similarity_section(of([alone]))
     assert similar.missing == ("s: 1 patch without a rival, and so without a similarity.",)
 
 
 def test_similarity_is_that_of_the_group():
-    section = breakdown.by_similarity(of(run(issues=5)))
+    section = breakdown.build_similarity_section(of(run(issues=5)))
     assert [row[1] for row in rows(section)] == ["4"] * 5
     assert section.missing == ()
 
@@ -195,19 +207,20 @@ def test_similarity_is_that_of_the_group():
 def test_repositories_come_largest_first_and_the_many_small_ones_together():
     judged = [group(f"i{at}", repo=f"octo/{at:02}") for at in range(14)]
     judged.append(group("more", repo="octo/13"))
-    section = breakdown.by_repository(of(judged))
+    section = breakdown.build_repository_section(of(judged))
     assert [row[:2] for row in rows(section)][:2] == [("octo/13", "8"), ("octo/00", "4")]
     assert rows(section)[-1][:2] == ("2 others", "8")
-    few = breakdown.by_repository(of(judged[:2]))
+    few = breakdown.build_repository_section(of(judged[:2]))
     assert [row[0] for row in rows(few)] == ["octo/00", "octo/01"]
 
 
 def test_reliability_has_the_documents_bins_with_intervals():
     judged = run()
-    section = reliability.reliability(of(judged))
-    told = document(judged)["reliability"]
+    section = reliability.build_reliability_section(of(judged))
+    told = build_document(judged)["reliability"]
     assert [row[1:4] for row in rows(section)] == [
-        (str(one["patches"]), number(one["belief"]), number(one["correct"])) for one in told
+        (str(one["patches"]), format_number(one["belief"]), format_number(one["correct"]))
+        for one in told
     ]
     assert section.missing[0].startswith("r4p on s: not every patch has a calibrated probability")
 
@@ -217,14 +230,14 @@ def test_reliability_says_how_many_have_no_opinion():
         replace(each, patches=(replace(each.patches[0], score=None), *each.patches[1:]))
         for each in run(issues=3)
     ]
-    section = reliability.reliability(of(judged))
+    section = reliability.build_reliability_section(of(judged))
     assert "3 of 12 patches without an opinion stand in no bin" in section.missing[0]
     assert sum(int(row[1]) for row in rows(section)) == 9
     silent = [
         replace(each, patches=tuple(replace(one, score=None) for one in each.patches))
         for each in judged
     ]
-    assert rows(reliability.reliability(of(silent))) == ()
+    assert rows(reliability.build_reliability_section(of(silent))) == ()
 
 
 def test_calibrated_runs_need_no_excuse():
@@ -232,19 +245,19 @@ def test_calibrated_runs_need_no_excuse():
         replace(each, patches=tuple(replace(one, probability=one.score) for one in each.patches))
         for each in run()
     ]
-    assert reliability.reliability(of(sure)).missing == ()
+    assert reliability.build_reliability_section(of(sure)).missing == ()
 
 
 def test_best_at_k_is_the_documents_between_chance_and_oracle():
     judged = run()
-    section = selection_gain.choosing(of(judged))
-    told = document(judged)["best_at_k"]
+    section = selection_gain.build_selection_section(of(judged))
+    told = build_document(judged)["best_at_k"]
     assert [(row[1], row[3]) for row in rows(section)] == [
-        (str(one["k"]), number(one["value"])) for one in told
+        (str(one["k"]), format_number(one["value"])) for one in told
     ]
     truths = [[(float(one.resolved), one.resolved) for one in each.patches] for each in judged]
-    oracle = sum(best_at_k(each, 3) for each in truths) / len(truths)
-    assert rows(section)[2][8] == number(oracle)
+    oracle = sum(compute_best_at_k(each, 3) for each in truths) / len(truths)
+    assert rows(section)[2][8] == format_number(oracle)
     assert len({row[7] for row in rows(section)}) == 1  # a random pick gains nothing by more
     assert {row[5:7] for row in rows(section)} == {("–", "–")}
     assert section.missing == (f"r4p on s: {selection_gain._UNTOLD}",)
@@ -252,10 +265,12 @@ def test_best_at_k_is_the_documents_between_chance_and_oracle():
 
 def test_the_majority_is_counted_anew_in_each_draw():
     judged = [with_edits(one, "aabc") for one in run()]
-    section = selection_gain.choosing(of(judged))
-    told = document(judged)["majority"]
-    assert [row[5] for row in rows(section)] == [number(one["value"]) for one in told["best_at_k"]]
-    assert rows(section)[3][5:7] == cells(headline.measured(told, "best_of_group"))
+    section = selection_gain.build_selection_section(of(judged))
+    told = build_document(judged)["majority"]
+    assert [row[5] for row in rows(section)] == [
+        format_number(one["value"]) for one in told["best_at_k"]
+    ]
+    assert rows(section)[3][5:7] == format_cells(headline.read_estimate(told, "best_of_group"))
     assert section.missing == ()
     (figure,) = section.figures
     assert [one.label for one in figure.drawing.curves] == ["r4p", "oracle", "majority", "random"]
@@ -263,26 +278,32 @@ def test_the_majority_is_counted_anew_in_each_draw():
 
 
 def test_groups_of_one_leave_nothing_to_choose():
-    section = selection_gain.choosing(of([judged_group("a", (0.9, True))]))
+    section = selection_gain.build_selection_section(of([judged_group("a", (0.9, True))]))
     assert section.missing[0] == "s: no group has two patches, so there is nothing to choose."
 
 
 def test_time_is_the_documents():
     judged = run()
-    told = document(judged)["seconds_per_patch"]
-    (row,) = rows(timing.timing(of(judged)))
+    told = build_document(judged)["seconds_per_patch"]
+    (row,) = rows(timing.build_timing_section(of(judged)))
     assert row == ("r4p", *(f"{told[name]:.3g}" for name in ("mean", "p50", "p95")))
 
 
 def test_counts_are_english():
-    assert many(1, "patch") == "1 patch"
-    assert many(1020, "patch") == "1,020 patches"
-    assert many(0, "issue") == "0 issues"
+    assert format_count(1, "patch") == "1 patch"
+    assert format_count(1020, "patch") == "1,020 patches"
+    assert format_count(0, "issue") == "0 issues"
 
 
 def test_numbers_say_what_is_not_defined():
-    assert (number(None), number(-0.0001), number(0.12345)) == ("–", "0.000", "0.123")
-    made = error_types.errors(of([judged_group("a", (0.9, True))]))
+    assert (format_number(None), format_number(-0.0001), format_number(0.12345)) == (
+        "–",
+        "0.000",
+        "0.123",
+    )
+    made = error_types.build_errors_section(of([judged_group("a", (0.9, True))]))
     assert "accepts – of the incorrect" in made.figures[0].alt
-    assert said(headline.measured(document(run()), "accuracy")).count("…") == 1
+    assert (
+        format_estimate(headline.read_estimate(build_document(run()), "accuracy")).count("…") == 1
+    )
     assert json.dumps(made.key) == '"errors"'

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from model.domain import VoteCount
-from model.evaluation.report.content import number
+from model.evaluation.report.content import format_number
 from model.evaluation.report.sections import repeatability, seat_bias
 from tests.model.evaluation.report.builders import NAMES, group, of, rows, run, seated
 
@@ -22,18 +22,18 @@ def test_deviating_votes_are_the_fewer_of_a_patch():
         voted("a", (3, 0, 0), (2, 1, 0), (0, 3, 0), (2, 0, 1)),
         voted("b", (3, 0, 0), (1, 2, 0), (0, 3, 0), (3, 2, 0)),
     ]
-    section = repeatability.repeated(of(judged))
+    section = repeatability.build_deviation_section(of(judged))
     assert [row[:4] for row in rows(section)] == [
-        ("r4p", "7", "0", number(4 / 7)),
-        ("r4p", "7", "1", number(2 / 7)),
-        ("r4p", "7", "2", number(1 / 7)),
+        ("r4p", "7", "0", format_number(4 / 7)),
+        ("r4p", "7", "1", format_number(2 / 7)),
+        ("r4p", "7", "2", format_number(1 / 7)),
     ]
     assert section.figures[0].caption.endswith("2 issues, 7 patches.")
     assert section.missing == ()
 
 
 def test_who_votes_too_little_has_no_deviation_and_is_told_why():
-    section = repeatability.repeated(of(run("consensus"), run(votes=1)))
+    section = repeatability.build_deviation_section(of(run("consensus"), run(votes=1)))
     assert section.figures == section.tables == ()
     assert section.missing == (
         "consensus on s: no votes are cast, so nothing can deviate from their majority.",
@@ -57,11 +57,11 @@ def test_a_verifier_that_always_takes_seat_one_is_seen():
         )
         for issue in ("x", "y")
     ]
-    section = seat_bias.seats(of(judged))
+    section = seat_bias.build_seats_section(of(judged))
     assert [row[1:4] for row in rows(section)] == [
         ("1", "6", "1.000"), ("2", "4", "0.000"), ("3", "6", "0.000"), ("4", "6", "0.000"),
     ]  # fmt: skip
-    assert rows(section)[0][5] == number(1 - 1 / 3)  # each of the three once in three votes
+    assert rows(section)[0][5] == format_number(1 - 1 / 3)  # each of the three once in three votes
     assert "Mixed: r4p 6 of 8 patches" in section.tables[0].caption
     assert "2 issues, 8 patches, 22 votes on them" in section.figures[0].caption
 
@@ -69,7 +69,7 @@ def test_a_verifier_that_always_takes_seat_one_is_seen():
 def test_one_seat_or_one_vote_tells_nothing_of_order():
     a, *_ = NAMES
     alone = [cast("x", seated([a], (a,)), seated([], (a,)))]
-    section = seat_bias.seats(of(alone, run("consensus")))
+    section = seat_bias.build_seats_section(of(alone, run("consensus")))
     assert section.figures == ()
     assert section.missing == (
         "consensus on s: no votes are cast, so no seat can sway them.",
