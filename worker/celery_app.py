@@ -1,4 +1,7 @@
-"""The Celery object: queues, limits, the clock. `worker/celery_command.py` runs Celery's command on it."""
+"""Create the Celery application: queues, limits and periodic tasks.
+
+`worker/celery_command.py` starts it.
+"""
 
 import logging
 import multiprocessing
@@ -23,29 +26,31 @@ from worker.queue.tasks import Runtime
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS: Final = 20.0
-"""After SIGTERM running jobs have this long to stop by themselves; supervisors kill after 30."""
+"""Time for running jobs to stop after SIGTERM; supervisors kill after 30 seconds."""
 TIDY_SECONDS: Final = 600.0
 CHECKOUTS_SECONDS: Final = 3_600.0
 ADAPTERS_SECONDS: Final = 3_600.0
 TRAINING_SECONDS: Final = 600.0
-"""How often we look whether a training is due; beat keeps nothing on disk, so a day could never pass in it."""
+"""How often the worker checks whether a training is due. Beat keeps no state on disk, so a daily
+schedule might never fire."""
 
 MakeRuntime = Callable[[QueueSettings, BrokerSettings, Callable[[], bool]], Runtime]
-"""Settings, and whether this process is stopping, to what a worker process works with."""
+"""Builds a process's `Runtime` from settings and a function that tells whether the process stops.
+"""
 
 
-def create(
+def create_celery(
     broker: BrokerSettings,
     pace: QueueSettings,
     make: MakeRuntime,
     *,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Celery:
-    """A Celery application whose tasks run on what `make` makes in each child process."""
+    """Create a Celery application; each child process builds its runtime with `make`."""
     celery = Celery("r4p-worker", broker=broker.redis_url)
-    celery.conf.update(_configuration(pace))
-    celery.conf.beat_schedule = _schedule(pace)
-    stopping = _stopping(patience_seconds)
+    celery.conf.update(_build_configuration(pace))
+    celery.conf.beat_schedule = _build_schedule(pace)
+    stopping = _create_stop_event(patience_seconds)
 
     @cache  # once per child process: the parent runs no task, so a fork copies nothing
     def runtime() -> Runtime:
@@ -55,7 +60,7 @@ def create(
     return celery
 
 
-def _configuration(pace: QueueSettings) -> dict[str, object]:
+def _build_configuration(pace: QueueSettings) -> dict[str, object]:
     return {
         "task_default_queue": Queue.EVENTS.value,
         # Acknowledged before it runs: a lost ring is rung again, a doubled one finds nothing.
@@ -75,8 +80,11 @@ def _configuration(pace: QueueSettings) -> dict[str, object]:
     }
 
 
-def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
-    """A tick that nobody hears before the next one is worth nothing, so each expires."""
+def _build_schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
+    """Build the periodic tasks.
+
+    Each expires before the next one, because a late tick is useless.
+    """
 
     def every(seconds: float, task: str, *arguments: str) -> dict[str, object]:
         return {
@@ -99,11 +107,11 @@ def _schedule(pace: QueueSettings) -> dict[str, dict[str, object]]:
     }
 
 
-def _stopping(patience_seconds: float) -> Event:
-    """An event that children inherit; the parent sets it when it is told to shut down.
+def _create_stop_event(patience_seconds: float) -> Event:
+    """Create an event that children inherit and the parent sets at shutdown.
 
-    Celery would wait for a running task as long as it takes. Its soft shutdown sleeps its time
-    out even when all tasks have ended, so patience is kept here.
+    Celery waits for running tasks without a limit. Its soft shutdown sleeps the whole time even
+    when all tasks have ended. So this module keeps its own time limit.
     """
     stopping = multiprocessing.get_context("fork").Event()
 
@@ -118,8 +126,8 @@ def _stopping(patience_seconds: float) -> Event:
     return stopping
 
 
-def _log(**_signal: object) -> None:
-    """In place of what Celery would set up."""
+def _configure_logging(**_signal: object) -> None:
+    """Set up logging in place of Celery."""
     logs.configure(load(LogSettings))
 
 
@@ -132,16 +140,16 @@ def _log_end(**_signal: object) -> None:
 
 
 @cache
-def _app() -> Celery:
-    _log()  # Celery warns before it sets logging up
-    setup_logging.connect(_log, weak=False)
+def _get_app() -> Celery:
+    _configure_logging()  # Celery warns before it sets logging up
+    setup_logging.connect(_configure_logging, weak=False)
     beat_init.connect(_log_beat, weak=False)
     worker_shutdown.connect(_log_end, weak=False)
-    return create(load(BrokerSettings), load(QueueSettings), wiring.runtime)
+    return create_celery(load(BrokerSettings), load(QueueSettings), wiring.create_runtime)
 
 
 def __getattr__(name: str) -> Celery:
-    """`app`, made when Celery's command asks for it, so that an import reads no environment."""
+    """Create `app` when Celery asks for it, so that importing this module reads no environment."""
     if name == "app":
-        return _app()
+        return _get_app()
     raise AttributeError(name)

@@ -1,7 +1,8 @@
-"""Runs Celery's command on our application: `python -P -m worker.celery_command worker|beat …`.
+"""Run Celery's command on the bot's application: `python -P -m worker.celery_command worker|beat
+…`.
 
-Celery imports the application that `-A` names from the current folder first, whatever `-P` says. So we import the
-application before Celery looks for it; Celery then takes it from `sys.modules`.
+Celery imports the application named by `-A` from the current folder first, even with `-P`. So this
+module imports the application before Celery does, and Celery finds it in `sys.modules`.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""What handlers are made of: each part is made, and its settings read, at its first use."""
+"""Build the parts that handlers share.
+
+Each part is built, and its settings are read, at its first use.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,9 +12,9 @@ from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.etags import PostgresEtags
 from app.db.store.queue.write_limits import PostgresLimiter
 from app.github.api.publisher import Publisher
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.github.http.auth import App
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.github.redaction import remember
 from app.learning.model_serving import Adapter
 from app.registry import promotion
@@ -27,113 +30,124 @@ from model import catalog
 from model.catalog import EngineChoice, VotingChoice
 from model.errors import EngineDown
 from model.protocols import Verifier
-from worker.agents.propose import Workshop
-from worker.commands.issue_commands import Writer
+from worker.agents.propose import AgentSetup
+from worker.commands.issue_commands import AgentDescription
 from worker.git.checkout import Checkouts
-from worker.git.tree_store import Trees
-from worker.judging.judge import Bench
-from worker.judging.trained_models import Trained
+from worker.git.tree_store import TreeStore
+from worker.judging.judge import JudgeSetup
+from worker.judging.trained_models import TrainedModels
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What handlers are made of; each part is made, and its settings read, at its first use."""
+class Components:
+    """The parts that handlers share, built at their first use."""
 
     database: Engine
     pace: QueueSettings
-    benches: dict[str, Bench] = field(default_factory=dict)
-    """Of trained models, by name."""
+    judge_setups: dict[str, JudgeSetup] = field(default_factory=dict)
+    """Trained models by name."""
 
     @cached_property
     def identity(self) -> IdentitySettings:
-        """Who we are, without a secret."""
+        """The App's public settings, without a secret."""
         return load(IdentitySettings)
 
     @cached_property
     def github(self) -> GitHub:
-        """GitHub as our App."""
+        """The connection to GitHub as the bot's App."""
         settings = load(GitHubSettings)
-        app = App(settings.app_id, settings.key())
-        url = endpoints(settings.github_url)
+        app = App(settings.app_id, settings.read_key())
+        url = build_endpoints(settings.github_url)
         return GitHub.open(app, url, PostgresLimiter(self.database), PostgresEtags(self.database))
 
     @cached_property
     def publisher(self) -> Publisher:
-        """The only hand that writes on GitHub."""
+        """The only object that writes to GitHub as the bot's App."""
         return Publisher(self.github, PostgresEffects(self.database))
 
     @cached_property
     def checkouts(self) -> Checkouts:
-        """Bare repositories to fetch into."""
+        """Bare repositories for fetching pull requests."""
         settings = load(GitHubSettings)
-        return Checkouts(settings.checkout_dir, endpoints(settings.github_url))
+        return Checkouts(settings.checkout_dir, build_endpoints(settings.github_url))
 
     @cached_property
-    def bench(self) -> Bench:
-        """The verifier that the settings name, and consensus beside it; an embedded model is loaded now."""
+    def judge_setup(self) -> JudgeSetup:
+        """The verifier of the settings with consensus as its prior; an embedded model is loaded
+        now.
+        """
         settings = load(EngineSettings)
         name = settings.verifier
-        if name in catalog.WITHOUT_ENGINE:
-            return Bench(name, catalog.consensus(settings.min_lines))
-        return Bench(name, self._asking(settings), catalog.consensus(settings.min_lines))
+        if name in catalog.ENGINELESS_VERIFIERS:
+            return JudgeSetup(name, catalog.load_consensus(settings.min_lines))
+        return JudgeSetup(
+            name, self._create_verifier(settings), catalog.load_consensus(settings.min_lines)
+        )
 
     @cached_property
-    def trained(self) -> Trained | None:
-        """Trained models that may judge in its place; None where the engine takes none."""
+    def trained_models(self) -> TrainedModels | None:
+        """Trained models that may judge in place of the base model; None when the engine takes
+        none.
+        """
         settings = load(EngineSettings)
-        if settings.chosen != "openai_compatible" or settings.verifier in catalog.WITHOUT_ENGINE:
+        if (
+            settings.engine_name != "openai_compatible"
+            or settings.verifier in catalog.ENGINELESS_VERIFIERS
+        ):
             return None
-        return Trained(settings.verifier, self._trained_bench)
+        return TrainedModels(settings.verifier, self._create_trained_judge)
 
     @cached_property
-    def agents(self) -> AgentSettings:
-        """Who writes alternatives, and where."""
+    def agent_settings(self) -> AgentSettings:
+        """The settings of the agent."""
         return load(AgentSettings)
 
     @property
-    def trees(self) -> Trees:
-        """Where source trees are handed over."""
-        return Trees(self.agents.trees)
+    def tree_store(self) -> TreeStore:
+        """The folder for source trees that agents read."""
+        return TreeStore(self.agent_settings.trees)
 
     @cached_property
-    def workshop(self) -> Workshop:
-        """The agent that the settings name, with a language model; an embedded one is loaded now."""
-        engine = catalog.engine(_engine_choice(load(EngineSettings)))
-        return Workshop(self.agents.agent, engine, self.agents.agent_sandbox)
+    def agent_setup(self) -> AgentSetup:
+        """The agent of the settings with its language model; an embedded model is loaded now."""
+        engine = catalog.load_engine(_choose_engine(load(EngineSettings)))
+        return AgentSetup(self.agent_settings.agent, engine, self.agent_settings.agent_sandbox)
 
     @property
-    def writer(self) -> Writer | None:
-        """Who writes alternatives; None where there is no language model to write with."""
-        if self.agents.verifier in catalog.WITHOUT_ENGINE:
+    def agent_description(self) -> AgentDescription | None:
+        """The agent's name and model; None when there is no language model."""
+        if self.agent_settings.verifier in catalog.ENGINELESS_VERIFIERS:
             return None
-        return Writer(self.agents.agent, self.agents.model)
+        return AgentDescription(self.agent_settings.agent, self.agent_settings.model)
 
-    def _trained_bench(self, adapter: Adapter) -> Bench:
-        """The verifier that asks an adapter. A server that was started anew is given it again."""
+    def _create_trained_judge(self, adapter: Adapter) -> JudgeSetup:
+        """Create the verifier that asks an adapter, after loading the adapter into servers that
+        lack it.
+        """
         settings = load(EngineSettings)
-        if not promotion.bring_back(promotion.replicas(settings), adapter):
+        if not promotion.reload_adapter(promotion.list_replicas(settings), adapter):
             raise EngineDown(f"no server serves {adapter.name}; see the log for each")
-        if adapter.name not in self.benches:
-            beside = catalog.consensus(settings.min_lines)
-            verifier = self._asking(settings, adapter.name)
-            self.benches[adapter.name] = Bench(settings.verifier, verifier, beside)
-        return self.benches[adapter.name]
+        if adapter.name not in self.judge_setups:
+            beside = catalog.load_consensus(settings.min_lines)
+            verifier = self._create_verifier(settings, adapter.name)
+            self.judge_setups[adapter.name] = JudgeSetup(settings.verifier, verifier, beside)
+        return self.judge_setups[adapter.name]
 
-    def _asking(self, settings: EngineSettings, model: str | None = None) -> Verifier:
-        choice = _engine_choice(settings)
-        return catalog.verifier(
+    def _create_verifier(self, settings: EngineSettings, model: str | None = None) -> Verifier:
+        choice = _choose_engine(settings)
+        return catalog.load_verifier(
             settings.verifier,
-            catalog.engine(replace(choice, model=model or choice.model)),
+            catalog.load_engine(replace(choice, model=model or choice.model)),
             prompt=settings.prompt,
             voting=VotingChoice(settings.stop_early, settings.min_lines, settings.leave_one_out),
         )
 
 
-def _engine_choice(settings: EngineSettings) -> EngineChoice:
+def _choose_engine(settings: EngineSettings) -> EngineChoice:
     key = settings.engine_api_key
     remember(key.get_secret_value() if key else "")
     return EngineChoice(
-        name=settings.chosen,
+        name=settings.engine_name,
         model=settings.model,
         url=settings.engine_url,
         api_key=key.get_secret_value() if key else None,

@@ -1,6 +1,6 @@
-"""The worker's composition root: settings to handlers, each made when its first job comes.
+"""Connect each kind of job to its handler; a handler is built when its first job comes.
 
-A process is only asked for the settings that its queues' jobs need, so one that judges holds no key.
+A process reads only the settings that its queues need, so a judging process holds no key.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any, Final
 
 from app import logs
-from app.db.session import engine
+from app.db.session import create_database_engine
 from app.db.store.queue.effects import PostgresEffects
 from app.db.store.queue.etags import PostgresEtags
 from app.db.store.queue.write_limits import PostgresLimiter
 from app.dispatch import Doorbell
-from app.github.api.draft_publisher import Drafts
-from app.github.endpoints import endpoints
+from app.github.api.draft_publisher import DraftPublisher
+from app.github.endpoints import build_endpoints
 from app.github.http.auth import App
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.jobs.job import (
     EvaluateIssue,
@@ -37,7 +37,7 @@ from app.jobs.job import (
 )
 from app.jobs.learning_jobs import RefitCalibrators, TrainModel, UnloadAdapters
 from app.jobs.outcome_jobs import HearReview, MeasureSurvival, PollReactions, ResolvePermission
-from app.operator.processes import told_elsewhere
+from app.operator.processes import remote_environment
 from app.settings import (
     BrokerSettings,
     DatabaseSettings,
@@ -49,26 +49,26 @@ from app.settings import (
 )
 from worker.agents import agent_process
 from worker.agents.propose import ProposePatchesHandler
-from worker.commands.issue_commands import Verbs
+from worker.commands.issue_commands import IssueCommands
 from worker.commands.run_command import RunCommandHandler
-from worker.components import Parts
-from worker.git.tree_export import Exports
+from worker.components import Components
+from worker.git.tree_export import TreeExporter
 from worker.judging.collect import EvaluateIssueHandler
 from worker.judging.locate_issues import LocateIssuesHandler
-from worker.judging.reconcile import ReconcileHandler, due_repositories
-from worker.judging.rivals import Collector
-from worker.judging.tree_handover import HandOver
+from worker.judging.reconcile import ReconcileHandler, plan_reconciliation
+from worker.judging.rivals import RivalCollector
+from worker.judging.tree_handover import TreeHandover
 from worker.judging.verify import VerifyGroupHandler
 from worker.learning.launchers import catalog as launchers
-from worker.learning.refit_calibrators import RefitCalibratorsHandler, due_calibrators
+from worker.learning.refit_calibrators import RefitCalibratorsHandler, plan_refit
 from worker.learning.register_model import Registrar
-from worker.learning.train_model import TrainModelHandler, due_training
-from worker.learning.unload_adapters import UnloadAdaptersHandler, due_unloads
+from worker.learning.train_model import TrainModelHandler, plan_training
+from worker.learning.unload_adapters import UnloadAdaptersHandler, plan_unloads
 from worker.outcomes.observe_outcomes import (
     MeasureSurvivalHandler,
     PollReactionsHandler,
     ResolvePermissionHandler,
-    due_reactions,
+    plan_reaction_polls,
 )
 from worker.outcomes.record_event import RecordEventHandler
 from worker.outcomes.review_hints import HearReviewHandler
@@ -84,26 +84,26 @@ from worker.repositories.forget import (
     ForgetCheckoutHandler,
     PurgeDataHandler,
     TidyCheckoutsHandler,
-    due_checkouts,
+    plan_checkout_cleanup,
 )
-from worker.repositories.redeliver import RedeliverHandler, due_redeliveries
+from worker.repositories.redeliver import RedeliverHandler, plan_redelivery
 from worker.repositories.repository_config import RefreshConfigHandler
 
 
 @dataclass(slots=True)
-class Lazy:
-    """A handler that is made when its first job comes."""
+class LazyHandler:
+    """A handler that is built when its first job comes."""
 
     make: Callable[[], Handler]
-    made: Handler | None = field(default=None)
+    handler: Handler | None = field(default=None)
 
     def __call__(self, context: Context, job: Any, /) -> None:
-        """Carry the job out."""
-        self.made = self.made or self.make()
-        self.made(context, job)
+        """Build the handler at the first call, and carry the job out."""
+        self.handler = self.handler or self.make()
+        self.handler(context, job)
 
 
-def _record_event(parts: Parts) -> Handler:
+def _record_event(parts: Components) -> Handler:
     identity = parts.identity
     return RecordEventHandler(
         own_app=identity.app_id,
@@ -114,26 +114,28 @@ def _record_event(parts: Parts) -> Handler:
     )
 
 
-def _evaluate_issue(parts: Parts) -> Handler:
-    collector = Collector(parts.github, parts.checkouts, parts.identity.host)
-    handover = HandOver(parts.github, parts.checkouts, Exports(parts.agents.trees))
+def _evaluate_issue(parts: Components) -> Handler:
+    collector = RivalCollector(parts.github, parts.checkouts, parts.identity.host)
+    handover = TreeHandover(parts.github, parts.checkouts, TreeExporter(parts.agent_settings.trees))
     return EvaluateIssueHandler(
-        collector, handover, Replies(parts.publisher), parts.writer is not None
+        collector, handover, Replies(parts.publisher), parts.agent_description is not None
     )
 
 
-def _propose_patches(parts: Parts) -> Handler:
-    return ProposePatchesHandler(parts.trees, lambda: parts.workshop, agent_process.run)
+def _propose_patches(parts: Components) -> Handler:
+    return ProposePatchesHandler(
+        parts.tree_store, lambda: parts.agent_setup, agent_process.run_agent
+    )
 
 
-def _run_command(parts: Parts) -> Handler:
+def _run_command(parts: Components) -> Handler:
     github, publisher = parts.github, parts.publisher
     mention = parts.identity.bot_name
-    verbs = Verbs(github, parts.writer, parts.identity.writer_app_id is not None)
+    verbs = IssueCommands(github, parts.agent_description, parts.identity.writer_app_id is not None)
     return RunCommandHandler(github, publisher, Replies(publisher), verbs, mention)
 
 
-def _publish_verdict(parts: Parts) -> Handler:
+def _publish_verdict(parts: Components) -> Handler:
     return PublishVerdictHandler(
         parts.github,
         parts.publisher,
@@ -142,36 +144,36 @@ def _publish_verdict(parts: Parts) -> Handler:
     )
 
 
-def _open_draft(parts: Parts) -> Handler:
+def _open_draft(parts: Components) -> Handler:
     settings = load(WriterSettings)
-    url = endpoints(settings.github_url)
-    app = App(settings.writer_app_id, settings.key())
+    url = build_endpoints(settings.github_url)
+    app = App(settings.writer_app_id, settings.read_key())
     limits, etags = PostgresLimiter(parts.database), PostgresEtags(parts.database)
     github = GitHub.open(app, url, limits, etags)
-    return OpenDraftHandler(Drafts(github, PostgresEffects(parts.database)), url)
+    return OpenDraftHandler(DraftPublisher(github, PostgresEffects(parts.database)), url)
 
 
-def _train_model(_parts: Parts) -> Handler:
+def _train_model(_parts: Components) -> Handler:
     settings = load(TrainSettings)
     registrar = Registrar(settings.promote, lambda: load(EngineSettings), settings.rules)
     return TrainModelHandler(
         settings=settings,
-        launcher=launchers.of(settings),
+        launcher=launchers.create_launcher(settings),
         register=registrar,
-        against=registrar.against,
+        comparison_arguments=registrar.build_comparison_arguments,
         database_url=load(DatabaseSettings).database_url,
-        told=told_elsewhere(),
+        task_environment=remote_environment(),
     )
 
 
-_MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
+_MAKERS: Final[Mapping[type[Job], Callable[[Components], Handler]]] = {
     RecordEvent: _record_event,
     LocateIssues: lambda parts: LocateIssuesHandler(
         parts.github, parts.publisher, parts.pace.debounce_seconds
     ),
     EvaluateIssue: _evaluate_issue,
     ProposePatches: _propose_patches,
-    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.bench, parts.trained),
+    VerifyGroup: lambda parts: VerifyGroupHandler(lambda: parts.judge_setup, parts.trained_models),
     PublishVerdict: _publish_verdict,
     OpenDraft: _open_draft,
     TellDraft: lambda parts: TellDraftHandler(Replies(parts.publisher)),
@@ -183,8 +185,8 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
     MeasureSurvival: lambda parts: MeasureSurvivalHandler(parts.github, parts.checkouts),
     Reconcile: lambda parts: ReconcileHandler(parts.github, parts.pace.debounce_seconds),
     PurgeData: lambda parts: PurgeDataHandler(parts.github),
-    ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts, parts.trees),
-    TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts, parts.trees),
+    ForgetCheckout: lambda parts: ForgetCheckoutHandler(parts.checkouts, parts.tree_store),
+    TidyCheckouts: lambda parts: TidyCheckoutsHandler(parts.checkouts, parts.tree_store),
     Redeliver: lambda parts: RedeliverHandler(parts.github),
     RefitCalibrators: lambda _parts: RefitCalibratorsHandler(load(DatabaseSettings).database_url),
     UnloadAdapters: lambda _parts: UnloadAdaptersHandler(lambda: load(EngineSettings)),
@@ -192,32 +194,34 @@ _MAKERS: Final[Mapping[type[Job], Callable[[Parts], Handler]]] = {
 }
 
 HANDLED: Final = frozenset(job.kind for job in _MAKERS)
-"""Every kind of job that there is a use case for."""
+"""Every kind of job that has a handler."""
 
 TICKS: Final[Mapping[str, Tick]] = {
-    "reconcile": due_repositories,
-    "reactions": due_reactions,
-    "redeliver": due_redeliveries,
-    "checkouts": due_checkouts,
-    "calibrators": due_calibrators,
-    "training": due_training,
-    "adapters": due_unloads,
+    "reconcile": plan_reconciliation,
+    "reactions": plan_reaction_polls,
+    "redeliver": plan_redelivery,
+    "checkouts": plan_checkout_cleanup,
+    "calibrators": plan_refit,
+    "training": plan_training,
+    "adapters": plan_unloads,
 }
-"""The clock's rules by name."""
+"""Periodic rules by name."""
 
 
-def handlers(parts: Parts) -> dict[str, Handler]:
-    """Every kind of job and the use case that carries it out."""
-    return {job.kind: Lazy(partial(make, parts)) for job, make in _MAKERS.items()}
+def build_handlers(parts: Components) -> dict[str, Handler]:
+    """Build a lazy handler for every kind of job."""
+    return {job.kind: LazyHandler(partial(make, parts)) for job, make in _MAKERS.items()}
 
 
-def runtime(pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]) -> Runtime:
-    """What this worker process works with; opens its own connections."""
+def create_runtime(
+    pace: QueueSettings, broker: BrokerSettings, stopping: Callable[[], bool]
+) -> Runtime:
+    """Create this process's runtime; it opens its own connections."""
     database_url = load(DatabaseSettings).database_url
     logs.hide_passwords(database_url, broker.redis_url)
-    database = engine(database_url, pool_size=4)
+    database = create_database_engine(database_url, pool_size=4)
     doorbell = Doorbell(broker.redis_url)
     return Runtime(
-        Runner(database, handlers(Parts(database, pace)), doorbell, pace, stopping),
+        Runner(database, build_handlers(Components(database, pace)), doorbell, pace, stopping),
         Upkeep(database, doorbell, pace, TICKS),
     )

@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 import migrations
-from app.db.session import opened
+from app.db.session import open_engine
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
@@ -21,7 +21,7 @@ def downgrade(database_url: str, revision: str) -> None:
     _run(database_url, lambda config: command.downgrade(config, revision))
 
 
-def configuration(connection: Connection) -> Config:
+def build_configuration(connection: Connection) -> Config:
     """Alembic's configuration, bound to a connection."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
@@ -31,5 +31,5 @@ def configuration(connection: Connection) -> Config:
 
 
 def _run(database_url: str, action: Callable[[Config], None]) -> None:
-    with opened(database_url) as database, database.connect() as connection:
-        action(configuration(connection))
+    with open_engine(database_url) as database, database.connect() as connection:
+        action(build_configuration(connection))

@@ -13,7 +13,7 @@ DOWN: Final = 5
 """Exit code of a command whose database is down, as of one whose engine is."""
 
 
-def engine(database_url: str, *, pool_size: int = 8) -> Engine:
+def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
     """A pooled engine for a `postgresql://` URL. Opens nothing until first used."""
     return create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://", 1),
@@ -25,32 +25,32 @@ def engine(database_url: str, *, pool_size: int = 8) -> Engine:
 
 
 @contextmanager
-def opened(database_url: str) -> Iterator[Engine]:
+def open_engine(database_url: str) -> Iterator[Engine]:
     """An engine for one command; its connections are closed on leaving.
 
     Raises SystemExit with one line on standard error where the database can't be used, or is of another revision.
     """
-    database = engine(database_url, pool_size=1)
+    database = create_database_engine(database_url, pool_size=1)
     try:
         yield database
     except OperationalError as error:
         fix = "Start it, or set R4P_DATABASE_URL to another one"
-        raise _unusable(database_url, error, fix) from error
+        raise _report_unusable(database_url, error, fix) from error
     except ProgrammingError as error:
         if not isinstance(error.orig, UndefinedTable | UndefinedColumn):
             raise
         fix = "Bring it to this version's revision: r4p migrate"
-        raise _unusable(database_url, error, fix) from error
+        raise _report_unusable(database_url, error, fix) from error
     finally:
         database.dispose()
 
 
-def _unusable(database_url: str, error: DBAPIError, fix: str) -> SystemExit:
+def _report_unusable(database_url: str, error: DBAPIError, fix: str) -> SystemExit:
     """Says so in a line, without the password."""
     url = make_url(database_url)
     where = {name: value for name, value in url.query.items() if name in {"host", "port"}}
-    shown, said = url.set(query=where).render_as_string(), " ".join(str(error.orig).split())
-    sys.stderr.write(f"r4p: {shown} can't be used: {said} {fix}\n")
+    shown, reason = url.set(query=where).render_as_string(), " ".join(str(error.orig).split())
+    sys.stderr.write(f"r4p: {shown} can't be used: {reason} {fix}\n")
     return SystemExit(DOWN)
 
 
@@ -64,7 +64,7 @@ def transaction(database: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def answers(database: Engine) -> bool:
+def is_ready(database: Engine) -> bool:
     """Whether the database is there and migrated."""
     try:
         with database.connect() as connection:

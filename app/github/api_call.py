@@ -41,7 +41,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What came back, whatever the status."""
 
     status: int
@@ -50,10 +50,10 @@ class Answer:
     body: str
 
     @property
-    def sent_at(self) -> datetime | None:
+    def server_time(self) -> datetime | None:
         """The moment on GitHub's clock, to whole seconds; None when it isn't said."""
         try:
-            said = parsedate_to_datetime(self.headers.get("date", ""))
+            moment = parsedate_to_datetime(self.headers.get("date", ""))
         except ValueError:
             return None
-        return said if said.tzinfo else said.replace(tzinfo=UTC)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -21,7 +21,7 @@ class Endpoints:
         return f"{self.web}/{full_name}.git"
 
 
-def endpoints(github_url: str) -> Endpoints:
+def build_endpoints(github_url: str) -> Endpoints:
     """The doors of github.com, or of the GitHub Enterprise Server at that base URL.
 
     Raises ValueError for anything but a plain http(s) base: credentials, queries and fragments

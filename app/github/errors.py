@@ -21,10 +21,10 @@ from typing import Final
 import requests
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
-from app.github.api_call import Answer, Call
+from app.github.api_call import Call, Response
 from app.github.redaction import redact
 
-UNSAID_WAIT: Final = timedelta(seconds=90)
+DEFAULT_WAIT: Final = timedelta(seconds=90)
 """How long to wait when a limit doesn't say. GitHub asks for at least a minute, and blocks of 72
 seconds have been seen."""
 _MESSAGE_CHARACTERS: Final = 300
@@ -51,7 +51,7 @@ class RateLimited(Retryable):
         self.retry_at = retry_at
 
 
-class OutOfTurn(RateLimited):
+class WritePaceExceeded(RateLimited):
     """Our own limiter has no turn in the next seconds, and says when."""
 
 
@@ -89,40 +89,40 @@ class Unprocessable(Permanent):
     """GitHub refuses the request as it is."""
 
 
-def from_answer(call: Call, answer: Answer, now: datetime) -> GitHubError:
+def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
     """What an answer other than 2xx and 304 means."""
-    said = f"{call}: {answer.status} {message(answer)}"
-    until = _limited_until(answer, now)
+    text = f"{call}: {answer.status} {get_message(answer)}"
+    until = _find_limit_end(answer, now)
     if until is not None:
-        return RateLimited(said, until)
+        return RateLimited(text, until)
     if answer.status >= 500:
-        return unanswered(call, said)
+        return build_lost_answer_error(call, text)
     # An App id that doesn't exist is said with a 404.
-    if answer.status == 401 or "Integration not found" in said:
-        return Unauthorized(f"{said}: check R4P_APP_ID, the private key and this machine's clock")
+    if answer.status == 401 or "Integration not found" in text:
+        return Unauthorized(f"{text}: check R4P_APP_ID, the private key and this machine's clock")
     if answer.status in {403, 451}:
-        return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))
+        return Forbidden(text, answer.headers.get("x-accepted-github-permissions"))
     if answer.status in {404, 410} or answer.status < 400:
-        return NotFound(said)
-    return Unprocessable(said)
+        return NotFound(text)
+    return Unprocessable(text)
 
 
 def from_transport(call: Call, error: requests.RequestException) -> GitHubError:
     """What it means that no whole answer came back."""
-    said = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
-    return GitHubDown(said) if _never_left(error) else unanswered(call, said)
+    text = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
+    return GitHubDown(text) if _has_never_left(error) else build_lost_answer_error(call, text)
 
 
-def unanswered(call: Call, said: str) -> GitHubError:
+def build_lost_answer_error(call: Call, text: str) -> GitHubError:
     """An answer was lost or can't be read: harmless for a question, not for a write."""
-    return Ambiguous(said) if call.writes else GitHubDown(said)
+    return Ambiguous(text) if call.writes else GitHubDown(text)
 
 
-def from_graphql(call: Call, kind: str, text: str, answer: Answer, now: datetime) -> GitHubError:
+def from_graphql(call: Call, kind: str, text: str, answer: Response, now: datetime) -> GitHubError:
     """What one of the `errors` of a GraphQL answer means."""
     said = f"{call}: GraphQL {kind}: {_clean(text)}"
     if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
-        return RateLimited(said, _reset(answer, now) or now + UNSAID_WAIT)
+        return RateLimited(said, _read_reset(answer, now) or now + DEFAULT_WAIT)
     if kind in {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
         return Forbidden(said, answer.headers.get("x-accepted-github-permissions"))
     if kind == "NOT_FOUND":
@@ -131,16 +131,16 @@ def from_graphql(call: Call, kind: str, text: str, answer: Answer, now: datetime
     return Unprocessable(said) if kind else GitHubDown(said)
 
 
-def message(answer: Answer) -> str:
+def get_message(answer: Response) -> str:
     """What GitHub said, on one line and short; the start of the body when it is not its JSON."""
     try:
-        said = json.loads(answer.body)
+        content = json.loads(answer.body)
     except (ValueError, RecursionError):
-        said = answer.body[:_MESSAGE_CHARACTERS]
-    if isinstance(said, Mapping):
-        details = said.get("errors")
-        said = f"{said.get('message', '')}{f' {json.dumps(details)}' if details else ''}"
-    return _clean(str(said))
+        content = answer.body[:_MESSAGE_CHARACTERS]
+    if isinstance(content, Mapping):
+        details = content.get("errors")
+        content = f"{content.get('message', '')}{f' {json.dumps(details)}' if details else ''}"
+    return _clean(str(content))
 
 
 def _clean(text: str) -> str:
@@ -148,35 +148,35 @@ def _clean(text: str) -> str:
     return " ".join(plain.split())[:_MESSAGE_CHARACTERS]
 
 
-def _limited_until(answer: Answer, now: datetime) -> datetime | None:
+def _find_limit_end(answer: Response, now: datetime) -> datetime | None:
     """When to come back, if this is a rate limit; None if it is something else.
 
     A secondary limit may come without a usable header: `x-ratelimit-remaining` counts the primary
     quota, which is untouched then, and its reset may even lie in the past.
     """
-    asked = _retry_after(answer, now)
+    asked = _read_retry_after(answer, now)
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
-    words = message(answer).lower()
+    words = get_message(answer).lower()
     named = "rate limit" in words or "abuse detection" in words
     if answer.status != 429 and not (answer.status == 403 and (asked or spent or named)):
         return None
-    reset = _reset(answer, now) if spent else None
-    return asked or reset or now + UNSAID_WAIT
+    reset = _read_reset(answer, now) if spent else None
+    return asked or reset or now + DEFAULT_WAIT
 
 
-def _retry_after(answer: Answer, now: datetime) -> datetime | None:
+def _read_retry_after(answer: Response, now: datetime) -> datetime | None:
     value = answer.headers.get("retry-after", "")
     return now + timedelta(seconds=max(1, int(value))) if _is_count(value) else None
 
 
-def _reset(answer: Answer, now: datetime) -> datetime | None:
+def _read_reset(answer: Response, now: datetime) -> datetime | None:
     """The primary quota's reset on our clock, None when it is not in the future."""
     value = answer.headers.get("x-ratelimit-reset", "")
     if not _is_count(value):
         return None
     # The reset is a moment on GitHub's clock, of which only the distance is true on ours; one more
     # second since it is not said when in that second.
-    wait = int(value) + 1 - (answer.sent_at or now).timestamp()
+    wait = int(value) + 1 - (answer.server_time or now).timestamp()
     return now + timedelta(seconds=wait) if wait > 1 else None
 
 
@@ -184,7 +184,7 @@ def _is_count(value: str) -> bool:
     return value.isascii() and value.isdigit() and len(value) < 12
 
 
-def _never_left(error: requests.RequestException) -> bool:
+def _has_never_left(error: requests.RequestException) -> bool:
     """No connection was made, so that not even a write can have happened."""
     cause = error.args[0] if error.args else None
     reason = cause.reason if isinstance(cause, MaxRetryError) else None

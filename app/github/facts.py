@@ -10,7 +10,7 @@ from enum import StrEnum
 from app.values.identifiers import CommitSha, IssueNumber, PullNumber, RepositoryId
 
 
-class State(StrEnum):
+class IssueState(StrEnum):
     """Of an issue (never merged) or a pull request."""
 
     OPEN = "open"
@@ -36,7 +36,7 @@ class PullFacts:
     """`owner/name`: another repository's pull request can point at our issue."""
     title: str
     body: str
-    state: State
+    state: IssueState
     is_draft: bool
     author: Author | None
     """None: the account is gone."""
@@ -109,7 +109,7 @@ class IssueFacts:
     number: IssueNumber
     title: str
     body: str
-    state: State
+    state: IssueState
     state_reason: str | None
     """Such as `completed` or `not_planned`; None while open or when GitHub doesn't say."""
     author: Author | None
@@ -125,7 +125,7 @@ class HeadFacts:
     """The little of a pull request that must be true at the moment of publishing."""
 
     number: PullNumber
-    state: State
+    state: IssueState
     is_draft: bool
     base_sha: CommitSha
     head_sha: CommitSha
@@ -135,7 +135,7 @@ class HeadFacts:
 class Heads:
     """An issue and some pull requests, re-read in one call."""
 
-    issue: State | None
+    issue: IssueState | None
     """None: the issue is gone."""
     pulls: tuple[HeadFacts, ...]
     """In the order asked for, without those that are gone."""

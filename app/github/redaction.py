@@ -24,7 +24,7 @@ _SHORTEST: Final = 8
 _MOST: Final = 1_000
 
 _lock = threading.Lock()
-_known: OrderedDict[str, None] = OrderedDict()
+_secrets: OrderedDict[str, None] = OrderedDict()
 
 
 def remember(secret: str) -> None:
@@ -35,16 +35,16 @@ def remember(secret: str) -> None:
     if len(secret) < _SHORTEST:
         return
     with _lock:
-        _known[secret] = None
-        _known.move_to_end(secret)
-        while len(_known) > _MOST:
-            _known.popitem(last=False)
+        _secrets[secret] = None
+        _secrets.move_to_end(secret)
+        while len(_secrets) > _MOST:
+            _secrets.popitem(last=False)
 
 
 def redact(text: str) -> str:
     """The text with every known secret, and everything that has the shape of one, masked."""
     with _lock:
-        known = [secret for secret in _known if secret in text]
-    for secret in sorted(known, key=len, reverse=True):
+        present = [secret for secret in _secrets if secret in text]
+    for secret in sorted(present, key=len, reverse=True):
         text = text.replace(secret, MASK)
     return _SHAPES.sub(MASK, text)

@@ -1,8 +1,8 @@
-"""Runs an agent in a process of its own, which holds no secret and reaches nothing but us; we ask the model for it.
+"""Run an agent in a sandboxed process and check everything that it reports.
 
-It has read what strangers wrote, so what it says is believed no further than it can be checked: lines have a length,
-messages a type, questions a number and a price, a record must be of what was asked and name what was paid, and its patch
-must be one that our own tools could have written. What it all cost is read off the engine's counts and our clock.
+The agent has read text by strangers, so the worker does not trust its messages. Lines have a length
+limit, messages a type, and requests a budget. A record must match the task, and its patch must be
+valid. Costs come from the engine's token counts and from the worker's clock.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,40 +10,46 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from app.sandbox import NoSandbox, command, inside, refusal
+from app.sandbox import NoSandbox, build_command, explain_failure, provide_folders
 from app.settings.sandbox_kind import Sandbox
 from model.agents import agent_catalog
 from model.agents.process.messages import (
+    AgentMessage,
+    AgentTask,
+    AttemptFinished,
     BadMessage,
-    Failed,
-    Finished,
-    FromAgent,
+    ProcessFailed,
     Ready,
-    Stepped,
-    Task,
-    from_agent,
-    line,
+    StepFinished,
+    encode_message,
+    parse_agent_message,
 )
 from model.agents.trajectories.guidance import Guidance
-from model.agents.trajectories.trajectory import Attempt, Step, Stop, Trajectory
+from model.agents.trajectories.trajectory import Attempt, Step, StopReason, Trajectory
 from model.domain import EngineInfo, Issue, Tokens
-from model.engines.pipe_engine import Complete, Count, Facts, facts
+from model.engines.pipe_engine import (
+    CompletionQuestion,
+    EngineFacts,
+    TokenCountQuestion,
+    describe_engine,
+)
 from model.errors import BadDiff
-from model.prompts.untrusted import visible
+from model.prompts.untrusted import escape_invisible
 from model.protocols import Engine
 from model.workspace import diff_validation
-from worker.agents.metered_engine import Asking, Greedy, Till
-from worker.agents.sandboxed_process import LINE_BYTES, Died, ShutIn
-from worker.agents.usage_ledger import Bill
+from worker.agents.metered_engine import EngineRequests, LimitExceeded, MeteredEngine
+from worker.agents.sandboxed_process import LINE_BYTES, ProcessEnded, SandboxedProcess
+from worker.agents.usage_ledger import UsageLedger
 
 _MESSAGES: Final = 5_000
-"""Of one attempt."""
+"""Most messages that a process may send for one attempt."""
 _LINE_BYTES_PER_TOKEN: Final = 128
-"""Of the engine's context: a pipeline's record holds the files it showed, some 20 times."""
+"""Bytes of one line per token of the engine's context. A pipeline's record holds the files that it
+showed, about 20 times."""
 _SECONDS: Final = 1e6
-"""Of one step; no attempt is as long."""
+"""Longest time that a step may report."""
 _REASON: Final = 2_000
-"""Characters kept of why an attempt failed."""
+"""Most characters that are kept of a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +65,10 @@ class AgentLimits:
 
 
 class AgentFailed(Exception):
-    """The agent's process could not start, died, said nonsense, or took too much."""
+    """The agent's process did not start, ended early, broke the protocol or exceeded a limit."""
 
 
-def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
+def run_agent(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     tree: Path,
     issue: Issue,
     *,
@@ -73,179 +79,224 @@ def run(  # noqa: PLR0913 - what an attempt is about, and what it may cost
     limits: AgentLimits = AgentLimits(),
     on_step: Callable[[int, Step], None] = lambda _attempt, _step: None,
     sandbox: Sandbox = Sandbox.BUBBLEWRAP,
-    bill: Bill | None = None,
+    ledger: UsageLedger | None = None,
 ) -> tuple[Attempt, ...]:
-    """One attempt for each seed, in their order, on a tree that is only read. Blocks: the thread must stay alive.
+    """Run one attempt per seed in a sandboxed process and return the attempts in that order.
 
-    `on_step` is told the attempt's place and its step, on the caller's thread; what it raises kills the process.
-    However it ends, `bill` tells afterwards what it cost, and which attempts were over.
-    Raises AgentFailed, UnknownAgent, ValueError for seeds that are not all different, and what the engine raises that is
+    The call blocks the thread. The agent can only read the tree. `on_step` receives the attempt's
+    position and its step on the caller's thread; an exception in it kills the process. `ledger`
+    holds the cost and the finished attempts, even after an error.
+
+    Raises AgentFailed, UnknownAgent, ValueError for repeated seeds, and every engine error that is
     no EngineError.
     """
-    agent_catalog.require(agent)
+    agent_catalog.require_agent(agent)
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds {list(seeds)} repeat; an attempt is known by its own")
-    till = Till(engine, limits.tokens, len(seeds))
-    with inside(sandbox, tree) as (there, scratch):
-        task = Task(
-            tree=str(there),
+    till = MeteredEngine(engine, limits.tokens, len(seeds))
+    with provide_folders(sandbox, tree) as (mounted_tree, scratch):
+        task = AgentTask(
+            tree=str(mounted_tree),
             scratch=str(scratch),
             agent=agent,
-            engine=facts(engine),
+            engine=describe_engine(engine),
             issue=issue,
             seeds=tuple(seeds),
             seconds=limits.seconds,
             guidance=guidance,
         )
-        bill = bill or Bill(agent, EngineInfo(engine.name, engine.model, ""), seeds)
-        record = _Record(task, till, bill)
+        ledger = ledger or UsageLedger(agent, EngineInfo(engine.name, engine.model, ""), seeds)
+        record = _AttemptChecks(task, till, ledger)
         longest = max(LINE_BYTES, _LINE_BYTES_PER_TOKEN * engine.context_tokens)
         try:
-            started = command(sandbox, tree)
-            with ShutIn(started, limits.seconds + limits.grace_seconds, longest) as process:
-                _begin(process, task, sandbox)
+            started = build_command(sandbox, tree)
+            with SandboxedProcess(
+                started, limits.seconds + limits.grace_seconds, longest
+            ) as process:
+                _start_attempts(process, task, sandbox)
                 _follow(process, record, till, on_step)
-            return record.complete()
-        except (NoSandbox, Died, BadMessage, Greedy, _Untrue) as error:
+            return record.require_all()
+        except (NoSandbox, ProcessEnded, BadMessage, LimitExceeded, _InvalidRecord) as error:
             raise AgentFailed(str(error)) from error
         finally:
-            bill.tokens, bill.is_used_up = till.cost, till.is_used_up
-            bill.finished = record.finished()
+            ledger.tokens, ledger.is_exhausted = till.charged_tokens, till.is_exhausted
+            ledger.finished = record.list_finished()
 
 
-def _begin(process: ShutIn, task: Task, sandbox: Sandbox) -> None:
-    """Raises NoSandbox when it doesn't start, Died, BadMessage."""
-    first = next(process.lines(), None)
+def _start_attempts(process: SandboxedProcess, task: AgentTask, sandbox: Sandbox) -> None:
+    """Send the task.
+
+    Raises NoSandbox when the process does not start, ProcessEnded or BadMessage.
+    """
+    first = next(process.read_lines(), None)
     if first is None:
-        process.end()
-        raise NoSandbox(refusal(sandbox, process.last_words()))
-    if not isinstance(from_agent(first), Ready):
+        process.wait_for_exit()
+        raise NoSandbox(explain_failure(sandbox, process.read_last_error()))
+    if not isinstance(parse_agent_message(first), Ready):
         raise BadMessage("it did not say that it is ready")
-    process.say(line(task))
+    process.send(encode_message(task))
 
 
 def _follow(
-    process: ShutIn, record: "_Record", till: Till, on_step: Callable[[int, Step], None]
+    process: SandboxedProcess,
+    record: "_AttemptChecks",
+    till: MeteredEngine,
+    on_step: Callable[[int, Step], None],
 ) -> None:
-    """Hear all it says, and answer what it asks. Raises Died, BadMessage, Greedy, _Untrue, and what `on_step` does."""
-    with Asking(till, process) as asking:
+    """Handle every message until the process ends, and answer its requests."""
+    with EngineRequests(till, process) as asking:
         most = _MESSAGES * len(record.task.seeds)
-        for number, raw in enumerate(process.lines()):
+        for number, raw in enumerate(process.read_lines()):
             if number >= most:
-                raise Greedy(f"the agent's process said more than {most:,} things")
-            _take(from_agent(raw), record, asking, on_step)
-        asking.require_engine()
-        if code := process.end():
-            raise Died(f"the agent's process ended (exit {code}): {process.last_words()}")
+                raise LimitExceeded(f"the agent's process said more than {most:,} things")
+            _handle_message(parse_agent_message(raw), record, asking, on_step)
+        asking.raise_engine_error()
+        if code := process.wait_for_exit():
+            raise ProcessEnded(
+                f"the agent's process ended (exit {code}): {process.read_last_error()}"
+            )
 
 
-def _take(
-    message: FromAgent,
-    record: "_Record",
-    asking: Asking,
+def _handle_message(
+    message: AgentMessage,
+    record: "_AttemptChecks",
+    asking: EngineRequests,
     on_step: Callable[[int, Step], None],
 ) -> None:
     match message:
-        case Count() | Complete():
-            asking.take(message)
-        case Stepped(attempt, step):
-            record.require_step(attempt, step)
+        case TokenCountQuestion() | CompletionQuestion():
+            asking.submit(message)
+        case StepFinished(attempt, step):
+            record.check_step(attempt, step)
             on_step(attempt, step)
-        case Finished(trajectory):
+        case AttemptFinished(trajectory):
             record.add(trajectory)
-        case Failed(why):
-            raise Died(f"the agent failed: {visible(why[:500])}")
+        case ProcessFailed(why):
+            raise ProcessEnded(f"the agent failed: {escape_invisible(why[:500])}")
         case Ready():
             raise BadMessage("it was ready before")
 
 
-class _Untrue(Exception):
-    """A record that can't be one of what was asked."""
+class _InvalidRecord(Exception):
+    """The agent reported something that does not match its task or the engine's counts."""
 
 
-class _Record:
-    """The attempts that are over, each in its place."""
+class _AttemptChecks:
+    """Checks each report of the process and keeps the finished attempts."""
 
-    def __init__(self, task: Task, till: Till, bill: Bill) -> None:
-        self.task, self._till, self._bill = task, till, bill
+    def __init__(self, task: AgentTask, till: MeteredEngine, ledger: UsageLedger) -> None:
+        self.task, self._till, self._ledger = task, till, ledger
         self._attempts: dict[int, Attempt] = {}
 
-    def require_step(self, attempt: int, step: Step) -> None:
-        """Raises _Untrue for an attempt that nobody asked for, or that is over, and for impossible figures."""
+    def check_step(self, attempt: int, step: Step) -> None:
+        """Check a reported step.
+
+        Raises _InvalidRecord for an attempt that is unknown or finished, and for impossible counts.
+        """
         if attempt in self._attempts or not 0 <= attempt < len(self.task.seeds):
-            raise _Untrue(f"the agent's process told a step of attempt {attempt}, which is none")
+            raise _InvalidRecord(
+                f"the agent's process told a step of attempt {attempt}, which is none"
+            )
         self._require_possible(step)
 
-    def add(self, told: Trajectory) -> None:
-        """Raises _Untrue for the record of anything else than what was asked, and for one that can't be true."""
-        seed, seeds = told.seed, self.task.seeds
-        place = seeds.index(seed) if seed in seeds else -1
-        if place < 0 or place in self._attempts or _about(told) != _asked(self.task):
-            raise _Untrue("the agent's process told of an attempt that it was not asked for")
-        for step in told.steps:
-            self._require_possible(step)
-        _require_patch(told)
-        self._require_paid(told)
-        reason = None if told.failure is None else visible(told.failure[:_REASON])
-        self._attempts[place] = Attempt(replace(told, failure=reason), self._bill.seconds)
+    def add(self, trajectory: Trajectory) -> None:
+        """Check and keep a finished attempt.
 
-    def finished(self) -> tuple[Attempt, ...]:
-        """Those that there are, in the order of their seeds."""
+        Raises _InvalidRecord when it does not match the task.
+        """
+        seed, seeds = trajectory.seed, self.task.seeds
+        place = seeds.index(seed) if seed in seeds else -1
+        if (
+            place < 0
+            or place in self._attempts
+            or _describe_trajectory(trajectory) != _describe_task(self.task)
+        ):
+            raise _InvalidRecord("the agent's process told of an attempt that it was not asked for")
+        for step in trajectory.steps:
+            self._require_possible(step)
+        _require_patch(trajectory)
+        self._require_paid(trajectory)
+        reason = (
+            None if trajectory.failure is None else escape_invisible(trajectory.failure[:_REASON])
+        )
+        self._attempts[place] = Attempt(replace(trajectory, failure=reason), self._ledger.seconds)
+
+    def list_finished(self) -> tuple[Attempt, ...]:
+        """Return the finished attempts in the order of their seeds."""
         return tuple(attempt for _, attempt in sorted(self._attempts.items()))
 
-    def complete(self) -> tuple[Attempt, ...]:
-        """All of them. Raises _Untrue where one lacks, or they tell of fewer tokens than they were given."""
-        done = self.finished()
-        if len(done) < len(self.task.seeds):
-            raise _Untrue(
-                f"the agent's process told of {len(done)} of {len(self.task.seeds)} attempts"
+    def require_all(self) -> tuple[Attempt, ...]:
+        """Return all attempts.
+
+        Raises _InvalidRecord when one is missing, or when they report fewer tokens than the engine
+        delivered in time.
+        """
+        finished = self.list_finished()
+        if len(finished) < len(self.task.seeds):
+            raise _InvalidRecord(
+                f"the agent's process told of {len(finished)} of {len(self.task.seeds)} attempts"
             )
-        told, due = self._told, self._till.due
-        if told < due:
-            raise _Untrue(f"the agent's process told of {told:,} tokens, and {due:,} were paid for")
-        return done
+        reported, delivered = self._told, self._till.on_time_tokens
+        if reported < delivered:
+            raise _InvalidRecord(
+                f"the agent's process told of {reported:,} tokens, and {delivered:,} were paid for"
+            )
+        return finished
 
     @property
     def _told(self) -> int:
-        return sum(_total(one.tokens) for one in self._attempts.values())
+        return sum(_sum_tokens(attempt.tokens) for attempt in self._attempts.values())
 
-    def _require_paid(self, more: Trajectory) -> None:
-        told = self._told + sum(_total(step.tokens) for step in more.steps)
-        paid = self._till.spent
-        if told > paid:
-            raise _Untrue(
-                f"the agent's process told of {told:,} tokens, and {paid:,} were paid for"
+    def _require_paid(self, trajectory: Trajectory) -> None:
+        reported = self._told + sum(_sum_tokens(step.tokens) for step in trajectory.steps)
+        paid = self._till.used_tokens
+        if reported > paid:
+            raise _InvalidRecord(
+                f"the agent's process told of {reported:,} tokens, and {paid:,} were paid for"
             )
 
     def _require_possible(self, step: Step) -> None:
-        had = step.tokens
-        possible = 0 <= had.cached <= had.prompt and had.completion >= 0
-        if not possible or _total(had) > self._till.spent or not 0 <= step.seconds <= _SECONDS:
-            raise _Untrue("the agent's process told of a step whose tokens or seconds can't be")
+        tokens = step.tokens
+        possible = 0 <= tokens.cached <= tokens.prompt and tokens.completion >= 0
+        if (
+            not possible
+            or _sum_tokens(tokens) > self._till.used_tokens
+            or not 0 <= step.seconds <= _SECONDS
+        ):
+            raise _InvalidRecord(
+                "the agent's process told of a step whose tokens or seconds can't be"
+            )
 
 
-def _total(tokens: Tokens) -> int:
+def _sum_tokens(tokens: Tokens) -> int:
     return tokens.prompt + tokens.completion
 
 
-def _require_patch(told: Trajectory) -> None:
-    if told.patch is None:
+def _require_patch(trajectory: Trajectory) -> None:
+    if trajectory.patch is None:
         return
-    if told.stop is not Stop.SUBMITTED:
-        raise _Untrue(f"the agent's process told of a patch that was not handed in ({told.stop})")
+    if trajectory.stop is not StopReason.SUBMITTED:
+        raise _InvalidRecord(
+            f"the agent's process told of a patch that was not handed in ({trajectory.stop})"
+        )
     try:
-        diff_validation.require(told.patch)
+        diff_validation.validate_diff(trajectory.patch)
     except BadDiff as error:
-        raise _Untrue(f"the agent's process handed in what it may not: {error}") from error
+        raise _InvalidRecord(f"the agent's process handed in what it may not: {error}") from error
 
 
-_About = tuple[str, Issue, Guidance | None, tuple[str, str]]
+_Subject = tuple[str, Issue, Guidance | None, tuple[str, str]]
 
 
-def _about(told: Trajectory) -> _About:
-    return told.agent, told.issue, told.guidance, (told.engine.name, told.engine.model)
+def _describe_trajectory(trajectory: Trajectory) -> _Subject:
+    return (
+        trajectory.agent,
+        trajectory.issue,
+        trajectory.guidance,
+        (trajectory.engine.name, trajectory.engine.model),
+    )
 
 
-def _asked(task: Task) -> _About:
-    engine: Facts = task.engine
+def _describe_task(task: AgentTask) -> _Subject:
+    engine: EngineFacts = task.engine
     return task.agent, task.issue, task.guidance, (engine.name, engine.model)

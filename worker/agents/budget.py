@@ -1,4 +1,4 @@
-"""What an agent's process may cost is taken from its repository's budget before it starts."""
+"""Reserve an agent's cost from its repository's budget, and measure what the agent used."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,50 +6,54 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.db.store.alternatives import attempts
-from app.policy.alternative_policy import Spent, has_budget, remaining
+from app.policy.alternative_policy import Cost, get_remaining_budget, has_budget
 from app.settings.repo_config import RepoConfig
 from app.values.identifiers import RepositoryId
 from worker.agents.agent_process import AgentLimits
 from worker.queue.errors import Postponed
 
 _TURN_SECONDS: Final = 120.0
-"""Until it is looked again whether agents at work have left anything."""
+"""Delay before the job checks the budget again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One agent's process: its row on the bill, and what it may cost."""
+class BudgetReservation:
+    """The budget that one agent process may use."""
 
     id: int
+    """The row in `agent_runs`."""
     limits: AgentLimits
 
 
-def begun(
+def reserve_budget(
     connection: Connection,
     repository: RepositoryId,
     config: RepoConfig,
-    together: int,
+    attempts_together: int,
     *,
-    waits: bool,
-) -> Run | None:
-    """Take what attempts side by side may cost from what is left; None: nothing is left.
+    may_postpone: bool,
+) -> BudgetReservation | None:
+    """Reserve budget for attempts that run in parallel, or return None when nothing is left.
 
-    Raises Postponed, where it `waits`, when only agents that are at work now have left nothing.
+    Raises Postponed, if `may_postpone`, when running agents hold the rest of the budget and may
+    return some.
     """
     attempts.lock_budget(connection, repository)
-    left = remaining(config, attempts.spent(connection, repository, at_work=True))
+    left = get_remaining_budget(
+        config, attempts.sum_cost(connection, repository, include_running=True)
+    )
     if left.tokens and left.seconds:
-        limits = _limits(left, together)
-        most = Spent(limits.tokens, limits.seconds * together)
-        return Run(attempts.begin_run(connection, repository, most), limits)
-    if waits and has_budget(config, attempts.spent(connection, repository)):
+        limits = _split_budget(left, attempts_together)
+        most = Cost(limits.tokens, limits.seconds * attempts_together)
+        return BudgetReservation(attempts.begin_run(connection, repository, most), limits)
+    if may_postpone and has_budget(config, attempts.sum_cost(connection, repository)):
         why = "agents at work in this repository may use its budget up"
         raise Postponed(why, after_seconds=_TURN_SECONDS)
     return None
 
 
-def _limits(left: Spent, attempts_together: int) -> AgentLimits:
-    """Of the budget attempts side by side get the same time each (pure)."""
+def _split_budget(left: Cost, attempts_together: int) -> AgentLimits:
+    """Divide the remaining budget; parallel attempts get the same time each (pure)."""
     usual = AgentLimits()
     return AgentLimits(
         seconds=min(usual.seconds, left.seconds / attempts_together),

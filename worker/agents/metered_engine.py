@@ -1,4 +1,4 @@
-"""Asks the model on behalf of a process that is not trusted, as long as the price is right."""
+"""Answer an untrusted process's requests to the language model within fixed limits."""
 
 import json
 import threading
@@ -9,184 +9,202 @@ from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Final, Self
 
-from model.agents.process.messages import line
+from model.agents.process.messages import encode_message
 from model.engines.pipe_engine import (
-    Answer,
-    Complete,
-    Count,
+    CompletionQuestion,
     Failure,
+    PipeAnswer,
     Question,
     Reply,
-    answered,
-    failure,
+    TokenCountQuestion,
+    answer_question,
+    encode_failure,
 )
 from model.errors import EngineError
 from model.protocols import Completion, Engine, Request
-from worker.agents.sandboxed_process import ShutIn
+from worker.agents.sandboxed_process import SandboxedProcess
 
 _TOGETHER: Final = 8
-"""Questions that wait for an answer at one time; no more attempts than that are made side by side."""
+"""Most requests that wait for an answer at one time, and most parallel attempts."""
 _REPLIES: Final = 200
-"""Asked for by one attempt."""
+"""Most replies that one attempt may ask for."""
 _BATCH: Final = 64
-"""Requests of one question."""
+"""Most completions of one request."""
 _COUNTS: Final = 2_000
-"""Texts whose tokens one attempt has counted."""
+"""Most token counts that one attempt may ask for."""
 _LONGEST_TOKEN: Final = 16
-"""Bytes: a text that would not fit a context of such tokens is not shown to the engine to be counted."""
+"""Bytes per token. A text too long for the context by this measure is not sent to the engine."""
 _USED_UP: Final = "tokens that this work may cost are used up"
-"""Ends the attempt that reads it."""
+"""Ends the message that stops an attempt."""
 
 
-class Greedy(Exception):
-    """The process asks for more than any agent would; the message says for what."""
+class LimitExceeded(Exception):
+    """The process asked for more than any agent needs; the message names the limit."""
 
 
-class Till:
-    """The engine, and what it may cost: what it had in its cache is free, as in a repository's budget. Threads share it."""
+class MeteredEngine:
+    """An engine with a token limit. Tokens from the engine's cache are free. Threads share it."""
 
     def __init__(self, engine: Engine, tokens: int, attempts: int) -> None:
         self._engine, self._tokens, self._attempts = engine, tokens, attempts
         self._lock = threading.Lock()
         self._reserved = self._asked = self._counted = self._late = self._new = 0
-        self.is_used_up = False
+        self.is_exhausted = False
         """A request was refused because it could have passed what this may cost."""
-        self.spent = 0
+        self.used_tokens = 0
         """Tokens that were read and sampled so far."""
-        self.due = 0
+        self.on_time_tokens = 0
         """Of these, those of answers that came in time: a record has to tell of them."""
 
     @property
-    def cost(self) -> int:
-        """What a budget is charged: tokens that were not in the cache, and all that a question under way may take."""
+    def charged_tokens(self) -> int:
+        """Return the tokens that the budget pays for: new tokens and those reserved for open
+        requests.
+        """
         with self._lock:
             return self._new + self._reserved
 
-    def require_modest(self, question: Question) -> None:
-        """Raises Greedy for what no agent asks."""
-        if isinstance(question, Count):
+    def check_limits(self, question: Question) -> None:
+        """Count a request. Raises LimitExceeded when no agent would send it."""
+        if isinstance(question, TokenCountQuestion):
             self._counted += 1
             if self._counted > _COUNTS * self._attempts:
-                raise Greedy(
+                raise LimitExceeded(
                     f"the agent's process had over {_COUNTS * self._attempts:,} texts counted"
                 )
             return
         self._asked += len(question.requests)
         most = self._engine.context_tokens
         if self._asked > _REPLIES * self._attempts:
-            raise Greedy(
+            raise LimitExceeded(
                 f"the agent's process asked for over {_REPLIES * self._attempts:,} replies"
             )
         if not 0 < len(question.requests) <= _BATCH:
-            raise Greedy(f"the agent's process asked for {len(question.requests)} replies at once")
-        if not all(_is_modest(one, most) for one in question.requests):
-            raise Greedy("the agent's process asked for a reply that no agent asks for")
+            raise LimitExceeded(
+                f"the agent's process asked for {len(question.requests)} replies at once"
+            )
+        if not all(_is_reasonable(request, most) for request in question.requests):
+            raise LimitExceeded("the agent's process asked for a reply that no agent asks for")
 
-    def answer(self, question: Question, seconds: float) -> Answer:
-        """The engine's answer within that time, if the engine can; or that there is nothing left to pay with.
+    def answer(self, question: Question, seconds: float) -> PipeAnswer:
+        """Ask the engine with a time limit, or report that the token limit is reached.
 
-        Of a question's requests the first that can be paid for are asked, the others fail.
-        Raises Greedy for more late answers than attempts: each ends with its first.
+        Of several completions, the first that fit the limit are sent; the others fail. Raises
+        LimitExceeded when more answers come late than there are attempts, because a late answer
+        ends its attempt.
         """
-        if isinstance(question, Count):
+        if isinstance(question, TokenCountQuestion):
             return self._count(question)
         paid, price = self._reserve(question.requests)
         if not paid:
-            return Answer(question.id, down=self._used_up)
-        answer = self._paid_answer(replace(question, requests=paid), price, seconds)
+            return PipeAnswer(question.id, down=self._used_up)
+        answer = self._ask_engine(replace(question, requests=paid), price, seconds)
         lack = len(question.requests) - len(paid)
         if answer.down or not lack:
             return answer
         return replace(answer, replies=(*answer.replies, *[Reply(failure=self._used_up)] * lack))
 
-    def _count(self, question: Count) -> Answer:
+    def _count(self, question: TokenCountQuestion) -> PipeAnswer:
         size = len(question.text.encode(errors="surrogatepass"))
         if size > _LONGEST_TOKEN * self._engine.context_tokens:
-            return Answer(question.id, size)  # no token has less than a byte
+            return PipeAnswer(question.id, size)  # no token has less than a byte
         try:
-            return answered(self._engine, question)
+            return answer_question(self._engine, question)
         except EngineError as error:
-            return Answer(question.id, down=failure(error))
+            return PipeAnswer(question.id, down=encode_failure(error))
 
     def _reserve(self, requests: Sequence[Request]) -> tuple[tuple[Request, ...], int]:
-        """Those that can be paid for, and what they may cost together."""
+        """Reserve tokens and return the completions that fit, with their highest cost."""
         paid, price = 0, 0
         with self._lock:
             left = self._tokens - self._new - self._reserved
-            for one in requests:
-                most = _most(one, self._engine.context_tokens)
+            for request in requests:
+                most = _estimate_max_cost(request, self._engine.context_tokens)
                 if price + most > left:
-                    self.is_used_up = True
+                    self.is_exhausted = True
                     break
                 paid, price = paid + 1, price + most
             self._reserved += price
         return tuple(requests[:paid]), price
 
-    def _paid_answer(self, question: Complete, price: int, seconds: float) -> Answer:
-        began, timed, answer = time.monotonic(), _within(question, seconds), None
+    def _ask_engine(self, question: CompletionQuestion, price: int, seconds: float) -> PipeAnswer:
+        began, timed, answer = time.monotonic(), _cap_seconds(question, seconds), None
         try:
-            answer = answered(self._engine, timed)
+            answer = answer_question(self._engine, timed)
         finally:
-            is_late = time.monotonic() > began + _patience(timed)
-            self._pay(price, _completions(answer), is_late=is_late)
+            is_late = time.monotonic() > began + _find_shortest_limit(timed)
+            self._pay(price, _list_completions(answer), is_late=is_late)
         return answer
 
     @property
     def _used_up(self) -> Failure:
-        return failure(EngineError(f"the {self._tokens:,} {_USED_UP}"))
+        return encode_failure(EngineError(f"the {self._tokens:,} {_USED_UP}"))
 
     def _pay(self, reserved: int, answers: Sequence[Completion], *, is_late: bool) -> None:
-        paid = sum(one.prompt_tokens + one.completion_tokens for one in answers)
+        paid = sum(
+            completion.prompt_tokens + completion.completion_tokens for completion in answers
+        )
         with self._lock:
             self._reserved -= reserved
-            self.spent += paid
+            self.used_tokens += paid
             self._new += sum(
-                max(0, one.prompt_tokens - one.cached_tokens) + one.completion_tokens
-                for one in answers
+                max(0, completion.prompt_tokens - completion.cached_tokens)
+                + completion.completion_tokens
+                for completion in answers
             )
-            self.due += 0 if is_late else paid
+            self.on_time_tokens += 0 if is_late else paid
             self._late += is_late
             if self._late > self._attempts:
-                raise Greedy("the agent's process gave up on more answers than it makes attempts")
+                raise LimitExceeded(
+                    "the agent's process gave up on more answers than it makes attempts"
+                )
 
 
-def _most(request: Request, context: int) -> int:
-    """What a request may cost: no token of its prompt has less than a byte, and no reply passes the context."""
+def _estimate_max_cost(request: Request, context: int) -> int:
+    """Return the most tokens a request can use: a token has at least one byte, and a reply fits the
+    context.
+    """
     written = json.dumps(asdict(request), ensure_ascii=False)
     return min(len(written.encode(errors="surrogatepass")) + request.max_tokens, context)
 
 
-def _patience(question: Complete) -> float:
-    return min(one.seconds or 0.0 for one in question.requests)
+def _find_shortest_limit(question: CompletionQuestion) -> float:
+    return min(request.seconds or 0.0 for request in question.requests)
 
 
-def _is_modest(request: Request, most: int) -> bool:
+def _is_reasonable(request: Request, most: int) -> bool:
     return (
         0 < request.max_tokens <= most
         and 0 <= request.temperature <= 2
-        and not request.alternatives
+        and not request.top_logprobs
     )
 
 
-def _within(question: Complete, seconds: float) -> Complete:
+def _cap_seconds(question: CompletionQuestion, seconds: float) -> CompletionQuestion:
     return replace(
         question,
         requests=tuple(
-            replace(one, seconds=seconds if one.seconds is None else min(one.seconds, seconds))
-            for one in question.requests
+            replace(
+                request,
+                seconds=seconds if request.seconds is None else min(request.seconds, seconds),
+            )
+            for request in question.requests
         ),
     )
 
 
-def _completions(answer: Answer | None) -> list[Completion]:
+def _list_completions(answer: PipeAnswer | None) -> list[Completion]:
     replies = answer.replies if answer else ()
-    return [one.completion for one in replies if one.completion]
+    return [reply.completion for reply in replies if reply.completion]
 
 
-class Asking:
-    """Answers a process's questions in threads of its own; those under way are nobody's when it is closed."""
+class EngineRequests:
+    """Answers a process's requests in threads.
 
-    def __init__(self, till: Till, process: ShutIn) -> None:
+    On exit it kills the process and ignores open requests.
+    """
+
+    def __init__(self, till: MeteredEngine, process: SandboxedProcess) -> None:
         self._till, self._process = till, process
         self._pool = ThreadPoolExecutor(_TOGETHER, thread_name_prefix="agent")
         self._free = threading.BoundedSemaphore(_TOGETHER)
@@ -204,20 +222,25 @@ class Asking:
         self._process.kill()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def take(self, question: Question) -> None:
-        """Have it answered. Raises Greedy for what no agent asks, and for too much at once."""
-        self._till.require_modest(question)
-        if not self._free.acquire(blocking=False):
-            raise Greedy(f"the agent's process asked for more than {_TOGETHER} things at once")
-        work = self._pool.submit(self._till.answer, question, self._process.seconds_left)
-        work.add_done_callback(self._tell)
+    def submit(self, question: Question) -> None:
+        """Start answering a request.
 
-    def require_engine(self) -> None:
-        """Raises what the engine raised, if that was no EngineError."""
+        Raises LimitExceeded for an unreasonable or a parallel request too many.
+        """
+        self._till.check_limits(question)
+        if not self._free.acquire(blocking=False):
+            raise LimitExceeded(
+                f"the agent's process asked for more than {_TOGETHER} things at once"
+            )
+        work = self._pool.submit(self._till.answer, question, self._process.seconds_left)
+        work.add_done_callback(self._send_answer)
+
+    def raise_engine_error(self) -> None:
+        """Raise what the engine raised, if that was no EngineError."""
         if self._broken is not None:
             raise self._broken
 
-    def _tell(self, work: Future[Answer]) -> None:
+    def _send_answer(self, work: Future[PipeAnswer]) -> None:
         if work.cancelled():
             return
         if error := work.exception():  # it is raised where the work is waited for
@@ -225,4 +248,4 @@ class Asking:
             self._process.kill()
             return
         self._free.release()  # first: who hears the answer may ask at once
-        self._process.say(line(work.result()))
+        self._process.send(encode_message(work.result()))

@@ -1,6 +1,7 @@
-"""Have an agent write rivals for one evaluation. This process reads what strangers wrote and holds nothing of GitHub's.
+"""Run an agent that writes alternatives for one evaluation.
 
-Whatever goes wrong with the agent, the group goes on without it: it is judged with empty seats.
+This process reads text by strangers and holds no GitHub credentials. If the agent fails, the group
+is judged without it.
 """
 
 import logging
@@ -12,7 +13,7 @@ from sqlalchemy import Connection
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, hints, proposals
-from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.alternatives.hints import Hint
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluation_alternatives import Alternative
@@ -20,191 +21,206 @@ from app.db.store.issues.evaluations import Evaluation
 from app.db.store.queue import progress
 from app.db.store.queue.jobs import Fenced
 from app.jobs.job import Planned, ProposePatches, VerifyGroup
-from app.policy.alternative_policy import WhyNot, has_budget, new_edits
+from app.policy.alternative_policy import RefusalReason, find_new_edits, has_budget
 from app.settings.repo_config import RepoConfig
 from app.settings.sandbox_kind import Sandbox
-from model.agents.trajectories.trajectory import Attempt, Step, Stop
+from model.agents.trajectories.trajectory import Attempt, Step, StopReason
 from model.domain import EngineInfo, Issue
-from model.errors import ModelError, Superseded
+from model.errors import Cancelled, ModelError
 from model.protocols import Engine
 from worker.agents import budget
 from worker.agents.agent_process import AgentFailed
-from worker.agents.budget import Run
-from worker.agents.usage_ledger import Bill
-from worker.git.tree_store import Trees
+from worker.agents.budget import BudgetReservation
+from worker.agents.usage_ledger import UsageLedger
+from worker.git.tree_store import TreeStore
 from worker.outcomes import second_attempts
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
-from worker.repositories.repository_config import last_good
+from worker.repositories.repository_config import parse_last_good
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
-    """Who writes alternatives, and where."""
+class AgentSetup:
+    """The agent that writes alternatives, its engine and its sandbox."""
 
     agent: str
-    """Its name in the catalogue."""
+    """The agent's name in the catalog."""
     engine: Engine
     sandbox: Sandbox
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """Attempts that are made side by side."""
+class AttemptBatch:
+    """Attempts that run in parallel."""
 
     seeds: tuple[int, ...]
     hint: Hint | None = None
-    """What was said against an earlier one, to which this is the second; None: nothing."""
+    """The hint that makes these second attempts; None for first attempts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be written, and what it may cost."""
+class ProposalTask:
+    """The attempts to make for one evaluation, and the repository's settings."""
 
     evaluation: Evaluation
     place: Place
-    errands: tuple[Errand, ...]
+    batches: tuple[AttemptBatch, ...]
     config: RepoConfig
-    """Its budget is the day's."""
+    """Holds the budget per day."""
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of all attempts."""
-        return tuple(seed for errand in self.errands for seed in errand.seeds)
+        """Return the seeds of all attempts."""
+        return tuple(seed for errand in self.batches for seed in errand.seeds)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What came of it."""
+class ProposalResult:
+    """The records of the attempts, and why there are fewer than wanted."""
 
-    records: tuple[Record, ...] = ()
-    lack: WhyNot | None = None
-    """Why there was no further attempt; None: all that were wanted were made."""
+    records: tuple[AttemptRecord, ...] = ()
+    lack: RefusalReason | None = None
+    """Why an attempt is missing; None when all were made."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposePatchesHandler:
-    """Runs the agent on the tree that was handed over, and has the group judged with what it wrote."""
+    """Runs the agent on the exported tree and submits the group for judging."""
 
-    trees: Trees
-    workshop: Callable[[], Workshop]
-    """Made at the first use: loading a local model takes seconds that a worker's start need not."""
-    run: Callable[..., tuple[Attempt, ...]]
-    """`worker.agents.agent_process.run`, or what behaves like it."""
+    tree_store: TreeStore
+    agent_setup: Callable[[], AgentSetup]
+    """Called at the first job, because loading a local model takes seconds."""
+    run_agent: Callable[..., tuple[Attempt, ...]]
+    """`worker.agents.agent_process.run_agent`, or a function with the same signature."""
 
     def __call__(self, context: Context, job: ProposePatches) -> None:
-        """Write, keep every attempt, go on. Work that nobody waits for any more ends quietly."""
+        """Run the agent, save every attempt and plan the next job.
+
+        An obsolete evaluation ends quietly.
+        """
         with transaction(context.database) as connection:
-            task = _task(connection, job)
+            task = _load_task(connection, job)
         goes_on = False
         try:
             if task is not None:
-                self._finish(context, job, task, self._made(context, job, task))
+                self._finish(context, job, task, self._propose(context, job, task))
         except Postponed:
             goes_on = True
             raise
         finally:  # whatever else it was, such as a repository that is gone: nobody reads this tree again
             if not goes_on:
-                self.trees.discard(job.evaluation)
+                self.tree_store.discard(job.evaluation)
 
-    def _finish(self, context: Context, job: ProposePatches, task: Task, made: Made) -> None:
+    def _finish(
+        self, context: Context, job: ProposePatches, task: ProposalTask, result: ProposalResult
+    ) -> None:
         try:
             with context.transaction() as connection:
-                _keep(connection, task, made)
+                _save_result(connection, task, result)
                 place = (job.installation, job.repository, job.issue, job.evaluation)
                 context.enqueue(connection, [Planned(VerifyGroup(*place))])
         except Fenced:
-            self._take_back(context, task, made.records)
+            self._save_taken_back(context, task, result.records)
             raise
 
-    def _made(self, context: Context, job: ProposePatches, task: Task) -> Made:
-        tree = self.trees.find(job.evaluation)
+    def _propose(self, context: Context, job: ProposePatches, task: ProposalTask) -> ProposalResult:
+        tree = self.tree_store.find(job.evaluation)
         if context.claimed.attempt > 1:  # what ended the first attempt may end the next one too
-            return Made(lack=WhyNot.CRASHED)
+            return ProposalResult(lack=RefusalReason.CRASHED)
         if tree is None:
-            return Made(lack=WhyNot.NO_TREE)
+            return ProposalResult(lack=RefusalReason.NO_TREE)
         with transaction(context.database) as connection:
-            if not has_budget(task.config, attempts.spent(connection, job.repository)):
-                return Made(lack=WhyNot.BUDGET)
+            if not has_budget(task.config, attempts.sum_cost(connection, job.repository)):
+                return ProposalResult(lack=RefusalReason.BUDGET)
         try:
-            workshop = self.workshop()
+            setup = self.agent_setup()
         except ModelError as error:
             log.warning("no agent: %s", error)
-            return Made(lack=WhyNot.ENGINE)
-        return self._all(context, workshop, task, tree)
+            return ProposalResult(lack=RefusalReason.ENGINE)
+        return self._run_batches(context, setup, task, tree)
 
-    def _all(self, context: Context, workshop: Workshop, task: Task, tree: Path) -> Made:
-        """One errand after the other, while the budget lasts."""
-        records: list[Record] = []
+    def _run_batches(
+        self, context: Context, setup: AgentSetup, task: ProposalTask, tree: Path
+    ) -> ProposalResult:
+        """Run one batch after the other while the budget lasts."""
+        records: list[AttemptRecord] = []
         try:
-            for errand in task.errands:
+            for batch in task.batches:
                 with transaction(context.database) as connection:
-                    where = (task.place.repository, task.config, len(errand.seeds))
-                    run = budget.begun(connection, *where, waits=not records)
-                if run is None:
-                    return Made(tuple(records), WhyNot.BUDGET)
-                made = self._attempted(context, workshop, task, errand, (tree, run))
-                about = errand.hint.attempt if errand.hint else None
-                records += [replace(record, guided_by=about) for record in made]
-        except (Superseded, Postponed, Fenced):
-            self._take_back(context, task, records)
+                    where = (task.place.repository, task.config, len(batch.seeds))
+                    reservation = budget.reserve_budget(
+                        connection, *where, may_postpone=not records
+                    )
+                if reservation is None:
+                    return ProposalResult(tuple(records), RefusalReason.BUDGET)
+                batch_records = self._run_batch(context, setup, task, batch, (tree, reservation))
+                about = batch.hint.attempt if batch.hint else None
+                records += [replace(record, guided_by=about) for record in batch_records]
+        except (Cancelled, Postponed, Fenced):
+            self._save_taken_back(context, task, records)
             raise
-        return Made(tuple(records))
+        return ProposalResult(tuple(records))
 
-    def _attempted(
+    def _run_batch(
         self,
         context: Context,
-        workshop: Workshop,
-        task: Task,
-        errand: Errand,
-        where: tuple[Path, Run],
-    ) -> tuple[Record, ...]:
-        """`where`: the tree, and what work on it may cost. However it ends, its run does."""
-        tree, run = where
-        engine = EngineInfo(workshop.engine.name, workshop.engine.model, "")
-        bill = Bill(workshop.agent, engine, errand.seeds)
+        setup: AgentSetup,
+        task: ProposalTask,
+        batch: AttemptBatch,
+        where: tuple[Path, BudgetReservation],
+    ) -> tuple[AttemptRecord, ...]:
+        """Run one batch; `where` is the tree and the reservation, which always ends here."""
+        tree, reservation = where
+        engine = EngineInfo(setup.engine.name, setup.engine.model, "")
+        ledger = UsageLedger(setup.agent, engine, batch.seeds)
 
-        def heard(at: int, step: Step) -> None:
-            count = bill.add(at, step)
+        def record_step(index: int, step: Step) -> None:
+            count = ledger.add_step(index, step)
             context.check()
-            number = task.seeds.index(errand.seeds[at]) + 1
-            said = f"attempt {number} of {len(task.seeds)}, step {count}"
+            number = task.seeds.index(batch.seeds[index]) + 1
+            text = f"attempt {number} of {len(task.seeds)}, step {count}"
             with context.transaction() as connection:
-                progress.set_progress(connection, context.claimed, said)
+                progress.set_progress(connection, context.claimed, text)
 
         try:
-            done = self.run(
+            done = self.run_agent(
                 tree,
                 task.place.issue,
-                agent=workshop.agent,
-                engine=workshop.engine,
-                seeds=errand.seeds,
-                guidance=second_attempts.guidance(tree, errand.hint) if errand.hint else None,
-                limits=run.limits,
-                on_step=heard,
-                sandbox=workshop.sandbox,
-                bill=bill,
+                agent=setup.agent,
+                engine=setup.engine,
+                seeds=batch.seeds,
+                guidance=second_attempts.create_guidance(tree, batch.hint) if batch.hint else None,
+                limits=reservation.limits,
+                on_step=record_step,
+                sandbox=setup.sandbox,
+                ledger=ledger,
             )
-        except (Superseded, Postponed, Fenced) as error:
-            self._take_back(context, task, bill.records(attempts.TAKEN_BACK, str(error)))
+        except (Cancelled, Postponed, Fenced) as error:
+            self._save_taken_back(
+                context, task, ledger.build_records(attempts.TAKEN_BACK, str(error))
+            )
             raise
         except AgentFailed as error:
             log.warning("an agent failed: %s", error)
-            made = bill.records(attempts.CRASHED, str(error))
+            records = ledger.build_records(attempts.CRASHED, str(error))
         except ModelError as error:
             log.warning("an agent's language model failed: %s", error)
-            made = bill.records(Stop.ENGINE.value, str(error))
+            records = ledger.build_records(StopReason.ENGINE.value, str(error))
         else:
-            made = tuple(map(Record.of, done))
+            records = tuple(map(AttemptRecord.from_attempt, done))
         finally:
             with transaction(context.database) as connection:
-                attempts.end_run(connection, run.id, bill.cost)
-        return tuple(_ended(one, bill) for one in made)
+                attempts.end_run(connection, reservation.id, ledger.cost)
+        return tuple(_classify_record(record, ledger) for record in records)
 
-    def _take_back(self, context: Context, task: Task, records: Sequence[Record]) -> None:
-        """What was done was done, whoever has the job by now."""
+    def _save_taken_back(
+        self, context: Context, task: ProposalTask, records: Sequence[AttemptRecord]
+    ) -> None:
+        """Save the records of attempts whose job this worker no longer owns: they have cost
+        something.
+        """
         with transaction(context.database) as connection:
             if evaluations.load(connection, task.evaluation.id) is not None:
                 for record in records:
@@ -213,8 +229,8 @@ class ProposePatchesHandler:
                     attempts.save(connection, task.place, paid)
 
 
-def _task(connection: Connection, job: ProposePatches) -> Task | None:
-    stored = groups.repository(connection, job.repository)
+def _load_task(connection: Connection, job: ProposePatches) -> ProposalTask | None:
+    stored = groups.load_repository(connection, job.repository)
     evaluation = evaluations.load(connection, job.evaluation)
     if stored is None or evaluation is None or evaluation.state != "collected":
         return None
@@ -222,53 +238,53 @@ def _task(connection: Connection, job: ProposePatches) -> Task | None:
         return None
     issue = Issue(evaluation.title, evaluation.body)
     first = attempts.next_seed(connection, evaluation.group)
-    config = last_good(stored.config_text)
+    config = parse_last_good(stored.config_text)
     place = Place(job.repository, evaluation.group, evaluation.alternatives_base, issue)
     seeds = range(first, first + evaluation.alternatives_wanted)
-    hinted = hints.due(connection, place.group, [place.base], place.issue_sha256)
-    return Task(
+    hinted = hints.find_due(connection, place.group, [place.base], place.issue_sha256)
+    return ProposalTask(
         evaluation=evaluation,
         place=place,
-        errands=_errands(seeds, hinted),
+        batches=_plan_batches(seeds, hinted),
         config=config,
     )
 
 
-def _errands(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[Errand, ...]:
-    """Second attempts come first, each with its own hint (pure)."""
-    second = [Errand((seed,), hint) for seed, hint in zip(seeds, hinted, strict=False)]
+def _plan_batches(seeds: Sequence[int], hinted: Sequence[Hint]) -> tuple[AttemptBatch, ...]:
+    """Plan the batches: second attempts first, each with its own hint (pure)."""
+    second = [AttemptBatch((seed,), hint) for seed, hint in zip(seeds, hinted, strict=False)]
     rest = tuple(seeds[len(second) :])
-    return (*second, Errand(rest)) if rest else tuple(second)
+    return (*second, AttemptBatch(rest)) if rest else tuple(second)
 
 
-def _ended(record: Record, bill: Bill) -> Record:
-    """To an agent a budget that is used up is an engine that fails; and a patch that repeats its hint is none to it."""
-    if record.stop == Stop.ENGINE.value and bill.is_used_up:
+def _classify_record(record: AttemptRecord, ledger: UsageLedger) -> AttemptRecord:
+    """Map an exhausted budget to `OVER_BUDGET`, and a patch that quotes its hint to `QUOTES_HINT`."""
+    if record.stop == StopReason.ENGINE.value and ledger.is_exhausted:
         return replace(record, stop=attempts.OVER_BUDGET)
     if record.quotes_hint:
         return replace(record, stop=attempts.QUOTES_HINT)
     return record
 
 
-def _rival(record: Record) -> str | None:
-    """The patch, if it may be judged (pure)."""
+def _get_judgeable_patch(record: AttemptRecord) -> str | None:
+    """Return the record's patch, or None when it quotes its hint (pure)."""
     return None if record.stop == attempts.QUOTES_HINT else record.patch
 
 
-def _keep(connection: Connection, task: Task, made: Made) -> None:
-    """Every attempt, and those that make a new edit as rivals."""
+def _save_result(connection: Connection, task: ProposalTask, result: ProposalResult) -> None:
+    """Save every attempt, and add patches with a new edit to the group."""
     evaluation = task.evaluation
     rivals = [judged.candidate.diff for judged in evaluation.judged]
-    rivals += [one.diff for one in evaluation.alternatives]
-    new = new_edits(rivals, [_rival(record) for record in made.records])
-    more, lacks = [], []
-    for at, record in enumerate(made.records):
-        number = attempts.next_number(connection, evaluation.group) if at in new else None
+    rivals += [alternative.diff for alternative in evaluation.alternatives]
+    new = find_new_edits(rivals, [_get_judgeable_patch(record) for record in result.records])
+    alternatives, lacks = [], []
+    for index, record in enumerate(result.records):
+        number = attempts.next_number(connection, evaluation.group) if index in new else None
         kept = attempts.save(connection, task.place, record, number)
         if number is None or record.patch is None:
-            lacks.append(attempts.why_not(record.stop))
+            lacks.append(attempts.explain_stop(record.stop))
             continue
-        more.append(
+        alternatives.append(
             Alternative(
                 attempt=kept,
                 number=number,
@@ -280,5 +296,5 @@ def _keep(connection: Connection, task: Task, made: Made) -> None:
                 guided_by=record.guided_by,
             )
         )
-    lack = made.lack or (lacks[-1] if lacks else None)
-    proposals.finish(connection, evaluation, more, lack)
+    lack = result.lack or (lacks[-1] if lacks else None)
+    proposals.finish(connection, evaluation, alternatives, lack)

@@ -1,4 +1,6 @@
-"""A process that is not trusted: heard line by line, up to a length and a time, and ended with all it started."""
+"""Run an untrusted process, read its lines up to a size and a time limit, and kill its process
+group.
+"""
 
 import os
 import signal
@@ -11,24 +13,27 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from app.sandbox import SAID_NOTHING
-from model.prompts.untrusted import visible
+from model.prompts.untrusted import escape_invisible
 
 LINE_BYTES: Final = 16 * 1024**2
-"""Of one line, at least."""
+"""Smallest limit for the length of a line."""
 _LINES: Final = 256
-"""So many times its longest line a process may say in all."""
+"""A process may write this many times its longest line in all."""
 _LAST_WORDS: Final = 4096
 _END_SECONDS: Final = 5.0
-"""For a process that has closed its output."""
+"""Time for a process to exit after it closed its output."""
 _LOOK_SECONDS: Final = 0.01
 
 
-class Died(Exception):
-    """The process ended, or had to be ended; the message says why."""
+class ProcessEnded(Exception):
+    """The process ended or was killed; the message says why."""
 
 
-class ShutIn:
-    """One process with an empty environment and three pipes. Several threads may talk to it; one listens."""
+class SandboxedProcess:
+    """A process with an empty environment and three pipes.
+
+    Several threads may send to it; one thread reads.
+    """
 
     def __init__(self, command: Sequence[str], seconds: float, longest: int = LINE_BYTES) -> None:
         self._command, self._seconds, self._longest = list(command), seconds, longest
@@ -66,42 +71,54 @@ class ShutIn:
         self._drain.join(_END_SECONDS)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
-                _there(stream).close()
+                _require_pipe(stream).close()
 
     @property
     def seconds_left(self) -> float:
-        """Until it is ended, less what it needs to say so; never nothing."""
+        """Return the seconds until the time limit, less a reserve for the answer; at least 0.1."""
         return max(self._began + self._seconds - time.monotonic() - _END_SECONDS, 0.1)
 
-    def lines(self) -> Iterator[bytes]:
-        """What it prints, until it closes its output. Raises Died for a line without an end, too much, and out of time."""
+    def read_lines(self) -> Iterator[bytes]:
+        """Yield the lines of the process until it closes its output.
+
+        Raises ProcessEnded for a line without an end, for too much output and at the time limit.
+        """
         left = _LINES * self._longest
-        while raw := _there(self._process.stdout).readline(self._longest):
+        while raw := _require_pipe(self._process.stdout).readline(self._longest):
             if not raw.endswith(b"\n"):
                 break
             left -= len(raw)
             if left < 0:
-                raise Died(f"the agent's process said over {_LINES * self._longest:,} bytes")
+                raise ProcessEnded(
+                    f"the agent's process said over {_LINES * self._longest:,} bytes"
+                )
             yield raw
         self._require_time()
         if raw:
-            raise Died(
+            raise ProcessEnded(
                 f"the agent's process said a line of over {self._longest:,} bytes, or half a one"
             )
 
-    def say(self, raw: bytes) -> None:
-        """Print to it; for nothing when it is gone."""
+    def send(self, raw: bytes) -> None:
+        """Write bytes to the process; do nothing when it has ended."""
         with self._saying, suppress(OSError, ValueError):
-            _there(self._process.stdin).write(raw)
-            _there(self._process.stdin).flush()
+            _require_pipe(self._process.stdin).write(raw)
+            _require_pipe(self._process.stdin).flush()
 
     def kill(self) -> None:
-        """End it, and whatever it started, now; nothing once it is reaped, when its number may be somebody else's."""
+        """Kill the process group at once.
+
+        After the process is reaped this does nothing, because its number may belong to another
+        process.
+        """
         with self._ending:
             self._kill()
 
-    def end(self) -> int:
-        """Its exit code, when it has closed its output. Raises Died out of time."""
+    def wait_for_exit(self) -> int:
+        """Return the exit code of a process that closed its output.
+
+        Raises ProcessEnded at the time limit.
+        """
         last = time.monotonic() + _END_SECONDS
         while self._is_running and time.monotonic() < last:
             time.sleep(_LOOK_SECONDS)
@@ -110,14 +127,14 @@ class ShutIn:
         self._require_time()
         return code
 
-    def last_words(self) -> str:
-        """The last line it printed to standard error, fit to be shown."""
+    def read_last_error(self) -> str:
+        """Return the last line of standard error, made safe to show."""
         lines = self._words.decode(errors="replace").strip().splitlines()
-        return visible(lines[-1][:300]) if lines else SAID_NOTHING
+        return escape_invisible(lines[-1][:300]) if lines else SAID_NOTHING
 
     @property
     def _is_running(self) -> bool:
-        """Asked without reaping it: whatever it started is found by its number."""
+        """Return whether the process runs, without reaping it: its number still names its group."""
         how = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self._process.pid, how) is None
 
@@ -137,16 +154,16 @@ class ShutIn:
 
     def _require_time(self) -> None:
         if self._late.is_set():
-            raise Died(f"the agent's process was ended after {self._seconds:g} s")
+            raise ProcessEnded(f"the agent's process was ended after {self._seconds:g} s")
 
     def _hear_last_words(self) -> None:
         with suppress(OSError, ValueError):
-            while some := os.read(_there(self._process.stderr).fileno(), _LAST_WORDS):
+            while some := os.read(_require_pipe(self._process.stderr).fileno(), _LAST_WORDS):
                 self._words += some
                 del self._words[:-_LAST_WORDS]
 
 
-def _there(stream: IO[bytes] | None) -> IO[bytes]:
+def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
     if stream is None:
         raise ValueError("this stream is no pipe")
     return stream

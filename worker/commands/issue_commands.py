@@ -1,30 +1,30 @@
-"""What each command about an issue does, once its author is known to have the right."""
+"""Carry out the commands about one issue; the caller has checked the author's permission."""
 
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from app import comments
-from app.comments import AlternativesStatus, GroupView, Stage, StatusView
+from app.comments import AlternativesStatus, GroupProgress, GroupView, StatusView
 from app.db.session import transaction
 from app.db.store.alternatives import attempts, drafts
-from app.db.store.alternatives.drafts import Asked
+from app.db.store.alternatives.drafts import DraftRequest
 from app.db.store.issues import evaluations, groups
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import GroupRow
 from app.db.store.queue import jobs, progress
 from app.db.store.queue.effects import PostgresEffects, comment_key
 from app.github.api.effect_store import EffectKey
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.draft_jobs import OpenDraft
 from app.jobs.job import EvaluateIssue, Planned, ProposePatches, PublishVerdict, VerifyGroup
-from app.policy.alternative_policy import Refused, WhyNot, remaining
+from app.policy.alternative_policy import NoAttempt, RefusalReason, get_remaining_budget
 from app.policy.commands import Command, GroupEdit, Verb
-from app.policy.draft_policy import refused
+from app.policy.draft_policy import find_refusal
 from app.policy.event_policy import BY_COMMAND
 from app.settings.repo_config import Alternatives
 from app.values.identifiers import (
-    AskedIn,
+    CommandSource,
     CommentId,
     DeliveryGuid,
     EvaluationId,
@@ -33,170 +33,205 @@ from app.values.identifiers import (
     RepositoryRef,
 )
 from worker.outcomes import second_attempts
-from worker.outcomes.second_attempts import Words
-from worker.publishing.publish_verdict import comment_url
-from worker.publishing.verdict_view import NOT_FINISHED, members_of, verdict_view
+from worker.outcomes.second_attempts import MaintainerRemark
+from worker.publishing.publish_verdict import build_comment_url
+from worker.publishing.verdict_view import NOT_FINISHED, build_members, build_verdict_view
 from worker.queue.context import Context
-from worker.repositories.repository_config import last_good
+from worker.repositories.repository_config import parse_last_good
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a command came to."""
+class CommandResult:
+    """The result of one command."""
 
     text: str = ""
-    """The answer's words; empty: the reaction says it all."""
-    done: bool = True
+    """The reply; empty when the reaction is enough."""
+    is_done: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The issue a command is about, and where it was written."""
+    """The issue of a command, and the place where the command was written."""
 
     repository: RepositoryRef
     issue: IssueNumber
-    asked_in: AskedIn
+    asked_in: CommandSource
     asked_under: int
-    """Under which issue or pull request it was written."""
+    """The issue or pull request that holds the comment."""
     delivery: DeliveryGuid
     author: str
-    """Whose command it is."""
+    """The login of the command's author."""
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
-    """The agent that writes alternatives, as people are told of it."""
+class AgentDescription:
+    """The name of the agent and its model, for replies."""
 
     agent: str
     model: str | None
-    """None: the only one that the engine has."""
+    """None when the engine has only one model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verbs:
-    """Carries commands out; each may run twice and then changes nothing more."""
+class IssueCommands:
+    """Carries commands out. A repeated command changes nothing more."""
 
     github: GitHub
-    writer: Writer | None = None
-    """Who writes alternatives; None: nobody can."""
-    may_open: bool = False
-    """A second App is there, which opens draft pull requests."""
+    agent: AgentDescription | None = None
+    """The agent that writes alternatives; None when there is none."""
+    can_open_drafts: bool = False
+    """True when a writer App opens draft pull requests."""
 
-    def carry_out(self, context: Context, subject: Subject, command: Command) -> Said:
-        """Do what the command says."""
+    def carry_out(self, context: Context, subject: Subject, command: Command) -> CommandResult:
+        """Carry out one command and return its result."""
         whole = {
             Verb.VERIFY: self._verify,
-            Verb.STATUS: self._status,
+            Verb.STATUS: self._report_status,
             Verb.PROPOSE: self._propose,
         }
         if command.verb in whole:
             return whole[command.verb](context, subject)
-        named = {Verb.EXPLAIN: self._explain, Verb.GROUP: self._group, Verb.OPEN: self._open}
-        return named.get(command.verb, self._opinion)(context, subject, command)
+        named = {Verb.EXPLAIN: self._explain, Verb.GROUP: self._edit_group, Verb.OPEN: self._open}
+        return named.get(command.verb, self._record_opinion)(context, subject, command)
 
-    def _verify(self, context: Context, subject: Subject) -> Said:
+    def _verify(self, context: Context, subject: Subject) -> CommandResult:
         with context.transaction() as connection:
             _evaluate(context, connection, subject)
-        return Said()
+        return CommandResult()
 
-    def _propose(self, context: Context, subject: Subject) -> Said:
-        """What can be said no to is said no to at once; the rest is found out when the issue is looked at."""
+    def _propose(self, context: Context, subject: Subject) -> CommandResult:
+        """Refuse at once if there is no agent or no budget; otherwise plan an evaluation with an
+        alternative.
+        """
         with context.transaction() as connection:
-            stored = groups.repository(connection, subject.repository.id)
-            spent = attempts.spent(connection, subject.repository.id)
-            if self.writer is None:
-                reply = comments.not_proposing_reply(subject.asked_in, WhyNot.NO_AGENT)
-                return Said(reply, done=False)
-            left = remaining(last_good(stored.config_text if stored else None), spent)
+            stored = groups.load_repository(connection, subject.repository.id)
+            spent = attempts.sum_cost(connection, subject.repository.id)
+            if self.agent is None:
+                reply = comments.write_proposal_refused_reply(
+                    subject.asked_in, RefusalReason.NO_AGENT
+                )
+                return CommandResult(reply, is_done=False)
+            left = get_remaining_budget(
+                parse_last_good(stored.config_text if stored else None), spent
+            )
             if not left.tokens or not left.seconds:
-                reply = comments.not_proposing_reply(subject.asked_in, WhyNot.BUDGET)
-                return Said(reply, done=False)
+                reply = comments.write_proposal_refused_reply(
+                    subject.asked_in, RefusalReason.BUDGET
+                )
+                return CommandResult(reply, is_done=False)
             _evaluate(context, connection, subject, propose=True)
-        writer = self.writer
-        return Said(comments.proposing_reply(subject.asked_in, writer.agent, writer.model))
+        writer = self.agent
+        return CommandResult(
+            comments.write_proposing_reply(subject.asked_in, writer.agent, writer.model)
+        )
 
-    def _open(self, context: Context, subject: Subject, command: Command) -> Said:
-        """A worker that has another App's key opens it, and what came of that is told afterwards."""
+    def _open(self, context: Context, subject: Subject, command: Command) -> CommandResult:
+        """Plan the job that opens a draft; the worker with the writer App's key runs it and
+        replies.
+        """
         repository, where = subject.repository, subject.asked_in
         with context.transaction() as connection:
-            known = _verdict(connection, subject)
-            if known is None:
-                return Said(comments.no_verdict_reply(where), done=False)
-            chosen = next((one for one in known.alternatives if one.id == command.about), None)
+            evaluation = _load_verdict(connection, subject)
+            if evaluation is None:
+                return CommandResult(comments.write_no_verdict_reply(where), is_done=False)
+            chosen = next(
+                (
+                    alternative
+                    for alternative in evaluation.alternatives
+                    if alternative.id == command.about
+                ),
+                None,
+            )
             if chosen is None:
-                view = verdict_view(known)
-                return Said(comments.no_such_reply(where, view, command.about), done=False)
-            stored = groups.repository(connection, repository.id)
-            config = last_good(stored.config_text if stored else None)
-            if why := refused(config, has_writer=self.may_open):
-                return Said(comments.not_opening_reply(where, chosen.id, why), done=False)
-            asked = Asked(where, subject.asked_under, subject.author)
-            draft = drafts.ask(connection, repository.id, chosen.attempt, asked)
+                view = build_verdict_view(evaluation)
+                return CommandResult(
+                    comments.write_no_such_patch_reply(where, view, command.about), is_done=False
+                )
+            stored = groups.load_repository(connection, repository.id)
+            config = parse_last_good(stored.config_text if stored else None)
+            if why := find_refusal(config, has_writer=self.can_open_drafts):
+                return CommandResult(
+                    comments.write_draft_refused_reply(where, chosen.id, why), is_done=False
+                )
+            asked = DraftRequest(where, subject.asked_under, subject.author)
+            draft = drafts.request_draft(connection, repository.id, chosen.attempt, asked)
             if draft.pull is None:
                 job = OpenDraft(repository.installation, repository.id, draft.id)
                 context.enqueue(connection, [Planned(job)])
             elif draft.asked.where != where:
-                return Said(comments.open_already_reply(where, chosen.id, draft.pull))
-        return Said()
+                return CommandResult(
+                    comments.write_draft_exists_reply(where, chosen.id, draft.pull)
+                )
+        return CommandResult()
 
-    def _opinion(self, context: Context, subject: Subject, command: Command) -> Said:
-        """Opinions are kept as outcomes when the delivery is recorded; here is what else follows, and the answer."""
+    def _record_opinion(
+        self, context: Context, subject: Subject, command: Command
+    ) -> CommandResult:
+        """Plan a second attempt after a disagreement, and reply.
+
+        `record_event` stores the opinion itself.
+        """
         with context.transaction() as connection:
-            known = _verdict(connection, subject)
-            if known is None:
-                return Said(comments.no_verdict_reply(subject.asked_in), done=False)
-            ours = [one.id for one in known.alternatives]
-            if command.alternative is not None and command.about not in ours:
-                view = verdict_view(known)
-                return Said(
-                    comments.no_such_reply(subject.asked_in, view, command.about), done=False
+            evaluation = _load_verdict(connection, subject)
+            if evaluation is None:
+                return CommandResult(
+                    comments.write_no_verdict_reply(subject.asked_in), is_done=False
+                )
+            own = [alternative.id for alternative in evaluation.alternatives]
+            if command.alternative is not None and command.about not in own:
+                view = build_verdict_view(evaluation)
+                return CommandResult(
+                    comments.write_no_such_patch_reply(subject.asked_in, view, command.about),
+                    is_done=False,
                 )
             if command.verb is not Verb.DISAGREE or command.pulls:
-                return Said()
-            words = Words(command.alternative, command.reason, subject.author)
-            leads = second_attempts.after_words(connection, known, words)
-            if second_attempts.are_due(leads):
+                return CommandResult()
+            words = MaintainerRemark(command.alternative, command.reason, subject.author)
+            leads = second_attempts.leave_hints_of_maintainer(connection, evaluation, words)
+            if second_attempts.has_second_attempts(leads):
                 _evaluate(context, connection, subject)
-        if isinstance(leads, Refused):
-            return Said(comments.not_trying_again_reply(subject.asked_in, leads.reason))
-        return Said(comments.trying_again_reply(subject.asked_in, leads) if leads else "")
+        if isinstance(leads, NoAttempt):
+            return CommandResult(comments.write_no_retry_reply(subject.asked_in, leads.reason))
+        return CommandResult(comments.write_retry_reply(subject.asked_in, leads) if leads else "")
 
-    def _explain(self, context: Context, subject: Subject, command: Command) -> Said:
+    def _explain(self, context: Context, subject: Subject, command: Command) -> CommandResult:
         with transaction(context.database) as connection:
-            evaluation = _verdict(connection, subject)
+            evaluation = _load_verdict(connection, subject)
         if evaluation is None:
-            return Said(comments.no_verdict_reply(subject.asked_in), done=False)
-        view = verdict_view(evaluation)
-        return Said(comments.explain_reply(subject.asked_in, view, command.about))
+            return CommandResult(comments.write_no_verdict_reply(subject.asked_in), is_done=False)
+        view = build_verdict_view(evaluation)
+        return CommandResult(
+            comments.write_explanation_reply(subject.asked_in, view, command.about)
+        )
 
-    def _status(self, context: Context, subject: Subject) -> Said:
+    def _report_status(self, context: Context, subject: Subject) -> CommandResult:
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, subject.repository.id)
-            group = groups.group_of(connection, subject.repository.id, subject.issue)
-            view = StatusView((), Stage.NOTHING)
+            stored = groups.load_repository(connection, subject.repository.id)
+            group = groups.find_group(connection, subject.repository.id, subject.issue)
+            view = StatusView((), GroupProgress.NOTHING)
             if group is not None:
-                view = self._status_view(context, connection, subject, group)
-            waits = progress.waits_of(connection, _keys(connection, subject, group))
+                view = self._build_status_view(context, connection, subject, group)
+            waits = progress.read_waits(connection, _list_job_keys(connection, subject, group))
         view = replace(view, config_problem=stored.config_error if stored else None, waits=waits)
-        return Said(comments.status_reply(subject.asked_in, subject.issue, view))
+        return CommandResult(comments.write_status_reply(subject.asked_in, subject.issue, view))
 
-    def _status_view(
+    def _build_status_view(
         self, context: Context, connection: Connection, subject: Subject, group: GroupRow
     ) -> StatusView:
-        newest = evaluations.newest(connection, group.id, "collected", "verified", "published")
-        stage, detail = _stage(connection, group, newest)
+        newest = evaluations.find_newest(connection, group.id, "collected", "verified", "published")
+        stage, detail = _find_stage(connection, group, newest)
         effect = PostgresEffects(context.database).load(
             EffectKey(subject.repository, comment_key(group.id))
         )
         url = None
         if effect is not None and effect.github_id is not None:
             issue = IssueRef(subject.repository, subject.issue)
-            url = comment_url(
+            url = build_comment_url(
                 self.github.transport.endpoints.web, issue, CommentId(effect.github_id)
             )
         return StatusView(
-            alternatives=_alternatives(connection, subject, group, newest),
-            members=members_of(groups.members(connection, group.id)),
+            alternatives=_describe_alternatives(connection, subject, group, newest),
+            members=build_members(groups.list_members(connection, group.id)),
             stage=stage,
             detail=detail,
             left_out=newest.left_out if newest else (),
@@ -204,27 +239,33 @@ class Verbs:
             comment=url,
         )
 
-    def _group(self, context: Context, subject: Subject, command: Command) -> Said:
+    def _edit_group(self, context: Context, subject: Subject, command: Command) -> CommandResult:
         edit = command.edit or GroupEdit.SHOW
         with context.transaction() as connection:
             group = groups.ensure_group(connection, subject.repository.id, subject.issue)
             if edit is not GroupEdit.SHOW:
                 adds = edit is GroupEdit.ADD
-                ours = drafts.pulls(connection, subject.repository.id)
-                if own := next((one for one in command.pulls if adds and one in ours), None):
-                    return Said(comments.own_draft_reply(subject.asked_in, own), done=False)
+                own_drafts = drafts.list_pulls(connection, subject.repository.id)
+                if own := next(
+                    (pull for pull in command.pulls if adds and pull in own_drafts), None
+                ):
+                    return CommandResult(
+                        comments.write_own_draft_reply(subject.asked_in, own), is_done=False
+                    )
                 groups.force_members(connection, group, command.pulls, member=adds)
                 _evaluate(context, connection, subject)
-            members = members_of(groups.members(connection, group))
-        return Said(comments.group_reply(subject.asked_in, GroupView(edit, command.pulls, members)))
+            members = build_members(groups.list_members(connection, group))
+        return CommandResult(
+            comments.write_group_reply(subject.asked_in, GroupView(edit, command.pulls, members))
+        )
 
 
 def _evaluate(
     context: Context, connection: Connection, subject: Subject, *, propose: bool = False
 ) -> None:
-    """Plan the evaluation somebody asks for, once per comment or review; with one more alternative, if they ask for it."""
+    """Plan an evaluation once per comment or review; `propose` asks for one more alternative."""
     wish = f"{Verb.PROPOSE.value if propose else BY_COMMAND}:{subject.asked_in}"
-    if jobs.stored_for(connection, subject.delivery, EvaluateIssue.kind, wish):
+    if jobs.has_job_for(connection, subject.delivery, EvaluateIssue.kind, wish):
         return
     repository = subject.repository
     place = (repository.installation, repository.id, subject.issue)
@@ -232,16 +273,16 @@ def _evaluate(
     context.enqueue(connection, [Planned(wanted, wish=wish)])
 
 
-def _verdict(connection: Connection, subject: Subject) -> Evaluation | None:
-    group = groups.group_of(connection, subject.repository.id, subject.issue)
-    return evaluations.newest(connection, group.id, "verified", "published") if group else None
+def _load_verdict(connection: Connection, subject: Subject) -> Evaluation | None:
+    group = groups.find_group(connection, subject.repository.id, subject.issue)
+    return evaluations.find_newest(connection, group.id, "verified", "published") if group else None
 
 
-def _keys(connection: Connection, subject: Subject, group: GroupRow | None) -> list[str]:
-    """Of the jobs that bring the issue's verdict about."""
+def _list_job_keys(connection: Connection, subject: Subject, group: GroupRow | None) -> list[str]:
+    """List the keys of the jobs that lead to the issue's verdict."""
     repository = subject.repository
     place = (repository.installation, repository.id, subject.issue)
-    judged = evaluations.newest(connection, group.id, "collected") if group else None
+    judged = evaluations.find_newest(connection, group.id, "collected") if group else None
     return [
         EvaluateIssue(*place, BY_COMMAND).key,
         PublishVerdict(*place, EvaluationId(0)).key,
@@ -249,35 +290,43 @@ def _keys(connection: Connection, subject: Subject, group: GroupRow | None) -> l
     ]
 
 
-def _alternatives(
+def _describe_alternatives(
     connection: Connection, subject: Subject, group: GroupRow, newest: Evaluation | None
 ) -> AlternativesStatus | None:
-    """None where there are none and the settings want none."""
-    stored = groups.repository(connection, subject.repository.id)
-    config = last_good(stored.config_text if stored else None)
-    failure = attempts.last_failure(connection, group.id)
-    there = newest.alternatives if newest else ()
+    """Describe the alternatives; None when there are none and the settings want none."""
+    stored = groups.load_repository(connection, subject.repository.id)
+    config = parse_last_good(stored.config_text if stored else None)
+    failure = attempts.find_last_failure(connection, group.id)
+    alternatives = newest.alternatives if newest else ()
     running = newest.alternatives_wanted if newest and newest.state == "collected" else 0
-    if config.alternatives is Alternatives.OFF and not (there or running or failure):
+    if config.alternatives is Alternatives.OFF and not (alternatives or running or failure):
         return None
     return AlternativesStatus(
-        there=tuple(one.number for one in there),
+        alternatives=tuple(alternative.number for alternative in alternatives),
         running=running,
-        spent=attempts.spent(connection, subject.repository.id),
+        spent=attempts.sum_cost(connection, subject.repository.id),
         budget=config.alternatives_budget,
         last_failure=failure,
     )
 
 
-def _stage(
+def _find_stage(
     connection: Connection, group: GroupRow, newest: Evaluation | None
-) -> tuple[Stage, str | None]:
+) -> tuple[GroupProgress, str | None]:
     if newest is None:
-        return (Stage.WAITING, group.waiting) if group.waiting else (Stage.NOTHING, None)
+        return (
+            (GroupProgress.WAITING, group.waiting)
+            if group.waiting
+            else (GroupProgress.NOTHING, None)
+        )
     if newest.failure is not None:
-        return Stage.FAILED, NOT_FINISHED
+        return GroupProgress.FAILED, NOT_FINISHED
     if newest.state != "collected":
-        return Stage.JUDGED, group.waiting
+        return GroupProgress.JUDGED, group.waiting
     at_work = ProposePatches if newest.alternatives_wanted else VerifyGroup
-    running = progress.progress_of(connection, at_work.key_of(newest.id))
-    return (Stage.QUEUED, None) if running is None else (Stage.JUDGING, running or None)
+    running = progress.read_progress(connection, at_work.key_of(newest.id))
+    return (
+        (GroupProgress.QUEUED, None)
+        if running is None
+        else (GroupProgress.JUDGING, running or None)
+    )

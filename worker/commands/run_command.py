@@ -1,6 +1,7 @@
-"""Carry out the `/r4p` commands of one comment: 👀 at once, then 👍 or 😕, and words only where needed.
+"""Carry out the `/r4p` commands of one comment: react with 👀, then with 👍 or 😕, and reply where
+needed.
 
-A review takes no reactions: what they would say is said in words.
+GitHub has no reactions on reviews, so a review gets a reply instead.
 """
 
 from collections.abc import Iterator
@@ -15,69 +16,70 @@ from app.events import parse as parse_event
 from app.github.api import rest_reader
 from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.job import LocateIssues, Planned, RunCommand
-from app.policy.commands import WORDLESS, Command, Unknown, Verb, allowed, parse
+from app.policy.commands import WORDLESS, Command, Unknown, Verb, is_allowed, parse
 from app.values.identifiers import IssueNumber, PullNumber, RepositoryRef
 from app.values.permission import Permission
-from worker.commands.issue_commands import Said, Subject, Verbs
+from worker.commands.issue_commands import CommandResult, IssueCommands, Subject
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 
 Written = CommentEvent | ReviewEvent
-"""Where people write commands."""
+"""The events that can hold commands."""
 
 
 @dataclass(slots=True)
-class _Answer:
-    """What the comment's commands come to."""
+class _CommandReply:
+    """The collected reply to a comment's commands."""
 
     blocks: list[str] = field(default_factory=list)
-    understood: bool = True
+    is_understood: bool = True
     wordless: list[Verb] = field(default_factory=list)
-    """What was done without a word."""
+    """Commands that succeeded without a reply."""
 
-    def add(self, said: Said, verb: Verb | None = None) -> None:
-        """One more command was carried out, or not."""
-        if said.text:
-            self.blocks.append(said.text)
+    def add(self, result: CommandResult, verb: Verb | None = None) -> None:
+        """Add the result of one command."""
+        if result.text:
+            self.blocks.append(result.text)
         elif verb is not None:
             self.wordless.append(verb)
-        self.understood = self.understood and said.done
+        self.is_understood = self.is_understood and result.is_done
 
 
 @dataclass(frozen=True, slots=True)
 class RunCommandHandler:
-    """Reads the stored comment again, asks what its author may do, and does it."""
+    """Reads the stored comment again, checks the author's permission, and carries the commands out."""
 
     github: GitHub
     publisher: Publisher
     replies: Replies
-    verbs: Verbs
+    commands: IssueCommands
     mention: str | None
 
     def __call__(self, context: Context, job: RunCommand) -> None:
-        """Acknowledge, do, answer. A comment that was deleted meanwhile is not answered.
+        """Acknowledge, carry out and answer the commands of a comment.
 
-        The web process looks only at how lines begin, so a comment may hold no command after all.
+        A comment that was deleted meanwhile gets no answer. The web process checks only how lines
+        begin, so a comment may hold no command.
         """
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, job.repository)
-            delivery = webhook_state.delivery(connection, job.delivery)
+            stored = groups.load_repository(connection, job.repository)
+            delivery = webhook_state.load_delivery(connection, job.delivery)
         if stored is None or stored.suspended or delivery is None:
             return
         event = parse_event(delivery.event, job.delivery, delivery.body)
         if not isinstance(event, Written):
             return
-        found = parse(event.body, self.mention)
-        if not found:
+        commands = parse(event.body, self.mention)
+        if not commands:
             return
         try:
             self._react(stored.ref, event, "eyes")
-            answer = self._carry_out(context, stored.ref, event, found)
+            answer = self._carry_out(context, stored.ref, event, commands)
             if answer.blocks:
-                self._say(stored.ref, event, answer)
-            self._react(stored.ref, event, "+1" if answer.understood else "confused")
+                self._reply(stored.ref, event, answer)
+            self._react(stored.ref, event, "+1" if answer.is_understood else "confused")
         except NotFound:
             return
 
@@ -86,83 +88,101 @@ class RunCommandHandler:
         context: Context,
         repository: RepositoryRef,
         event: Written,
-        found: tuple[Command | Unknown, ...],
-    ) -> _Answer:
-        answer = _Answer()
-        unknown = [one for one in found if isinstance(one, Unknown)]
+        commands: tuple[Command | Unknown, ...],
+    ) -> _CommandReply:
+        answer = _CommandReply()
+        unknown = [command for command in commands if isinstance(command, Unknown)]
         if unknown:
-            answer.add(Said(comments.unknown_reply(event.asked_in, unknown), done=False))
-        wanted = [one for one in found if isinstance(one, Command)]
-        permission = self._permission(repository, event, wanted)
-        may = [c.verb for c in wanted if allowed(c.verb, permission)]
-        self._take_up(repository, event, [verb for verb in may if verb in WORDLESS])
+            answer.add(
+                CommandResult(
+                    comments.write_unknown_reply(event.command_source, unknown), is_done=False
+                )
+            )
+        wanted = [command for command in commands if isinstance(command, Command)]
+        permission = self._read_permission(repository, event, wanted)
+        may = [c.verb for c in wanted if is_allowed(c.verb, permission)]
+        self._confirm_in_review(repository, event, [verb for verb in may if verb in WORDLESS])
         for command in wanted:
-            if not allowed(command.verb, permission):
-                text = comments.forbidden_reply(event.asked_in, command.verb, permission)
-                answer.add(Said(text, done=False))
+            if not is_allowed(command.verb, permission):
+                text = comments.write_forbidden_reply(
+                    event.command_source, command.verb, permission
+                )
+                answer.add(CommandResult(text, is_done=False))
             elif command.verb is Verb.HELP:
-                answer.add(Said(comments.help_reply(event.asked_in)))
+                answer.add(CommandResult(comments.write_help_reply(event.command_source)))
             else:
-                answer.add(self._about_issue(context, repository, event, command), command.verb)
+                answer.add(self._run_on_issue(context, repository, event, command), command.verb)
         return answer
 
     def _react(self, repository: RepositoryRef, event: Written, content: str) -> None:
         if isinstance(event, CommentEvent):
             self.publisher.react(repository, event.comment, content)
 
-    def _take_up(self, repository: RepositoryRef, event: Written, verbs: list[Verb]) -> None:
-        """In a review's stead for 👍, before what follows can have something to say in its place."""
+    def _confirm_in_review(
+        self, repository: RepositoryRef, event: Written, verbs: list[Verb]
+    ) -> None:
+        """Reply to a review in place of 👍, before later steps can reply."""
         if not isinstance(event, ReviewEvent) or not verbs:
             return
-        if not self.replies.stands(repository, event.asked_in):
-            body = comments.understood_reply(event.asked_in, verbs)
-            self.replies.send(repository, event.number, event.asked_in, body)
+        if not self.replies.has_answered(repository, event.command_source):
+            body = comments.write_understood_reply(event.command_source, verbs)
+            self.replies.send(repository, event.number, event.command_source, body)
 
-    def _say(self, repository: RepositoryRef, event: Written, answer: _Answer) -> None:
+    def _reply(self, repository: RepositoryRef, event: Written, answer: _CommandReply) -> None:
         blocks = answer.blocks
         if isinstance(event, ReviewEvent) and answer.wordless:
-            blocks = [comments.understood_reply(event.asked_in, answer.wordless), *blocks]
-        body = comments.together(event.asked_in, blocks)
-        self.replies.send(repository, event.number, event.asked_in, body)
+            blocks = [
+                comments.write_understood_reply(event.command_source, answer.wordless),
+                *blocks,
+            ]
+        body = comments.join_replies(event.command_source, blocks)
+        self.replies.send(repository, event.number, event.command_source, body)
 
-    def _permission(
+    def _read_permission(
         self, repository: RepositoryRef, event: Written, wanted: list[Command]
     ) -> Permission:
-        """Asked of GitHub only when a command needs a right; a payload proves none."""
-        if all(allowed(command.verb, Permission.NONE) for command in wanted):
-            return Permission.NONE
-        return rest_reader.permission_of(self.github, repository, event.author.login)
+        """Ask GitHub for the author's permission, only when a command needs one.
 
-    def _about_issue(
+        A payload proves nothing.
+        """
+        if all(is_allowed(command.verb, Permission.NONE) for command in wanted):
+            return Permission.NONE
+        return rest_reader.read_permission(self.github, repository, event.author.login)
+
+    def _run_on_issue(
         self, context: Context, repository: RepositoryRef, event: Written, command: Command
-    ) -> Said:
-        issues = list(_issues(context, event))
+    ) -> CommandResult:
+        issues = list(_find_issues(context, event))
         if len(issues) == 1:
-            place = (repository, issues[0], event.asked_in, event.number, event.delivery)
+            place = (repository, issues[0], event.command_source, event.number, event.delivery)
             subject = Subject(*place, event.author.login)
-            return self.verbs.carry_out(context, subject, command)
+            return self.commands.carry_out(context, subject, command)
         if issues:
             named = ", ".join(f"#{number}" for number in issues)
-            said = f"this pull request is compared for several issues ({named})"
+            problem = f"this pull request is compared for several issues ({named})"
             fix = "write the command on the issue that is meant"
         else:
-            _locate(context, repository, event)
-            said = "this pull request is not known to resolve an issue"
+            _plan_locate(context, repository, event)
+            problem = "this pull request is not known to resolve an issue"
             fix = "write `Fixes #N` into its description, or the command on the issue"
-        return Said(comments.failed_reply(event.asked_in, said, fix), done=False)
+        return CommandResult(
+            comments.write_failed_reply(event.command_source, problem, fix), is_done=False
+        )
 
 
-def _issues(context: Context, event: Written) -> Iterator[IssueNumber]:
+def _find_issues(context: Context, event: Written) -> Iterator[IssueNumber]:
     if not event.on_pull_request:
         yield IssueNumber(event.number)
         return
     with transaction(context.database) as connection:
-        yield from groups.issues_of_pull(connection, event.repository.id, PullNumber(event.number))
+        yield from groups.list_issues_of_pull(
+            connection, event.repository.id, PullNumber(event.number)
+        )
 
 
-def _locate(context: Context, repository: RepositoryRef, event: Written) -> None:
-    """Ask GitHub, so that the next command finds what this one did not."""
+def _plan_locate(context: Context, repository: RepositoryRef, event: Written) -> None:
+    """Plan a search for the issues of a pull request, so that the next command finds them."""
     wanted = LocateIssues(repository.installation, repository.id, PullNumber(event.number))
     with context.transaction() as connection:
-        if not jobs.stored_for(connection, event.delivery, LocateIssues.kind):
+        if not jobs.has_job_for(connection, event.delivery, LocateIssues.kind):
             context.enqueue(connection, [Planned(wanted)])

@@ -1,4 +1,6 @@
-"""An alternative's diff on top of a branch, made by our own git in a bare repository: nothing is checked out, nothing runs."""
+"""Apply an alternative's diff to a branch in a bare repository; no file is checked out and no hook
+runs.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -6,37 +8,38 @@ from pathlib import Path
 
 from app.github.api.draft_publisher import FileChange, NewCommit
 from app.values.identifiers import CommitSha
-from worker.git.checkout import branch_spec, is_branch
-from worker.git.hardened_git import Caps, Git, GitError, Remote
+from worker.git.checkout import build_refspec, is_valid_branch
+from worker.git.hardened_git import Git, GitError, GitLimits, Remote
 
 _FILE_MODES = frozenset({"100644", "100755"})
 _NONE = "000000"
 
 
 class DoesNotApply(Exception):
-    """The branch is no longer what the diff was written for."""
+    """The diff does not apply to the branch any more."""
 
 
-def alternative_commit(remote: Remote, branch: str, diff: str, message: str) -> NewCommit:
-    """The commit that the diff makes of the branch as it is now. What was fetched for it is deleted again.
+def build_alternative_commit(remote: Remote, branch: str, diff: str, message: str) -> NewCommit:
+    """Fetch a branch and build the commit that the diff makes on it.
 
-    The diff has passed `own_diff.require`. Raises DoesNotApply, GitError; GitUnreachable when GitHub is the trouble.
+    The fetched objects are deleted afterwards. The diff must have passed `diff_validation.require`.
+    Raises DoesNotApply, GitError, and GitUnreachable when GitHub cannot be reached.
     """
-    if not is_branch(branch):
+    if not is_valid_branch(branch):
         raise GitError(f"no valid branch: {branch!r}")
     with tempfile.TemporaryDirectory(prefix="r4p-draft-") as room:
-        git = Git(Path(room) / "base.git", Caps())
+        git = Git(Path(room) / "base.git", GitLimits())
         git.create()
-        spec, local = branch_spec(branch)
+        spec, local = build_refspec(branch)
         git.fetch(remote, [spec], 1)
         parent = git.text("rev-parse", "--verify", f"{local}^{{commit}}")
-        tree = _applied(git, parent, diff, Path(room) / "alternative.diff")
-        changes = tuple(_changes(git, parent, tree))
+        tree = _apply_diff(git, parent, diff, Path(room) / "alternative.diff")
+        changes = tuple(_list_changes(git, parent, tree))
     return NewCommit(CommitSha(parent), tree, changes, message)
 
 
-def _applied(git: Git, parent: str, diff: str, file: Path) -> str:
-    """The id of the tree with the diff applied, by way of the repository's index alone."""
+def _apply_diff(git: Git, parent: str, diff: str, file: Path) -> str:
+    """Apply the diff in the repository's index and return the new tree's id."""
     file.write_bytes(diff.encode())
     git.output("read-tree", parent)
     try:
@@ -48,8 +51,8 @@ def _applied(git: Git, parent: str, diff: str, file: Path) -> str:
     return git.text("write-tree")
 
 
-def _changes(git: Git, parent: str, tree: str) -> Iterator[FileChange]:
-    """What differs: plain files only, before and after. A diff that passes for our own can do nothing else to a plain file."""
+def _list_changes(git: Git, parent: str, tree: str) -> Iterator[FileChange]:
+    """Yield the changed files. Raises DoesNotApply unless all are plain files before and after."""
     listed = git.output("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", parent, tree)
     fields = listed.decode(errors="surrogateescape").split("\0")[:-1]
     for meta, path in zip(fields[::2], fields[1::2], strict=True):

@@ -1,8 +1,8 @@
-"""Pull requests out of one bare repository per GitHub repository, which is never checked out.
+"""Fetch pull requests into one bare repository per GitHub repository.
 
-The API's own diff ends at 300 files or 20,000 lines; git's doesn't. All pull requests of a group
-and their bases come in one exchange, as few commits deep as shows where each began: on a history of
-6,000 commits a hundred took 0.05 s and 1 MiB, all of it 0.7 s and 19 MiB.
+The API's own diff ends at 300 files or 20,000 lines; git has no such limit. One fetch brings all
+pull requests of a group with their bases, as few commits deep as possible. For 100 of 6,000 commits
+this took 0.05 s and 1 MiB, against 0.7 s and 19 MiB for all.
 """
 
 import fcntl
@@ -19,16 +19,16 @@ from typing import Final, TypeVar
 from app.github.endpoints import Endpoints
 from app.values.identifiers import RepositoryId, RepositoryRef
 from worker.git.hardened_git import (
-    Caps,
     Git,
     GitError,
+    GitLimits,
     GitTimeout,
     GitTooBig,
     GitUnreachable,
     Remote,
 )
 from worker.git.patches import (
-    BaseOutOfSight,
+    BaseNotFound,
     FetchedPull,
     Refusal,
     RefusedPull,
@@ -37,9 +37,9 @@ from worker.git.patches import (
 )
 
 DEPTHS: Final = (100, 1_000, 2_147_483_647)
-"""Commits, tried in turn; the last is git's word for all."""
+"""Fetch depths in commits, tried in turn. The last number means all history to git."""
 _MOST_PACKS: Final = 100
-"""Each fetch adds a pack; past this it is cheaper to begin anew than to repack."""
+"""Each fetch adds a pack. Above this number a new clone is cheaper than a repack."""
 _FULL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}")
 _OBJECT: Final = re.compile(r"[0-9a-f]{40}")
 
@@ -47,42 +47,42 @@ Read = TypeVar("Read")
 
 
 BUSY_SECONDS: Final = 15.0
-"""After a while it may be free."""
+"""Delay before a job tries a busy repository again."""
 
 
 class CheckoutBusy(GitError):
-    """Another process works in this repository; try again later."""
+    """Another process uses this repository; try again later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkouts:
-    """Every repository we fetch from, under one directory of ours. Methods raise GitError."""
+    """The bare repositories below one directory. Methods raise GitError."""
 
     directory: Path
     github: Endpoints
-    caps: Caps = field(default_factory=Caps)
+    limits: GitLimits = field(default_factory=GitLimits)
     patience_seconds: float = 120.0
-    """How long to wait while another process works in the same repository."""
+    """Longest wait for another process that uses the same repository."""
 
     def fetch_pulls(
         self, repository: RepositoryRef, token: str | None, pulls: Sequence[WantedPull]
     ) -> tuple[FetchedPull | RefusedPull, ...]:
-        """The patch of each pull request, or why there is none, in the order asked for.
+        """Return each pull request's patch, or why there is none, in the order of `pulls`.
 
-        One exchange for all; one each when that fails, so that a hostile one refuses only itself.
-        Raises GitUnreachable when GitHub is the trouble, CheckoutBusy when another process is.
+        All are fetched at once. If that fails, each is fetched alone, so that a hostile pull
+        request fails alone. Raises GitUnreachable when GitHub cannot be reached, and CheckoutBusy.
         """
-        wanted = [pull for pull in pulls if _is_sane(pull)]
-        with self.opened(repository) as git:
-            remote = self.remote(repository, token)
+        wanted = [pull for pull in pulls if _is_valid_pull(pull)]
+        with self.open_repository(repository) as git:
+            remote = self.build_remote(repository, token)
             try:
-                found = _fetch_and_read(git, remote, wanted) if wanted else {}
+                by_number = _fetch_and_read(git, remote, wanted) if wanted else {}
             except GitUnreachable:
                 raise
             except GitError:
-                found = _one_by_one(git, remote, wanted)
+                by_number = _fetch_one_by_one(git, remote, wanted)
         return tuple(
-            found.get(pull.number)
+            by_number.get(pull.number)
             or RefusedPull(pull.number, Refusal.UNFETCHABLE, f"no valid branch or commit: {pull}")
             for pull in pulls
         )
@@ -90,27 +90,27 @@ class Checkouts:
     def forget(self, repository: RepositoryId) -> None:
         """Delete everything that was fetched from this repository. Raises CheckoutBusy."""
         if self.directory.is_dir():
-            with self._locked(repository):
+            with self._lock(repository):
                 shutil.rmtree(self._path(repository), ignore_errors=True)
 
-    def fetched(self) -> tuple[RepositoryId, ...]:
-        """Every repository of which something lies here."""
-        found = (path.stem for path in self.directory.glob("*.git"))
-        return tuple(RepositoryId(int(name)) for name in sorted(found) if name.isdecimal())
+    def list_fetched(self) -> tuple[RepositoryId, ...]:
+        """List the repositories that have a checkout here."""
+        names = (path.stem for path in self.directory.glob("*.git"))
+        return tuple(RepositoryId(int(name)) for name in sorted(names) if name.isdecimal())
 
-    def remote(self, repository: RepositoryRef, token: str | None) -> Remote:
-        """Where to fetch it. Raises GitError for a name that is none of GitHub's."""
+    def build_remote(self, repository: RepositoryRef, token: str | None) -> Remote:
+        """Build the remote of a repository. Raises GitError for an invalid name."""
         name = repository.full_name
         if _FULL_NAME.fullmatch(name) is None or name.endswith(("/.", "/..")):
             raise GitError(f"repository name {name!r} is not owner/name")
         return Remote(self.github.git(name), token)
 
     @contextmanager
-    def opened(self, repository: RepositoryRef) -> Iterator[Git]:
-        """Its bare repository, to ourselves. Raises CheckoutBusy."""
-        with self._locked(repository.id):
-            git = Git(self._path(repository.id), self.caps)
-            if _is_worn(git):
+    def open_repository(self, repository: RepositoryRef) -> Iterator[Git]:
+        """Lock the bare repository and open it. Raises CheckoutBusy."""
+        with self._lock(repository.id):
+            git = Git(self._path(repository.id), self.limits)
+            if _has_too_many_packs(git):
                 shutil.rmtree(git.directory)
             git.create()
             yield git
@@ -119,7 +119,7 @@ class Checkouts:
         return self.directory / f"{int(repository)}.git"
 
     @contextmanager
-    def _locked(self, repository: RepositoryId) -> Iterator[None]:
+    def _lock(self, repository: RepositoryId) -> Iterator[None]:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.directory / f"{int(repository)}.lock").open("w") as lock:
             deadline = time.monotonic() + self.patience_seconds
@@ -137,29 +137,29 @@ class Checkouts:
 def fetch_until(
     git: Git, remote: Remote, refspecs: Sequence[str], read: Callable[[], Read]
 ) -> Read:
-    """Fetch, read, and fetch deeper while `read` raises BaseOutOfSight."""
-    for depth in _depths(git):
+    """Fetch and read; fetch deeper while `read` raises BaseNotFound."""
+    for depth in _list_depths(git):
         _clear_leftovers(git)
         git.fetch(remote, refspecs, depth)
         (git.directory / "depth").write_text(str(depth))
-        if _bytes_on_disk(git.directory) > git.caps.pack_bytes:
+        if _measure_packs(git.directory) > git.limits.pack_bytes:
             shutil.rmtree(git.directory)
-            raise GitTooBig(f"the repository passes {git.caps.pack_bytes} bytes on disk")
+            raise GitTooBig(f"the repository passes {git.limits.pack_bytes} bytes on disk")
         try:
             return read()
-        except BaseOutOfSight:
+        except BaseNotFound:
             continue
     raise GitError(f"{git.directory.name}: history ends before what was looked for")
 
 
-def branch_spec(branch: str) -> tuple[str, str]:
-    """What to fetch of a branch, and the name under which it then lies here."""
+def build_refspec(branch: str) -> tuple[str, str]:
+    """Return the refspec that fetches a branch, and the branch's local ref."""
     local = f"refs/r4p/base/{sha256(branch.encode()).hexdigest()[:16]}"
     return f"+refs/heads/{branch}:{local}", local
 
 
-def is_branch(name: str) -> bool:
-    """Whether git's own rules allow this as a branch's name (and it is no pattern)."""
+def is_valid_branch(name: str) -> bool:
+    """Return whether git allows this branch name, and the name is no pattern."""
     parts = name.split("/")
     bad = re.search(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{", name)
     return bool(
@@ -171,15 +171,15 @@ def is_branch(name: str) -> bool:
     )
 
 
-def _is_sane(pull: WantedPull) -> bool:
+def _is_valid_pull(pull: WantedPull) -> bool:
     whole = _OBJECT.fullmatch(pull.head) and _OBJECT.fullmatch(pull.base)
-    return bool(whole and pull.number > 0 and is_branch(pull.base_ref))
+    return bool(whole and pull.number > 0 and is_valid_branch(pull.base_ref))
 
 
 def _fetch_and_read(
     git: Git, remote: Remote, pulls: Sequence[WantedPull]
 ) -> dict[int, FetchedPull | RefusedPull]:
-    bases = {pull.base_ref: branch_spec(pull.base_ref) for pull in pulls}
+    bases = {pull.base_ref: build_refspec(pull.base_ref) for pull in pulls}
     heads = {pull.number: f"refs/r4p/pull/{int(pull.number)}" for pull in pulls}
     specs = [spec for spec, _ in bases.values()]
     specs += [f"+refs/pull/{int(number)}/head:{local}" for number, local in heads.items()]
@@ -198,28 +198,28 @@ def _read_or_refuse(
 ) -> FetchedPull | RefusedPull:
     try:
         return read_pull(git, pull, base_ref, head_ref)
-    except BaseOutOfSight:
+    except BaseNotFound:
         raise
     except GitError as error:
-        return _refused(pull, error)
+        return _build_refusal(pull, error)
 
 
-def _one_by_one(
+def _fetch_one_by_one(
     git: Git, remote: Remote, pulls: Sequence[WantedPull]
 ) -> dict[int, FetchedPull | RefusedPull]:
-    found: dict[int, FetchedPull | RefusedPull] = {}
+    by_number: dict[int, FetchedPull | RefusedPull] = {}
     for pull in pulls:
         git.create()
         try:
-            found |= _fetch_and_read(git, remote, [pull])
+            by_number |= _fetch_and_read(git, remote, [pull])
         except GitUnreachable:
             raise
         except GitError as error:
-            found[pull.number] = _refused(pull, error)
-    return found
+            by_number[pull.number] = _build_refusal(pull, error)
+    return by_number
 
 
-def _refused(pull: WantedPull, error: GitError) -> RefusedPull:
+def _build_refusal(pull: WantedPull, error: GitError) -> RefusedPull:
     match error:
         case GitTooBig():
             reason = Refusal.TOO_BIG
@@ -230,23 +230,23 @@ def _refused(pull: WantedPull, error: GitError) -> RefusedPull:
     return RefusedPull(pull.number, reason, str(error))
 
 
-def _depths(git: Git) -> tuple[int, ...]:
-    """From the depth that sufficed last time: fetching less would cut what we have."""
-    known = git.directory / "depth"
-    last = int(known.read_text()) if known.is_file() else DEPTHS[0]
+def _list_depths(git: Git) -> tuple[int, ...]:
+    """List the depths from the last sufficient one on: a smaller fetch would cut known history."""
+    file = git.directory / "depth"
+    last = int(file.read_text()) if file.is_file() else DEPTHS[0]
     return tuple(depth for depth in DEPTHS if depth >= last)
 
 
-def _is_worn(git: Git) -> bool:
+def _has_too_many_packs(git: Git) -> bool:
     return len(list(git.directory.glob("objects/pack/*.pack"))) > _MOST_PACKS
 
 
 def _clear_leftovers(git: Git) -> None:
-    """What a killed git left: half a pack, and locks that nobody holds (we hold the real one)."""
+    """Delete half packs and stale locks of a killed git; this process holds the real lock."""
     for pattern in ("objects/pack/tmp_*", "*.lock", "refs/r4p/**/*.lock", "objects/*/tmp_obj_*"):
         for path in git.directory.glob(pattern):
             path.unlink(missing_ok=True)
 
 
-def _bytes_on_disk(directory: Path) -> int:
+def _measure_packs(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.glob("objects/pack/*"))

@@ -1,14 +1,15 @@
-"""What git says when a fetch fails: is the way to the remote broken, or is it what lies there? (pure)
+"""Decide whether a failed fetch means that the remote is unreachable, or that its objects are bad
+(pure).
 
-What a stranger wrote can stand in a complaint, line breaks included, and a broken way stops all
-rivals: so only git's own sentences count, from their first word, and never beside a bad object.
+Strangers can write text into git's messages, line breaks included. An outage stops the judging of
+all rivals. So only git's own sentences count, from their first word, and never beside a bad object.
 """
 
 import re
 from typing import Final
 
 FATAL: Final = 128
-"""Git's exit status when it gave up by itself."""
+"""Git's exit status when git itself gave up."""
 
 _NO_WAY: Final = re.compile(
     r"fatal: unable to access '"  # curl's word follows: name, connection, certificate, HTTP status
@@ -24,9 +25,11 @@ _NO_WAY: Final = re.compile(
 _BAD_OBJECT: Final = re.compile(r"fatal: fsck (error|failed)")
 
 
-def is_outage(command: str, code: int, said: str) -> bool:
-    """Whether the remote can't be reached or doesn't let us in, so that nothing is said of any commit."""
+def is_outage(command: str, code: int, output: str) -> bool:
+    """Return whether the remote is unreachable or refuses access, which says nothing about any
+    commit.
+    """
     if command != "fetch" or code != FATAL:
         return False
-    lines = said.splitlines()
+    lines = output.splitlines()
     return any(map(_NO_WAY.match, lines)) and not any(map(_BAD_OBJECT.match, lines))

@@ -1,8 +1,8 @@
-"""Runs git on a repository that strangers write to: fixed arguments, an empty environment, caps.
+"""Run git on untrusted repositories with fixed arguments, an empty environment and limits.
 
-Git promises that reading untrusted history is safe as long as config, hooks and attributes are
-ours. So the repository is bare, made without a template, never checked out, and every setting
-comes from here.
+Git can read untrusted history safely as long as its config, hooks and attributes are trusted. So
+the repository is bare, made without a template and never checked out, and every setting comes from
+this module.
 """
 
 import base64
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from app.github.redaction import redact
-from app.settings import plain_environment
+from app.settings import build_plain_environment
 from model.patches import git
 from worker.git.fetch_errors import is_outage
 
@@ -35,7 +35,7 @@ _HARMLESS: Final = (
     "zeroPaddedDate",
     "zeroPaddedFilemode",
 )
-"""Old commits of good projects have these; none of them can hurt."""
+"""Defects that old commits of good projects have, and that cannot do harm."""
 
 _CONFIG: Final[Mapping[str, str]] = {
     **git.CONFIG,
@@ -68,70 +68,71 @@ _FETCH: Final = (
 
 
 class GitError(Exception):
-    """A git command failed; the message holds the command's name and what git said."""
+    """A git command failed; the message holds the command's name and git's message."""
 
 
 class GitTooBig(GitError):
-    """The output or the pack passed its cap; nothing of it is kept."""
+    """The output or the pack passed its limit; nothing is kept."""
 
 
 class GitTimeout(GitError):
-    """The command took too long and was ended."""
+    """The command took too long and was killed."""
 
 
 class GitUnreachable(GitError):
-    """The way to the remote is broken, or it doesn't let us in: nothing is said of any commit."""
+    """The remote cannot be reached or refuses access, which says nothing about any commit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """How much of a stranger's repository we take in."""
+class GitLimits:
+    """Limits for what is read from a stranger's repository."""
 
     pack_bytes: int = 2 * 1024**3
-    """Of one fetch, and of the repository on disk."""
+    """For one fetch, and for the repository on disk."""
     output_bytes: int = 8 * 1024**2
-    """Of one command's output, a diff above all."""
+    """For the output of one command, such as a diff."""
     files: int = 3_000
-    """Changed by one pull request; GitHub's own list ends there too."""
+    """For the files of one pull request. GitHub's list has the same limit."""
     memory_bytes: int = 4 * 1024**3
-    """Of one git process: a tree that names itself many times over is small on disk only."""
+    """For one git process. A tree that contains itself many times is small on disk only."""
     seconds: float = 300.0
     """For one command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where to fetch from, and with what."""
+    """A remote's address and token."""
 
     url: str
     token: str | None
-    """Goes into one header of this one command's environment; never to disk, URL or arguments."""
+    """Passed in a header, in the environment of one command; never on disk, in a URL or an
+    argument."""
 
 
 class Git:
-    """One bare repository of ours. Every method raises GitError."""
+    """A bare repository. Every method raises GitError."""
 
-    def __init__(self, directory: Path, caps: Caps) -> None:
+    def __init__(self, directory: Path, limits: GitLimits) -> None:
         self.directory = directory
-        self.caps = caps
+        self.limits = limits
 
     def create(self) -> None:
-        """Make the repository if it isn't there yet."""
+        """Create the repository unless it exists."""
         if (self.directory / "HEAD").is_file():
             return
         self.directory.mkdir(parents=True, exist_ok=True)
         self._run(["init", "--quiet", "--bare", "--template=", str(self.directory)], {})
 
     def output(self, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
-        """What a local command prints. It can reach no network: no protocol is allowed."""
+        """Return the output of a local command, which cannot use the network."""
         return self._run([f"--git-dir={self.directory}", *arguments], {}, ok)
 
     def text(self, *arguments: str) -> str:
-        """As `output`, as one line of text."""
+        """Return the output of a local command as one line of text."""
         return self.output(*arguments).decode(errors="backslashreplace").strip()
 
     def succeeds(self, *arguments: str) -> bool:
-        """Whether a local command ends well."""
+        """Return whether a local command succeeds."""
         try:
             self.output(*arguments)
         except (GitTooBig, GitTimeout):
@@ -141,51 +142,53 @@ class Git:
         return True
 
     def fetch(self, remote: Remote, refspecs: Sequence[str], depth: int) -> None:
-        """Fetch these refspecs, `depth` commits deep, in one exchange."""
+        """Fetch these refspecs at once, `depth` commits deep."""
         command = [f"--git-dir={self.directory}", *_FETCH, f"--depth={depth}", "--"]
         try:
-            self._run([*command, remote.url, *refspecs], _remote_environment(remote))
+            self._run([*command, remote.url, *refspecs], _build_remote_environment(remote))
         except GitTimeout:
             raise
         except GitError as error:
-            if self._was_stopped_at_the_cap():
-                most = self.caps.pack_bytes
+            if self._has_hit_pack_limit():
+                most = self.limits.pack_bytes
                 raise GitTooBig(f"git fetch: more than {most} bytes to fetch") from error
             raise
 
-    def _was_stopped_at_the_cap(self) -> bool:
-        """Git doesn't say so, but leaves the pack as long as it was let to grow."""
+    def _has_hit_pack_limit(self) -> bool:
+        """Return whether the fetch ended at the size limit: git does not say so, but leaves a pack
+        of that size.
+        """
         unfinished = self.directory.glob("objects/pack/tmp_pack_*")
-        return any(path.stat().st_size >= _blocks(self.caps) * 512 for path in unfinished)
+        return any(path.stat().st_size >= _count_blocks(self.limits) * 512 for path in unfinished)
 
     def _run(
         self, arguments: Sequence[str], extra: Mapping[str, str], ok: Sequence[int] = (0,)
     ) -> bytes:
-        settings = git.settings(_CONFIG)
+        settings = git.build_config_arguments(_CONFIG)
         # The shell only sets the limits and then becomes git.
         script = 'ulimit -f "$1" && ulimit -v "$2" && shift 2 && exec "$@"'
-        limits = [str(_blocks(self.caps)), str(self.caps.memory_bytes // 1024)]
+        limits = [str(_count_blocks(self.limits)), str(self.limits.memory_bytes // 1024)]
         process = subprocess.Popen(
             ["/bin/sh", "-c", script, "sh", *limits, "git", *settings, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(self.directory, extra),
+            env=_build_environment(self.directory, extra),
             cwd="/",
             start_new_session=True,
         )
-        return _collect(process, arguments, self.caps, ok)
+        return _collect_output(process, arguments, self.limits, ok)
 
 
-def _blocks(caps: Caps) -> int:
-    """The unit in which a shell limits files."""
-    return caps.pack_bytes // 512
+def _count_blocks(limits: GitLimits) -> int:
+    """Convert the limit to 512-byte blocks, the shell's unit."""
+    return limits.pack_bytes // 512
 
 
-def _environment(directory: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """Everything git is told; of ours it sees only where programs are."""
+def _build_environment(directory: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    """Build git's whole environment; only PATH comes from this process."""
     return {
-        "PATH": plain_environment().get("PATH", os.defpath),
+        "PATH": build_plain_environment().get("PATH", os.defpath),
         "HOME": str(directory),
         **git.ENVIRONMENT,
         "GIT_ATTR_SOURCE": EMPTY_TREE,  # newer gits would obey the repository's .gitattributes
@@ -194,7 +197,7 @@ def _environment(directory: Path, extra: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _remote_environment(remote: Remote) -> dict[str, str]:
+def _build_remote_environment(remote: Remote) -> dict[str, str]:
     scheme = remote.url.partition(":")[0]
     environment = {"GIT_ALLOW_PROTOCOL": scheme if scheme in {"http", "https"} else "none"}
     if remote.token is None:
@@ -208,8 +211,8 @@ def _remote_environment(remote: Remote) -> dict[str, str]:
     }
 
 
-def _collect(
-    process: subprocess.Popen[bytes], arguments: Sequence[str], caps: Caps, ok: Sequence[int]
+def _collect_output(
+    process: subprocess.Popen[bytes], arguments: Sequence[str], limits: GitLimits, ok: Sequence[int]
 ) -> bytes:
     name = next((a for a in arguments if not a.startswith("-")), "git")
     late = threading.Event()
@@ -218,31 +221,31 @@ def _collect(
         late.set()
         _kill(process)
 
-    timer = threading.Timer(caps.seconds, end)
+    timer = threading.Timer(limits.seconds, end)
     timer.start()
     try:
         with process:
-            out, complaint = _read(process, caps.output_bytes)
+            out, complaint = _read_output(process, limits.output_bytes)
     finally:
         timer.cancel()
     if late.is_set():
-        raise GitTimeout(f"git {name}: ended after {caps.seconds:g} s")
+        raise GitTimeout(f"git {name}: ended after {limits.seconds:g} s")
     if out is None:
-        raise GitTooBig(f"git {name}: more than {caps.output_bytes} bytes of output")
-    said = redact(complaint.decode(errors="backslashreplace").strip())[-600:]
+        raise GitTooBig(f"git {name}: more than {limits.output_bytes} bytes of output")
+    message = redact(complaint.decode(errors="backslashreplace").strip())[-600:]
     if process.returncode not in ok:
-        raise _failure(name, process.returncode, said)
+        raise _build_error(name, process.returncode, message)
     return out
 
 
-def _failure(name: str, code: int, said: str) -> GitError:
-    if is_outage(name, code, said):
-        return GitUnreachable(f"git {name}: {said}")
-    return GitError(f"git {name}: exit {code}: {said or 'no word of why'}")
+def _build_error(name: str, code: int, output: str) -> GitError:
+    if is_outage(name, code, output):
+        return GitUnreachable(f"git {name}: {output}")
+    return GitError(f"git {name}: exit {code}: {output or 'no word of why'}")
 
 
-def _read(process: subprocess.Popen[bytes], most: int) -> tuple[bytes | None, bytes]:
-    """Output, or None when it passed `most`; and the last of what was complained."""
+def _read_output(process: subprocess.Popen[bytes], most: int) -> tuple[bytes | None, bytes]:
+    """Return the output, or None above the limit, and the end of standard error."""
     complaint = bytearray()
 
     def drain() -> None:
@@ -261,7 +264,7 @@ def _read(process: subprocess.Popen[bytes], most: int) -> tuple[bytes | None, by
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End git and whatever it started: they share a session of their own."""
+    """Kill git and its children, which share a session."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

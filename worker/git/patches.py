@@ -1,4 +1,4 @@
-"""One pull request's patch out of a bare repository: where it began, what it changes."""
+"""Read one pull request's patch from a bare repository: its merge base and its changes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,46 +21,46 @@ DIFF: Final = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
-"""Spelled out, so that no version's default decides. Renames are found, as on GitHub's own page: a
-moved file is a line to read, not two files. Binary files are named, not spelled out."""
+"""Arguments of `git diff`, written out so that no git version's defaults apply. Renames are
+detected, as on GitHub's page. Binary files are named only."""
 
 
 class Refusal(StrEnum):
-    """Why there is no patch of a pull request."""
+    """Why a pull request has no patch."""
 
     TOO_BIG = "too_big"
     TOO_SLOW = "too_slow"
     MOVED = "moved"
-    """Its head is no longer the one that was asked for."""
+    """The head is no longer the requested one."""
     UNFETCHABLE = "unfetchable"
-    """Gone, or its objects are malformed in a way git refuses."""
+    """The pull request is gone, or git refuses its objects."""
     UNRELATED = "unrelated"
-    """Shares no history with its base."""
+    """The head shares no history with its base."""
 
     @property
-    def may_pass(self) -> bool:
-        """Whether another reading of the same commits may succeed."""
+    def is_transient(self) -> bool:
+        """Return whether another attempt at the same commits may succeed."""
         return self not in {Refusal.TOO_BIG, Refusal.UNRELATED}
 
 
 @dataclass(frozen=True, slots=True)
 class WantedPull:
-    """A pull request as GitHub described it."""
+    """A pull request to fetch, as GitHub described it."""
 
     number: PullNumber
     head: CommitSha
     base_ref: str
     base: CommitSha
-    """The base branch's commit that GitHub named."""
+    """The base branch's commit, as GitHub named it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file of a patch. Undecodable bytes of a path are shown as escapes."""
+    """One file of a patch; undecodable bytes of its path are escaped."""
 
     path: str
     added: int | None
-    """Lines; None for a binary file."""
+    """Added lines; None for a binary file."""
     deleted: int | None
 
 
@@ -73,38 +73,41 @@ class FetchedPull:
     base: CommitSha
     merge_base: CommitSha
     diff: bytes
-    """From merge base to head, as git prints it."""
+    """From the merge base to the head, as git prints it."""
     files: tuple[ChangedFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedPull:
-    """A pull request whose patch can't be had, and why."""
+    """A pull request without a readable patch, and why."""
 
     number: PullNumber
     reason: Refusal
     detail: str
 
 
-class BaseOutOfSight(GitError):
-    """Not enough history was fetched to be sure where the pull request began."""
+class BaseNotFound(GitError):
+    """The fetched history is too short to find the merge base for certain."""
 
 
 def read_pull(
     git: Git, pull: WantedPull, base_ref: str, head_ref: str
 ) -> FetchedPull | RefusedPull:
-    """The patch from what has been fetched. Raises BaseOutOfSight when deeper history is needed."""
+    """Read the patch from the fetched objects.
+
+    Raises BaseNotFound when deeper history is needed.
+    """
     head = git.text("rev-parse", "--verify", "--end-of-options", f"{head_ref}^{{commit}}")
     if head != pull.head:
         return RefusedPull(pull.number, Refusal.MOVED, f"its head is {head} by now")
-    base = _base(git, pull, base_ref)
-    began = merge_base(git, base, head)
+    base = _find_base(git, pull, base_ref)
+    began = find_merge_base(git, base, head)
     if began is None:
         detail = f"no commit in common with {pull.base_ref}"
         return RefusedPull(pull.number, Refusal.UNRELATED, detail)
-    files = changed_files(git, began, head)
-    if len(files) > git.caps.files:
-        raise GitTooBig(f"{len(files)} files are changed, at most {git.caps.files} are read")
+    files = list_changed_files(git, began, head)
+    if len(files) > git.limits.files:
+        raise GitTooBig(f"{len(files)} files are changed, at most {git.limits.files} are read")
     return FetchedPull(
         number=pull.number,
         head=pull.head,
@@ -115,45 +118,48 @@ def read_pull(
     )
 
 
-def changed_files(git: Git, before: str, after: str) -> tuple[ChangedFile, ...]:
-    """What changed between two commits, in git's order; a rename is one file, by its new name."""
+def list_changed_files(git: Git, before: str, after: str) -> tuple[ChangedFile, ...]:
+    """List the files that changed between two commits, in git's order; a rename is one file."""
     fields = git.output(*DIFF, "--numstat", "-z", before, after, "--").split(b"\0")[:-1]
-    found: list[ChangedFile] = []
+    files: list[ChangedFile] = []
     while fields:
         added, deleted, path = fields.pop(0).split(b"\t", 2)
         if not path:  # a rename: the old and the new path follow by themselves
             _, path = fields.pop(0), fields.pop(0)
         name = path.decode(errors="backslashreplace")
-        found.append(ChangedFile(name, _count(added), _count(deleted)))
-    return tuple(found)
+        files.append(ChangedFile(name, _parse_count(added), _parse_count(deleted)))
+    return tuple(files)
 
 
-def _count(field: bytes) -> int | None:
+def _parse_count(field: bytes) -> int | None:
     return None if field == b"-" else int(field)
 
 
-def _base(git: Git, pull: WantedPull, base_ref: str) -> str:
-    """The base commit GitHub named, if it was fetched; else where the base branch is now."""
+def _find_base(git: Git, pull: WantedPull, base_ref: str) -> str:
+    """Return the base commit that GitHub named, if fetched; else the base branch's present commit."""
     if git.succeeds("cat-file", "-e", f"{pull.base}^{{commit}}"):
         return pull.base
     return git.text("rev-parse", "--verify", "--end-of-options", f"{base_ref}^{{commit}}")
 
 
-def merge_base(git: Git, base: str, head: str) -> str | None:
-    """Where two commits part; None: they share no history. Raises BaseOutOfSight when unsure."""
-    found = git.output("merge-base", base, head, ok=(0, 1)).decode().strip()
-    cut = cut_commits(git)
+def find_merge_base(git: Git, base: str, head: str) -> str | None:
+    """Return the merge base, or None for unrelated histories.
+
+    Raises BaseNotFound when history is too short.
+    """
+    common = git.output("merge-base", base, head, ok=(0, 1)).decode().strip()
+    cut = read_shallow_commits(git)
     if not cut:
-        return found or None
+        return common or None
     # In a shallow repository an older common commit can be in sight while a newer one is cut off.
     # Not if everything above the one we found is whole.
-    above = git.text("rev-list", base, head, *(["--not", found] if found else [])).split()
-    if not found or cut.intersection(above):
-        raise BaseOutOfSight(f"{base[:12]} and {head[:12]} meet beyond what was fetched")
-    return found
+    above = git.text("rev-list", base, head, *(["--not", common] if common else [])).split()
+    if not common or cut.intersection(above):
+        raise BaseNotFound(f"{base[:12]} and {head[:12]} meet beyond what was fetched")
+    return common
 
 
-def cut_commits(git: Git) -> frozenset[str]:
-    """Commits whose parents were not fetched."""
+def read_shallow_commits(git: Git) -> frozenset[str]:
+    """Return the commits whose parents were not fetched."""
     shallow = git.directory / "shallow"
     return frozenset(shallow.read_text().split()) if shallow.is_file() else frozenset()

@@ -1,7 +1,7 @@
-"""The tree of one commit as plain files, for an agent to read: no history, no link, nothing of git's own.
+"""Export the tree of a commit as plain files for an agent, without history, links or git files.
 
-Git writes the tree as a tar, we take plain files out of it one by one, by the rules of every path an agent may name
-(model/workspace/paths.py). What is left out is said.
+Git writes the tree as a tar. This module unpacks its plain files one by one, under the path rules
+of `model/workspace/paths.py`, and reports what it left out.
 """
 
 import errno
@@ -21,17 +21,17 @@ from typing import IO, Final
 
 from app.values.identifiers import CommitSha
 from model.workspace import safe_open
-from model.workspace.paths import refusal, shown
+from model.workspace.paths import explain_refusal, quote_path
 from worker.git.hardened_git import Git, GitError, GitTimeout, GitTooBig
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _CHUNK: Final = 1024 * 1024
 _MOST_NAMED: Final = 100
-"""Of the paths that were left out; all of them are counted."""
+"""Most left-out paths that are named; all are counted."""
 _HEADERS: Final = 1024
-"""Bytes that a tar has of its own for one file."""
+"""Bytes of a tar's headers per file."""
 _ENTRY: Final = 250
-"""Bytes that git spends on naming one file, on average, with the longest paths that any project has."""
+"""Average bytes of git's listing per file, for the longest paths of known projects."""
 _CLASHES: Final = {
     errno.EEXIST,
     errno.ENOTDIR,
@@ -43,54 +43,57 @@ _CLASHES: Final = {
 _NO_CONVERSION: Final = (
     "* -export-ignore -export-subst -text -ident -filter !eol !crlf !working-tree-encoding\n"
 )
-"""Wins over the tree's own .gitattributes: files come out as they were committed, all of them, and $Format$ stays."""
+"""Overrides the tree's own .gitattributes, so that all files come out as committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportLimits:
-    """How much of a tree is taken in."""
+    """Limits for one exported tree."""
 
     bytes: int = 1024**3
-    """Of all files together, and of the tar they come in."""
+    """For all files together, and for their tar."""
     file_bytes: int = 100 * 1024**2
     """Larger files are left out."""
     files: int = 200_000
     seconds: float = 300.0
-    """For git, and again for taking its tar apart."""
+    """For git, and again for unpacking."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Something of the tree that is no file in the export."""
+class LeftOutFile:
+    """An entry of the tree that was not exported."""
 
     path: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
-    """One tree on disk."""
+class ExportReport:
+    """One exported tree on disk."""
 
     directory: Path
     files: int
     bytes: int
-    left_out: tuple[LeftOut, ...]
-    """The first of them."""
+    left_out: tuple[LeftOutFile, ...]
+    """The first left-out entries."""
     left_out_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Exports:
-    """Where trees lie for as long as somebody works on them; each in a folder that its user holds a lock on."""
+class TreeExporter:
+    """Exports trees below one directory; each user holds a lock on its folder."""
 
     directory: Path
     limits: ExportLimits = field(default_factory=ExportLimits)
 
     @contextmanager
-    def room(self) -> Iterator[Path]:
-        """An empty folder to export to, removed afterwards; and what crashed processes left is removed first."""
-        self.sweep()
-        with self._alone():
+    def create_folder(self) -> Iterator[Path]:
+        """Yield an empty, locked folder and remove it afterwards.
+
+        Folders of crashed processes are removed first.
+        """
+        self.remove_abandoned()
+        with self._lock_directory():
             room = Path(mkdtemp(prefix="tree-", dir=self.directory))
             lock = os.open(room, safe_open.FOLDER)
             fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed, or this process ends
@@ -100,11 +103,11 @@ class Exports:
             shutil.rmtree(room, ignore_errors=True)
             os.close(lock)
 
-    def export(self, git: Git, commit: CommitSha, room: Path) -> Export:
-        """The tree of that commit, which was fetched, under `room`.
+    def export(self, git: Git, commit: CommitSha, room: Path) -> ExportReport:
+        """Export the tree of a fetched commit below `room`.
 
-        Raises GitError for what is no commit, and for a tree with names that git itself refuses, such as `.git`; GitTooBig
-        and GitTimeout beyond a limit. `room` then holds a part of it.
+        Raises GitError for an invalid commit or for names that git refuses, such as `.git`;
+        GitTooBig and GitTimeout beyond a limit. `room` may then hold a part of the tree.
         """
         tar, tree = room / "tree.tar", room / "tree"
         _write_tar(git, commit, tar, self.limits)
@@ -114,27 +117,30 @@ class Exports:
         tar.unlink()
         return report
 
-    def sweep(self) -> int:
-        """Remove what nobody works on any more, as after a crash. Returns how many trees those were."""
-        with self._alone():
+    def remove_abandoned(self) -> int:
+        """Remove the folders of crashed processes and return their number."""
+        with self._lock_directory():
             abandoned = [room for room in self.directory.glob("tree-*") if _is_abandoned(room)]
             for room in abandoned:
                 shutil.rmtree(room, ignore_errors=True)
         return len(abandoned)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """A folder that was just made isn't locked yet: nobody sweeps in that moment."""
+    def _lock_directory(self) -> Iterator[None]:
+        """Lock the directory, so that nobody removes a new folder before its own lock is taken."""
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.directory / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
 
-def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> Export:
-    """The plain files of a tar, under an empty directory. Raises GitTooBig, GitTimeout, and GitError for no tar."""
+def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> ExportReport:
+    """Unpack the plain files of a tar into an empty directory.
+
+    Raises GitTooBig, GitTimeout, and GitError when the stream is no tar.
+    """
     root = os.open(directory, safe_open.FOLDER | os.O_CLOEXEC)
-    unpacking = _Unpacking(root, limits, time.monotonic() + limits.seconds)
+    unpacking = _Unpacker(root, limits, time.monotonic() + limits.seconds)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             while (member := tar.next()) is not None:
@@ -144,7 +150,7 @@ def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> Export:
         raise GitError(f"git archive: what came is no tar: {error}") from error
     finally:
         os.close(root)
-    return Export(
+    return ExportReport(
         directory,
         unpacking.files,
         unpacking.bytes,
@@ -154,22 +160,22 @@ def unpack(stream: IO[bytes], directory: Path, limits: ExportLimits) -> Export:
 
 
 @dataclass(slots=True)
-class _Unpacking:
+class _Unpacker:
     root: int
     limits: ExportLimits
     deadline: float
     files: int = 0
     bytes: int = 0
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[LeftOutFile] = field(default_factory=list)
     left_out_count: int = 0
     _folders: set[str] = field(default_factory=set)
 
     def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Write one member if it is a plain file; folders come with what is in them."""
-        self._in_time()
+        """Write one member if it is a plain file; folders are created with their files."""
+        self._check_time()
         if member.isdir():
             return
-        if reason := _why_not(member, self.limits):
+        if reason := _find_refusal(member, self.limits):
             self._leave_out(member, reason)
             return
         if self.files >= self.limits.files:
@@ -189,11 +195,11 @@ class _Unpacking:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         source = tar.extractfile(member)
         with (
-            safe_open.opened(self.root, member.name, flags, mode) as handle,
+            safe_open.open_below(self.root, member.name, flags, mode) as handle,
             open(handle, "wb", closefd=False) as file,
         ):
             while source is not None and (chunk := source.read(_CHUNK)):
-                self._in_time()
+                self._check_time()
                 file.write(chunk)
         self.files += 1
         self.bytes += member.size
@@ -204,29 +210,29 @@ class _Unpacking:
             above, folder = "/".join(parts[:depth]) or ".", "/".join(parts[: depth + 1])
             if folder not in self._folders:
                 with (
-                    safe_open.opened(self.root, above, safe_open.FOLDER) as handle,
+                    safe_open.open_below(self.root, above, safe_open.FOLDER) as handle,
                     suppress(FileExistsError),
                 ):
                     os.mkdir(name, 0o755, dir_fd=handle)
                 self._folders.add(folder)
 
-    def _in_time(self) -> None:
+    def _check_time(self) -> None:
         if time.monotonic() > self.deadline:
             raise GitTimeout(f"git archive: not unpacked after {self.limits.seconds:g} s")
 
     def _leave_out(self, member: tarfile.TarInfo, reason: str) -> None:
         self.left_out_count += 1
         if len(self.left_out) < _MOST_NAMED:
-            self.left_out.append(LeftOut(shown(member.name), reason))
+            self.left_out.append(LeftOutFile(quote_path(member.name), reason))
 
 
-def _why_not(member: tarfile.TarInfo, limits: ExportLimits) -> str | None:
-    """Why this is no file for an agent; None: it is one."""
+def _find_refusal(member: tarfile.TarInfo, limits: ExportLimits) -> str | None:
+    """Return why a member is not exported, or None."""
     if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE} or member.sparse is not None:
         return "it is a link" if member.issym() or member.islnk() else "it is no plain file"
     if member.size > limits.file_bytes:
         return f"it has {member.size:,} bytes, more than {limits.file_bytes:,}"
-    return refusal(member.name)
+    return explain_refusal(member.name)
 
 
 def _write_tar(git: Git, commit: CommitSha, tar: Path, limits: ExportLimits) -> None:
@@ -237,7 +243,7 @@ def _write_tar(git: Git, commit: CommitSha, tar: Path, limits: ExportLimits) -> 
     attributes.parent.mkdir(exist_ok=True)
     attributes.write_text(_NO_CONVERSION)
     most = limits.bytes + limits.files * _HEADERS
-    capped = Git(git.directory, replace(git.caps, pack_bytes=most, seconds=limits.seconds))
+    capped = Git(git.directory, replace(git.limits, pack_bytes=most, seconds=limits.seconds))
     tar.touch()
     try:
         # Of a tree, not of a commit: then there is nothing to say about the commit.
@@ -253,9 +259,11 @@ def _write_tar(git: Git, commit: CommitSha, tar: Path, limits: ExportLimits) -> 
 
 
 def _require_few_files(git: Git, commit: CommitSha, limits: ExportLimits) -> None:
-    """Before git's archive reads all names: a tree that names itself many times over is small on disk only."""
+    """Count the names before git's archive reads them: a tree that contains itself is small on disk
+    only.
+    """
     most = limits.files * _ENTRY
-    capped = Git(git.directory, replace(git.caps, output_bytes=most, seconds=limits.seconds))
+    capped = Git(git.directory, replace(git.limits, output_bytes=most, seconds=limits.seconds))
     try:
         listed = capped.output("ls-tree", "-r", "-z", "--full-tree", f"{commit}^{{tree}}")
     except GitTooBig as error:
@@ -265,7 +273,7 @@ def _require_few_files(git: Git, commit: CommitSha, limits: ExportLimits) -> Non
 
 
 def _is_abandoned(room: Path) -> bool:
-    """Whether it is a folder that is there and that nobody holds."""
+    """Return whether a folder exists and nobody holds its lock."""
     try:
         lock = os.open(room, safe_open.FOLDER | os.O_NOFOLLOW)
     except OSError:

@@ -1,4 +1,4 @@
-"""Trees that were handed over: laid down by the process that reads GitHub, read by that of the agents, who knows no GitHub."""
+"""Hand source trees from the process that reads GitHub to the process that runs agents."""
 
 import os
 import shutil
@@ -13,31 +13,33 @@ _READY = "ready-"
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
-    """A folder that both processes have, one folder in it for each evaluation that agents are to work for."""
+class TreeStore:
+    """A shared directory with one source tree per evaluation that waits for agents."""
 
     directory: Path
 
     def offer(self, tree: Path, evaluation: EvaluationId) -> None:
-        """Hand over a tree that lies on the same file system; in an instant, and whole."""
+        """Hand over a tree by renaming it, so that readers see it whole; it must be on the same
+        file system.
+        """
         self.discard(evaluation)  # of another database that counted as far
         os.utime(tree)
         tree.rename(self._path(evaluation))
 
     def find(self, evaluation: EvaluationId) -> Path | None:
-        """The tree for an evaluation; None: it was not handed over here, or is gone."""
+        """Return the tree of an evaluation, or None when there is none."""
         path = self._path(evaluation)
         return path if path.is_dir() else None
 
     def discard(self, evaluation: EvaluationId) -> None:
-        """Remove it; what is gone already stays gone."""
+        """Remove a tree if it exists."""
         shutil.rmtree(self._path(evaluation), ignore_errors=True)
 
-    def lying(self, least_seconds: float) -> tuple[EvaluationId, ...]:
-        """The evaluations whose trees were handed over so long ago, or longer."""
-        return tuple(sorted(self._older(time.time() - least_seconds)))
+    def list_older_than(self, least_seconds: float) -> tuple[EvaluationId, ...]:
+        """List the evaluations whose trees are at least this old."""
+        return tuple(sorted(self._find_older(time.time() - least_seconds)))
 
-    def _older(self, moment: float) -> Iterator[EvaluationId]:
+    def _find_older(self, moment: float) -> Iterator[EvaluationId]:
         for path in self.directory.glob(f"{_READY}*"):
             name = path.name.removeprefix(_READY)
             try:

@@ -1,4 +1,4 @@
-"""Who judges, and who is heard beside them."""
+"""A judge that is ready to use: its verifier and its prior."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,17 @@ from model.protocols import Verifier
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """Who judges, and who is heard beside them."""
+class JudgeSetup:
+    """A loaded verifier and the prior that is stored beside its votes."""
 
     name: str
-    """The verifier's name in the catalogue."""
+    """The verifier's name in the catalog."""
     verifier: Verifier
-    beside: Verifier | None = None
-    """Asks no engine, so its belief is had for nothing; None: the verifier is that one itself."""
+    prior: Verifier | None = None
+    """A verifier without an engine, so it costs nothing; None when the verifier itself has no
+    engine."""
 
     @property
     def judge(self) -> Judge:
-        """Whom a calibrator is fitted for."""
+        """Return the judge's identity, by which calibrators are found."""
         return Judge(self.name, self.verifier.engine)

@@ -1,4 +1,4 @@
-"""What is a pull request about that names no issue? One that GitHub knows, or our own configuration."""
+"""Find the issues of a pull request that names none."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from app.db.store.issues import groups
 from app.github.api import graphql_reader
 from app.github.api.publisher import Publisher
 from app.github.errors import NotFound
-from app.github.facts import State
-from app.github.http.connection import Connection as GitHub
+from app.github.facts import IssueState
+from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, LocateIssues, Planned
 from worker.publishing import config_check
 from worker.queue.context import Context
@@ -16,31 +16,32 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class LocateIssuesHandler:
-    """Looks up the issues that GitHub says a pull request closes, and has them evaluated.
+    """Asks GitHub which issues a pull request closes, and plans their evaluation.
 
-    The same question tells what it does to our configuration: one that breaks it gets a red check.
+    The same query shows whether the pull request breaks the bot's configuration; it then gets a
+    failing check run.
     """
 
     github: GitHub
     publisher: Publisher
     quiet_seconds: float
-    """As long as after any other event: a burst is one evaluation."""
+    """Delay after an event, so that a burst of events leads to one evaluation."""
 
     def __call__(self, context: Context, job: LocateIssues) -> None:
-        """Plan an evaluation per issue of the same repository; none for a pull request that is closed."""
+        """Plan an evaluation per issue of the same repository; closed pull requests get none."""
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, job.repository)
+            stored = groups.load_repository(connection, job.repository)
         if stored is None or stored.suspended:
             return
         try:
-            found = graphql_reader.pull_issues(self.github, stored.ref, job.pull)
+            pull_issues = graphql_reader.read_pull(self.github, stored.ref, job.pull)
         except NotFound:
             return
-        if found.pull.state is not State.OPEN:
+        if pull_issues.pull.state is not IssueState.OPEN:
             return
-        config_check.warn(self.publisher, stored.ref, found)
+        config_check.report_broken_config(self.publisher, stored.ref, pull_issues)
         here = stored.ref.full_name.lower()
-        numbers = [issue.number for issue in found.closes if issue.repository.lower() == here]
+        numbers = [issue.number for issue in pull_issues.closes if issue.repository.lower() == here]
         with context.transaction() as connection:
             context.enqueue(
                 connection,

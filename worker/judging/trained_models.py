@@ -1,4 +1,6 @@
-"""Trained models at work: which of them judges an issue, what a shadow would have said, when a canary goes."""
+"""Choose the trained model that judges an issue, record a shadow's verdict, and remove a failing
+canary.
+"""
 
 import logging
 from collections.abc import Callable
@@ -9,100 +11,103 @@ from sqlalchemy import Engine
 from app.db.session import transaction
 from app.db.store.issues.evaluations import Evaluation
 from app.db.store.models import models
-from app.db.store.models.canary_statistics import records
+from app.db.store.models.canary_statistics import read_statistics
 from app.jobs.job import Json
-from app.learning.canary import Limits, trouble
-from app.learning.model_serving import Adapter, Alias, LineUp, judge_of
+from app.learning.canary import CanaryLimits, find_canary_problem
+from app.learning.model_serving import Adapter, Alias, LineUp, choose_judge
 from model.errors import EngineDown, ModelError
-from worker.judging.judge import Bench
+from worker.judging.judge import JudgeSetup
 from worker.queue.context import Context
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
-    """Adapters that were trained, beside the model of the settings."""
+class TrainedModels:
+    """Adapters that may judge in place of the base model."""
 
     verifier: str
-    """The one of the settings; adapters that answer another one's prompt are left alone."""
-    bench: Callable[[Adapter], Bench]
-    """Raises EngineDown where no server serves it, nor can be given it."""
+    """The verifier of the settings; adapters trained for another verifier are ignored."""
+    load_judge: Callable[[Adapter], JudgeSetup]
+    """Raises EngineDown when no server can serve the adapter."""
 
-    def line_up(self, database: Engine) -> LineUp:
-        """Who judges now."""
+    def load_line_up(self, database: Engine) -> LineUp:
+        """Load the models that judge now."""
         with transaction(database) as connection:
-            return models.line_up(connection).of_verifier(self.verifier)
+            return models.load_line_up(connection).select_verifier(self.verifier)
 
-    def judge(self, database: Engine, evaluation: Evaluation, own: Callable[[], Bench]) -> Bench:
-        """Who judges an issue. A canary that can't be served is taken out, and the champion judges in its place.
+    def choose_judge(
+        self, database: Engine, evaluation: Evaluation, own: Callable[[], JudgeSetup]
+    ) -> JudgeSetup:
+        """Return the judge of an issue.
 
-        Raises EngineDown when the champion can't be served either: then it is waited for.
+        A canary that cannot be served is rejected, and the champion judges in its place. Raises
+        EngineDown when the champion cannot be served either; the job then waits.
         """
-        line_up = self.line_up(database)
-        adapter = judge_of(name_of(evaluation), line_up)
+        line_up = self.load_line_up(database)
+        adapter = choose_judge(get_issue_name(evaluation), line_up)
         if adapter is None or adapter != line_up.canary:
-            return self.bench(adapter) if adapter else own()
+            return self.load_judge(adapter) if adapter else own()
         try:
-            return self.bench(adapter)
+            return self.load_judge(adapter)
         except EngineDown as error:
-            bench = self.bench(line_up.champion) if line_up.champion else own()
-            take_out(database, adapter, f"it can't be served: {error}")
+            bench = self.load_judge(line_up.champion) if line_up.champion else own()
+            reject_canary(database, adapter, f"it can't be served: {error}")
             return bench
 
-    def after(
+    def follow_up(
         self,
         context: Context,
         evaluation: Evaluation,
-        say: Callable[[Bench], Json],
+        say: Callable[[JudgeSetup], Json],
     ) -> None:
-        """Once an issue is judged: have the shadow judge it as well, and look at what the canary did so far.
+        """Let the shadow judge the issue too, and check the canary's statistics.
 
-        Whatever fails here is told in the log; the verdict stands.
+        Errors here are only logged; the verdict stands.
         """
-        line_up = self.line_up(context.database)
+        line_up = self.load_line_up(context.database)
         if line_up.shadow:
-            self._shadow(context, evaluation, line_up.shadow, say)
+            self._judge_by_shadow(context, evaluation, line_up.shadow, say)
         if line_up.canary:
-            watch(context.database, line_up.canary)
+            check_canary(context.database, line_up.canary)
 
-    def _shadow(
+    def _judge_by_shadow(
         self,
         context: Context,
         evaluation: Evaluation,
         shadow: Adapter,
-        say: Callable[[Bench], Json],
+        say: Callable[[JudgeSetup], Json],
     ) -> None:
         try:
-            said = say(self.bench(shadow))
+            document = say(self.load_judge(shadow))
         except ModelError as error:
             log.warning("shadow %s says nothing of %s: %s", shadow.name, evaluation.id, error)
             return
         with context.transaction() as connection:
-            models.save_shadow(connection, evaluation.id, shadow.name, said)
+            models.save_shadow(connection, evaluation.id, shadow.name, document)
 
 
-def name_of(evaluation: Evaluation) -> str:
-    """An issue's name for good: its repository may be renamed, its number stays."""
+def get_issue_name(evaluation: Evaluation) -> str:
+    """Return a name for the issue that survives a rename of its repository."""
     return f"{evaluation.repository}#{evaluation.issue}"
 
 
-def watch(database: Engine, canary: Adapter, limits: Limits | None = None) -> None:
-    """Take the canary out when what it did since it began speaks against it."""
+def check_canary(database: Engine, canary: Adapter, limits: CanaryLimits | None = None) -> None:
+    """Reject the canary when its statistics are bad."""
     with transaction(database) as connection:
-        began = models.named(connection, canary.name).changed_at
+        began = models.find_by_name(connection, canary.name).changed_at
         if began is None:
             return
-        found = records(connection, canary.name, began)
-    if reason := trouble(*found, limits or Limits()):
-        take_out(database, canary, reason)
+        statistics = read_statistics(connection, canary.name, began)
+    if reason := find_canary_problem(*statistics, limits or CanaryLimits()):
+        reject_canary(database, canary, reason)
 
 
-def take_out(database: Engine, canary: Adapter, why: str) -> None:
-    """Reject a canary, if it still is one."""
+def reject_canary(database: Engine, canary: Adapter, why: str) -> None:
+    """Reject a model if it is still the canary."""
     with transaction(database) as connection:
         models.lock(connection)
-        held = models.holder(connection, Alias.CANARY)
+        held = models.find_alias_holder(connection, Alias.CANARY)
         if held and held.adapter.name == canary.name:
             models.withdraw(connection, Alias.CANARY, why)
             log.error("canary %s is taken out: %s", canary.name, why)

@@ -1,4 +1,4 @@
-"""The tree that agents are to work on, taken out of git by who may fetch and handed over to who may not."""
+"""Export the tree for agents: this process may fetch from GitHub, the agents' process may not."""
 
 import logging
 from collections.abc import Iterator
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.github.http.auth import Purpose, Scope
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.values.identifiers import CommitSha, EvaluationId, RepositoryRef
 from worker.git.checkout import (
     BUSY_SECONDS,
     CheckoutBusy,
     Checkouts,
-    branch_spec,
+    build_refspec,
     fetch_until,
-    is_branch,
+    is_valid_branch,
 )
 from worker.git.hardened_git import Git, GitError, GitUnreachable
-from worker.git.patches import BaseOutOfSight
-from worker.git.tree_export import Exports
-from worker.git.tree_store import Trees
+from worker.git.patches import BaseNotFound
+from worker.git.tree_export import TreeExporter
+from worker.git.tree_store import TreeStore
 from worker.queue.errors import Postponed
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseCommit:
     """The commit that a patch is written for."""
 
     branch: str
@@ -35,37 +35,42 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """A tree on our side, until it is handed over."""
+class ExportedTree:
+    """An exported tree that is not handed over yet."""
 
     tree: Path
-    trees: Trees
+    tree_store: TreeStore
 
     def hand_over(self, evaluation: EvaluationId) -> None:
-        """It is the agents' from now on."""
-        self.trees.offer(self.tree, evaluation)
+        """Hand the tree to the agents' process."""
+        self.tree_store.offer(self.tree, evaluation)
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
-    """Takes trees out of the repositories that were fetched."""
+class TreeHandover:
+    """Exports trees of fetched repositories for agents."""
 
     github: GitHub
     checkouts: Checkouts
-    exports: Exports
+    exporter: TreeExporter
 
     @property
-    def trees(self) -> Trees:
-        """Where trees are handed over: beside those under way, so that it takes a rename."""
-        return Trees(self.exports.directory)
+    def tree_store(self) -> TreeStore:
+        """Return the store for handed-over trees; on the same file system, so that a rename is
+        enough.
+        """
+        return TreeStore(self.exporter.directory)
 
     @contextmanager
-    def exported(self, repository: RepositoryRef, base: Base) -> Iterator[Exported | None]:
-        """The base's tree, removed afterwards unless it was handed over; None: it can't be had, which is logged.
+    def export_tree(
+        self, repository: RepositoryRef, base: BaseCommit
+    ) -> Iterator[ExportedTree | None]:
+        """Yield the exported base, or None when it cannot be exported, which is logged.
 
-        Raises GitUnreachable when GitHub is the trouble, Postponed when another process is at this repository.
+        The tree is removed afterwards unless it was handed over. Raises GitUnreachable when GitHub
+        cannot be reached, and Postponed when another process uses this repository.
         """
-        with self.exports.room() as room:
+        with self.exporter.create_folder() as room:
             try:
                 self._export(repository, base, room)
             except GitUnreachable:
@@ -76,30 +81,30 @@ class HandOver:
                 log.warning("no tree of %s for agents: %s", base.commit, error)
                 yield None
                 return
-            yield Exported(room / "tree", self.trees)
+            yield ExportedTree(room / "tree", self.tree_store)
 
-    def _export(self, repository: RepositoryRef, base: Base, room: Path) -> None:
-        if not is_branch(base.branch):
+    def _export(self, repository: RepositoryRef, base: BaseCommit, room: Path) -> None:
+        if not is_valid_branch(base.branch):
             raise GitError(f"no valid branch: {base.branch!r}")
-        with self.checkouts.opened(repository) as git:
-            if not _has(git, base.commit):
+        with self.checkouts.open_repository(repository) as git:
+            if not _has_commit(git, base.commit):
                 self._fetch(git, repository, base)
-            self.exports.export(git, base.commit, room)
+            self.exporter.export(git, base.commit, room)
 
-    def _fetch(self, git: Git, repository: RepositoryRef, base: Base) -> None:
-        scope = Scope.of(repository, Purpose.READ)
-        remote = self.checkouts.remote(repository, self.github.tokens.token(scope))
+    def _fetch(self, git: Git, repository: RepositoryRef, base: BaseCommit) -> None:
+        scope = Scope.for_repository(repository, Purpose.READ)
+        remote = self.checkouts.build_remote(repository, self.github.tokens.get_token(scope))
 
         def require() -> None:
-            if not _has(git, base.commit):
-                raise BaseOutOfSight(f"{base.commit} is not on {base.branch}")
+            if not _has_commit(git, base.commit):
+                raise BaseNotFound(f"{base.commit} is not on {base.branch}")
 
         try:
-            fetch_until(git, remote, [branch_spec(base.branch)[0]], require)
+            fetch_until(git, remote, [build_refspec(base.branch)[0]], require)
         except GitUnreachable:
             self.github.tokens.forget(scope)  # git doesn't say whether it was the token
             raise
 
 
-def _has(git: Git, commit: CommitSha) -> bool:
+def _has_commit(git: Git, commit: CommitSha) -> bool:
     return git.succeeds("cat-file", "-e", f"{commit}^{{commit}}")

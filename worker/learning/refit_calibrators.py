@@ -1,4 +1,4 @@
-"""Have what was learnt brought up to date. Learning runs in a process of its own: it needs other libraries."""
+"""Refit the calibrators in a process of its own, because fitting needs other libraries."""
 
 import logging
 import subprocess
@@ -16,18 +16,18 @@ from worker.queue.context import Context
 _LOOK_SECONDS = 0.2
 _END_SECONDS = 10.0
 _TAIL = 1_000
-"""Characters of a failure that are kept."""
+"""Most characters of an error that are kept."""
 
 log = logging.getLogger(__name__)
 
 
 class FitFailed(Exception):
-    """The fit ended with an error; the message ends with what it said."""
+    """The fit failed; the message ends with its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefitCalibratorsHandler:
-    """Fits every judge's calibrator on what is known by now; twice changes nothing."""
+    """Fits every judge's calibrator on the present history; a repeat changes nothing."""
 
     database_url: str
 
@@ -39,26 +39,28 @@ class RefitCalibratorsHandler:
             )
             return
         with subprocess.Popen(
-            FIT.command(),
-            env=FIT.environment({"R4P_DATABASE_URL": self.database_url}),
+            FIT.build_command(),
+            env=FIT.build_environment({"R4P_DATABASE_URL": self.database_url}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         ) as fit:
-            found, said = _ended(context, fit)
+            output, errors = _wait_for_fit(context, fit)
         if fit.returncode:
-            raise FitFailed(f"`r4p calibrate` ended with {fit.returncode}: {said[-_TAIL:].strip()}")
-        log.info("calibrators: %s", " ".join(found.split()))
+            raise FitFailed(
+                f"`r4p calibrate` ended with {fit.returncode}: {errors[-_TAIL:].strip()}"
+            )
+        log.info("calibrators: %s", " ".join(output.split()))
 
 
-def due_calibrators(_connection: Connection) -> Sequence[Planned]:
-    """By the clock: more may be known now than at the last fit."""
+def plan_refit(_connection: Connection) -> Sequence[Planned]:
+    """Plan a refit, because new outcomes may be known."""
     return [Planned(RefitCalibrators(OF_THE_APP))]
 
 
-def _ended(context: Context, fit: "subprocess.Popen[str]") -> tuple[str, str]:
-    """What it printed and what it complained of; raises what ends this attempt when it is to stop."""
+def _wait_for_fit(context: Context, fit: "subprocess.Popen[str]") -> tuple[str, str]:
+    """Return the fit's output and errors; stop it and raise when this job has to stop."""
     while True:
         try:
             return fit.communicate(timeout=_LOOK_SECONDS)

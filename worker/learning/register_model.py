@@ -1,4 +1,4 @@
-"""What a training made is kept under its name and, if the operator wants that, promoted. The champion stays till then."""
+"""Register a finished training's model and, if the settings want it, promote it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,81 +8,90 @@ from app.db.session import transaction
 from app.db.store.models import models
 from app.db.store.models.models import Model
 from app.learning.gate_rules import Rules
-from app.learning.model_serving import Alias, as_far_as
-from app.learning.model_serving import State as ModelState
-from app.learning.training_plan import State, Training
+from app.learning.model_serving import Alias, ModelState, limit_alias
+from app.learning.training_plan import Training, TrainingState
 from app.registry import promotion, registration
-from app.registry.promotion import PASSED, NotPromoted, Terms
+from app.registry.promotion import PASSED, NotPromoted, PromotionRules
 from app.registry.registration import NotRegistered
 from app.settings import EngineSettings
 from model.errors import BadAdapter
-from worker.learning.stages import Ended
+from worker.learning.stages import TrainingEnded
 from worker.queue.context import Context
 
 
 @dataclass(frozen=True, slots=True)
 class Registrar:
-    """Registers what a finished run made; twice changes nothing."""
+    """Registers the model of a finished run; a repeat changes nothing."""
 
     promote: Literal["off", "shadow", "canary", "champion"]
     engine: Callable[[], EngineSettings]
     rules: Rules = field(default_factory=Rules)
-    """By which the gate has to have decided, or by stricter ones."""
+    """The gate must have decided by these rules or by stricter ones."""
 
-    def __call__(self, context: Context, training: Training) -> tuple[State, str, str | None]:
-        """What became of the training, why, and the model's name. Raises Ended where nothing could be kept."""
+    def __call__(
+        self, context: Context, training: Training
+    ) -> tuple[TrainingState, str, str | None]:
+        """Return the training's final state, the reason and the model's name.
+
+        Raises TrainingEnded when the model cannot be registered.
+        """
         settings = self.engine()
         if settings.model is None:
-            raise Ended(
-                State.FAILED,
+            raise TrainingEnded(
+                TrainingState.FAILED,
                 f"{training.run} is done, and not registered: set R4P_MODEL to the served name of what it adapts, then"
                 f" r4p models register {training.run}",
             )
         try:
             with context.transaction() as connection:
                 name = registration.register_run(connection, training.run, settings.model)
-                model = models.named(connection, name)
+                model = models.find_by_name(connection, name)
         except (NotRegistered, BadAdapter) as error:
-            raise Ended(State.FAILED, f"not registered: {error}") from error
+            raise TrainingEnded(TrainingState.FAILED, f"not registered: {error}") from error
         if model.state is ModelState.REJECTED:
-            return State.REJECTED, model.why, name
+            return TrainingState.REJECTED, model.why, name
         if self.promote == "off":
-            return State.FINISHED, waits(model), name
-        return State.FINISHED, self._promoted(context, model, settings), name
+            return TrainingState.FINISHED, describe_next_step(model), name
+        return TrainingState.FINISHED, self._promote(context, model, settings), name
 
-    def against(self, context: Context) -> tuple[str, ...]:
-        """Arguments of `r4p train evaluate`: the server, its base and its champion; none: both judge in its process."""
+    def build_comparison_arguments(self, context: Context) -> tuple[str, ...]:
+        """Build the arguments of `r4p train evaluate` for the server, base model and champion.
+
+        Without a server the result is empty: both models then run in the evaluating process.
+        """
         settings = self.engine()
         if settings.engine_url is None or settings.model is None:
             return ()
         with transaction(context.database) as connection:
-            champion = models.line_up(connection).of_verifier(settings.verifier).champion
+            champion = models.load_line_up(connection).select_verifier(settings.verifier).champion
         beside = ("--champion", champion.name) if champion else ()
         who = ("--verifier", settings.verifier)
         return ("--engine-url", settings.engine_url, "--model", settings.model, *who, *beside)
 
-    def _promoted(self, context: Context, model: Model, settings: EngineSettings) -> str:
+    def _promote(self, context: Context, model: Model, settings: EngineSettings) -> str:
         name, wanted = model.adapter.name, Alias(self.promote)
-        alias = as_far_as(wanted, model.gate)
+        alias = limit_alias(wanted, model.gate)
         with transaction(context.database) as connection:
-            if (holder := models.holder(connection, alias)) and holder.adapter.name == name:
+            if (
+                holder := models.find_alias_holder(connection, alias)
+            ) and holder.adapter.name == name:
                 return f"the {alias} already"
         try:
-            servers = promotion.replicas(settings)
-            terms = Terms(settings.verifier, self.rules)
+            servers = promotion.list_replicas(settings)
+            terms = PromotionRules(settings.verifier, self.rules)
             done = promotion.promote(context.database, servers, name, alias, terms=terms)
         except NotPromoted as error:
             return f"not promoted, who judged goes on judging: {error}"
         if alias is not wanted:
             return (
-                f"the {alias}, for benchmarks alone speak for it: {done.said}; to have it judge all: r4p models promote "
+                f"the {alias}, for benchmarks alone speak for it: {done.report}; to have it judge all: r4p models promote "
                 f"{name}"
             )
-        return f"the {alias}: {done.said}"
+        return f"the {alias}: {done.report}"
 
 
-def waits(model: Model) -> str:
-    """What there is to do for a model that nobody promoted yet (pure)."""
+def describe_next_step(model: Model) -> str:
+    """Describe what to do with a model that is not promoted yet (pure)."""
     name, gate = model.adapter.name, model.gate
     if gate.get("outcome") == PASSED:
         return f"a candidate; to have it judge: r4p models promote {name}"

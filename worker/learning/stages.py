@@ -1,4 +1,4 @@
-"""The stages of a training as commands, and how each is known to be done or to have failed (reads files only)."""
+"""Build a training stage's command, and read from its files whether it finished or failed."""
 
 import hashlib
 import json
@@ -12,70 +12,73 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.learning.training_plan import (
-    HeldIssue,
-    Labels,
-    Stage,
-    State,
+    DatasetIssue,
+    LabelCounts,
     Training,
-    how_many_new,
-    labels_of,
+    TrainingStage,
+    TrainingState,
+    count_labels,
+    count_new_issues,
 )
 from app.settings import TrainSettings
 from model.errors import EngineDown
-from worker.learning.dataset_issues import held
-from worker.learning.launchers.task import Phase, Seen, Task, ended_with
+from worker.learning.dataset_issues import read_issues
+from worker.learning.launchers.task import LaunchTask, Phase, TaskState, describe_exit_code
 
 _TAIL_BYTES: Final = 65_536
 _OF_SEVERAL: Final = re.compile(
     r"^[EW]\d{4} [^\n]*torch/distributed/elastic.*exitcode\s*: (-?\d+)", re.DOTALL | re.MULTILINE
 )
-"""What torch adds to the words of several processes; the last exit code is of the first that failed, its own is 1."""
+"""Matches torch's report about several processes. It names the exit code of the first that failed;
+torch itself exits with 1."""
 
 Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Exception):
-    """The training ends here."""
+class TrainingEnded(Exception):
+    """The training ends with this state and reason."""
 
-    state: State
+    state: TrainingState
     why: str
 
 
-def task_of(
+def build_task(
     training: Training,
     settings: TrainSettings,
     environment: Mapping[str, str],
     against: tuple[str, ...] = (),
-) -> Task:
-    """What to run for the stage at hand, under a name that no other start of any training has.
+) -> LaunchTask:
+    """Build the present stage's task, under a name that no other start has.
 
-    `against`: arguments that say beside whom a candidate is measured.
+    `against` holds the arguments that name the model to compare with.
     """
     where = hashlib.sha256(str(training.folder).encode()).hexdigest()[:6]
-    return Task(
-        name=f"r4p-{where}-{training.id}-{training.stage}-{training.launches}{_given_back(training)}",
-        arguments=("train", *_arguments(training, settings, against)),
+    return LaunchTask(
+        name=f"r4p-{where}-{training.id}-{training.stage}-{training.launches}{_build_name_suffix(training)}",
+        arguments=("train", *_build_arguments(training, settings, against)),
         folder=training.folder,
         environment=environment,
     )
 
 
-def digest_of(settings: TrainSettings) -> str:
-    """SHA-256 that differs where a training begun now would not be the same: of plan, settings and version."""
+def compute_digest(settings: TrainSettings) -> str:
+    """Return a SHA-256 of plan, settings and version; it changes when a new training would differ."""
     parts = [settings.model_dump_json(), version("r4p-bot")]
     with suppress(OSError, ValueError):  # one that comes with the bot is named, and changes with it
         parts.append(Path(settings.train_plan or "").read_text())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def note_given_back(training: Training) -> None:
-    """A start that does not count is not started again under its name: schedulers remember it."""
+def record_given_back(training: Training) -> None:
+    """Record a start that does not count, so that the next one gets a new name: schedulers remember
+    old names.
+    """
     with (training.folder / f"{training.stage}.given-back").open("a") as file:
         file.write(f"{training.launches}\n")
 
 
-def _given_back(training: Training) -> str:
+def _build_name_suffix(training: Training) -> str:
     try:
         lines = (training.folder / f"{training.stage}.given-back").read_text().splitlines()
     except OSError:
@@ -84,80 +87,91 @@ def _given_back(training: Training) -> str:
 
 
 def is_done(training: Training) -> bool:
-    """Whether the stage at hand has left what the next one needs."""
+    """Return whether the present stage has left the files that the next one needs."""
     match training.stage:
-        case Stage.DATASET:
+        case TrainingStage.DATASET:
             return (training.dataset / "manifest.json").exists()
-        case Stage.RUN:
-            result = read(training.run / "result.json")
+        case TrainingStage.RUN:
+            result = read_json(training.run / "result.json")
             return result is not None and result.get("status") == "finished"
-        case Stage.EVALUATE:
-            return read(training.run / "gate.json") is not None
+        case TrainingStage.EVALUATE:
+            return read_json(training.run / "gate.json") is not None
     return False
 
 
-def labels(training: Training) -> Labels:
-    """What its dataset holds. Raises Ended."""
-    manifest = read(training.dataset / "manifest.json")
+def read_labels(training: Training) -> LabelCounts:
+    """Read the dataset's label counts. Raises TrainingEnded."""
+    manifest = read_json(training.dataset / "manifest.json")
     try:
-        return labels_of(manifest or {}, _held(training))
+        return count_labels(manifest or {}, _read_issues(training))
     except KeyError as error:
-        raise Ended(
-            State.FAILED, f"{training.dataset}/manifest.json has no {error}: r4p.dataset/1 is meant"
+        raise TrainingEnded(
+            TrainingState.FAILED,
+            f"{training.dataset}/manifest.json has no {error}: r4p.dataset/1 is meant",
         ) from None
 
 
-def new_since(training: Training, before: Training | None) -> int:
-    """Issues of its dataset that the one of the training before, if any, had not. Raises Ended."""
+def count_unseen_issues(training: Training, before: Training | None) -> int:
+    """Count the dataset's issues that the earlier training did not have. Raises TrainingEnded."""
     try:
-        known = held(before.dataset) if before else frozenset()
+        earlier = read_issues(before.dataset) if before else frozenset()
     except (OSError, ValueError):
-        known = frozenset()
-    had = before.labels.issues if before and before.labels else 0
-    return how_many_new(_held(training), known, had)
+        earlier = frozenset()
+    earlier_count = before.labels.issues if before and before.labels else 0
+    return count_new_issues(_read_issues(training), earlier, earlier_count)
 
 
-def _held(training: Training) -> frozenset[HeldIssue]:
+def _read_issues(training: Training) -> frozenset[DatasetIssue]:
     try:
-        return held(training.dataset)
+        return read_issues(training.dataset)
     except (OSError, ValueError) as error:
-        raise Ended(
-            State.FAILED,
+        raise TrainingEnded(
+            TrainingState.FAILED,
             f"{training.dataset} can't be read ({error}); r4p train start builds it anew",
         ) from None
 
 
-def reason(training: Training, task: Task, seen: Seen) -> Ended | EngineDown | None:
-    """Why we stop here once a task has gone without having done its stage; None: it died, so start it again."""
-    result = read(training.run / "result.json") if training.stage is Stage.RUN else None
+def explain_end(
+    training: Training, task: LaunchTask, seen: TaskState
+) -> TrainingEnded | EngineDown | None:
+    """Return why the training stops after a task that ended without a result; None when it should
+    start again.
+    """
+    result = (
+        read_json(training.run / "result.json") if training.stage is TrainingStage.RUN else None
+    )
     if result is not None and result.get("status") == "failed":
-        return Ended(State.FAILED, str(result.get("why") or "the trainer did not say why"))
+        return TrainingEnded(
+            TrainingState.FAILED, str(result.get("why") or "the trainer did not say why")
+        )
     if seen.phase is not Phase.ENDED:
         return None
-    said = task.said()
-    if several := _OF_SEVERAL.search(said):
-        return _of_its_end(training, ended_with(int(several[1])), said[: several.start()])
-    return _of_its_end(training, seen.why, said)
+    log = task.read_log_tail()
+    if several := _OF_SEVERAL.search(log):
+        return _explain_exit(training, describe_exit_code(int(several[1])), log[: several.start()])
+    return _explain_exit(training, seen.why, log)
 
 
-def _of_its_end(training: Training, why: str, log: str) -> Ended | EngineDown | None:
-    said = _last_words(log)
+def _explain_exit(training: Training, why: str, log: str) -> TrainingEnded | EngineDown | None:
+    last_lines = _shorten_log(log)
     match training.stage, why:
-        case Stage.DATASET, "exit code 3":  # there is nothing to learn from
-            return Ended(State.SKIPPED, said)
+        case TrainingStage.DATASET, "exit code 3":  # there is nothing to learn from
+            return TrainingEnded(TrainingState.SKIPPED, last_lines)
         case _, "exit code 5":  # there is nobody to ask; nothing was decided
-            return EngineDown(said)
+            return EngineDown(last_lines)
         case _, "":
             left = f"it ended well, but left no result in {training.folder}"
-            return Ended(State.FAILED, f"{training.stage}: {left}")
-    began = training.stage is Stage.RUN and progress(training)
+            return TrainingEnded(TrainingState.FAILED, f"{training.stage}: {left}")
+    began = training.stage is TrainingStage.RUN and read_progress(training)
     if why == "exit code 2" or (why.startswith("exit code") and not began):  # 2: it refuses
-        return Ended(State.FAILED, f"{training.stage}: {why}: {said or 'it said nothing'}")
+        return TrainingEnded(
+            TrainingState.FAILED, f"{training.stage}: {why}: {last_lines or 'it said nothing'}"
+        )
     return None
 
 
-def progress(training: Training) -> dict[str, Any]:
-    """The newest whole line of the run's metrics; empty: there is none yet."""
+def read_progress(training: Training) -> dict[str, Any]:
+    """Read the last whole line of the run's metrics; empty when there is none."""
     try:
         with (training.run / "metrics.jsonl").open("rb") as file:
             file.seek(0, 2)
@@ -166,49 +180,49 @@ def progress(training: Training) -> dict[str, Any]:
     except OSError:
         return {}
     for line in reversed(lines):
-        found = _object(line) if line.endswith("\n") else None
-        if found is not None:
-            return dict(found)
+        metrics = _parse_object(line) if line.endswith("\n") else None
+        if metrics is not None:
+            return dict(metrics)
     return {}
 
 
-def read(path: Path) -> Document | None:
-    """A JSON object; None: there is none, or it is not whole."""
+def read_json(path: Path) -> Document | None:
+    """Read a JSON object; None when the file is missing or incomplete."""
     try:
-        return _object(path.read_text())
+        return _parse_object(path.read_text())
     except OSError:
         return None
 
 
-def _object(text: str) -> Document | None:
+def _parse_object(text: str) -> Document | None:
     # PostgreSQL's JSON has no NaN, and one in the metrics is what must be seen.
     try:
-        found = json.loads(text, parse_constant=str)
+        document = json.loads(text, parse_constant=str)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
-def _last_words(said: str) -> str:
-    """The last lines of a log, without drawing and colour."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
+def _shorten_log(log: str) -> str:
+    """Return the last lines of a log without colors."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     return " ".join(list(dict.fromkeys(lines))[-3:])[-800:]
 
 
-def _arguments(
+def _build_arguments(
     training: Training, settings: TrainSettings, against: tuple[str, ...]
 ) -> tuple[str, ...]:
     data, run = ("--dataset", str(training.dataset)), ("--run", str(training.run))
     to_run = (training.plan, "--to-serve", *data, *run, *shlex.split(settings.train_run_args))
     match training.stage:
-        case Stage.DATASET:
+        case TrainingStage.DATASET:
             apart = [f"--measured-on={path}" for path in settings.train_measured_on]
-            more = [*apart, *shlex.split(settings.train_dataset_args)]
+            extra = [*apart, *shlex.split(settings.train_dataset_args)]
             used = f"--for-run={shlex.join(to_run)}"
-            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", used, *more)
-        case Stage.RUN:
+            return ("dataset", "build", "--out", str(training.dataset), "--outcomes", used, *extra)
+        case TrainingStage.RUN:
             return ("run", *to_run, *(("--resume",) if training.run.exists() else ()))
     rules = (f"--margin={settings.gate_margin}", f"--least-issues={settings.gate_least_issues}")
-    more = shlex.split(settings.train_evaluate_args)
-    return ("evaluate", *run, *data, *against, *rules, *more)
+    extra = shlex.split(settings.train_evaluate_args)
+    return ("evaluate", *run, *data, *against, *rules, *extra)

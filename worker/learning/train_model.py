@@ -1,4 +1,4 @@
-"""Have a model trained: one training at a time, taken over where it was left, its progress visible, its failures told."""
+"""Run a training through its stages: one at a time, resumed after a crash, with visible progress."""
 
 import logging
 import shutil
@@ -14,190 +14,211 @@ from sqlalchemy import Connection
 from app.db.store.models import trainings
 from app.jobs.job import OF_THE_APP, Planned
 from app.jobs.learning_jobs import TrainModel
-from app.learning.training_plan import LAUNCHES, Stage, State, Training, is_due, why_not
+from app.learning.training_plan import (
+    LAUNCHES,
+    Training,
+    TrainingStage,
+    TrainingState,
+    explain_skip,
+    is_due,
+)
 from app.settings import TrainSettings, load
 from model.errors import EngineDown
 from worker.learning.launchers.local import Local
 from worker.learning.launchers.task import (
     Launcher,
     LaunchFailed,
-    NeverTaken,
+    LaunchRefused,
+    LaunchTask,
     Phase,
-    Seen,
-    Task,
-    as_ended,
+    TaskState,
+    apply_exit_code,
 )
 from worker.learning.stages import (
-    Ended,
-    digest_of,
+    TrainingEnded,
+    build_task,
+    compute_digest,
+    count_unseen_issues,
+    explain_end,
     is_done,
-    labels,
-    new_since,
-    note_given_back,
-    progress,
-    reason,
-    task_of,
+    read_labels,
+    read_progress,
+    record_given_back,
 )
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
 _AFTER: Final = {
-    Stage.DATASET: Stage.RUN,
-    Stage.RUN: Stage.EVALUATE,
-    Stage.EVALUATE: Stage.REGISTER,
+    TrainingStage.DATASET: TrainingStage.RUN,
+    TrainingStage.RUN: TrainingStage.EVALUATE,
+    TrainingStage.EVALUATE: TrainingStage.REGISTER,
 }
 _OVER: Final = frozenset({Phase.UNKNOWN, Phase.ENDED})
 _SILENT: Final = 20
-"""Times in a row a scheduler may not answer before the job is put back."""
+"""Failed queries of a scheduler in a row before the job is postponed."""
 _LATER_SECONDS: Final = 60.0
-"""Until a scheduler is asked again that does not answer, or takes nothing now."""
+"""Delay before a scheduler that failed is asked again."""
 
 log = logging.getLogger(__name__)
 
-Register = Callable[[Context, Training], tuple[State, str, str | None]]
-"""Keeps what a training made, and promotes it if that is wanted; what became of the training, why, and the name."""
+Register = Callable[[Context, Training], tuple[TrainingState, str, str | None]]
+"""Registers a training's model; returns the training's state, the reason and the model's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainModelHandler:
-    """Carries a training through its stages. Run twice it goes on, and what is done stays done.
+    """Carries a training through its stages; a repeat continues where it stopped.
 
-    Raises EngineDown while there is nobody to measure a candidate by, Postponed while a scheduler does not answer: the
-    queue comes back to it.
+    Raises EngineDown while no server can measure the candidate, and Postponed while a scheduler
+    does not answer.
     """
 
     settings: TrainSettings
     launcher: Launcher
     register: Register
     database_url: str
-    against: Callable[[Context], tuple[str, ...]]
-    """Arguments that say beside whom a candidate is measured."""
-    told: Mapping[str, str]
-    """Our settings as those who compute may know them: no secret, and no address of a store."""
+    comparison_arguments: Callable[[Context], tuple[str, ...]]
+    """Builds the arguments that name the model to compare with."""
+    task_environment: Mapping[str, str]
+    """Settings for the computing machines: no secret and no database address."""
     look_seconds: float = 2.0
 
     def __call__(self, context: Context, job: TrainModel) -> None:
-        """Train, if it is time to and there is enough to learn from."""
-        training = self._taken(context, job)
+        """Train, if it is due and there is enough to learn from."""
+        training = self._take_training(context, job)
         if training is None:
             return
         try:
-            state, why, model = self._through(context, training, job)
-        except Ended as end:
+            state, why, model = self._run_stages(context, training, job)
+        except TrainingEnded as end:
             state, why, model = end.state, end.why, None
         except LaunchFailed as error:
             with context.transaction() as connection:
-                trainings.beat(connection, training, progress(training), str(error))
+                trainings.record_progress(connection, training, read_progress(training), str(error))
             raise Postponed(str(error), after_seconds=_LATER_SECONDS) from error
         with context.transaction() as connection:
             trainings.end(connection, training, state, why, model)
-        if state is State.SKIPPED:  # nothing was learnt from it, and each day brings another one
+        if (
+            state is TrainingState.SKIPPED
+        ):  # nothing was learnt from it, and each day brings another one
             shutil.rmtree(training.dataset, ignore_errors=True)
-        level = logging.ERROR if state is State.FAILED else logging.INFO
+        level = logging.ERROR if state is TrainingState.FAILED else logging.INFO
         log.log(level, "training %d %s: %s", training.id, state, why)
 
-    def _taken(self, context: Context, job: TrainModel) -> Training | None:
-        """The one that was left, or else a new one, if it is time for it."""
+    def _take_training(self, context: Context, job: TrainModel) -> Training | None:
+        """Return the unfinished training, or begin a new one if it is due."""
         if self.settings.train_plan is None:
             log.warning("nothing is trained: R4P_TRAIN_PLAN is not set")
             return None
         folder = self.settings.train_dir.resolve()
         every = timedelta(seconds=self.settings.train_every_seconds)
         with context.transaction() as connection:
-            left = trainings.running(connection)
+            left = trainings.find_running(connection)
             if left is not None:
                 return left
-            if not job.asked and not is_due(trainings.last(connection), datetime.now(UTC), every):
+            if not job.asked and not is_due(
+                trainings.find_last(connection), datetime.now(UTC), every
+            ):
                 return None
-            plan, digest = self.settings.train_plan, digest_of(self.settings)
+            plan, digest = self.settings.train_plan, compute_digest(self.settings)
             return trainings.begin(connection, plan, digest, folder, self.settings.train_launcher)
 
-    def _through(
+    def _run_stages(
         self, context: Context, training: Training, job: TrainModel
-    ) -> tuple[State, str, str | None]:
-        _make(training.folder)
-        while training.stage is not Stage.REGISTER:
+    ) -> tuple[TrainingState, str, str | None]:
+        _make_folder(training.folder)
+        while training.stage is not TrainingStage.REGISTER:
             if not is_done(training):
-                training = self._launched(context, training)
-            known = training.labels
-            if training.stage is Stage.DATASET:
-                known = labels(training)
-                self._require(context, training, job)
+                training = self._run_stage(context, training)
+            labels = training.labels
+            if training.stage is TrainingStage.DATASET:
+                labels = read_labels(training)
+                self._require_labels(context, training, job)
             with context.transaction() as connection:
-                training = trainings.reach(connection, training, _AFTER[training.stage], known)
+                training = trainings.reach_stage(
+                    connection, training, _AFTER[training.stage], labels
+                )
         return self.register(context, training)
 
-    def _require(self, context: Context, training: Training, job: TrainModel) -> None:
+    def _require_labels(self, context: Context, training: Training, job: TrainModel) -> None:
         with context.transaction() as connection:
-            before = trainings.last_that_learnt(connection, training.digest)
-        found, new = labels(training), new_since(training, before)
+            before = trainings.find_last_learnt(connection, training.digest)
+        labels, new = read_labels(training), count_unseen_issues(training, before)
         if job.asked:
-            why = why_not(found, new, 0)
+            why = explain_skip(labels, new, 0)
         else:
-            failed = before if before and before.state is State.FAILED else None
+            failed = before if before and before.state is TrainingState.FAILED else None
             least, to_measure = self.settings.train_new_issues, self.settings.train_test_issues
-            why = why_not(found, new, least, to_measure, failed)
+            why = explain_skip(labels, new, least, to_measure, failed)
         if why is not None:
-            raise Ended(State.SKIPPED, why)
+            raise TrainingEnded(TrainingState.SKIPPED, why)
 
-    def _launched(self, context: Context, training: Training) -> Training:
-        """Have the stage at hand done, starting it again where it died. Raises Ended."""
-        launcher = self._launcher(training)
-        against = self.against(context) if training.stage is Stage.EVALUATE else ()
-        task = self._task(training, against)
-        seen = launcher.look(task) if training.launches else Seen(Phase.UNKNOWN)
+    def _run_stage(self, context: Context, training: Training) -> Training:
+        """Run the present stage, and start it again where it died. Raises TrainingEnded."""
+        launcher = self._choose_launcher(training)
+        against = (
+            self.comparison_arguments(context) if training.stage is TrainingStage.EVALUATE else ()
+        )
+        task = self._build_task(training, against)
+        seen = launcher.look(task) if training.launches else TaskState(Phase.UNKNOWN)
         while not is_done(training):
             if seen.phase in _OVER:
                 if (
                     training.launches
-                    and launcher.outlives_us
-                    and self._comes(context, training, task)
+                    and launcher.outlives_worker
+                    and self._wait_for_result(context, training, task)
                 ):
                     continue
-                seen = as_ended(seen, task.code())
-                end = reason(training, task, seen) if training.launches else None
+                seen = apply_exit_code(seen, task.read_exit_code())
+                end = explain_end(training, task, seen) if training.launches else None
                 if isinstance(end, EngineDown):
                     self._give_back(context, training)
                 if end is not None:
                     raise end
-                training = self._counted(context, training, seen.why)
-                task = self._task(training, against)
+                training = self._count_launch(context, training, seen.why)
+                task = self._build_task(training, against)
                 self._start(context, training, launcher, task)
             try:
-                seen = self._watched(context, training, launcher, task)
+                seen = self._watch(context, training, launcher, task)
             finally:
-                if not launcher.outlives_us:
+                if not launcher.outlives_worker:
                     launcher.stop(task)
         return training
 
-    def _start(self, context: Context, training: Training, launcher: Launcher, task: Task) -> None:
-        """Hand it over. Raises Ended where nobody ever takes it, LaunchFailed where nobody does now.
+    def _start(
+        self, context: Context, training: Training, launcher: Launcher, task: LaunchTask
+    ) -> None:
+        """Start a task.
 
-        That start does not count, and the next one has its name: it may have been taken without an answer.
+        Raises TrainingEnded when no retry can start it, and LaunchFailed when a later one may. A
+        failed start does not count and keeps its name, because it may have succeeded without an
+        answer.
         """
         try:
             launcher.start(task)
-        except NeverTaken as error:
-            raise Ended(State.FAILED, str(error)) from error
+        except LaunchRefused as error:
+            raise TrainingEnded(TrainingState.FAILED, str(error)) from error
         except LaunchFailed:
             with context.transaction() as connection:
                 trainings.give_back(connection, training)
             raise
         log.info("%s is started", task.name)
 
-    def _counted(self, context: Context, training: Training, died: str) -> Training:
-        """One more start of the stage at hand. Raises Ended after too many."""
+    def _count_launch(self, context: Context, training: Training, died: str) -> Training:
+        """Count one more start of the stage. Raises TrainingEnded after too many."""
         if training.launches >= LAUNCHES:
-            said = self._task(training).said()[-500:] or "nothing"
+            log_tail = self._build_task(training).read_log_tail()[-500:] or "nothing"
             each = f"{training.stage} was started {training.launches} times and died each time"
-            raise Ended(State.FAILED, f"{each}, at last: {died or 'unseen'}; it said: {said}")
+            raise TrainingEnded(
+                TrainingState.FAILED, f"{each}, at last: {died or 'unseen'}; it said: {log_tail}"
+            )
         with context.transaction() as connection:
             return trainings.launch(connection, training)
 
-    def _watched(
-        self, context: Context, training: Training, launcher: Launcher, task: Task
-    ) -> Seen:
-        """The task when it has ended, or is known no more. Raises what ends this attempt when it is to stop."""
+    def _watch(
+        self, context: Context, training: Training, launcher: Launcher, task: LaunchTask
+    ) -> TaskState:
+        """Return the task's state once it ended or is unknown. Raises when this job has to stop."""
         silent = 0
         while True:
             try:
@@ -206,66 +227,74 @@ class TrainModelHandler:
                 silent += 1
                 if silent > _SILENT:
                     raise
-                seen = Seen(Phase.RUNNING, str(error))
+                seen = TaskState(Phase.RUNNING, str(error))
             with context.transaction() as connection:
-                trainings.beat(connection, training, progress(training), seen.why)
+                trainings.record_progress(connection, training, read_progress(training), seen.why)
             if seen.phase in _OVER:
                 return seen
             self._wait(context, training, launcher)
 
-    def _comes(self, context: Context, training: Training, task: Task) -> bool:
-        """Whether its result is seen in time: a shared file system shows a little later what another machine wrote."""
+    def _wait_for_result(self, context: Context, training: Training, task: LaunchTask) -> bool:
+        """Return whether the result appears in time: a shared file system shows another machine's
+        files late.
+        """
         until = time.monotonic() + self.settings.train_shared_seconds
-        while not (found := is_done(training)) and time.monotonic() < until and not task.code():
+        while (
+            not (is_there := is_done(training))
+            and time.monotonic() < until
+            and not task.read_exit_code()
+        ):
             if not context.keep_going():
                 context.check()
             time.sleep(min(0.2, self.look_seconds))
-        return found
+        return is_there
 
     def _wait(self, context: Context, training: Training, launcher: Launcher) -> None:
-        """Until it is time to look again. Raises what ends this attempt when it is to stop."""
+        """Wait until the next query is due. Raises when this job has to stop."""
         until = time.monotonic() + self.look_seconds
         while time.monotonic() < until and context.keep_going():
             time.sleep(min(0.2, self.look_seconds))
         if context.keep_going():
             return
-        if not launcher.outlives_us and not context.lost.is_set():
+        if not launcher.outlives_worker and not context.lost.is_set():
             self._give_back(context, training)
         context.check()
 
     def _give_back(self, context: Context, training: Training) -> None:
-        """This start does not count: the task is not to blame that it ended."""
-        note_given_back(training)
+        """Uncount this start: the task itself did not fail."""
+        record_given_back(training)
         with context.transaction() as connection:
             trainings.give_back(connection, training)
 
-    def _launcher(self, training: Training) -> Launcher:
-        """What computes little and reads the database runs here."""
-        return Local() if training.stage is Stage.DATASET else self.launcher
+    def _choose_launcher(self, training: Training) -> Launcher:
+        """Return the launcher; the dataset is built here, because it needs the database and little
+        computing.
+        """
+        return Local() if training.stage is TrainingStage.DATASET else self.launcher
 
-    def _task(self, training: Training, against: tuple[str, ...] = ()) -> Task:
-        told = dict(self.told)
-        if training.stage is Stage.DATASET:
-            told["R4P_DATABASE_URL"] = self.database_url
-        return task_of(training, self.settings, told, against)
+    def _build_task(self, training: Training, against: tuple[str, ...] = ()) -> LaunchTask:
+        environment = dict(self.task_environment)
+        if training.stage is TrainingStage.DATASET:
+            environment["R4P_DATABASE_URL"] = self.database_url
+        return build_task(training, self.settings, environment, against)
 
 
-def due_training(connection: Connection) -> Sequence[Planned]:
-    """By the clock: once a day, and whenever one was left. Nothing where the operator names no plan."""
+def plan_training(connection: Connection) -> Sequence[Planned]:
+    """Plan a training once a day and for an unfinished one; none without a plan in the settings."""
     settings = load(TrainSettings)
     every = timedelta(seconds=settings.train_every_seconds)
     if settings.train_plan is None:
         return []
-    if not is_due(trainings.last(connection), datetime.now(UTC), every):
+    if not is_due(trainings.find_last(connection), datetime.now(UTC), every):
         return []
     return [Planned(TrainModel(OF_THE_APP))]
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Ended(
-            State.FAILED,
+        raise TrainingEnded(
+            TrainingState.FAILED,
             f"{folder} can't be made ({error.strerror}): set R4P_TRAIN_DIR to a folder that may be written",
         ) from error

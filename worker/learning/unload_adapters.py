@@ -1,4 +1,4 @@
-"""Have the model servers forget trained adapters that nobody uses: vLLM's unload_lora_adapter, by the clock."""
+"""Unload unused adapters from the model servers (vLLM's `unload_lora_adapter`) at regular times."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,34 +18,40 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class UnloadAdaptersHandler:
-    """Takes unused adapters out of every server that answers; the others are asked again by the clock.
+    """Unloads unused adapters from every server that answers; the others are asked next time.
 
-    What is not in our registry is never touched: neither an operator's own adapters, nor those of a run or a
-    measurement, which have names of their own.
+    Adapters outside the registry, such as an operator's own, are never touched.
     """
 
     settings: Callable[[], EngineSettings]
 
     def __call__(self, context: Context, _job: UnloadAdapters) -> None:
-        """Unload them; what is not served changes nothing."""
+        """Unload them; an adapter that no server has changes nothing."""
         with transaction(context.database) as connection:
-            found = unused(connection, datetime.now(UTC))
-        promotion.unload(promotion.replicas_if_any(self.settings()), found)
+            adapters = find_unused_adapters(connection, datetime.now(UTC))
+        promotion.unload(promotion.find_replicas(self.settings()), adapters)
 
 
-def due_unloads(connection: Connection) -> Sequence[Planned]:
-    """By the clock, where there is a model that nobody uses: servers alone know whether they serve it."""
-    return [Planned(UnloadAdapters(OF_THE_APP))] if unused(connection, datetime.now(UTC)) else []
+def plan_unloads(connection: Connection) -> Sequence[Planned]:
+    """Plan an unload when a model is unused; only the servers know whether they hold it."""
+    return (
+        [Planned(UnloadAdapters(OF_THE_APP))]
+        if find_unused_adapters(connection, datetime.now(UTC))
+        else []
+    )
 
 
-def unused(connection: Connection, now: datetime) -> list[Adapter]:
-    """Adapters of our registry that no server needs."""
-    back = models.before(connection, models.holder(connection, Alias.CHAMPION))
+def find_unused_adapters(connection: Connection, now: datetime) -> list[Adapter]:
+    """Return the registry's adapters that no server needs."""
+    back = models.find_previous(connection, models.find_alias_holder(connection, Alias.CHAMPION))
     name = back.adapter.name if back else None
     return [
-        one.adapter
-        for one in models.newest(connection)
+        model.adapter
+        for model in models.list_models(connection)
         if is_unused(
-            one.state, one.changed_at or one.created_at, now, comes_back=one.adapter.name == name
+            model.state,
+            model.changed_at or model.created_at,
+            now,
+            comes_back=model.adapter.name == name,
         )
     ]

@@ -1,4 +1,4 @@
-"""Deliveries become rows and further jobs. Database only."""
+"""Turn a stored delivery into rows and further jobs, using the database only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from app.events import GHOST, CheckEvent, Event, Ignored, RepositoryEvent, parse
 from app.jobs.job import EvaluateIssue, Planned, RecordEvent
 from app.jobs.outcome_jobs import MeasureSurvival, ResolvePermission
 from app.outcomes import EventKind, OutcomeEvent, observe
-from app.policy.event_policy import KnownLinks, follow_ups, promised_issues
+from app.policy.event_policy import StoredLinks, find_closing_issues, plan_follow_ups
 from app.values.identifiers import DeliveryGuid, IssueNumber, RepositoryId, RepositoryRef
 from worker.outcomes import second_attempts
 from worker.queue.context import Context
-from worker.repositories.repository_config import quiet_seconds
+from worker.repositories.repository_config import get_quiet_seconds
 
 SURVIVAL_DAYS = (7, 30, 90)
-"""When the lines of a merged pull request are counted."""
+"""Days after a merge when surviving lines are counted."""
 
 NEED_PERMISSION = frozenset(
     {
@@ -36,100 +36,106 @@ NEED_PERMISSION = frozenset(
         EventKind.ISSUE_REOPENED,
     }
 )
-"""Acts whose weight depends on who did them. Of others it is asked once they may answer a verdict."""
+"""Events whose weight depends on the actor's permission. Others need it only when they answer a
+verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordEventHandler:
-    """Reads one stored delivery again: rows, raw events, outcomes and what follows, all or nothing."""
+    """Reads a stored delivery again and stores rows, events, outcomes and jobs in one transaction."""
 
     own_app: int | None
-    """Our App's id, whose own checks are no CI; None: not known to this process."""
+    """The App's id, whose own checks are no CI; None when this process does not know it."""
     mention: str | None
-    """The App's name, as people address it in commands."""
+    """The App's name in commands."""
     host: str
-    """Where GitHub is, such as `github.com`."""
+    """GitHub's host, such as `github.com`."""
     day_seconds: float
-    """How long a day lasts, for survival."""
+    """Length of a day for survival."""
     least_quiet_seconds: float
-    """A burst of events on one issue is one evaluation, whatever the repository configured."""
+    """Shortest delay after an event, so that a burst of events leads to one evaluation."""
 
     def __call__(self, context: Context, job: RecordEvent) -> None:
-        """Record the job's delivery; what was purged meanwhile leaves no trace.
+        """Record the delivery; do nothing when it was purged.
 
-        A stranger's Markdown is read before the fenced transaction opens, since that takes time.
+        A stranger's Markdown is parsed before the fenced transaction opens, because that takes
+        time.
         """
         with transaction(context.database) as connection:
-            delivery = webhook_state.delivery(connection, job.delivery)
+            delivery = webhook_state.load_delivery(connection, job.delivery)
         if delivery is None:
             return
         event = parse(delivery.event, job.delivery, delivery.body, own_app=self.own_app)
         if isinstance(event, Ignored):
             return
         seen = observe(event, delivery.received_at, self.mention)
-        promised = promised_issues(event, self.host)
+        promised = find_closing_issues(event, self.host)
         with context.transaction() as connection:
             # The delivery may have been purged since; asking again also holds off a purge.
-            if webhook_state.delivery(connection, job.delivery) is None:
+            if webhook_state.load_delivery(connection, job.delivery) is None:
                 return
-            if not webhook_state.reflect(connection, event, delivery.received_at):
+            if not webhook_state.apply_event(connection, event, delivery.received_at):
                 return
             if isinstance(event, RepositoryEvent):
-                stored = record(connection, event.repository.id, seen, job.delivery)
-                context.enqueue(connection, list(self._afterwards(event.repository, stored)))
-            known = self._known(connection, event, promised)
-            context.enqueue(connection, follow_ups(event, known))
+                stored = record_outcomes(connection, event.repository.id, seen, job.delivery)
+                context.enqueue(connection, list(self._plan_follow_ups(event.repository, stored)))
+            links = self._load_known_links(connection, event, promised)
+            context.enqueue(connection, plan_follow_ups(event, links))
             if isinstance(event, CheckEvent):
-                context.enqueue(connection, _with_hints(connection, event))
+                context.enqueue(connection, _plan_second_attempts(connection, event))
 
-    def _afterwards(
+    def _plan_follow_ups(
         self, repository: RepositoryRef, seen: Sequence[OutcomeEvent]
     ) -> Iterator[Planned]:
-        """Who acted, and later on whether what was merged is still there."""
-        yield from ask_permissions(repository, seen)
+        """Plan jobs for unknown permissions and for the survival of merged lines."""
+        yield from plan_permission_jobs(repository, seen)
         for event in seen:
             if event.kind == EventKind.PULL_MERGED and event.pull is not None:
                 for days in SURVIVAL_DAYS:
                     job = MeasureSurvival(repository.installation, repository.id, event.pull, days)
                     yield Planned(job, days * self.day_seconds)
 
-    def _known(
+    def _load_known_links(
         self, connection: Connection, event: Event, promised: tuple[IssueNumber, ...]
-    ) -> KnownLinks:
+    ) -> StoredLinks:
         if not isinstance(event, RepositoryEvent):
-            return KnownLinks()
-        stored = groups.repository(connection, event.repository.id)
+            return StoredLinks()
+        stored = groups.load_repository(connection, event.repository.id)
         text = stored.config_text if stored else None
-        return KnownLinks(
-            issues=webhook_state.linked_issues(connection, event),
-            promised=promised,
-            quiet_seconds=quiet_seconds(text, self.least_quiet_seconds),
+        return StoredLinks(
+            issues=webhook_state.find_linked_issues(connection, event),
+            closing_issues=promised,
+            quiet_seconds=get_quiet_seconds(text, self.least_quiet_seconds),
         )
 
 
-def _with_hints(connection: Connection, event: CheckEvent) -> list[Planned]:
-    """Alternatives are tried again where a check says what is wrong with them."""
+def _plan_second_attempts(connection: Connection, event: CheckEvent) -> list[Planned]:
+    """Plan evaluations for alternatives that a failing check is about."""
     repository = event.repository
     place = (repository.installation, repository.id)
-    issues = second_attempts.after_check(connection, event)
+    issues = second_attempts.leave_hints_of_check(connection, event)
     return [Planned(EvaluateIssue(*place, issue, "pull_request")) for issue in issues]
 
 
-def record(
+def record_outcomes(
     connection: Connection,
     number: RepositoryId,
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store raw events and bring the outcomes that they touch up to date; the events as stored."""
+    """Store raw events, update the outcomes of affected pull requests, and return the stored
+    events.
+    """
     stored = outcome_events.append(connection, number, events, delivery)
-    touched = outcome_events.touched(connection, number, stored)
+    touched = outcome_events.find_touched_pulls(connection, number, stored)
     outcomes.rederive(connection, number, touched)
     return stored
 
 
-def ask_permissions(repository: RepositoryRef, events: Sequence[OutcomeEvent]) -> list[Planned]:
-    """One job per person whose right matters and isn't known."""
+def plan_permission_jobs(
+    repository: RepositoryRef, events: Sequence[OutcomeEvent]
+) -> list[Planned]:
+    """Plan one job per person whose permission matters and is unknown."""
     people = {
         event.actor
         for event in events

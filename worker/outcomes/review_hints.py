@@ -1,4 +1,4 @@
-"""Hear what a maintainer's review says against an alternative: as a whole, and of single lines."""
+"""Turn a maintainer's review of an alternative into hints."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from app.db.store.issues import groups, webhook_state
 from app.events import ReviewEvent, parse
 from app.github.api import rest_reader
 from app.github.errors import NotFound
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, Planned
 from app.jobs.outcome_jobs import HearReview
 from app.values.identifiers import DeliveryGuid
@@ -19,32 +19,34 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class HearReviewHandler:
-    """Asks GitHub for the remarks on lines, which the event does not carry, and leaves all as the hint of a second attempt."""
+    """Reads a review's line comments, which its event lacks, and saves all as the hint of a second
+    attempt.
+    """
 
     github: GitHub
 
     def __call__(self, context: Context, job: HearReview) -> None:
-        """Hear it; a review that was deleted meanwhile, or whose repository was, says nothing."""
+        """Save the hints; a deleted review or repository leaves none."""
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, job.repository)
-            event = review(connection, job.delivery)
+            stored = groups.load_repository(connection, job.repository)
+            event = load_review(connection, job.delivery)
         if stored is None or stored.suspended or event is None:
             return
         try:
-            comments = rest_reader.review_comments(
+            comments = rest_reader.list_review_comments(
                 self.github, stored.ref, event.number, event.review
             )
         except NotFound:
             return
         with context.transaction() as connection:
-            issues = second_attempts.after_review(connection, event, comments)
+            issues = second_attempts.leave_hints_of_review(connection, event, comments)
             place = (job.installation, job.repository)
             again = [Planned(EvaluateIssue(*place, issue, "pull_request")) for issue in issues]
             context.enqueue(connection, again)
 
 
-def review(connection: Connection, guid: DeliveryGuid) -> ReviewEvent | None:
-    """The review that a stored delivery tells of; None: it was purged, or tells of something else."""
-    delivery = webhook_state.delivery(connection, guid)
+def load_review(connection: Connection, guid: DeliveryGuid) -> ReviewEvent | None:
+    """Load the review of a stored delivery; None when it was purged or is no review."""
+    delivery = webhook_state.load_delivery(connection, guid)
     event = parse(delivery.event, guid, delivery.body) if delivery else None
     return event if isinstance(event, ReviewEvent) else None

@@ -1,6 +1,6 @@
-"""What a verdict or a maintainer says against an alternative becomes the hint of a second attempt at it.
+"""Save a verdict's or a maintainer's criticism of an alternative as the hint of a second attempt.
 
-The hint is kept, and the attempt is made when the issue is looked at next. Nobody who judges is shown one.
+The attempt follows at the issue's next evaluation. Judges never see a hint.
 """
 
 import os
@@ -18,12 +18,12 @@ from app.db.store.issues.evaluations import Evaluation
 from app.events import CheckAction, CheckEvent, ReviewAction, ReviewEvent
 from app.github.api.rest_reader import ReviewComment
 from app.policy.alternative_policy import (
-    Refused,
+    AttemptSummary,
+    NoAttempt,
     Remark,
     Situation,
-    Tried,
-    new_edits,
-    second_attempts,
+    choose_second_attempts,
+    find_new_edits,
 )
 from app.values.identifiers import (
     AlternativeNumber,
@@ -32,170 +32,182 @@ from app.values.identifiers import (
     IssueNumber,
     RepositoryId,
 )
-from model.agents.trajectories.guidance import Guidance, Source, guided
+from model.agents.trajectories.guidance import Guidance, HintSource, build_guidance
 from model.domain import Issue, PatchId
-from model.verdict_json import patches_from_json
-from worker.repositories.repository_config import last_good
+from model.verdict_json import read_patches
+from worker.repositories.repository_config import parse_last_good
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """A maintainer's, against an alternative. Untrusted text."""
+class MaintainerRemark:
+    """A maintainer's comment on an alternative. Untrusted text."""
 
     about: AlternativeNumber | None
-    """None: they name no patch."""
-    said: str
-    by: str
-    """The login."""
+    """The alternative; None when the comment names none."""
+    text: str
+    login: str
+    """The maintainer's login."""
 
 
 _FAILED = frozenset({"failure", "timed_out"})
-"""Conclusions of a check that say something of the code."""
+"""Conclusions of a check that say something about the code."""
 
-Leads = tuple[AlternativeNumber, ...] | Refused
-"""Which alternatives are tried again, or why none is."""
-
-
-def are_due(leads: Leads) -> bool:
-    """Whether the issue is to be looked at again (pure)."""
-    return not isinstance(leads, Refused) and bool(leads)
+HintResult = tuple[AlternativeNumber, ...] | NoAttempt
+"""The alternatives that get a second attempt, or why none does."""
 
 
-def after_verdict(connection: Connection, evaluation: Evaluation) -> Leads:
-    """Our own verdict's reasons become hints about what it calls incorrect."""
-    document = _document(evaluation)
-    reasons = {one.id: one.reason for one in patches_from_json(document)}
-    remark = Remark(Source.VERDICT)
-    return _leave(connection, evaluation, remark, reasons, document.get("verifier", ""))
+def has_second_attempts(leads: HintResult) -> bool:
+    """Return whether the issue needs another evaluation (pure)."""
+    return not isinstance(leads, NoAttempt) and bool(leads)
 
 
-def after_words(connection: Connection, evaluation: Evaluation, words: Words) -> Leads:
-    """A maintainer's words become the hint about the alternative that they are about."""
-    said = {one.id: words.said for one in evaluation.alternatives}
-    remark = Remark(Source.MAINTAINER, words.about)
-    return _leave(connection, evaluation, remark, said, words.by)
+def leave_hints_of_verdict(connection: Connection, evaluation: Evaluation) -> HintResult:
+    """Save the verdict's reasons as hints for alternatives that it calls incorrect."""
+    document = _get_document(evaluation)
+    reasons = {patch.id: patch.reason for patch in read_patches(document)}
+    remark = Remark(HintSource.VERDICT)
+    return _leave_hints(connection, evaluation, remark, reasons, document.get("verifier", ""))
 
 
-def after_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber, ...]:
-    """What a failing check prints about a copy of an alternative becomes the hint about that one.
+def leave_hints_of_maintainer(
+    connection: Connection, evaluation: Evaluation, words: MaintainerRemark
+) -> HintResult:
+    """Save a maintainer's comment as the hint for its alternative."""
+    texts = {alternative.id: words.text for alternative in evaluation.alternatives}
+    remark = Remark(HintSource.MAINTAINER, words.about)
+    return _leave_hints(connection, evaluation, remark, texts, words.login)
 
-    A copy is a pull request that makes the same edit, or the draft that we opened of it. Returns the issues to look at again.
+
+def leave_hints_of_check(connection: Connection, event: CheckEvent) -> tuple[IssueNumber, ...]:
+    """Save a failing check's output as the hint for the alternative that its commit copies.
+
+    A copy is a pull request with the same edit, or the draft that the bot opened. Returns the
+    issues to evaluate again.
     """
     failed = event.action is CheckAction.COMPLETED and event.conclusion in _FAILED
     if event.is_suite or not failed or not event.output:
         return ()
-    told = _Told(Source.CHECK, event.output, event.name)
-    return _of_copies(connection, event.repository.id, event.head, told)
+    hint = _HintText(HintSource.CHECK, event.output, event.name)
+    return _leave_hints_of_copies(connection, event.repository.id, event.head, hint)
 
 
-def may_concern(connection: Connection, event: ReviewEvent) -> bool:
-    """Whether a review asks for changes to a copy of an alternative, or to the draft that we opened of one."""
+def concerns_alternative(connection: Connection, event: ReviewEvent) -> bool:
+    """Return whether a review requests changes to a copy or to the draft of an alternative."""
     asks = event.action is ReviewAction.SUBMITTED and event.state == "changes_requested"
     return (
         asks
         and event.commit is not None
-        and bool(_about(connection, event.repository.id, event.commit))
+        and bool(_find_copies(connection, event.repository.id, event.commit))
     )
 
 
-def after_review(
+def leave_hints_of_review(
     connection: Connection, event: ReviewEvent, comments: Iterable[ReviewComment]
 ) -> tuple[IssueNumber, ...]:
-    """What a review that asks for changes says, as a whole and of lines; the caller knows that its author may write."""
-    of_lines = (f"{one.path}: {one.body}" for one in comments if one.body.strip())
+    """Save a review that requests changes, with its line comments.
+
+    The caller has checked that the author may write.
+    """
+    of_lines = (f"{comment.path}: {comment.body}" for comment in comments if comment.body.strip())
     words = "\n\n".join(filter(None, (event.body.strip(), *of_lines)))
-    if not words or event.commit is None or not may_concern(connection, event):
+    if not words or event.commit is None or not concerns_alternative(connection, event):
         return ()
-    told = _Told(Source.MAINTAINER, words, event.author.login)
-    return _of_copies(connection, event.repository.id, event.commit, told)
+    hint = _HintText(HintSource.MAINTAINER, words, event.author.login)
+    return _leave_hints_of_copies(connection, event.repository.id, event.commit, hint)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    source: Source
+class _HintText:
+    source: HintSource
     words: str
     by: str
 
 
-def _of_copies(
-    connection: Connection, number: RepositoryId, head: CommitSha, told: _Told
+def _leave_hints_of_copies(
+    connection: Connection, number: RepositoryId, head: CommitSha, hint: _HintText
 ) -> tuple[IssueNumber, ...]:
     again: dict[IssueNumber, None] = {}
-    for issue, alternative, identity in _about(connection, number, head):
+    for issue, alternative, identity in _find_copies(connection, number, head):
         evaluation = evaluations.load(connection, identity)
         if evaluation is None:
             continue
-        remark = Remark(told.source, alternative)
-        said = {one.id: told.words for one in evaluation.alternatives}
-        if are_due(_leave(connection, evaluation, remark, said, told.by)):
+        remark = Remark(hint.source, alternative)
+        texts = {patch.id: hint.words for patch in evaluation.alternatives}
+        if has_second_attempts(_leave_hints(connection, evaluation, remark, texts, hint.by)):
             again[issue] = None
     return tuple(again)
 
 
-def _about(
+def _find_copies(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> list[tuple[IssueNumber, AlternativeNumber, EvaluationId]]:
-    """The alternatives that make the edit which is at this head."""
+    """Return the alternatives whose edit this commit makes."""
     copied = [
         (pair.issue, pair.number, pair.evaluation)
-        for pair in second_attempt_matches.at_head(connection, number, head)
-        if not new_edits([pair.theirs], [pair.ours])
+        for pair in second_attempt_matches.find_matches(connection, number, head)
+        if not find_new_edits([pair.pull_diff], [pair.alternative_diff])
     ]
-    return [*copied, *second_attempt_matches.drafted(connection, number, head)]
+    return [*copied, *second_attempt_matches.find_drafts_at(connection, number, head)]
 
 
-def guidance(tree: Path, hint: Hint) -> Guidance | None:
-    """What the agent is told of a hint; None where nothing can be made of it."""
-    found = (
+def create_guidance(tree: Path, hint: Hint) -> Guidance | None:
+    """Build an agent's guidance from a hint; None when it holds nothing useful."""
+    paths = (
         Path(folder, name).relative_to(tree).as_posix()
         for folder, _, names in os.walk(tree)
         for name in names
     )
-    return guided(hint.source, hint.words, said_by=hint.said_by, paths=frozenset(found))
+    return build_guidance(hint.source, hint.words, said_by=hint.said_by, paths=frozenset(paths))
 
 
-def _leave(
+def _leave_hints(
     connection: Connection,
     evaluation: Evaluation,
     remark: Remark,
     words: Mapping[PatchId, str],
     said_by: str,
-) -> Leads:
-    found = _decided(connection, evaluation, remark)
-    for one in evaluation.alternatives:
-        if not isinstance(found, Refused) and one.number in found:
-            hints.leave(connection, Hint(one.attempt, remark.source, words[one.id], said_by))
-    return found
+) -> HintResult:
+    chosen = _decide(connection, evaluation, remark)
+    for alternative in evaluation.alternatives:
+        if not isinstance(chosen, NoAttempt) and alternative.number in chosen:
+            hints.save_hint(
+                connection, Hint(alternative.attempt, remark.source, words[alternative.id], said_by)
+            )
+    return chosen
 
 
-def _decided(connection: Connection, evaluation: Evaluation, remark: Remark) -> Leads:
-    stored = groups.repository(connection, evaluation.repository)
+def _decide(connection: Connection, evaluation: Evaluation, remark: Remark) -> HintResult:
+    stored = groups.load_repository(connection, evaluation.repository)
     if stored is None or not evaluation.alternatives:
         return ()
     issue = Issue(evaluation.title, evaluation.body)
-    bases = {one.base_sha for one in evaluation.alternatives}
+    bases = {alternative.base_sha for alternative in evaluation.alternatives}
     now = Situation(
         pulls=len(evaluation.judged),
-        tried=attempts.tried(connection, evaluation.group, bases, attempts.issue_sha256(issue)),
-        today=proposals.made_today(connection, evaluation.group),
-        spent=attempts.spent(connection, evaluation.repository),
+        tried=attempts.count_tried(connection, evaluation.group, bases, attempts.hash_issue(issue)),
+        today=proposals.count_today(connection, evaluation.group),
+        spent=attempts.sum_cost(connection, evaluation.repository),
         has_agent=True,  # it wrote these; if it is gone by now, that is said when the attempt is to be made
     )
-    hinted = hints.hinted(connection, [one.attempt for one in evaluation.alternatives])
-    tried = tuple(_tried(evaluation, hinted))
-    return second_attempts(last_good(stored.config_text), tried, remark, now)
+    hinted = hints.find_hinted(
+        connection, [alternative.attempt for alternative in evaluation.alternatives]
+    )
+    tried = tuple(_describe_tried(evaluation, hinted))
+    return choose_second_attempts(parse_last_good(stored.config_text), tried, remark, now)
 
 
-def _tried(evaluation: Evaluation, hinted: frozenset[int]) -> Iterable[Tried]:
-    verdicts = {one.id: one for one in patches_from_json(_document(evaluation))}
-    for one in evaluation.alternatives:
-        yield Tried(
-            number=one.number,
-            verdict=verdicts[one.id].verdict,
-            is_second=one.guided_by is not None,
-            has_second=one.attempt in hinted,
+def _describe_tried(evaluation: Evaluation, hinted: frozenset[int]) -> Iterable[AttemptSummary]:
+    verdicts = {
+        alternative.id: alternative for alternative in read_patches(_get_document(evaluation))
+    }
+    for alternative in evaluation.alternatives:
+        yield AttemptSummary(
+            number=alternative.number,
+            verdict=verdicts[alternative.id].verdict,
+            is_second=alternative.guided_by is not None,
+            has_second=alternative.attempt in hinted,
         )
 
 
-def _document(evaluation: Evaluation) -> dict[str, Any]:
+def _get_document(evaluation: Evaluation) -> dict[str, Any]:
     return cast("dict[str, Any]", evaluation.verdict)

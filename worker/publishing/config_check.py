@@ -1,4 +1,4 @@
-"""A pull request that would break our configuration gets a red check before it is merged."""
+"""Give a pull request that breaks the bot's configuration a failing check run before it is merged."""
 
 from app import comments
 from app.db.store.queue.effects import config_check_key
@@ -9,26 +9,28 @@ from app.github.errors import NotFound
 from app.github.facts import PullIssues
 from app.settings.repo_config import FILE, ConfigError
 from app.values.identifiers import PullNumber, RepositoryRef
-from worker.publishing.publish_verdict import as_draft
+from worker.publishing.publish_verdict import build_check_draft
 from worker.repositories import repository_config
 
 
-def look(publisher: Publisher, repository: RepositoryRef, pull: PullNumber) -> None:
-    """Ask GitHub what a pull request does to the file, in one call, and warn."""
+def check_pull_request(publisher: Publisher, repository: RepositoryRef, pull: PullNumber) -> None:
+    """Read a pull request's configuration file from GitHub, and report an error in it."""
     try:
-        found = graphql_reader.pull_issues(publisher.github, repository, pull)
+        pull_issues = graphql_reader.read_pull(publisher.github, repository, pull)
     except NotFound:
         return
-    warn(publisher, repository, found)
+    report_broken_config(publisher, repository, pull_issues)
 
 
-def warn(publisher: Publisher, repository: RepositoryRef, found: PullIssues) -> None:
-    """The red check, where the file that would come to the default branch can't be used."""
-    pull = found.pull
-    if found.new_config is None or pull.base_ref != found.default_branch:
+def report_broken_config(
+    publisher: Publisher, repository: RepositoryRef, pull_issues: PullIssues
+) -> None:
+    """Write a failing check run when the new file for the default branch is invalid."""
+    pull = pull_issues.pull
+    if pull_issues.new_config is None or pull.base_ref != pull_issues.default_branch:
         return
-    broken = repository_config.read(found.new_config)
+    broken = repository_config.read_config(pull_issues.new_config)
     if isinstance(broken, ConfigError):
         key = EffectKey(repository, config_check_key(pull.number, pull.head_sha))
-        text = comments.config_check(broken, FILE, pull.head_sha)
-        publisher.check_run(key, as_draft(text))
+        text = comments.write_config_check(broken, FILE, pull.head_sha)
+        publisher.check_run(key, build_check_draft(text))

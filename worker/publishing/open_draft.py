@@ -1,4 +1,7 @@
-"""Open an alternative as a draft pull request, with the second App's key: no model and no tool is in this process."""
+"""Open an alternative as a draft pull request with the writer App's key.
+
+No model and no tool runs in this process.
+"""
 
 import logging
 from dataclasses import dataclass
@@ -9,118 +12,120 @@ from app.db.store.alternatives import drafts
 from app.db.store.alternatives.drafts import Draft
 from app.db.store.issues import groups
 from app.db.store.queue.effects import PostgresEffects, comment_key, draft_key
-from app.github.api.draft_publisher import BranchTaken, Drafts, NewDraft
+from app.github.api.draft_publisher import BranchTaken, DraftPublisher, NewDraft
 from app.github.api.effect_store import EffectKey
 from app.github.endpoints import Endpoints
 from app.github.errors import Forbidden, NotFound, Unprocessable
 from app.jobs.draft_jobs import OpenDraft, TellDraft
 from app.jobs.job import Planned
-from app.policy.draft_policy import NotOpened, branch, refused
+from app.policy.draft_policy import DraftRefusal, find_refusal, name_branch
 from app.values.identifiers import CommentId, IssueRef, PullNumber, RepositoryRef
 from model.errors import BadDiff
 from model.workspace import diff_validation
-from worker.git.alternative_commit import DoesNotApply, alternative_commit
+from worker.git.alternative_commit import DoesNotApply, build_alternative_commit
 from worker.git.hardened_git import GitError, GitUnreachable, Remote
-from worker.publishing.publish_verdict import comment_url
+from worker.publishing.publish_verdict import build_comment_url
 from worker.queue.context import Context
-from worker.repositories.repository_config import last_good
+from worker.repositories.repository_config import parse_last_good
 
 log = logging.getLogger(__name__)
 
 
 class _NotOpenedError(Exception):
-    """There is no draft, and another attempt would end the same way."""
+    """The draft cannot be opened, and a retry would not help."""
 
-    def __init__(self, why: NotOpened) -> None:
+    def __init__(self, why: DraftRefusal) -> None:
         super().__init__(why.value)
         self.why = why
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDraftHandler:
-    """Takes the stored diff, checks it again, commits it on its base as it is now, and opens the draft, once."""
+    """Checks the stored diff again, commits it on the present base, and opens the draft once."""
 
-    drafts: Drafts
+    drafts: DraftPublisher
     web: Endpoints
 
     def __call__(self, context: Context, job: OpenDraft) -> None:
-        """Open it, or find out why not; who asked is told by whoever may write on issues."""
+        """Open the draft, or store why not; another process replies to the person."""
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, job.repository)
+            stored = groups.load_repository(connection, job.repository)
             draft = drafts.load(connection, job.draft)
             if stored is None or stored.suspended or draft is None:
                 return
-            base = drafts.branch_of(connection, draft)
-        config = last_good(stored.config_text)
-        found = draft.pull or refused(config, has_writer=True)
-        if found is None:
-            found = self._open(context, stored.ref, draft, base)
+            base = drafts.find_branch(connection, draft)
+        config = parse_last_good(stored.config_text)
+        result = draft.pull or find_refusal(config, has_writer=True)
+        if result is None:
+            result = self._open(context, stored.ref, draft, base)
         context.check()
         with context.transaction() as connection:
-            drafts.save(connection, draft.id, found)
-            told = TellDraft(job.installation, job.repository, draft.id)
-            context.enqueue(connection, [Planned(told)])
+            drafts.save(connection, draft.id, result)
+            job_to_tell = TellDraft(job.installation, job.repository, draft.id)
+            context.enqueue(connection, [Planned(job_to_tell)])
 
     def _open(
         self, context: Context, repository: RepositoryRef, draft: Draft, base: str | None
-    ) -> PullNumber | NotOpened:
+    ) -> PullNumber | DraftRefusal:
         key = EffectKey(repository, draft_key(draft.attempt))
-        if (there := self.drafts.opened(key)) is not None:
-            return there
+        if (existing := self.drafts.find_opened(key)) is not None:
+            return existing
         try:
-            ours = self._ours(repository)
-            new = self._new(context, ours, draft, base or self.drafts.default_branch(ours))
+            writable = self._require_writer_access(repository)
+            new = self._build_draft(
+                context, writable, draft, base or self.drafts.default_branch(writable)
+            )
             context.check()
-            return self.drafts.open(ours, key, new)
+            return self.drafts.open(writable, key, new)
         except _NotOpenedError as error:
-            found = error.why
+            refusal = error.why
         except BranchTaken:
-            found = NotOpened.BRANCH_TAKEN
+            refusal = DraftRefusal.BRANCH_TAKEN
         except Forbidden:
-            found = NotOpened.NO_RIGHT
+            refusal = DraftRefusal.NO_RIGHT
         except (NotFound, Unprocessable) as error:
             log.warning("draft %s: %s", draft.id, error)
-            found = NotOpened.REFUSED
-        return found
+            refusal = DraftRefusal.REFUSED
+        return refusal
 
-    def _ours(self, repository: RepositoryRef) -> RepositoryRef:
-        """The repository as the second App sees it, once it is known to have the right."""
+    def _require_writer_access(self, repository: RepositoryRef) -> RepositoryRef:
+        """Return the repository under the writer App's installation, once the App may write there."""
         try:
-            ours = self.drafts.installed_on(repository)
+            writable = self.drafts.find_installation(repository)
         except NotFound as error:
-            raise _NotOpenedError(NotOpened.NOT_INSTALLED) from error
+            raise _NotOpenedError(DraftRefusal.NOT_INSTALLED) from error
         try:
-            self.drafts.token(ours)
+            self.drafts.token(writable)
         except (Unprocessable, Forbidden) as error:
-            raise _NotOpenedError(NotOpened.NO_RIGHT) from error
-        return ours
+            raise _NotOpenedError(DraftRefusal.NO_RIGHT) from error
+        return writable
 
-    def _new(
+    def _build_draft(
         self, context: Context, repository: RepositoryRef, draft: Draft, base: str
     ) -> NewDraft:
-        message = f"{comments.draft_title(draft.issue, draft.alternative)}\n"
+        message = f"{comments.write_draft_title(draft.issue, draft.alternative)}\n"
         remote = Remote(self.web.git(repository.full_name), self.drafts.token(repository))
         try:
-            diff_validation.require(draft.diff)
-            commit = alternative_commit(remote, base, draft.diff, message)
+            diff_validation.validate_diff(draft.diff)
+            commit = build_alternative_commit(remote, base, draft.diff, message)
         except BadDiff as error:
-            raise _NotOpenedError(NotOpened.BAD_DIFF) from error
+            raise _NotOpenedError(DraftRefusal.BAD_DIFF) from error
         except DoesNotApply as error:
-            raise _NotOpenedError(NotOpened.MOVED) from error
+            raise _NotOpenedError(DraftRefusal.MOVED) from error
         except GitUnreachable:
             raise
         except GitError as error:
             log.warning("draft %s: %s", draft.id, error)
-            raise _NotOpenedError(NotOpened.NO_CODE) from error
+            raise _NotOpenedError(DraftRefusal.NO_CODE) from error
         return NewDraft(
-            branch=branch(draft.issue, draft.alternative),
+            branch=name_branch(draft.issue, draft.alternative),
             base=base,
             commit=commit,
             title=message.strip(),
-            body=comments.draft_body(self._view(context, repository, draft)),
+            body=comments.write_draft_body(self._build_view(context, repository, draft)),
         )
 
-    def _view(
+    def _build_view(
         self, context: Context, repository: RepositoryRef, draft: Draft
     ) -> comments.DraftView:
         effects = PostgresEffects(context.database)
@@ -128,7 +133,7 @@ class OpenDraftHandler:
         verdict = None
         if effect is not None and effect.github_id is not None:
             issue = IssueRef(repository, draft.issue)
-            verdict = comment_url(self.web.web, issue, CommentId(effect.github_id))
+            verdict = build_comment_url(self.web.web, issue, CommentId(effect.github_id))
         return comments.DraftView(
             draft.issue,
             draft.alternative,
@@ -136,6 +141,6 @@ class OpenDraftHandler:
             model=draft.model,
             verdict=draft.verdict,
             written_on=draft.written_on,
-            asked_by=draft.asked.by,
+            asked_by=draft.asked.login,
             comment=verdict,
         )

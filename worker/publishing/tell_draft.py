@@ -1,4 +1,4 @@
-"""Tell whoever asked for a draft pull request what came of it: on issues only the first App may speak."""
+"""Reply with the result of a draft request; only the first App may write on issues."""
 
 from dataclasses import dataclass
 
@@ -14,27 +14,29 @@ from worker.queue.context import Context
 
 @dataclass(frozen=True, slots=True)
 class TellDraftHandler:
-    """Says it in a comment of its own, beside the answer to the command."""
+    """Writes the result in a comment of its own, beside the command's answer."""
 
     replies: Replies
 
     def __call__(self, context: Context, job: TellDraft) -> None:
-        """Nobody is told where the repository, or what was written under, is gone."""
+        """Write the reply, unless the repository or the commented issue is gone."""
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, job.repository)
+            stored = groups.load_repository(connection, job.repository)
             draft = drafts.load(connection, job.draft)
         if stored is None or stored.suspended or draft is None:
             return
         asked = draft.asked
         if draft.pull is not None:
-            body = comments.opened_reply(asked.where, draft.id, draft.alternative, draft.pull)
+            body = comments.write_draft_opened_reply(
+                asked.where, draft.id, draft.alternative, draft.pull
+            )
         elif draft.not_opened is not None:
-            body = comments.not_opened_reply(
+            body = comments.write_draft_failed_reply(
                 asked.where, draft.id, draft.alternative, draft.not_opened
             )
         else:
             return  # somebody asked again, and will be told
         try:
-            self.replies.tell(stored.ref, asked.under, asked.where, draft.id, body)
+            self.replies.tell_draft(stored.ref, asked.under, asked.where, draft.id, body)
         except NotFound:
             return

@@ -1,71 +1,78 @@
-"""What becomes of a job whose attempt raised (pure)."""
+"""Decide what happens to a job whose attempt raised an error (pure)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.db.store.queue.jobs import Fenced
-from app.github.errors import Ambiguous, GitHubDown, OutOfTurn, Permanent, RateLimited, Unauthorized
+from app.github.errors import (
+    Ambiguous,
+    GitHubDown,
+    Permanent,
+    RateLimited,
+    Unauthorized,
+    WritePaceExceeded,
+)
 from app.jobs.waits import Waits, WaitsFor
-from model.errors import EngineDown, Superseded, WeightsUnavailable
+from model.errors import Cancelled, EngineDown, WeightsUnavailable
 from worker.git.hardened_git import GitUnreachable
 from worker.queue.errors import GiveUp, Postponed
 
 OUTAGE_SECONDS: Final = 30.0
-"""How long to wait first for somebody who is down, and before we look whether a write whose answer
-was lost did happen: lists show it only after a while."""
+"""First delay after an outage, and before checking whether a write with a lost answer happened:
+GitHub's lists show it late."""
 LIMIT_SECONDS: Final = 1.0
-"""A limit says how long; how long at least when it keeps holding starts here."""
+"""A rate limit names its own delay; this is the first minimum when limits repeat."""
 LONGEST_SECONDS: Final = 3_600.0
 LONGEST_TURN_SECONDS: Final = 60.0
-"""Our own pace says when the next turn is, so who had bad luck so far need not stay away for long."""
+"""Longest delay for the bot's own write limit, which knows when the next write is free."""
 LONGEST_ENGINE_SECONDS: Final = 300.0
-"""The engine is the operator's own: asking it costs nothing, and people wait for it to come back."""
+"""Longest delay for the engine: asking it is cheap, and people wait for it."""
 UNKNOWN_FOR: Final = timedelta(days=1)
-"""GitHub may not know us for so long: a key changed in the evening, a clock that is off. Later the
-job is dead, to be asked for again once the key is mended."""
+"""How long GitHub may refuse the App's key, for example after a key change. Then the job is dead
+until somebody requeues it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """Ready once more, after a while; the attempt is one of the few a job has."""
+class Retry:
+    """Run the job again later; the attempt counts."""
 
     after_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """Ready once more, after a while, as if this attempt had not been."""
+class RetryLater:
+    """Run the job again later; the attempt does not count."""
 
     after_seconds: float
     who: WaitsFor | None = None
-    """Who was not ready; None: nobody in particular."""
+    """What was not ready; None for nothing in particular."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dead:
-    """Given up; somebody has to look at it."""
+class GiveUpJob:
+    """Give up; a person has to look at the job."""
 
     why: str = ""
     """What the error itself does not say."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """Newer work does it."""
+class Supersede:
+    """Close the job: newer work replaced it."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotOurs:
-    """Nothing to write: somebody else has the job."""
+class LostLease:
+    """Write nothing: another worker owns the job."""
 
 
-Ending = Again | Wait | Dead | Aside | NotOurs
+Ending = Retry | RetryLater | GiveUpJob | Supersede | LostLease
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """Where a job stands, and how it is paced."""
+    """The attempts of a job and its delays."""
 
     attempt: int
     limit: int
@@ -73,39 +80,42 @@ class Attempts:
     """Doubles with each attempt."""
     waited: Waits | None = None
     jitter: float = 0.0
-    """At random, 0 up to 1: those who waited together shall not come back together."""
+    """A random number from 0 to 1, so that waiting jobs do not all come back at once."""
 
     @property
     def delay_seconds(self) -> float:
-        """The pause after this attempt."""
-        return _doubled(self.first_delay_seconds, self.attempt - 1)
+        """Return the delay after this attempt."""
+        return _double(self.first_delay_seconds, self.attempt - 1)
 
     def patience_seconds(self, who: WaitsFor, first: float) -> float:
-        """The pause before we ask them again: twice as long each time, less a share by chance."""
+        """Return the delay before the next try: doubled each time, less a random share."""
         times = self.waited.times if self.waited is not None and self.waited.who is who else 0
         longest = LONGEST_ENGINE_SECONDS if who is WaitsFor.ENGINE else LONGEST_SECONDS
-        return min(_doubled(first, times), longest) * (1 - self.jitter / 4)
+        return min(_double(first, times), longest) * (1 - self.jitter / 4)
 
 
-def ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
-    """Waiting for others costs no attempt; our own failures do; what can't be mended ends at once."""
+def decide_ending(error: Exception, attempts: Attempts, now: datetime) -> Ending:
+    """Decide the ending.
+
+    Waiting for others costs no attempt, own failures do, and permanent errors end the job.
+    """
     match error:
         case Fenced():
-            return NotOurs()
-        case Superseded():
-            return Aside()
+            return LostLease()
+        case Cancelled():
+            return Supersede()
         case Postponed():
-            return Wait(error.after_seconds)
-    who = _who(error)
+            return RetryLater(error.after_seconds)
+    who = _find_cause(error)
     if who is not None:
-        return _wait(error, who, attempts, now)
+        return _decide_wait(error, who, attempts, now)
     if isinstance(error, GiveUp | Permanent) or attempts.attempt >= attempts.limit:
-        return Dead()
+        return GiveUpJob()
     lost = isinstance(error, Ambiguous)
-    return Again(max(attempts.delay_seconds, OUTAGE_SECONDS if lost else 0.0))
+    return Retry(max(attempts.delay_seconds, OUTAGE_SECONDS if lost else 0.0))
 
 
-def _who(error: Exception) -> WaitsFor | None:
+def _find_cause(error: Exception) -> WaitsFor | None:
     match error:
         case RateLimited():
             return WaitsFor.LIMIT
@@ -120,20 +130,20 @@ def _who(error: Exception) -> WaitsFor | None:
     return None
 
 
-def _wait(error: Exception, who: WaitsFor, attempts: Attempts, now: datetime) -> Ending:
+def _decide_wait(error: Exception, who: WaitsFor, attempts: Attempts, now: datetime) -> Ending:
     if isinstance(error, RateLimited):
         asked = max((error.retry_at - now).total_seconds(), 0.0) * (1 + attempts.jitter / 4)
         patience = attempts.patience_seconds(who, LIMIT_SECONDS)
-        if isinstance(error, OutOfTurn):
+        if isinstance(error, WritePaceExceeded):
             patience = min(patience, LONGEST_TURN_SECONDS)
-        return Wait(min(max(asked, patience), LONGEST_SECONDS), who)
+        return RetryLater(min(max(asked, patience), LONGEST_SECONDS), who)
     waited = attempts.waited
     refused = waited if waited is not None and waited.who is WaitsFor.KEY is who else None
     if refused is not None and now - refused.since > UNKNOWN_FOR:
         since = refused.since.astimezone(UTC)
-        return Dead(f"refused {refused.times} times since {since:%Y-%m-%d %H:%M} UTC")
-    return Wait(attempts.patience_seconds(who, OUTAGE_SECONDS), who)
+        return GiveUpJob(f"refused {refused.times} times since {since:%Y-%m-%d %H:%M} UTC")
+    return RetryLater(attempts.patience_seconds(who, OUTAGE_SECONDS), who)
 
 
-def _doubled(first: float, times: int) -> float:
+def _double(first: float, times: int) -> float:
     return min(first * 2.0 ** min(times, 32), LONGEST_SECONDS)

@@ -10,7 +10,7 @@ Anything else is counted, logged with its trace and tried again, up to the limit
 
 
 class Postponed(Exception):
-    """Try again later, as if this attempt had not been."""
+    """Try the job again later; this attempt does not count."""
 
     def __init__(self, why: str, *, after_seconds: float) -> None:
         super().__init__(why)
@@ -18,4 +18,4 @@ class Postponed(Exception):
 
 
 class GiveUp(Exception):
-    """Final: the message says what somebody has to change before it is worth another attempt."""
+    """A retry cannot help; the message says what somebody has to change first."""

@@ -1,4 +1,4 @@
-"""Renews a job's lease from a thread of its own while the job is being worked on."""
+"""Renew a job's lease from a thread while a handler works on the job."""
 
 import threading
 import time
@@ -14,9 +14,10 @@ from app.settings import QueueSettings
 
 
 class Heartbeat:
-    """Beats while the context lasts; `lost` is set as soon as the job is no longer ours.
+    """Renews the lease while the context is open; `lost` is set when the job has another owner.
 
-    While the database is away it goes on trying, and gives the job up when its lease must be over.
+    While the database is away the thread keeps trying, and gives the job up when the lease must
+    have ended.
     """
 
     def __init__(self, database: Engine, claimed: ClaimedJob, pace: QueueSettings) -> None:
@@ -46,11 +47,11 @@ class Heartbeat:
         while not self._over.wait(self._pace.heartbeat_seconds):
             asked = time.monotonic()
             try:
-                ours = jobs.heartbeat(self._database, self._claimed, self._pace.lease_seconds)
+                is_held = jobs.heartbeat(self._database, self._claimed, self._pace.lease_seconds)
             except SQLAlchemyError:
-                ours = asked < sure_until
+                is_held = asked < sure_until
             else:
                 sure_until = asked + self._pace.lease_seconds
-            if not ours:
+            if not is_held:
                 self.lost.set()
                 return

@@ -1,4 +1,4 @@
-"""Claim, run, finish: one attempt at one job, whatever its kind. The task boundary is here."""
+"""Claim, run and finish one attempt at one job of any kind. This module is the task boundary."""
 
 import logging
 import random
@@ -16,21 +16,29 @@ from app.dispatch import Doorbell
 from app.jobs.job import Queue
 from app.settings import QueueSettings
 from app.values.identifiers import JobId
-from model.errors import Superseded
+from model.errors import Cancelled
 from worker.queue.context import Context, Handler
-from worker.queue.endings import Again, Aside, Attempts, Dead, NotOurs, Wait, ending
+from worker.queue.endings import (
+    Attempts,
+    GiveUpJob,
+    LostLease,
+    Retry,
+    RetryLater,
+    Supersede,
+    decide_ending,
+)
 from worker.queue.errors import GiveUp, Postponed
 from worker.queue.heartbeat import Heartbeat
 
 GO_ON_SECONDS: Final = 5.0
-"""One ring of the bell keeps a worker at due jobs of the queue at least this long."""
+"""After one ring a worker continues with due jobs for at least this time."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Carries out jobs of the kinds it has handlers for."""
+    """Runs jobs of the kinds that it has handlers for."""
 
     database: Engine
     handlers: Mapping[str, Handler]
@@ -39,9 +47,9 @@ class Runner:
     stopping: Callable[[], bool] = lambda: False
 
     def answer(self, job: JobId, queue: Queue) -> int:
-        """Run the job that was rung for, then others of its queue that are due. Returns how many.
+        """Run the job of the ring, then other due jobs of its queue, and return their number.
 
-        A ring for a job that is gone, or with somebody else, is no reason to leave others waiting.
+        A ring for a job that is gone or taken still starts the others.
         """
         started = time.monotonic()
         claimed = jobs.claim(self.database, job, self.pace.lease_seconds) or self._next(queue)
@@ -55,13 +63,13 @@ class Runner:
         return ran
 
     def run(self, claimed: ClaimedJob) -> None:
-        """One attempt at a claimed job. Never raises for what the job's own work does."""
+        """Run one attempt at a claimed job. Never raises for errors of the job's own work."""
         with Heartbeat(self.database, claimed, self.pace) as heartbeat:
             context = Context(self.database, claimed, heartbeat.lost, self.stopping)
             try:
                 self._handler(claimed)(context, claimed.job)
             except Exception as error:  # noqa: BLE001 (the task boundary: recorded, logged once)
-                self._end(claimed, self._as_interrupted(error, context))
+                self._end(claimed, self._postpone_on_shutdown(error, context))
             else:
                 jobs.finish(self.database, claimed)
         self._ring(context.stored)
@@ -75,9 +83,9 @@ class Runner:
             raise GiveUp(f"no handler for {claimed.job.kind}: have it run by a worker that has one")
         return handler
 
-    def _as_interrupted(self, error: Exception, context: Context) -> Exception:
-        """A handler that stopped because this process ends was not superseded by anything."""
-        if isinstance(error, Superseded) and self.stopping() and not context.lost.is_set():
+    def _postpone_on_shutdown(self, error: Exception, context: Context) -> Exception:
+        """Map a handler's Cancelled to Postponed when this process ends: nothing replaced the job."""
+        if isinstance(error, Cancelled) and self.stopping() and not context.lost.is_set():
             return Postponed("this worker is shutting down", after_seconds=0)
         return error
 
@@ -90,20 +98,20 @@ class Runner:
             random.random(),
         )
         why = f"{type(error).__name__}: {error}"
-        match ending(error, attempts, datetime.now(UTC)):
-            case NotOurs():
+        match decide_ending(error, attempts, datetime.now(UTC)):
+            case LostLease():
                 log.info("job %s is no longer ours", claimed.id)
-            case Aside():
+            case Supersede():
                 jobs.step_aside(self.database, claimed, why)
-            case Wait(after_seconds, who):
+            case RetryLater(after_seconds, who):
                 log.info("job %s waits %.0f s: %s", claimed.id, after_seconds, why)
                 jobs.postpone(self.database, claimed, why, after_seconds, who)
-            case Again(after_seconds):
-                log.warning("job %s failed: %s", _named(claimed), why, exc_info=error)
+            case Retry(after_seconds):
+                log.warning("job %s failed: %s", _describe_job(claimed), why, exc_info=error)
                 jobs.retry(self.database, claimed, why, after_seconds)
-            case Dead(more):
+            case GiveUpJob(more):
                 why = f"{why}; {more}" if more else why
-                log.error("job %s gave up: %s", _named(claimed), why, exc_info=error)
+                log.error("job %s gave up: %s", _describe_job(claimed), why, exc_info=error)
                 jobs.bury(self.database, claimed, why)
 
     def _ring(self, stored: list[StoredJob]) -> None:
@@ -112,5 +120,5 @@ class Runner:
                 return  # the sweeper rings for what is left
 
 
-def _named(claimed: ClaimedJob) -> str:
+def _describe_job(claimed: ClaimedJob) -> str:
     return f"{claimed.id} ({claimed.job.kind}, attempt {claimed.attempt})"

@@ -1,4 +1,4 @@
-"""Celery's tasks: thin, one line each. A task's arguments are an id and names, never data."""
+"""Define Celery's tasks: one line each, with ids and names as arguments, never data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,14 +19,16 @@ TICK: Final = "r4p.tick"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What a worker process works with; made after the fork, so that no connection is shared."""
+    """The objects that a worker process works with; built after the fork, so that no connection is
+    shared.
+    """
 
     runner: Runner
     upkeep: Upkeep
 
 
 def register(celery: Celery, runtime: Callable[[], Runtime]) -> None:
-    """Add the tasks; `runtime` is called when one runs."""
+    """Add the tasks; each calls `runtime` when it runs."""
 
     def run(job: int, queue: str) -> None:
         runtime().runner.answer(JobId(job), Queue(queue))

@@ -1,4 +1,4 @@
-"""What runs by the clock: ring for due jobs, take back abandoned ones, tidy up."""
+"""Maintain the queue at regular times: ring for due jobs, release abandoned ones, delete old ones."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -16,45 +16,48 @@ from app.jobs.job import Planned, Queue
 from app.settings import QueueSettings
 from app.values.identifiers import JobId
 
-ROOM: Final = 16
-"""Rings that may lie in a queue unheard; more would only pile up while its workers are busy."""
+MAX_RINGS: Final = 16
+"""Most unread rings in a queue; more would only pile up while its workers are busy."""
 ETAG_DAYS: Final = 30
 JOB_DAYS: Final = 30
-"""How long ended jobs can be looked at; those that gave up stay until somebody sees to them."""
+"""Days that ended jobs are kept; jobs that gave up stay until somebody handles them."""
 
 log = logging.getLogger(__name__)
 
 Tick = Callable[[Connection], Sequence[Planned]]
-"""Decides by the clock what is worth looking at again; runs in one short transaction."""
+"""Plans jobs at regular times, in one short transaction."""
 
 
 @dataclass(slots=True)
 class Upkeep:
-    """Keeps the queue of record moving. Harmless when several do it at once."""
+    """Maintains the queue of record. Several processes may do so at once."""
 
     database: Engine
     doorbell: Doorbell
     pace: QueueSettings
     ticks: Mapping[str, Tick]
     _said: int = field(default=0, init=False)
-    """How many had given up when this process last said so."""
+    """Number of dead jobs at the last warning."""
 
     def sweep(self) -> int:
-        """Take back jobs whose lease ended, then ring for what is due. Returns how often it rang."""
+        """Release jobs with an expired lease, then ring for due jobs.
+
+        Return the number of rings.
+        """
         self._release()
         return sum(self._ring(queue) for queue in Queue)
 
     def tidy(self) -> None:
-        """Drop what nobody needs any more, and say how much has given up when that changed.
+        """Delete old rows, and warn when the number of dead jobs changed.
 
-        Deliveries are kept: what training learns from can be derived from them again.
+        Deliveries stay: training data can be derived from them again.
         """
         with self.database.begin() as connection:
             upkeep.prune_etags(connection, ETAG_DAYS)
             upkeep.prune_jobs(connection, JOB_DAYS)
             upkeep.prune_dead(connection)
             purge.prune(connection)
-            dead = upkeep.dead(connection, limit=1_000)
+            dead = upkeep.list_dead(connection, limit=1_000)
         changed = len(dead) != self._said
         self._said = len(dead)
         if dead and changed:
@@ -63,7 +66,7 @@ class Upkeep:
             )
 
     def tick(self, name: str) -> tuple[StoredJob, ...]:
-        """Store the jobs that one of the clock's rules asks for; the next sweep rings for them."""
+        """Store the jobs of one periodic rule; the next sweep rings for them."""
         with self.database.begin() as connection:
             return jobs.enqueue(connection, self.ticks[name](connection))
 
@@ -78,13 +81,13 @@ class Upkeep:
         return dead
 
     def _ring(self, queue: Queue) -> int:
-        waiting = self.doorbell.waiting(queue)
-        if waiting is None or waiting >= ROOM:
+        waiting = self.doorbell.count_waiting(queue)
+        if waiting is None or waiting >= MAX_RINGS:
             return 0
         with self.database.begin() as connection:
-            due = upkeep.due(connection, queue, ROOM - waiting)
+            due_jobs = upkeep.list_due(connection, queue, MAX_RINGS - waiting)
         rung = 0
-        for job in due:
+        for job in due_jobs:
             if not self.doorbell.ring(queue, job.id):
                 break
             rung += 1

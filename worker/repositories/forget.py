@@ -1,4 +1,4 @@
-"""What is to be forgotten is deleted: from the database, and from the disks of workers that fetched it."""
+"""Delete the data of a removed repository from the database and from the workers' disks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,31 +10,31 @@ from app.db.store.alternatives import proposals
 from app.db.store.issues import groups, purge
 from app.github.api import rest_reader
 from app.github.errors import Forbidden
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.job import OF_THE_APP, ForgetCheckout, Planned, PurgeData, TidyCheckouts
 from app.values.identifiers import InstallationId, RepositoryId
 from worker.git.checkout import CheckoutBusy, Checkouts
-from worker.git.tree_store import Trees
+from worker.git.tree_store import TreeStore
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
 _GIT_WAITS_SECONDS = 60.0
 _SUSPENDED_SECONDS = 3600.0
 _HANDED_OVER_SECONDS = 60.0
-"""A tree is there a moment before its evaluation can be seen."""
+"""A tree may exist shortly before its evaluation is visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeDataHandler:
-    """Deletes what is stored of an installation, or of one repository of it."""
+    """Deletes all data of an installation, or of one of its repositories."""
 
     github: GitHub
 
     def __call__(self, context: Context, job: PurgeData) -> None:
-        """Delete in one transaction; what is gone already stays gone.
+        """Delete the data in one transaction; a repeat changes nothing.
 
-        That a repository was taken out may be told after it was added again, so GitHub is asked. An
-        installation never comes back under its number.
+        The news of a removal may arrive after the repository was added again, so this asks GitHub.
+        An installation never returns under its old number.
         """
         if job.repository is not None and self._is_back(job.installation, job.repository):
             return
@@ -45,22 +45,24 @@ class PurgeDataHandler:
 
     def _is_back(self, installation: InstallationId, repository: RepositoryId) -> bool:
         try:
-            return rest_reader.covers(self.github, installation, repository)
+            return rest_reader.has_repository(self.github, installation, repository)
         except Forbidden as error:
             raise Postponed(str(error), after_seconds=_SUSPENDED_SECONDS) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetCheckoutHandler:
-    """Deletes a repository's git objects from this machine, unless the App is back on it."""
+    """Deletes a repository's git objects from this machine, unless the App is installed there
+    again.
+    """
 
     checkouts: Checkouts
-    trees: Trees
+    trees: TreeStore
 
     def __call__(self, context: Context, job: ForgetCheckout) -> None:
-        """Delete them; what is gone already stays gone."""
+        """Delete them; a repeat changes nothing."""
         with transaction(context.database) as connection:
-            back = groups.repository(connection, job.repository)
+            back = groups.load_repository(connection, job.repository)
         if back is None:
             _forget(self.checkouts, job.repository)
             _sweep(context, self.trees)
@@ -68,23 +70,23 @@ class ForgetCheckoutHandler:
 
 @dataclass(frozen=True, slots=True)
 class TidyCheckoutsHandler:
-    """Finds what another machine was told to forget: sooner or later each runs such a job."""
+    """Deletes checkouts that another machine was told to forget; each machine runs this at times."""
 
     checkouts: Checkouts
-    trees: Trees
+    trees: TreeStore
 
     def __call__(self, context: Context, _job: TidyCheckouts) -> None:
-        """Delete what belongs to no repository that is known, and trees that no agent will work on."""
-        fetched = self.checkouts.fetched()
+        """Delete checkouts of unknown repositories, and trees that no agent needs."""
+        fetched = self.checkouts.list_fetched()
         with transaction(context.database) as connection:
-            unknown = purge.unknown(connection, fetched)
+            unknown = purge.find_unknown(connection, fetched)
         for repository in unknown:
             _forget(self.checkouts, repository)
         _sweep(context, self.trees)
 
 
-def due_checkouts(_connection: Connection) -> Sequence[Planned]:
-    """By the clock: one machine looks at its disk."""
+def plan_checkout_cleanup(_connection: Connection) -> Sequence[Planned]:
+    """Plan a cleanup; one machine takes it."""
     return [Planned(TidyCheckouts(OF_THE_APP))]
 
 
@@ -95,11 +97,11 @@ def _forget(checkouts: Checkouts, repository: RepositoryId) -> None:
         raise Postponed(str(error), after_seconds=_GIT_WAITS_SECONDS) from error
 
 
-def _sweep(context: Context, trees: Trees) -> None:
-    """Trees that were handed over, and whose agents will not come: newer work replaced theirs, or it is forgotten."""
-    lying = trees.lying(_HANDED_OVER_SECONDS)
+def _sweep(context: Context, trees: TreeStore) -> None:
+    """Delete handed-over trees that no agent needs: their evaluation was replaced or forgotten."""
+    lying = trees.list_older_than(_HANDED_OVER_SECONDS)
     with transaction(context.database) as connection:
-        awaited = proposals.awaited(connection, lying)
+        awaited = proposals.find_awaited(connection, lying)
     for evaluation in lying:
         if evaluation not in awaited:
             trees.discard(evaluation)

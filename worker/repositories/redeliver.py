@@ -1,4 +1,4 @@
-"""Have GitHub send again what never arrived: it doesn't by itself, and forgets after three days."""
+"""Ask GitHub to redeliver lost webhooks; GitHub does not retry and forgets them after three days."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -13,50 +13,50 @@ from app.db.session import transaction
 from app.db.store.issues import webhook_state
 from app.db.store.queue import upkeep
 from app.github.api import delivery_log
-from app.github.api.delivery_log import Attempt
+from app.github.api.delivery_log import DeliveryAttempt
 from app.github.errors import NotFound, Unprocessable
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.job import OF_THE_APP, Planned, Redeliver
 from app.values.identifiers import DeliveryGuid
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
 
 KEPT: Final = timedelta(days=3)
-"""How long GitHub knows what it tried to deliver."""
+"""How long GitHub remembers a delivery."""
 UNDER_WAY: Final = timedelta(minutes=5)
-"""An attempt is listed only when it has ended; it has within this time."""
+"""GitHub lists an attempt after it ended, which takes at most this time."""
 PAUSE: Final = timedelta(minutes=1)
 MOST_READ: Final = 10_000
 MOST_ASKED: Final = 100
-"""For one run; the next is a pause away."""
+"""Most redeliveries of one run."""
 REFUSED: Final = frozenset({400, 413})
-"""What our door would never let in."""
+"""Status codes with which the webhook refuses a request for good."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RedeliverHandler:
-    """Compares GitHub's list of attempts with the deliveries we have.
+    """Compares GitHub's list of deliveries with the stored ones.
 
-    A run that leaves nothing missing is done, and the next begins where it began; any other is
-    postponed, and looks at the same time again. So the list and the queue are all the memory it needs.
+    A run without missing deliveries is done, and the next begins at its start time. Any other run
+    is postponed and looks at the same time again. So the handler needs no state of its own.
     """
 
     github: GitHub
 
     def __call__(self, context: Context, _job: Redeliver) -> None:
-        """Ask for what is missing. Raises Postponed until nothing is."""
+        """Request missing deliveries. Raises Postponed until none is missing."""
         now = datetime.now(UTC)
         with transaction(context.database) as connection:
-            settled = upkeep.last_done(connection, Redeliver.kind)
+            settled = upkeep.find_last_done(connection, Redeliver.kind)
         since = max(now - KEPT, settled - UNDER_WAY) if settled else now - KEPT
-        tried = list(islice(delivery_log.attempts(self.github, since), MOST_READ))
-        failed = {attempt.guid for attempt in tried if not attempt.arrived}
+        tried = list(islice(delivery_log.list_attempts(self.github, since), MOST_READ))
+        failed = {attempt.guid for attempt in tried if not attempt.has_arrived}
         with transaction(context.database) as connection:
-            known = webhook_state.known(connection, failed)
-        missing = missed(tried, known)
-        asked = to_ask(missing, now, door_open=tried[0].arrived) if missing else ()
+            stored = webhook_state.find_stored(connection, failed)
+        missing = find_missed(tried, stored)
+        asked = choose_redeliveries(missing, now, door_open=tried[0].has_arrived) if missing else ()
         for attempt in asked:
             context.check()
             self._ask(attempt)
@@ -66,60 +66,62 @@ class RedeliverHandler:
                 after_seconds=PAUSE.total_seconds(),
             )
 
-    def _ask(self, attempt: Attempt) -> None:
-        """Have it sent again. One that GitHub won't send must not keep the others from coming."""
+    def _ask(self, attempt: DeliveryAttempt) -> None:
+        """Request one redelivery; a refusal is only logged, so that the others follow."""
         try:
             delivery_log.redeliver(self.github, attempt.id)
         except (NotFound, Unprocessable) as error:
             log.warning("webhook %s is not sent again: %s", attempt.guid, error)
 
 
-Tries = tuple[Attempt, ...]
+Tries = tuple[DeliveryAttempt, ...]
 """All attempts at one webhook, newest first."""
 
 
-def missed(tried: Sequence[Attempt], known: Collection[DeliveryGuid]) -> tuple[Tries, ...]:
-    """The webhooks that never arrived, oldest first (pure).
+def find_missed(
+    tried: Sequence[DeliveryAttempt], stored: Collection[DeliveryGuid]
+) -> tuple[Tries, ...]:
+    """Return the webhooks that never arrived, oldest first (pure).
 
-    One that suspends or wakes an installation doesn't say when it did. So only the last of them is
-    asked for: an earlier one would come too late, and undo it.
+    Webhooks that suspend or wake an installation carry no time. Only the last of them counts,
+    because an earlier one would undo it.
     """
     by_guid = sorted(tried, key=lambda attempt: (attempt.guid, -attempt.id))
     every = [tuple(mine) for _, mine in groupby(by_guid, key=lambda attempt: attempt.guid)]
     begun = [
-        mine for mine in every if not mine[-1].is_again
+        mine for mine in every if not mine[-1].is_redelivery
     ]  # else it began before what is settled
-    last_word = {mine[-1].switches: mine[-1].id for mine in sorted(begun, key=_first)}
+    last_word = {mine[-1].switches: mine[-1].id for mine in sorted(begun, key=_get_first_id)}
     never = [
         mine
         for mine in begun
-        if mine[0].guid not in known
+        if mine[0].guid not in stored
         and (mine[-1].switches is None or mine[-1].id == last_word[mine[-1].switches])
         and mine[0].status_code not in REFUSED
-        and not any(attempt.arrived for attempt in mine)
+        and not any(attempt.has_arrived for attempt in mine)
         and mine[0].at - mine[-1].at < KEPT / 2
     ]
-    return tuple(sorted(never, key=_first))
+    return tuple(sorted(never, key=_get_first_id))
 
 
-def _first(mine: Tries) -> int:
+def _get_first_id(mine: Tries) -> int:
     return mine[-1].id
 
 
-def to_ask(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:
-    """The attempts to repeat now (pure).
+def choose_redeliveries(missing: Sequence[Tries], now: datetime, *, door_open: bool) -> Tries:
+    """Return the attempts to repeat now (pure).
 
-    Each webhook rests for as long as it has been tried already, so that one that can't be delivered
-    is tried some ten times in all. While our door seems shut, one alone is sent to see.
+    Each webhook rests as long as it has been tried, so one is tried about ten times in all. While
+    the webhook's URL seems down, only one is tried.
     """
-    due = [mine[0] for mine in missing if now - mine[0].at >= _rest(mine)]
-    return tuple(due[: MOST_ASKED if door_open else 1])
+    rested = [mine[0] for mine in missing if now - mine[0].at >= _get_rest_time(mine)]
+    return tuple(rested[: MOST_ASKED if door_open else 1])
 
 
-def _rest(mine: Tries) -> timedelta:
-    return max(PAUSE, mine[0].at - mine[-1].at) if mine[0].is_again else timedelta(0)
+def _get_rest_time(mine: Tries) -> timedelta:
+    return max(PAUSE, mine[0].at - mine[-1].at) if mine[0].is_redelivery else timedelta(0)
 
 
-def due_redeliveries(_connection: Connection) -> Sequence[Planned]:
-    """By the clock: one look for the whole App."""
+def plan_redelivery(_connection: Connection) -> Sequence[Planned]:
+    """Plan one comparison for the whole App."""
     return [Planned(Redeliver(OF_THE_APP))]

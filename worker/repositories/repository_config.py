@@ -1,4 +1,4 @@
-"""A repository's own settings: read from the default branch only, the last good file stays in force."""
+"""Read a repository's settings from its default branch; the last valid file stays in use."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from app.db.store.issues import groups
 from app.github.api import graphql_reader
 from app.github.errors import NotFound
 from app.github.facts import ConfigBlob
-from app.github.http.connection import Connection as GitHub
+from app.github.http.connection import GitHub
 from app.jobs.job import RefreshConfig
 from app.settings import repo_config
 from app.settings.repo_config import WITHOUT_FILE, ConfigError, Problem, RepoConfig
@@ -15,63 +15,65 @@ from worker.queue.context import Context
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
-    """Which settings hold, and what is wrong with the newest file if that isn't it."""
+class CurrentConfig:
+    """The settings in use, and the errors of the newest file if that is another one."""
 
     config: RepoConfig
     text: str | None
-    """The file it was read from; None: there is none, the defaults hold."""
+    """The file in use; None when there is none and the defaults apply."""
     error: str | None = None
 
 
-def read(blob: ConfigBlob) -> RepoConfig | ConfigError:
-    """The settings in a file, or what is wrong with it (pure)."""
+def read_config(blob: ConfigBlob) -> RepoConfig | ConfigError:
+    """Parse a file's settings, or return its errors (pure)."""
     if blob.text is None:
         problem = f"the file can't be read as text ({blob.byte_size} bytes)"
         return ConfigError((Problem(None, problem),))
     return repo_config.parse(blob.text)
 
 
-def in_force(stored_text: str | None, blob: ConfigBlob | None) -> InForce:
-    """The newest file if it is good, else the stored one with what is wrong (pure)."""
+def choose_config(stored_text: str | None, blob: ConfigBlob | None) -> CurrentConfig:
+    """Return the newest file if valid, else the stored one with the newest one's errors (pure)."""
     if blob is None:
-        return InForce(WITHOUT_FILE, None)
-    found = read(blob)
-    if isinstance(found, ConfigError):
-        problem = "\n".join(map(str, found.problems))
-        return InForce(last_good(stored_text), stored_text, problem)
-    return InForce(found, blob.text)
+        return CurrentConfig(WITHOUT_FILE, None)
+    newest = read_config(blob)
+    if isinstance(newest, ConfigError):
+        problem = "\n".join(map(str, newest.problems))
+        return CurrentConfig(parse_last_good(stored_text), stored_text, problem)
+    return CurrentConfig(newest, blob.text)
 
 
-def last_good(stored_text: str | None) -> RepoConfig:
-    """The stored settings; the defaults where there are none, or where they no longer parse (pure)."""
+def parse_last_good(stored_text: str | None) -> RepoConfig:
+    """Parse the stored settings; use the defaults when there are none or they no longer parse
+    (pure).
+    """
     if stored_text is None:
         return WITHOUT_FILE
-    found = repo_config.parse(stored_text)
-    return WITHOUT_FILE if isinstance(found, ConfigError) else found
+    parsed = repo_config.parse(stored_text)
+    return WITHOUT_FILE if isinstance(parsed, ConfigError) else parsed
 
 
-def quiet_seconds(stored_text: str | None, least: float) -> float:
-    """How long nothing shall have happened to an issue before it is looked at (pure)."""
-    return max(last_good(stored_text).quiet_minutes * 60.0, least)
+def get_quiet_seconds(stored_text: str | None, least: float) -> float:
+    """Return how long an issue must be quiet before its evaluation (pure)."""
+    return max(parse_last_good(stored_text).quiet_minutes * 60.0, least)
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshConfigHandler:
-    """Reads `.github/r4p.yml` after a push that touched it, and when the App is installed."""
+    """Reads `.github/r4p.yml` after a push that touched it, and at installation."""
 
     github: GitHub
 
     def __call__(self, context: Context, job: RefreshConfig) -> None:
-        """Store the newest good file, and what is wrong with the newest one."""
+        """Store the newest valid file and the newest file's errors."""
         with transaction(context.database) as connection:
-            stored = groups.repository(connection, job.repository)
+            stored = groups.load_repository(connection, job.repository)
         if stored is None or stored.suspended:
             return
         try:
-            facts = graphql_reader.repository_facts(self.github, stored.ref)
+            facts = graphql_reader.read_repository(self.github, stored.ref)
         except NotFound:
             return
-        found = in_force(stored.config_text, facts.config)
+        current = choose_config(stored.config_text, facts.config)
         with context.transaction() as connection:
-            groups.save_config(connection, job.repository, text=found.text, error=found.error)
+            groups.save_config(connection, job.repository, text=current.text, error=current.error)

@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from app.db.tables.columns import identity, metadata, moment, now
 from app.db.tables.groups import groups, repositories
-from app.db.tables.verdicts import evaluations, opinion, patches
+from app.db.tables.verdicts import build_opinion_columns, evaluations, patches
 
 attempts = Table(
     "attempts",
@@ -108,6 +108,6 @@ evaluation_alternatives = Table(
         ForeignKey(attempts.c.id, ondelete="CASCADE"),
         primary_key=True,
     ),
-    *opinion(),
+    *build_opinion_columns(),
     comment="patches of our own that were judged beside pull requests",
 )

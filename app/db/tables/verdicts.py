@@ -110,7 +110,7 @@ evaluations = Table(
 )
 
 
-def opinion() -> list[Column[Any]]:
+def build_opinion_columns() -> list[Column[Any]]:
     """Where a patch stands among its rivals, and what was said of it."""
     return [
         Column("position", Integer, nullable=False),
@@ -142,7 +142,7 @@ evaluation_candidates = Table(
         primary_key=True,
     ),
     Column("strength", Text),
-    *opinion(),
+    *build_opinion_columns(),
 )
 
 votes = Table(

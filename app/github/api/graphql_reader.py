@@ -7,7 +7,7 @@ from app.github.api_call import Json
 from app.github.errors import NotFound
 from app.github.facts import Heads, IssueFacts, PullIssues, RepositoryFacts
 from app.github.http.auth import Purpose, Scope
-from app.github.http.connection import Connection, Question
+from app.github.http.connection import GitHub, Question
 from app.github.wire import graphql_issues, graphql_pulls, graphql_queries
 from app.settings.repo_config import FILE
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
@@ -18,14 +18,14 @@ MOST_PAGES: Final = 5
 Shape = TypeVar("Shape")
 
 
-def issue_facts(github: Connection, ref: IssueRef) -> IssueFacts:
+def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
     """The issue, its repository with our configuration there, and all that points at it.
 
     One call; more only above 50 closing references or 100 events. Raises NotFound when the number
     is no issue (a pull request's is none).
     """
     cursors: dict[str, Json] = {"closing": None, "events": None}
-    repository, issue = _issue_page(github, ref, cursors)
+    repository, issue = _read_issue_page(github, ref, cursors)
     closing, events = list(issue.closing.nodes), list(issue.timeline_items.nodes)
     page, pages = issue, 1
     while _has_more(page) and pages < MOST_PAGES:
@@ -35,16 +35,19 @@ def issue_facts(github: Connection, ref: IssueRef) -> IssueFacts:
             "closing": page.closing.page_info.end_cursor or cursors["closing"],
             "events": page.timeline_items.page_info.end_cursor or cursors["events"],
         }
-        _, page = _issue_page(github, ref, cursors)
+        _, page = _read_issue_page(github, ref, cursors)
         closing += page.closing.nodes
         events += page.timeline_items.nodes
         pages += 1
-    return graphql_issues.issue_facts(
-        repository, issue, graphql_issues.link(closing, events), is_complete=not _has_more(page)
+    return graphql_issues.build_issue_facts(
+        repository,
+        issue,
+        graphql_issues.link_pulls(closing, events),
+        is_complete=not _has_more(page),
     )
 
 
-def repository_facts(github: Connection, repository: RepositoryRef) -> RepositoryFacts:
+def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFacts:
     """The repository and our configuration on its default branch. Raises NotFound."""
     answer = _ask(
         github, repository, graphql_queries.REPOSITORY, {}, graphql_issues.RepositoryAnswer
@@ -54,7 +57,7 @@ def repository_facts(github: Connection, repository: RepositoryRef) -> Repositor
     return answer.repository.facts()
 
 
-def pull_issues(github: Connection, repository: RepositoryRef, number: PullNumber) -> PullIssues:
+def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> PullIssues:
     """A pull request, the issues GitHub says it closes and what it does to our configuration, in one
     call. Raises NotFound.
     """
@@ -65,30 +68,32 @@ def pull_issues(github: Connection, repository: RepositoryRef, number: PullNumbe
         {"number": number},
         graphql_pulls.PullAnswer,
     )
-    found = answer.repository
-    if found is None or found.pull_request is None:
+    stored = answer.repository
+    if stored is None or stored.pull_request is None:
         raise NotFound(f"{repository.full_name} has no pull request #{number}")
-    closes = found.pull_request.closing_issues_references
+    closes = stored.pull_request.closing_issues_references
     return PullIssues(
-        pull=found.pull_request.facts(),
-        default_branch=found.default_branch_ref.name if found.default_branch_ref else None,
+        pull=stored.pull_request.facts(),
+        default_branch=stored.default_branch_ref.name if stored.default_branch_ref else None,
         closes=tuple(node.mention() for node in closes.nodes) if closes else (),
-        new_config=found.pull_request.new_config(FILE),
+        new_config=stored.pull_request.new_config(FILE),
     )
 
 
-def read_heads(github: Connection, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
+def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
     """The present heads of these pull requests and the issue's state, in one call.
 
     Made for the moment before publishing, and so with the token that publishes. What is gone is
     left out rather than an error.
     """
     question = Question(
-        graphql_queries.heads(numbers),
-        _place(ref.repository) | {"issue": ref.number},
+        graphql_queries.build_heads_query(numbers),
+        _build_variables(ref.repository) | {"issue": ref.number},
         graphql_pulls.HeadsAnswer,
     )
-    answer = github.graphql(Scope.of(ref.repository, Purpose.PUBLISH), question, may_miss=True)
+    answer = github.graphql(
+        Scope.for_repository(ref.repository, Purpose.PUBLISH), question, may_miss=True
+    )
     if answer.repository is None:
         raise NotFound(f"repository {ref.repository.full_name} is not there or not for us to see")
     return answer.repository.facts()
@@ -98,8 +103,8 @@ def _has_more(page: graphql_issues.Issue) -> bool:
     return page.closing.page_info.has_next_page or page.timeline_items.page_info.has_next_page
 
 
-def _issue_page(
-    github: Connection, ref: IssueRef, cursors: dict[str, Json]
+def _read_issue_page(
+    github: GitHub, ref: IssueRef, cursors: dict[str, Json]
 ) -> tuple[RepositoryFacts, graphql_issues.Issue]:
     variables = cursors | {"number": ref.number}
     answer = _ask(
@@ -111,16 +116,16 @@ def _issue_page(
 
 
 def _ask(
-    github: Connection,
+    github: GitHub,
     repository: RepositoryRef,
     query: str,
     variables: dict[str, Json],
     shape: type[Shape],
 ) -> Shape:
-    question = Question(query, _place(repository) | variables, shape)
-    return github.graphql(Scope.of(repository, Purpose.READ), question)
+    question = Question(query, _build_variables(repository) | variables, shape)
+    return github.graphql(Scope.for_repository(repository, Purpose.READ), question)
 
 
-def _place(repository: RepositoryRef) -> dict[str, Json]:
+def _build_variables(repository: RepositoryRef) -> dict[str, Json]:
     owner, _, name = repository.full_name.partition("/")
     return {"owner": owner, "name": name}

@@ -16,7 +16,7 @@ from app.github.api.effect_store import EffectKey, EffectStore
 from app.github.api_call import Call, Json, Method
 from app.github.errors import Ambiguous, NotFound
 from app.github.http.auth import Purpose, Scope
-from app.github.http.connection import Connection
+from app.github.http.connection import GitHub
 from app.github.wire import rest
 from app.values.identifiers import CommentId, CommitSha, IssueNumber, RepositoryRef
 
@@ -44,7 +44,7 @@ class CommentDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckAction:
+class CheckButton:
     """A button on the check run; GitHub shows at most three."""
 
     label: str
@@ -63,7 +63,7 @@ class CheckDraft:
     title: str
     summary: str
     details_url: str | None = None
-    actions: tuple[CheckAction, ...] = ()
+    actions: tuple[CheckButton, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Publisher:
     After Ambiguous, call the same method again later: it looks before it sends.
     """
 
-    github: Connection
+    github: GitHub
     effects: EffectStore
 
     def comment(self, key: EffectKey, draft: CommentDraft) -> CommentId:
@@ -83,7 +83,7 @@ class Publisher:
         both on the next change.
         """
         base = f"/repos/{key.repository.full_name}/issues"
-        thing = _Thing(
+        thing = _PublishedItem(
             key,
             body={"body": draft.body},
             create_path=f"{base}/{draft.issue}/comments",
@@ -96,9 +96,9 @@ class Publisher:
     def check_run(self, key: EffectKey, draft: CheckDraft) -> int:
         """Bring our check run on this head up to date; nothing is sent when it stands so."""
         path = f"/repos/{key.repository.full_name}/check-runs"
-        thing = _Thing(
+        thing = _PublishedItem(
             key,
-            body=_check_body(draft),
+            body=_build_check_body(draft),
             create_path=path,
             edit_path=path,
             create_only={"head_sha": draft.head_sha, "external_id": key.name},
@@ -115,21 +115,21 @@ class Publisher:
         call = Call(Method.POST, path, body={"content": content})
         self.github.write(repository, call, self.github.permit_write(repository))
 
-    def _bring_up_to_date(self, thing: "_Thing") -> int:
+    def _bring_up_to_date(self, thing: "_PublishedItem") -> int:
         effect = self.effects.load(thing.key)
         if effect is not None and effect.github_id is not None:
             if effect.shows(thing.digest):
                 return effect.github_id
             return self._edit(thing, effect.github_id)
-        found = thing.find() if effect is not None else None
-        if found is None:
+        existing = thing.find() if effect is not None else None
+        if existing is None:
             return self._create(thing)
-        if found.is_current:
-            self.effects.confirm(thing.key, found.id, thing.digest)
-            return found.id
-        return self._edit(thing, found.id)
+        if existing.is_current:
+            self.effects.confirm(thing.key, existing.id, thing.digest)
+            return existing.id
+        return self._edit(thing, existing.id)
 
-    def _edit(self, thing: "_Thing", github_id: int) -> int:
+    def _edit(self, thing: "_PublishedItem", github_id: int) -> int:
         call = Call(Method.PATCH, f"{thing.edit_path}/{github_id}", body=thing.body)
         try:
             self._send(thing, call, github_id)
@@ -138,31 +138,31 @@ class Publisher:
         self.effects.confirm(thing.key, github_id, thing.digest)
         return github_id
 
-    def _create(self, thing: "_Thing") -> int:
+    def _create(self, thing: "_PublishedItem") -> int:
         call = Call(Method.POST, thing.create_path, body={**thing.body, **thing.create_only})
         github_id = self._send(thing, call, None)
         self.effects.confirm(thing.key, github_id, thing.digest)
         return github_id
 
-    def _send(self, thing: "_Thing", call: Call, github_id: int | None) -> int:
+    def _send(self, thing: "_PublishedItem", call: Call, github_id: int | None) -> int:
         # The turn comes first: a plan without a send would make the next attempt look in vain.
         permit = self.github.permit_write(thing.key.repository)
         self.effects.plan(thing.key, github_id)
         try:
             answer = self.github.write(thing.key.repository, call, permit)
-            return rest.read(rest.Created, call, answer).id
+            return rest.read_slice(rest.CreatedObject, call, answer).id
         except Ambiguous:
             self.effects.mark_ambiguous(thing.key)
             raise
 
-    def _find_comment(self, key: EffectKey, draft: CommentDraft) -> "_Found | None":
+    def _find_comment(self, key: EffectKey, draft: CommentDraft) -> "_FoundItem | None":
         """Ours is by our App and bears the marker: anyone can paste the marker."""
-        for comment in rest_reader.comments(self.github, key.repository, draft.issue):
+        for comment in rest_reader.list_comments(self.github, key.repository, draft.issue):
             if comment.is_ours and draft.marker in comment.body:
-                return _Found(comment.id, is_current=comment.body == draft.body)
+                return _FoundItem(comment.id, is_current=comment.body == draft.body)
         return None
 
-    def _find_check_run(self, key: EffectKey, draft: CheckDraft) -> "_Found | None":
+    def _find_check_run(self, key: EffectKey, draft: CheckDraft) -> "_FoundItem | None":
         """Ours is by our App and bears the key as its external id."""
         path = f"/repos/{key.repository.full_name}/commits/{draft.head_sha}/check-runs"
         query: dict[str, str | int] = {
@@ -170,18 +170,18 @@ class Publisher:
             "check_name": draft.name,
             "filter": "all",
         }
-        scope = Scope.of(key.repository, Purpose.PUBLISH)
+        scope = Scope.for_repository(key.repository, Purpose.PUBLISH)
         for answer in self.github.pages(scope, path, query):
-            runs = rest.read(rest.CheckRuns, Call(Method.GET, path), answer).check_runs
+            runs = rest.read_slice(rest.CheckRunsSlice, Call(Method.GET, path), answer).check_runs
             for run in runs:
-                ours = run.app is not None and run.app.id == self.github.app.id
-                if ours and run.external_id == key.name:
-                    return _Found(run.id, is_current=False)
+                is_own = run.app is not None and run.app.id == self.github.app.id
+                if is_own and run.external_id == key.name:
+                    return _FoundItem(run.id, is_current=False)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundItem:
     """Something of ours whose id was lost."""
 
     id: int
@@ -190,7 +190,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Thing:
+class _PublishedItem:
     """What differs between a comment and a check run."""
 
     key: EffectKey
@@ -198,7 +198,7 @@ class _Thing:
     create_path: str
     edit_path: str
     create_only: dict[str, Json]
-    find: Callable[[], _Found | None]
+    find: Callable[[], _FoundItem | None]
 
     @property
     def digest(self) -> str:
@@ -206,7 +206,7 @@ class _Thing:
         return hashlib.sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
 
 
-def _check_body(draft: CheckDraft) -> dict[str, Json]:
+def _build_check_body(draft: CheckDraft) -> dict[str, Json]:
     body: dict[str, Json] = {
         "name": draft.name,
         "status": "completed",

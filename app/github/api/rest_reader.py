@@ -7,7 +7,7 @@ from urllib.parse import quote
 from app.github.api_call import Call, Method
 from app.github.errors import NotFound, Unprocessable
 from app.github.http.auth import Purpose, Scope
-from app.github.http.connection import Connection
+from app.github.http.connection import GitHub
 from app.github.wire import rest
 from app.values.identifiers import (
     CommentId,
@@ -64,7 +64,7 @@ class PullSummary:
     updated_at: datetime
 
 
-def permission_of(github: Connection, repository: RepositoryRef, login: str) -> Permission:
+def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Permission:
     """What this person may do, asked now. Somebody GitHub doesn't know may nothing.
 
     `author_association` in payloads is no substitute: private members show as contributors.
@@ -76,37 +76,37 @@ def permission_of(github: Connection, repository: RepositoryRef, login: str) -> 
     except NotFound:
         github.get(repository, f"/repos/{repository.full_name}")
         return Permission.NONE
-    said = rest.read(rest.Permission, _call(path), answer)
-    both = (Permission.named(said.permission), Permission.named(said.role_name))
+    granted = rest.read_slice(rest.PermissionSlice, _build_call(path), answer)
+    both = (Permission.parse(granted.permission), Permission.parse(granted.role_name))
     return max(both, key=lambda permission: permission.rank)
 
 
-def covers(github: Connection, installation: InstallationId, number: RepositoryId) -> bool:
+def has_repository(github: GitHub, installation: InstallationId, number: RepositoryId) -> bool:
     """Whether the installation has this repository, asked now. Raises Forbidden while it is suspended."""
     scope = Scope(installation, number, Purpose.SEE)
     github.tokens.forget(scope)
     try:
-        github.tokens.token(scope)
+        github.tokens.get_token(scope)
     except (NotFound, Unprocessable):
         return False
     return True
 
 
-def comments(
-    github: Connection, repository: RepositoryRef, number: IssueNumber
+def list_comments(
+    github: GitHub, repository: RepositoryRef, number: IssueNumber
 ) -> tuple[CommentFacts, ...]:
     """All comments of an issue or pull request, oldest first, read to the end."""
     path = f"/repos/{repository.full_name}/issues/{number}/comments"
-    scope = Scope.of(repository, Purpose.PUBLISH)
-    found: dict[int, CommentFacts] = {}
+    scope = Scope.for_repository(repository, Purpose.PUBLISH)
+    by_id: dict[int, CommentFacts] = {}
     for answer in github.pages(scope, path):
-        for item in rest.read(tuple[rest.Comment, ...], _call(path), answer):
-            found[item.id] = _comment(github, item)
-    return tuple(found.values())
+        for item in rest.read_slice(tuple[rest.CommentSlice, ...], _build_call(path), answer):
+            by_id[item.id] = _build_comment(github, item)
+    return tuple(by_id.values())
 
 
-def reactions(
-    github: Connection, repository: RepositoryRef, comment_id: CommentId
+def list_reactions(
+    github: GitHub, repository: RepositoryRef, comment_id: CommentId
 ) -> tuple[ReactionFacts, ...]:
     """The first hundred reactions to a comment; asking again is free while nothing changes."""
     path = f"/repos/{repository.full_name}/issues/comments/{comment_id}/reactions"
@@ -120,23 +120,23 @@ def reactions(
             is_bot=item.user is not None and item.user.type == "Bot",
             created_at=item.created_at,
         )
-        for item in rest.read(tuple[rest.Reaction, ...], _call(path), answer)
+        for item in rest.read_slice(tuple[rest.ReactionSlice, ...], _build_call(path), answer)
     )
 
 
-def review_comments(
-    github: Connection, repository: RepositoryRef, pull: PullNumber, review: int
+def list_review_comments(
+    github: GitHub, repository: RepositoryRef, pull: PullNumber, review: int
 ) -> tuple[ReviewComment, ...]:
     """The first hundred remarks on single lines that a review makes. Raises NotFound when it is gone."""
     path = f"/repos/{repository.full_name}/pulls/{pull}/reviews/{review}/comments"
     answer = github.get(repository, path, {"per_page": 100})
     return tuple(
         ReviewComment(item.path, item.body)
-        for item in rest.read(tuple[rest.ReviewComment, ...], _call(path), answer)
+        for item in rest.read_slice(tuple[rest.ReviewCommentSlice, ...], _build_call(path), answer)
     )
 
 
-def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSummary, ...]:
+def list_open_pulls(github: GitHub, repository: RepositoryRef) -> tuple[PullSummary, ...]:
     """The hundred open pull requests that moved last; asking again is free while none moves."""
     path = f"/repos/{repository.full_name}/pulls"
     query: dict[str, str | int] = {
@@ -148,11 +148,11 @@ def open_pulls(github: Connection, repository: RepositoryRef) -> tuple[PullSumma
     answer = github.get_conditional(repository, path, query)
     return tuple(
         PullSummary(PullNumber(item.number), CommitSha(item.head.sha), item.updated_at)
-        for item in rest.read(tuple[rest.OpenPull, ...], _call(path), answer)
+        for item in rest.read_slice(tuple[rest.OpenPull, ...], _build_call(path), answer)
     )
 
 
-def _comment(github: Connection, item: rest.Comment) -> CommentFacts:
+def _build_comment(github: GitHub, item: rest.CommentSlice) -> CommentFacts:
     return CommentFacts(
         id=CommentId(item.id),
         author=item.user.login if item.user else None,
@@ -163,5 +163,5 @@ def _comment(github: Connection, item: rest.Comment) -> CommentFacts:
     )
 
 
-def _call(path: str) -> Call:
+def _build_call(path: str) -> Call:
     return Call(Method.GET, path)

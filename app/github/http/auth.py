@@ -66,7 +66,7 @@ class App:
         self.id = app_id
         remember(private_key.get_secret_value())
         try:
-            self._auth = AppAuth(app_id, sign_func=_signer(private_key))
+            self._auth = AppAuth(app_id, sign_func=_create_signer(private_key))
         except (ValueError, TypeError, UnsupportedAlgorithm):
             raise ValueError(
                 "the private key is not an RSA key in PEM form: set R4P_PRIVATE_KEY or"
@@ -78,7 +78,7 @@ class App:
         return f"Bearer {self._auth.create_jwt()}"
 
 
-def _signer(private_key: SecretStr) -> Callable[[dict[str, Any]], str]:
+def _create_signer(private_key: SecretStr) -> Callable[[dict[str, Any]], str]:
     """Signs claims. Reading and proving the key costs fifty signatures, so that is done once."""
     key = load_pem_private_key(private_key.get_secret_value().encode(), password=None)
     if not isinstance(key, RSAPrivateKey):
@@ -102,7 +102,7 @@ class Scope:
     purpose: Purpose
 
     @classmethod
-    def of(cls, repository: RepositoryRef, purpose: Purpose) -> "Scope":
+    def for_repository(cls, repository: RepositoryRef, purpose: Purpose) -> "Scope":
         """One repository, one purpose."""
         return cls(repository.installation, repository.id, purpose)
 
@@ -124,7 +124,7 @@ class Tokens:
         self._locks: dict[Scope, threading.Lock] = {}
         self._tokens: dict[Scope, _Token] = {}
 
-    def token(self, scope: Scope) -> str:
+    def get_token(self, scope: Scope) -> str:
         """A token with at least the margin left to live: five minutes, or a tenth of its life.
 
         Raises Unauthorized (App unknown or key wrong), NotFound (not installed there any more),
@@ -153,10 +153,10 @@ class Tokens:
         call = Call(Method.POST, path, body=body, changes=False)
         asked = self._monotonic()
         answer = self._transport.send(call, self._app.authorization())
-        grant = rest.read(rest.TokenGrant, call, answer)
+        grant = rest.read_slice(rest.TokenGrant, call, answer)
         remember(grant.token)
         # Measured on GitHub's own clock, so that ours may be wrong.
-        made_at = answer.sent_at or self._transport.clock()
+        made_at = answer.server_time or self._transport.clock()
         life = max(0.0, (grant.expires_at - made_at).total_seconds())
         margin = min(LONGEST_MARGIN_SECONDS, life / 10)
         return _Token(grant.token, asked + life - margin)

@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
 from app.github import errors
-from app.github.api_call import Answer, Call, Json, Method
+from app.github.api_call import Call, Json, Method, Response
 from app.github.endpoints import Endpoints
 from app.github.errors import RateLimited, Unauthorized
 from app.github.http.auth import App, Purpose, Scope, Tokens
-from app.github.http.etag_store import Cached, EtagStore
+from app.github.http.etag_store import CachedAnswer, EtagStore
 from app.github.http.rate_limiter import Limiter, LimiterStore, WritePermit
 from app.github.http.transport import PER_PAGE, Transport
 from app.github.wire import rest
@@ -35,7 +35,7 @@ class Question(Generic[Shape]):
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class GitHub:
     """GitHub, as our App. Every method raises a GitHubError when it can't do what it says."""
 
     app: App
@@ -45,9 +45,7 @@ class Connection:
     etags: EtagStore
 
     @classmethod
-    def open(
-        cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore
-    ) -> "Connection":
+    def open(cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore) -> "GitHub":
         """A connection as a process needs it; `close` it when the process ends."""
         transport = Transport(github)
         return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
@@ -56,7 +54,7 @@ class Connection:
         """Close the sockets."""
         self.transport.close()
 
-    def ask(self, scope: Scope, call: Call) -> Answer:
+    def ask(self, scope: Scope, call: Call) -> Response:
         """Send a call that changes nothing."""
         if call.writes:
             raise ValueError(f"{call} changes something: ask for a permit and use `write`")
@@ -73,23 +71,25 @@ class Connection:
         call: Call,
         permit: WritePermit,
         purpose: Purpose = Purpose.PUBLISH,
-    ) -> Answer:
+    ) -> Response:
         """Send a call that changes something, exactly once."""
         if permit.installation != repository.installation:
             raise ValueError(f"{call}: the permit is installation {permit.installation}'s")
-        return self._send(Scope.of(repository, purpose), call)
+        return self._send(Scope.for_repository(repository, purpose), call)
 
-    def as_app(self, call: Call) -> Answer:
+    def send_as_app(self, call: Call) -> Response:
         """Send a call as the App itself rather than as an installation."""
         return self.transport.send(call, self.app.authorization())
 
-    def get(self, repository: RepositoryRef, path: str, query: Query | None = None) -> Answer:
+    def get(self, repository: RepositoryRef, path: str, query: Query | None = None) -> Response:
         """Read one thing of a repository."""
-        return self.ask(Scope.of(repository, Purpose.READ), Call(Method.GET, path, query or {}))
+        return self.ask(
+            Scope.for_repository(repository, Purpose.READ), Call(Method.GET, path, query or {})
+        )
 
     def get_conditional(
         self, repository: RepositoryRef, path: str, query: Query | None = None
-    ) -> Answer:
+    ) -> Response:
         """Read one thing, for free when it is still as it was; `status` is 304 then.
 
         The body is there either way.
@@ -97,16 +97,16 @@ class Connection:
         call = Call(Method.GET, path, query or {})
         key = f"{path}?{urlencode(sorted(call.query.items()))}" if call.query else path
         cached = self.etags.get(repository.installation, key)
-        scope = Scope.of(repository, Purpose.READ)
+        scope = Scope.for_repository(repository, Purpose.READ)
         answer = self.ask(scope, replace(call, etag=cached.etag if cached else None))
         if answer.status == 304 and cached is not None:
             return replace(answer, body=cached.body)
         if "etag" in answer.headers:
-            kept = Cached(answer.headers["etag"], answer.body)
+            kept = CachedAnswer(answer.headers["etag"], answer.body)
             self.etags.put(repository.installation, key, kept)
         return answer
 
-    def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Answer]:
+    def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Response]:
         """Read a list to its end, a hundred at a time."""
         for page in range(1, _MOST_PAGES + 1):
             sized: dict[str, str | int] = {**(query or {}), "per_page": PER_PAGE}
@@ -125,31 +125,33 @@ class Connection:
         body: dict[str, Json] = {"query": question.query, "variables": dict(question.variables)}
         call = Call(Method.POST, self.transport.endpoints.graphql, body=body, changes=False)
         answer = self.ask(scope, call)
-        said = rest.read(rest.GraphQLAnswer, call, answer)
-        missed = may_miss and bool(said.data)
-        for problem in said.errors:
+        reply = rest.read_slice(rest.GraphQLAnswer, call, answer)
+        missed = may_miss and bool(reply.data)
+        for problem in reply.errors:
             if not (missed and problem.type == "NOT_FOUND"):
                 now = self.transport.clock()
                 error = errors.from_graphql(call, problem.type, problem.message, answer, now)
-                raise self._frozen(scope.installation, error)
-        if not said.data:
-            raise errors.unanswered(call, f"{call}: GraphQL answered without data")
-        return rest.parse(question.shape, call, said.data)
+                raise self._freeze_on_limit(scope.installation, error)
+        if not reply.data:
+            raise errors.build_lost_answer_error(call, f"{call}: GraphQL answered without data")
+        return rest.parse_slice(question.shape, call, reply.data)
 
-    def _send(self, scope: Scope, call: Call) -> Answer:
+    def _send(self, scope: Scope, call: Call) -> Response:
         try:
             return self._send_once(scope, call)
         except Unauthorized:
             self.tokens.forget(scope)
         return self._send_once(scope, call)
 
-    def _send_once(self, scope: Scope, call: Call) -> Answer:
+    def _send_once(self, scope: Scope, call: Call) -> Response:
         try:
-            return self.transport.send(call, f"Bearer {self.tokens.token(scope)}")
+            return self.transport.send(call, f"Bearer {self.tokens.get_token(scope)}")
         except RateLimited as error:
-            raise self._frozen(scope.installation, error) from error.__cause__
+            raise self._freeze_on_limit(scope.installation, error) from error.__cause__
 
-    def _frozen(self, installation: InstallationId, error: errors.GitHubError) -> Exception:
+    def _freeze_on_limit(
+        self, installation: InstallationId, error: errors.GitHubError
+    ) -> Exception:
         """The error, after telling every process if it is a limit."""
         if isinstance(error, RateLimited):
             self.limiter.freeze(installation, error.retry_at)

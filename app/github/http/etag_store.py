@@ -7,7 +7,7 @@ from app.values.identifiers import InstallationId
 
 
 @dataclass(frozen=True, slots=True)
-class Cached:
+class CachedAnswer:
     """One answer and its tag."""
 
     etag: str
@@ -17,10 +17,10 @@ class Cached:
 class EtagStore(Protocol):
     """Answers per installation, so that what one may see never reaches another."""
 
-    def get(self, installation: InstallationId, path: str) -> Cached | None:
+    def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
         """The last answer kept for this path with its query, None when there is none."""
         ...
 
-    def put(self, installation: InstallationId, path: str, cached: Cached) -> None:
+    def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
         """Keep this answer in place of an earlier one."""
         ...

@@ -1,7 +1,7 @@
 """One pace per installation, shared by all processes: when may the next write leave?
 
 GitHub allows 80 content-creating writes a minute and 500 an hour, shared with people at their
-browsers; we aim below. The decisions are pure functions on `Limits`; where it is kept is behind
+browsers; we aim below. The decisions are pure functions on `AttemptLimits`; where it is kept is behind
 `LimiterStore`.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
-from app.github.errors import OutOfTurn, RateLimited
+from app.github.errors import RateLimited, WritePaceExceeded
 from app.github.http.transport import Clock, utc_now
 from app.values.identifiers import InstallationId
 
@@ -29,7 +29,7 @@ Decided = TypeVar("Decided")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WriteLimits:
     """What is known of one installation's pace; times are seconds since the epoch."""
 
     tokens: float = float(BURST)
@@ -43,13 +43,13 @@ class Limits:
     """How often in a row it asked again soon after a silence had ended."""
 
 
-def turn(limits: Limits, now: float) -> float:
+def find_write_time(limits: WriteLimits, now: float) -> float:
     """The earliest moment at which one more write may leave."""
     writes = limits.writes
     earliest = max(now, limits.blocked_until)
     if writes:
         earliest = max(earliest, writes[-1])
-    missing = 1.0 - _tokens(limits, now)
+    missing = 1.0 - _count_tokens(limits, now)
     if missing > 0:
         earliest = max(earliest, now + missing / PER_SECOND)
     if len(writes) >= PER_MINUTE:
@@ -59,20 +59,20 @@ def turn(limits: Limits, now: float) -> float:
     return earliest
 
 
-def take(limits: Limits, now: float, patience: float) -> tuple[Limits, float]:
+def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[WriteLimits, float]:
     """The turn's moment, and the limits after it; unchanged when it is further off than `patience`.
 
     A turn a little ahead is promised, so that nobody who asks later comes before.
     """
-    at = turn(limits, now)
-    if at - now > patience:
-        return limits, at
+    moment = find_write_time(limits, now)
+    if moment - now > patience:
+        return limits, moment
     recent = tuple(w for w in limits.writes if w > now - 3600.0)[-(PER_HOUR - 1) :]
-    left = _tokens(limits, now) - 1.0
-    return replace(limits, tokens=left, counted_at=now, writes=(*recent, at)), at
+    left = _count_tokens(limits, now) - 1.0
+    return replace(limits, tokens=left, counted_at=now, writes=(*recent, moment)), moment
 
 
-def freeze(limits: Limits, now: float, until: float) -> Limits:
+def freeze(limits: WriteLimits, now: float, until: float) -> WriteLimits:
     """Nothing leaves before `until`; an earlier thaw never shortens a later one.
 
     Asked again soon after a thaw, a short silence lasts twice as long each time.
@@ -87,17 +87,19 @@ def freeze(limits: Limits, now: float, until: float) -> Limits:
     return replace(limits, blocked_until=max(thawed, now + wait), strikes=strikes)
 
 
-def _tokens(limits: Limits, now: float) -> float:
+def _count_tokens(limits: WriteLimits, now: float) -> float:
     # A clock that went back gives nothing and takes nothing.
     rested = max(0.0, now - limits.counted_at) * PER_SECOND
     return min(float(BURST), limits.tokens + rested)
 
 
 class LimiterStore(Protocol):
-    """Keeps `Limits` per installation, one change at a time over all processes."""
+    """Keeps `AttemptLimits` per installation, one change at a time over all processes."""
 
     def change(
-        self, installation: InstallationId, step: Callable[[Limits], tuple[Limits, Decided]]
+        self,
+        installation: InstallationId,
+        step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
         """Apply `step` to the stored limits (fresh ones when there are none) under a lock.
 
@@ -105,7 +107,7 @@ class LimiterStore(Protocol):
         """
         ...
 
-    def load(self, installation: InstallationId) -> Limits:
+    def load(self, installation: InstallationId) -> WriteLimits:
         """The limits as they stand, without a lock."""
         ...
 
@@ -134,20 +136,22 @@ class Limiter:
     def permit_write(self, installation: InstallationId) -> WritePermit:
         """Wait for a turn to write, three seconds at most. Raises OutOfTurn for a longer wait."""
         now = self._clock().timestamp()
-        at = self._store.change(
-            installation, lambda limits: take(limits, now, LONGEST_WAIT_SECONDS)
+        moment = self._store.change(
+            installation, lambda limits: reserve_write(limits, now, LONGEST_WAIT_SECONDS)
         )
-        if at - now > LONGEST_WAIT_SECONDS:
-            raise OutOfTurn(f"installation {installation}: writes wait", _moment(at))
-        if at > now:
-            self._sleep(at - now)
+        if moment - now > LONGEST_WAIT_SECONDS:
+            raise WritePaceExceeded(
+                f"installation {installation}: writes wait", _to_datetime(moment)
+            )
+        if moment > now:
+            self._sleep(moment - now)
         return WritePermit(installation)
 
     def check_open(self, installation: InstallationId) -> None:
         """Raises RateLimited while GitHub has asked this installation for silence."""
         until = self._store.load(installation).blocked_until
         if until > self._clock().timestamp():
-            raise RateLimited(f"installation {installation} is frozen", _moment(until))
+            raise RateLimited(f"installation {installation} is frozen", _to_datetime(until))
 
     def freeze(self, installation: InstallationId, until: datetime) -> None:
         """Let nothing of this installation leave before `until`, in any process."""
@@ -155,5 +159,5 @@ class Limiter:
         self._store.change(installation, lambda limits: (freeze(limits, now, end), None))
 
 
-def _moment(seconds: float) -> datetime:
+def _to_datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)

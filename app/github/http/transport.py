@@ -13,7 +13,7 @@ from github.Requester import Requester
 from urllib3 import Retry
 
 from app.github import errors
-from app.github.api_call import Answer, Call
+from app.github.api_call import Call, Response
 from app.github.endpoints import API_VERSION, Endpoints
 
 USER_AGENT: Final = "r4p-bot"
@@ -28,7 +28,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def careful_retry() -> Retry:
+def build_retry() -> Retry:
     """When a call may be sent again by the connection itself: reads after a fault of the way.
 
     PyGithub's own default repeats POST, and sleeps inside the worker for as long as GitHub says;
@@ -62,7 +62,7 @@ class Transport:
             user_agent=USER_AGENT,
             per_page=PER_PAGE,
             verify=True,
-            retry=careful_retry(),
+            retry=build_retry(),
             pool_size=8,
             # Pace is kept by the limiter that all processes share, not per connection.
             seconds_between_requests=0,
@@ -70,7 +70,7 @@ class Transport:
             api_version=API_VERSION,
         )
 
-    def send(self, call: Call, authorization: str | None) -> Answer:
+    def send(self, call: Call, authorization: str | None) -> Response:
         """The answer, if it is 2xx or 304; every other end raises a GitHubError.
 
         `authorization` is the header's whole value, None for the few calls that need none.
@@ -81,7 +81,7 @@ class Transport:
         if call.etag is not None:
             headers["If-None-Match"] = call.etag
         try:
-            answer = Answer(
+            answer = Response(
                 *self._requester.requestJson(
                     call.method, call.path, dict(call.query), headers, call.body
                 )
@@ -92,7 +92,7 @@ class Transport:
             raise errors.NotFound(f"{call}: {error}; correct R4P_GITHUB_URL") from error
         if 200 <= answer.status < 300 or answer.status == 304:
             return answer
-        raise errors.from_answer(call, answer, self.clock())
+        raise errors.from_response(call, answer, self.clock())
 
     def close(self) -> None:
         """Close the pool's sockets."""

@@ -8,43 +8,43 @@ from pydantic import BeforeValidator, Field
 
 from app.github.facts import (
     IssueFacts,
+    IssueState,
     LinkedPull,
     LinkFacts,
     RepositoryFacts,
-    State,
 )
 from app.github.wire.graphql_pulls import (
-    Actor,
+    ActorSlice,
     AnyState,
     Blob,
-    Branch,
+    BranchName,
+    GraphQLSlice,
     MaybePull,
     Page,
     Pull,
-    Slice,
-    lower,
+    lower_case,
 )
 from app.github.wire.rest import Body, Text
 from app.values.identifiers import CommitSha, IssueNumber, RepositoryId
 
 
-class Event(Slice):
+class Event(GraphQLSlice):
     kind: str = Field(alias="__typename")
     will_close_target: bool = False
     source: MaybePull = None
     subject: MaybePull = None
 
 
-class Issue(Slice):
+class Issue(GraphQLSlice):
     database_id: int
     number: int
     title: Text
     body: Body
     state: AnyState
-    state_reason: Annotated[str | None, BeforeValidator(lower)] = None
+    state_reason: Annotated[str | None, BeforeValidator(lower_case)] = None
     created_at: datetime
     updated_at: datetime
-    author: Actor | None
+    author: ActorSlice | None
     closed_by_pull_requests_references: Page[Pull] | None = None
     timeline_items: Page[Event]
 
@@ -53,11 +53,11 @@ class Issue(Slice):
         return self.closed_by_pull_requests_references or Page[Pull]()
 
 
-class Repository(Slice):
+class RepositorySlice(GraphQLSlice):
     database_id: int
     name_with_owner: Text
     is_private: bool
-    default_branch_ref: Branch | None
+    default_branch_ref: BranchName | None
     config: Blob | None = None
 
     def facts(self) -> RepositoryFacts:
@@ -72,19 +72,19 @@ class Repository(Slice):
         )
 
 
-class RepositoryAndIssue(Repository):
+class RepositoryAndIssue(RepositorySlice):
     issue: Issue | None = None
 
 
-class IssueAnswer(Slice):
+class IssueAnswer(GraphQLSlice):
     repository: RepositoryAndIssue | None
 
 
-class RepositoryAnswer(Slice):
-    repository: Repository | None
+class RepositoryAnswer(GraphQLSlice):
+    repository: RepositorySlice | None
 
 
-def link(closing: Iterable[Pull], events: Iterable[Event]) -> tuple[LinkedPull, ...]:
+def link_pulls(closing: Iterable[Pull], events: Iterable[Event]) -> tuple[LinkedPull, ...]:
     """One entry per pull request, with every way in which it points at the issue.
 
     Events come in the order of time, so that a later disconnection undoes a connection.
@@ -113,7 +113,7 @@ def link(closing: Iterable[Pull], events: Iterable[Event]) -> tuple[LinkedPull, 
     )
 
 
-def issue_facts(
+def build_issue_facts(
     repository: RepositoryFacts,
     issue: Issue,
     pulls: tuple[LinkedPull, ...],
@@ -128,7 +128,7 @@ def issue_facts(
         title=issue.title,
         body=issue.body,
         state=issue.state,
-        state_reason=issue.state_reason if issue.state is State.CLOSED else None,
+        state_reason=issue.state_reason if issue.state is IssueState.CLOSED else None,
         author=issue.author.author() if issue.author else None,
         created_at=issue.created_at,
         updated_at=issue.updated_at,

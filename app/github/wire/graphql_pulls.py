@@ -9,14 +9,22 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from app.github.facts import Author, ConfigBlob, HeadFacts, Heads, IssueMention, PullFacts, State
+from app.github.facts import (
+    Author,
+    ConfigBlob,
+    HeadFacts,
+    Heads,
+    IssueMention,
+    IssueState,
+    PullFacts,
+)
 from app.github.wire.rest import Body, Text
 from app.values.identifiers import CommitSha, IssueNumber, PullNumber
 
 Node = TypeVar("Node")
 
 
-def lower(value: object) -> object:
+def lower_case(value: object) -> object:
     """GraphQL shouts its enums; we don't."""
     return value.lower() if isinstance(value, str) else value
 
@@ -32,10 +40,10 @@ def _pull_or_none(value: object) -> object:
     return None
 
 
-AnyState = Annotated[State, BeforeValidator(lower)]
+AnyState = Annotated[IssueState, BeforeValidator(lower_case)]
 
 
-class Slice(BaseModel):
+class GraphQLSlice(BaseModel):
     """The fields we ask for, in our spelling."""
 
     model_config = ConfigDict(
@@ -43,7 +51,7 @@ class Slice(BaseModel):
     )
 
 
-class Actor(Slice):
+class ActorSlice(GraphQLSlice):
     kind: str = Field(alias="__typename")
     login: Text
 
@@ -53,30 +61,30 @@ class Actor(Slice):
         return Author(self.login + suffix, is_bot)
 
 
-class Named(Slice):
+class RepositoryName(GraphQLSlice):
     name_with_owner: Text
 
 
-class Target(Slice):
+class Target(GraphQLSlice):
     oid: str
 
 
-class Branch(Slice):
+class BranchName(GraphQLSlice):
     name: Text
     target: Target | None = None
 
 
-class PageInfo(Slice):
+class PageInfo(GraphQLSlice):
     has_next_page: bool
     end_cursor: str | None = None
 
 
-class Page(Slice, Generic[Node]):
+class Page(GraphQLSlice, Generic[Node]):
     nodes: Annotated[tuple[Node, ...], BeforeValidator(_not_null)] = ()
     page_info: PageInfo = PageInfo(has_next_page=False)
 
 
-class Pull(Slice):
+class Pull(GraphQLSlice):
     database_id: int
     number: int
     title: Text
@@ -94,12 +102,12 @@ class Pull(Slice):
     additions: int
     deletions: int
     changed_files: int
-    author: Actor | None
-    repository: Named
+    author: ActorSlice | None
+    repository: RepositoryName
     merge_commit: Target | None = None
 
     def facts(self) -> PullFacts:
-        merge = self.merge_commit if self.state is State.MERGED else None
+        merge = self.merge_commit if self.state is IssueState.MERGED else None
         return PullFacts(
             id=self.database_id,
             number=PullNumber(self.number),
@@ -127,7 +135,7 @@ class Pull(Slice):
 MaybePull = Annotated[Pull | None, BeforeValidator(_pull_or_none)]
 
 
-class Head(Slice):
+class Head(GraphQLSlice):
     number: int
     state: AnyState
     is_draft: bool
@@ -144,18 +152,18 @@ class Head(Slice):
         )
 
 
-class IssueState(Slice):
+class IssueStateSlice(GraphQLSlice):
     state: AnyState
     locked: bool = False
 
 
-class HeadsOfRepository(Slice):
+class HeadsOfRepository(GraphQLSlice):
     """The issue, and under its own alias each pull request asked for, in that order."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Head | None] = Field(init=False)
 
-    issue: IssueState | None = None
+    issue: IssueStateSlice | None = None
 
     def facts(self) -> Heads:
         heads = self.__pydantic_extra__.values()
@@ -165,19 +173,19 @@ class HeadsOfRepository(Slice):
         return Heads(self.issue.state, pulls, is_locked=self.issue.locked)
 
 
-class HeadsAnswer(Slice):
+class HeadsAnswer(GraphQLSlice):
     repository: HeadsOfRepository | None
 
 
-class ClosedIssue(Slice):
+class ClosedIssue(GraphQLSlice):
     number: int
-    repository: Named
+    repository: RepositoryName
 
     def mention(self) -> IssueMention:
         return IssueMention(self.repository.name_with_owner, IssueNumber(self.number))
 
 
-class Blob(Slice):
+class Blob(GraphQLSlice):
     oid: str | None = None
     """None: the path is a directory, for which the query names no fields."""
     text: Text | None = None
@@ -190,25 +198,25 @@ class Blob(Slice):
         return ConfigBlob(self.oid, self.byte_size, None if self.is_truncated else self.text)
 
 
-class Entry(Slice):
+class TreeEntry(GraphQLSlice):
     object: Blob | None
 
 
-class Commit(Slice):
-    file: Entry | None
+class Commit(GraphQLSlice):
+    file: TreeEntry | None
 
 
-class PullCommit(Slice):
+class PullCommit(GraphQLSlice):
     commit: Commit
 
 
-class ChangedFile(Slice):
+class ChangedFileSlice(GraphQLSlice):
     path: Text
 
 
 class PullAndIssues(Pull):
     closing_issues_references: Page[ClosedIssue] | None = None
-    files: Page[ChangedFile] | None = None
+    files: Page[ChangedFileSlice] | None = None
     commits: Page[PullCommit] | None = None
 
     def new_config(self, path: str) -> ConfigBlob | None:
@@ -219,10 +227,10 @@ class PullAndIssues(Pull):
         return next((blob.facts() for blob in entries if blob), None)
 
 
-class PullOfRepository(Slice):
-    default_branch_ref: Branch | None
+class PullOfRepository(GraphQLSlice):
+    default_branch_ref: BranchName | None
     pull_request: PullAndIssues | None
 
 
-class PullAnswer(Slice):
+class PullAnswer(GraphQLSlice):
     repository: PullOfRepository | None

@@ -82,7 +82,7 @@ query Repository($owner: String!, $name: String!) {{
 {_REPOSITORY}{_BLOB}"""
 
 
-def heads(numbers: Sequence[int]) -> str:
+def build_heads_query(numbers: Sequence[int]) -> str:
     """One query for an issue and these pull requests; each answer stands under `p` + number."""
     pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
     fragment = "fragment HEAD on PullRequest { number state isDraft baseRefOid headRefOid }"

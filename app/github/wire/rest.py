@@ -18,62 +18,62 @@ from pydantic import (
     ValidationError,
 )
 
-from app.github.api_call import Answer, Call
-from app.github.errors import unanswered
+from app.github.api_call import Call, Response
+from app.github.errors import build_lost_answer_error
 
 
-def clean(text: object) -> object:
+def clean_text(text: object) -> object:
     """Text without NUL and with U+FFFD for lone surrogates; anything else as it is."""
     if not isinstance(text, str):
         return text
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def text_or_empty(text: object) -> object:
+def clean_body(text: object) -> object:
     """As `clean`, with the null that GitHub sends for an empty body as an empty text."""
-    return "" if text is None else clean(text)
+    return "" if text is None else clean_text(text)
 
 
-Text = Annotated[str, BeforeValidator(clean)]
-Body = Annotated[str, BeforeValidator(text_or_empty)]
+Text = Annotated[str, BeforeValidator(clean_text)]
+Body = Annotated[str, BeforeValidator(clean_body)]
 
 
-class Slice(BaseModel):
+class RestSlice(BaseModel):
     """The fields we use of an object that has more."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class GraphQLProblem(Slice):
+class GraphQLProblem(RestSlice):
     type: str = ""
     message: str = ""
 
 
-class GraphQLAnswer(Slice):
+class GraphQLAnswer(RestSlice):
     data: dict[str, Any] | None = None
     errors: tuple[GraphQLProblem, ...] = ()
 
 
-class TokenGrant(Slice):
+class TokenGrant(RestSlice):
     token: str
     expires_at: AwareDatetime
 
 
-class Account(Slice):
+class Account(RestSlice):
     id: int
     login: Text
     type: str = "User"
 
 
-class Via(Slice):
+class AppSlice(RestSlice):
     id: int
 
 
-class Comment(Slice):
+class CommentSlice(RestSlice):
     id: int
     body: Body = ""
     user: Account | None = None
-    performed_via_github_app: Via | None = None
+    performed_via_github_app: AppSlice | None = None
     created_at: datetime
     updated_at: datetime
     html_url: str = ""
@@ -85,76 +85,76 @@ class Comment(Slice):
         return bot and app is not None and app.id == app_id
 
 
-class CheckRun(Slice):
+class CheckRunSlice(RestSlice):
     id: int
     name: Text
     head_sha: str
     external_id: Text | None = None
     status: str
     conclusion: str | None = None
-    app: Via | None = None
+    app: AppSlice | None = None
 
 
-class CheckRuns(Slice):
-    check_runs: tuple[CheckRun, ...]
+class CheckRunsSlice(RestSlice):
+    check_runs: tuple[CheckRunSlice, ...]
 
 
-class Reaction(Slice):
+class ReactionSlice(RestSlice):
     id: int
     content: str
     user: Account | None = None
     created_at: datetime
 
 
-class ReviewComment(Slice):
+class ReviewCommentSlice(RestSlice):
     path: Text
     body: Body
 
 
-class Permission(Slice):
+class PermissionSlice(RestSlice):
     permission: str
     role_name: str | None = None
 
 
-class Created(Slice):
+class CreatedObject(RestSlice):
     id: int
 
 
-class PullHead(Slice):
+class PullHead(RestSlice):
     sha: str
     ref: Text
 
 
-class OpenPull(Slice):
+class OpenPull(RestSlice):
     number: int
     updated_at: datetime
     head: PullHead
     base: PullHead
 
 
-class Numbered(Slice):
+class NumberSlice(RestSlice):
     number: int
 
 
-class Made(Slice):
+class GitObject(RestSlice):
     sha: str
 
 
-class Branch(Slice):
-    object: Made
+class BranchSlice(RestSlice):
+    object: GitObject
 
 
-class GitCommit(Slice):
+class GitCommit(RestSlice):
     sha: str
-    tree: Made
+    tree: GitObject
     message: Text
 
 
-class DefaultBranch(Slice):
+class DefaultBranch(RestSlice):
     default_branch: Text
 
 
-class HookDelivery(Slice):
+class HookDelivery(RestSlice):
     id: int
     guid: str
     delivered_at: AwareDatetime
@@ -168,26 +168,26 @@ class HookDelivery(Slice):
 Read = TypeVar("Read")
 
 
-def decode(call: Call, answer: Answer) -> Any:
+def decode_json(call: Call, answer: Response) -> Any:
     """The answer's JSON. Raises GitHubDown, or Ambiguous after a write, when it is none."""
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
-        said = (
+        text = (
             f"{call}: {answer.status} with a body that is not JSON ({len(answer.body)} characters)"
         )
-        raise unanswered(call, said) from error
+        raise build_lost_answer_error(call, text) from error
 
 
-def read(shape: type[Read], call: Call, answer: Answer) -> Read:
+def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
     """The answer as `shape`. Raises as `decode` does, also for JSON of another shape."""
-    return parse(shape, call, decode(call, answer))
+    return parse_slice(shape, call, decode_json(call, answer))
 
 
-def parse(shape: type[Read], call: Call, value: Any) -> Read:
+def parse_slice(shape: type[Read], call: Call, value: Any) -> Read:
     """Decoded JSON as `shape`. Raises GitHubDown, or Ambiguous after a write, when it is not."""
     try:
         return TypeAdapter(shape).validate_python(value)
     except ValidationError as error:
         where = ", ".join(".".join(map(str, e["loc"])) for e in error.errors()[:3])
-        raise unanswered(call, f"{call}: the answer lacks or bends {where}") from error
+        raise build_lost_answer_error(call, f"{call}: the answer lacks or bends {where}") from error

@@ -8,9 +8,9 @@ from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from app.db import migrate
-from app.db.session import DOWN, opened, transaction
+from app.db.session import DOWN, open_engine, transaction
 from app.db.store.queue import upkeep
-from app.settings import child_environment
+from app.settings import build_child_environment
 from tests.services import free_port
 
 COMMANDS = (
@@ -37,7 +37,7 @@ def test_a_command_without_its_database_says_so_in_one_line(command, nowhere, tm
     told = {"R4P_DATABASE_URL": nowhere, "R4P_TRAIN_PLAN": "cpu-smoke"}
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", *command.split()],
-        env=child_environment(told),
+        env=build_child_environment(told),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -66,10 +66,10 @@ def test_a_database_that_is_not_there_is_named(database_url, capsys):
 def test_a_database_of_another_revision_is_told_what_to_do(empty_url, capsys):
     with (
         pytest.raises(SystemExit) as raised,
-        opened(empty_url) as database,
+        open_engine(empty_url) as database,
         transaction(database) as connection,
     ):
-        upkeep.dead(connection, 1)
+        upkeep.list_dead(connection, 1)
     assert raised.value.code == DOWN
     (line,) = capsys.readouterr().err.splitlines()
     assert 'relation "jobs" does not exist' in line
@@ -81,7 +81,7 @@ def test_a_database_of_another_revision_is_told_what_to_do(empty_url, capsys):
 def test_a_mistake_of_ours_keeps_its_traceback(database_url, statement):
     with (
         pytest.raises(DBAPIError),
-        opened(database_url) as database,
+        open_engine(database_url) as database,
         transaction(database) as connection,
     ):
         connection.execute(text(statement))
@@ -91,7 +91,7 @@ def test_a_mistake_of_ours_keeps_its_traceback(database_url, statement):
 def test_an_error_of_ours_is_left_as_it_is(database_url):
     with (
         pytest.raises(ZeroDivisionError),
-        opened(database_url) as database,
+        open_engine(database_url) as database,
         transaction(database),
     ):
         raise ZeroDivisionError

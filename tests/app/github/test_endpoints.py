@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.github.endpoints import Endpoints, endpoints
+from app.github.endpoints import Endpoints, build_endpoints
 
 DOTCOM = Endpoints("https://github.com", "https://api.github.com", "https://api.github.com/graphql")
 
@@ -33,11 +33,11 @@ DOTCOM = Endpoints("https://github.com", "https://api.github.com", "https://api.
     ],
 )
 def test_a_base_url_gives_every_door(url, expected):
-    assert endpoints(url) == expected
+    assert build_endpoints(url) == expected
 
 
 def test_git_is_fetched_beside_the_pages():
-    assert endpoints("https://git.example.com").git("o/r") == "https://git.example.com/o/r.git"
+    assert build_endpoints("https://git.example.com").git("o/r") == "https://git.example.com/o/r.git"
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_git_is_fetched_beside_the_pages():
 )
 def test_what_is_no_plain_base_url_is_refused(url):
     with pytest.raises(ValueError, match="R4P_GITHUB_URL"):
-        endpoints(url)
+        build_endpoints(url)

@@ -243,7 +243,7 @@ def test_a_canary_whose_votes_cannot_be_read_is_taken_out(database, issue, line_
     check_canary(database, adapter, CanaryLimits(min_votes=20))
     assert state(database, CANARY) == (
         ModelState.REJECTED,
-        "8 of its 20 votes can be read; 80% is the least",
+        "8 of its 20 votes are readable; the limit is 80%",
     )
     check_canary(database, adapter, CanaryLimits(min_votes=20))
     with transaction(database) as connection:

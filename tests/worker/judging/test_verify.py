@@ -18,7 +18,7 @@ from tests.builders import judged_history
 from tests.builders.job_attempts import carry_out
 from tests.model.fake_engines import LogprobEngine, build_token
 from worker.components import Components
-from worker.judging.verify import Bench, VerifyGroupHandler
+from worker.judging.verify import JudgeSetup, VerifyGroupHandler
 
 pytestmark = pytest.mark.services
 REPOSITORY, ISSUE = 70, 3
@@ -52,9 +52,9 @@ def job(database):
     return VerifyGroup(7, REPOSITORY, ISSUE, evaluation)
 
 
-def judged(database, job, bench):
+def judged(database, job, judge_setup):
     """The document, and what is stored of each patch."""
-    carry_out(database, VerifyGroupHandler(lambda: bench), job)
+    carry_out(database, VerifyGroupHandler(lambda: judge_setup), job)
     wanted = [evaluation_candidates.c[name] for name in COLUMNS]
     query = select(*wanted).order_by(evaluation_candidates.c.position)
     with transaction(database) as connection:
@@ -67,9 +67,9 @@ def test_consensus_judges_without_an_engine_and_shows_no_probability_yet(
 ):
     monkeypatch.setenv("R4P_VERIFIER", "consensus")
     monkeypatch.setenv("R4P_ENGINE", "scripted")  # which would not start: it has no script
-    bench = Components(database, QueueSettings()).bench
-    assert bench.prior is None
-    document, rows = judged(database, job, bench)
+    judge_setup = Components(database, QueueSettings()).judge_setup
+    assert judge_setup.prior is None
+    document, rows = judged(database, job, judge_setup)
     assert (document["verifier"], document["engine"]["name"]) == ("consensus", "consensus")
     assert document["votes"] == {"asked": 0, "valid": 0}
     assert all(0 < row["consensus"] < 1 for row in rows)
@@ -80,7 +80,7 @@ def test_a_model_judges_and_what_consensus_believes_is_kept_beside_its_votes(dat
     verifier = catalog.load_verifier(
         "r4p", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
     )
-    document, rows = judged(database, job, Bench("r4p", verifier, catalog.load_consensus()))
+    document, rows = judged(database, job, JudgeSetup("r4p", verifier, catalog.load_consensus()))
     assert document["verifier"] == "r4p"
     assert [(row["verdict"], row["score"]) for row in rows] == [
         ("correct", 1.0),
@@ -95,7 +95,7 @@ def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
     verifier = catalog.load_verifier(
         "pairwise", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
     )
-    _, rows = judged(database, job, Bench("pairwise", verifier, catalog.load_consensus()))
+    _, rows = judged(database, job, JudgeSetup("pairwise", verifier, catalog.load_consensus()))
     assert {(row["verdict"], row["probability"]) for row in rows} == {("unsure", None)}
     assert max(row["score"] for row in rows) == 1.0
 
@@ -103,7 +103,7 @@ def test_a_judge_that_only_ranks_makes_no_claim_without_history(database, job):
 def test_nobody_knows_how_a_strangers_patch_came_about_and_that_is_said(database, job):
     engine = LogprobEngine({"": [build_token("YES", YES=0.9, NO=0.1)]})
     verifier = catalog.load_verifier("yes-no-trajectory", engine)
-    document, rows = judged(database, job, Bench("yes-no-trajectory", verifier, None))
+    document, rows = judged(database, job, JudgeSetup("yes-no-trajectory", verifier, None))
     assert [row["score"] for row in rows] == pytest.approx([0.9] * 3)
     assert "-record>" not in str(engine.requests)
     said = "No trajectory is known, so it was judged by its text alone."
@@ -114,9 +114,9 @@ def test_the_settings_say_whether_votes_leave_one_out(database, monkeypatch, tmp
     (tmp_path / "script.jsonl").write_text("")
     monkeypatch.setenv("R4P_ENGINE", "scripted")
     monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
-    plain = Components(database, QueueSettings()).bench.judge
+    plain = Components(database, QueueSettings()).judge_setup.judge
     monkeypatch.setenv("R4P_LEAVE_ONE_OUT", "true")
-    left_out = Components(database, QueueSettings()).bench.judge
+    left_out = Components(database, QueueSettings()).judge_setup.judge
     assert plain.engine.prompt_fingerprint != left_out.engine.prompt_fingerprint
 
 
@@ -129,7 +129,7 @@ def test_the_settings_say_how_many_lines_a_patch_edits_at_least(
     monkeypatch.setenv("R4P_ENGINE_SCRIPT", str(tmp_path / "script.jsonl"))
     monkeypatch.setenv("R4P_VERIFIER", name)
     monkeypatch.setenv("R4P_MIN_LINES", "50")
-    document, rows = judged(database, job, Components(database, QueueSettings()).bench)
+    document, rows = judged(database, job, Components(database, QueueSettings()).judge_setup)
     assert {(row["verdict"], row["consensus"]) for row in rows} == {("not_judged", None)}
     assert all(
         "lines, and the verifier needs at least 50" in one["reason"] for one in document["patches"]
@@ -149,6 +149,6 @@ def test_what_is_heard_beside_never_costs_the_verdict(database, job, caplog):
     verifier = catalog.load_verifier(
         "r4p", ScriptedEngine([ScriptLine(box_containing=("w * h",), repeat=True)])
     )
-    _, rows = judged(database, job, Bench("r4p", verifier, _Broken()))
+    _, rows = judged(database, job, JudgeSetup("r4p", verifier, _Broken()))
     assert [(row["score"], row["consensus"]) for row in rows] == [(1, None), (0, None), (0, None)]
     assert "the verdict goes without it" in caplog.text

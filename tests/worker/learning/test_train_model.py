@@ -215,7 +215,7 @@ def test_the_clock_asks_once_a_day_and_waits_for_enough_that_is_new(database, ha
     carry_out(database, handler(train_every_seconds=0.001), JOB)
     found = last(database)
     assert (found.id, found.state) == (2, TrainingState.SKIPPED)
-    assert found.why == "0 issues with labels are new, R4P_TRAIN_NEW_ISSUES asks for 50"
+    assert found.why == "0 issues with labels are new, but R4P_TRAIN_NEW_ISSUES is 50"
     carry_out(database, handler(), ASKED)
     assert (last(database).id, last(database).state) == (3, TrainingState.FINISHED)
 

@@ -86,8 +86,8 @@ def test_a_training_that_failed_is_not_repeated_until_something_has_changed(
         carry_out(database, same, JOB)
         assert last(database).state is TrainingState.SKIPPED
         assert last(database).why == (
-            "training 1 failed with the same plan and settings, and 0 issues with labels are new since: change those, or"
-            " try again with r4p train start. It said: loss is NaN"
+            "training 1 failed with the same plan and settings, and only 0 issues with labels are new: "
+            "change the plan or the settings, or run r4p train start. The error was: loss is NaN"
         )
     carry_out(database, same, ASKED)
     assert last(database).state is TrainingState.FAILED

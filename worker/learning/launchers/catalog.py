@@ -1,6 +1,6 @@
-"""The launcher that the settings name."""
+"""Choose the launcher that the settings name."""
 
-from app.learning.training_plan import Launcher as Name
+from app.learning.training_plan import LauncherKind as Name
 from app.settings import TrainSettings
 from worker.learning.launchers.kubernetes import Kubernetes
 from worker.learning.launchers.local import Local
@@ -9,8 +9,8 @@ from worker.learning.launchers.slurm import Slurm
 from worker.learning.launchers.task import Launcher
 
 
-def of(settings: TrainSettings) -> Launcher:
-    """Made from what the settings say of it."""
+def create_launcher(settings: TrainSettings) -> Launcher:
+    """Create the launcher of the settings."""
     match settings.train_launcher:
         case Name.SLURM:
             return Slurm(settings.train_gpus, settings.train_options)

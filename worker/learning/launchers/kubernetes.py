@@ -1,45 +1,52 @@
-"""Tasks as Kubernetes Jobs, by kubectl. The folder is on a volume that the Job mounts under the same path."""
+"""Run tasks as Kubernetes Jobs with kubectl.
+
+A volume holds the folder under the same path in the Job and here.
+"""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from worker.learning.launchers.scheduler_call import ask, demand, failed
-from worker.learning.launchers.task import Phase, Seen, Task
+from worker.learning.launchers.scheduler_call import (
+    build_launch_error,
+    run_command,
+    run_command_or_raise,
+)
+from worker.learning.launchers.task import LaunchTask, Phase, TaskState
 
 
 @dataclass(frozen=True, slots=True)
 class Kubernetes:
-    """Asks for GPUs of one pod, which gets no service account and no secret."""
+    """Starts Jobs of one pod with GPUs; the pod gets no service account and no secret."""
 
     image: str
     claim: str
     mount: Path
-    """Where the claim's volume is, here and there."""
+    """Mount path of the claim's volume, in the pod and on this machine."""
     namespace: str
     gpus: int
-    outlives_us: ClassVar[bool] = True
+    outlives_worker: ClassVar[bool] = True
 
-    def start(self, task: Task) -> None:
-        """Create the Job, unless there is one of that name. Raises LaunchFailed."""
+    def start(self, task: LaunchTask) -> None:
+        """Create the Job unless one with that name exists. Raises LaunchFailed."""
         given = json.dumps(self.manifest(task))
-        answer = ask("kubectl", "create", *self._where(), "--filename=-", given=given)
+        answer = run_command("kubectl", "create", *self._where(), "--filename=-", given=given)
         if answer.code and "AlreadyExists" not in answer.complaint:
-            raise failed("kubectl create", answer)
+            raise build_launch_error("kubectl create", answer)
 
-    def look(self, task: Task) -> Seen:
-        """As the Job's status says. Raises LaunchFailed."""
-        asked = ask("kubectl", "get", "job", task.name, *self._where(), "--output=json")
+    def look(self, task: LaunchTask) -> TaskState:
+        """Return the task's state by the Job's status. Raises LaunchFailed."""
+        asked = run_command("kubectl", "get", "job", task.name, *self._where(), "--output=json")
         if asked.code and "NotFound" in asked.complaint:
-            return Seen(Phase.UNKNOWN)
+            return TaskState(Phase.UNKNOWN)
         if asked.code:
-            raise failed("kubectl get job", asked)
-        return seen(json.loads(asked.out).get("status") or {})
+            raise build_launch_error("kubectl get job", asked)
+        return read_state(json.loads(asked.out).get("status") or {})
 
-    def stop(self, task: Task) -> None:
-        """Delete the Job with its pod. Raises LaunchFailed."""
-        demand(
+    def stop(self, task: LaunchTask) -> None:
+        """Delete the Job and its pod. Raises LaunchFailed."""
+        run_command_or_raise(
             "kubectl",
             "delete",
             "job",
@@ -49,8 +56,11 @@ class Kubernetes:
             "--cascade=foreground",
         )
 
-    def manifest(self, task: Task) -> dict[str, Any]:
-        """The Job. It is tried once: whether to resume is decided here, by what it left in its folder."""
+    def manifest(self, task: LaunchTask) -> dict[str, Any]:
+        """Build the Job.
+
+        Kubernetes runs it once: the worker decides whether to resume, by the files in the folder.
+        """
         return {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -62,7 +72,7 @@ class Kubernetes:
             },
         }
 
-    def _pod(self, task: Task) -> dict[str, Any]:
+    def _pod(self, task: LaunchTask) -> dict[str, Any]:
         settings = [
             {"name": name, "value": value} for name, value in sorted(task.environment.items())
         ]
@@ -94,14 +104,16 @@ class Kubernetes:
         return (f"--namespace={self.namespace}",)
 
 
-def seen(status: dict[str, Any]) -> Seen:
-    """What a Job's status means."""
+def read_state(status: dict[str, Any]) -> TaskState:
+    """Translate a Job's status."""
     for condition in status.get("conditions") or []:
         if condition.get("status") != "True":
             continue
         if condition["type"] == "Complete":
-            return Seen(Phase.ENDED)
+            return TaskState(Phase.ENDED)
         if condition["type"] == "Failed":
-            said = f"{condition.get('reason', '')} {condition.get('message', '')}".strip()
-            return Seen(Phase.ENDED, f"Kubernetes says {said or 'Failed'}")
-    return Seen(Phase.RUNNING if status.get("active") and status.get("ready", 1) else Phase.WAITING)
+            reason = f"{condition.get('reason', '')} {condition.get('message', '')}".strip()
+            return TaskState(Phase.ENDED, f"Kubernetes says {reason or 'Failed'}")
+    return TaskState(
+        Phase.RUNNING if status.get("active") and status.get("ready", 1) else Phase.WAITING
+    )

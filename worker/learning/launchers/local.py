@@ -1,4 +1,4 @@
-"""Tasks as child processes, which end with this worker."""
+"""Run tasks as child processes, which end with this worker."""
 
 import os
 import signal
@@ -7,24 +7,30 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from app.operator.processes import without_settings
+from app.operator.processes import strip_settings
 from model.interpreter import module_command
-from worker.learning.launchers.task import LaunchFailed, Phase, Seen, Task, ended_with
+from worker.learning.launchers.task import (
+    LaunchFailed,
+    LaunchTask,
+    Phase,
+    TaskState,
+    describe_exit_code,
+)
 
 _END_SECONDS: Final = 20.0
-"""A trainer that is told to end has this long to; what it had saved is safe either way."""
+"""Time for a trainer to stop after SIGTERM; its saved state is safe in any case."""
 
 
 @dataclass(slots=True)
 class Local:
-    """Runs tasks on this machine, one process group each."""
+    """Runs each task on this machine in a process group of its own."""
 
     program: tuple[str, ...] = tuple(module_command("app.cli"))
-    """What the arguments are for."""
-    outlives_us: ClassVar[bool] = False
+    """The command that takes the arguments."""
+    outlives_worker: ClassVar[bool] = False
     _children: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)
 
-    def start(self, task: Task) -> None:
+    def start(self, task: LaunchTask) -> None:
         """Start a child that the kernel ends when this worker dies."""
         try:
             with task.log.open("ab") as log:
@@ -39,18 +45,18 @@ class Local:
         except OSError as error:
             raise LaunchFailed(f"{task.name} could not be started here: {error}") from error
 
-    def look(self, task: Task) -> Seen:
-        """Whether the child still runs."""
+    def look(self, task: LaunchTask) -> TaskState:
+        """Return whether the child runs."""
         child = self._children.get(task.name)
         if child is None:
-            return Seen(Phase.UNKNOWN)
+            return TaskState(Phase.UNKNOWN)
         code = child.poll()
         if code is None:
-            return Seen(Phase.RUNNING)
-        return Seen(Phase.ENDED, ended_with(code))
+            return TaskState(Phase.RUNNING)
+        return TaskState(Phase.ENDED, describe_exit_code(code))
 
-    def stop(self, task: Task) -> None:
-        """End the child and all that it started."""
+    def stop(self, task: LaunchTask) -> None:
+        """End the child and its process group."""
         child = self._children.pop(task.name, None)
         if child is None or child.poll() is not None:
             return
@@ -61,13 +67,13 @@ class Local:
         child.wait()
 
 
-def _environment(task: Task) -> dict[str, str]:
-    """Where programs, models and GPUs are, as we know it; of our own settings, what the task is told."""
-    return {**without_settings(), **task.environment, "R4P_END_WITH_PARENT": "true"}
+def _environment(task: LaunchTask) -> dict[str, str]:
+    """Keep this process's paths and devices, but replace the bot's settings by the task's."""
+    return {**strip_settings(), **task.environment, "R4P_END_WITH_PARENT": "true"}
 
 
 def _signal(child: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
-    """To its whole group, as far as anything of that is left."""
+    """Send a signal to the whole process group, if it exists."""
     try:
         os.killpg(child.pid, number)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Tasks as jobs of a Ray cluster, by `ray job`. The folder is on a file system that its nodes share with us."""
+"""Run tasks as jobs of a Ray cluster with `ray job`. The nodes share the folder's file system."""
 
 import json
 import re
@@ -7,45 +7,53 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from worker.learning.launchers.scheduler_call import Answer, ask, demand, failed
-from worker.learning.launchers.task import LaunchFailed, Phase, Seen, Task
+from worker.learning.launchers.scheduler_call import (
+    SchedulerResponse,
+    build_launch_error,
+    run_command,
+    run_command_or_raise,
+)
+from worker.learning.launchers.task import LaunchFailed, LaunchTask, Phase, TaskState
 
 _SAID: Final = re.compile(
     r"^(?:Job '[^']*' (?:was )?|Status for job '[^']*': (?:JobStatus\.)?)(\w+)\s*$", re.MULTILINE
 )
-"""The line of `ray job status` that tells the state; what follows it may quote the job's own log."""
+"""Matches the line of `ray job status` that names the state; later lines may quote the job's own
+log."""
 _PHASES: Final = {
-    "pending": Seen(Phase.WAITING),
-    "running": Seen(Phase.RUNNING),
-    "succeeded": Seen(Phase.ENDED),
-    "failed": Seen(Phase.ENDED, "Ray says that it failed"),
-    "stopped": Seen(Phase.ENDED, "Ray says that it was stopped"),
+    "pending": TaskState(Phase.WAITING),
+    "running": TaskState(Phase.RUNNING),
+    "succeeded": TaskState(Phase.ENDED),
+    "failed": TaskState(Phase.ENDED, "Ray says that it failed"),
+    "stopped": TaskState(Phase.ENDED, "Ray says that it was stopped"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Ray:
-    """Asks for GPUs of one node for the job's entrypoint."""
+    """Starts jobs whose entrypoint gets GPUs of one node."""
 
     address: str
     gpus: int
     options: str = ""
-    outlives_us: ClassVar[bool] = True
+    outlives_worker: ClassVar[bool] = True
 
-    def start(self, task: Task) -> None:
-        """Submit under the task's name, which Ray takes once. Raises LaunchFailed."""
+    def start(self, task: LaunchTask) -> None:
+        """Submit the task under its name, which Ray accepts once. Raises LaunchFailed."""
         inner = f"set -- r4p {shlex.join(task.arguments)}\n{task.script()}"
         try:
-            _script(task).write_text(inner)
+            _get_script_path(task).write_text(inner)
         except OSError as error:
-            raise LaunchFailed(f"{_script(task)} can't be written: {error.strerror}") from error
-        answer = ask(*self.command(task))
-        said = answer.complaint + answer.out
-        if answer.code and "already exists" not in said:
-            raise failed("ray job submit", Answer(answer.code, "", said))
+            raise LaunchFailed(
+                f"{_get_script_path(task)} can't be written: {error.strerror}"
+            ) from error
+        answer = run_command(*self.command(task))
+        output = answer.complaint + answer.out
+        if answer.code and "already exists" not in output:
+            raise build_launch_error("ray job submit", SchedulerResponse(answer.code, "", output))
 
-    def command(self, task: Task) -> list[str]:
-        """What submits it."""
+    def command(self, task: LaunchTask) -> list[str]:
+        """Build the command that submits the task."""
         settings = json.dumps({"env_vars": dict(sorted(task.environment.items()))})
         gpus = [f"--entrypoint-num-gpus={self.gpus}"] if self.gpus else []
         return [
@@ -54,32 +62,36 @@ class Ray:
             *gpus,
             *shlex.split(self.options),
             # by a file: Ray joins an entrypoint so that a shell would expand what is quoted
-            *("--", "sh", str(_script(task))),
+            *("--", "sh", str(_get_script_path(task))),
         ]
 
-    def look(self, task: Task) -> Seen:
-        """As the cluster says. Raises LaunchFailed."""
-        asked = ask("ray", "job", "status", f"--address={self.address}", task.name)
-        said = asked.complaint + asked.out
-        if asked.code and "does not exist" in said:
-            return Seen(Phase.UNKNOWN)
+    def look(self, task: LaunchTask) -> TaskState:
+        """Return the task's state in the cluster. Raises LaunchFailed."""
+        asked = run_command("ray", "job", "status", f"--address={self.address}", task.name)
+        output = asked.complaint + asked.out
+        if asked.code and "does not exist" in output:
+            return TaskState(Phase.UNKNOWN)
         if asked.code:
-            raise failed("ray job status", Answer(asked.code, "", said))
-        found = seen(said)
-        if found.phase is Phase.UNKNOWN:
-            raise LaunchFailed(f"`ray job status` said what is not understood: {said[-500:]}")
-        return found
+            raise build_launch_error("ray job status", SchedulerResponse(asked.code, "", output))
+        state = read_state(output)
+        if state.phase is Phase.UNKNOWN:
+            raise LaunchFailed(f"`ray job status` said what is not understood: {output[-500:]}")
+        return state
 
-    def stop(self, task: Task) -> None:
-        """End it. Raises LaunchFailed."""
-        demand("ray", "job", "stop", f"--address={self.address}", task.name)
+    def stop(self, task: LaunchTask) -> None:
+        """Stop the job. Raises LaunchFailed."""
+        run_command_or_raise("ray", "job", "stop", f"--address={self.address}", task.name)
 
 
-def _script(task: Task) -> Path:
+def _get_script_path(task: LaunchTask) -> Path:
     return task.folder / f"{task.name}.sh"
 
 
-def seen(said: str) -> Seen:
-    """What Ray's words about a job mean."""
-    found = _SAID.search(said)
-    return _PHASES.get(found[1].lower(), Seen(Phase.UNKNOWN)) if found else Seen(Phase.UNKNOWN)
+def read_state(output: str) -> TaskState:
+    """Translate the output of `ray job status`."""
+    match = _SAID.search(output)
+    return (
+        _PHASES.get(match[1].lower(), TaskState(Phase.UNKNOWN))
+        if match
+        else TaskState(Phase.UNKNOWN)
+    )

@@ -1,12 +1,12 @@
-"""A scheduler's own command line, asked for one thing at a time."""
+"""Run one command of a scheduler's client."""
 
 import re
 import subprocess
 from dataclasses import dataclass
 from typing import Final
 
-from app.operator.processes import without_settings
-from worker.learning.launchers.task import LaunchFailed, NeverTaken
+from app.operator.processes import strip_settings
+from worker.learning.launchers.task import LaunchFailed, LaunchRefused
 
 _SECONDS: Final = 60.0
 _NEVER: Final = re.compile(
@@ -14,27 +14,30 @@ _NEVER: Final = re.compile(
     r"|namespaces \S+ not found",
     re.IGNORECASE,
 )
-"""What schedulers say of options that they will never take; a credential that is invalid may be so until a daemon is back."""
+"""Matches errors that no retry can fix, such as wrong options. An invalid credential may be valid
+once a daemon is back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a command said."""
+class SchedulerResponse:
+    """The exit code and the output of a command."""
 
     code: int
     out: str
     complaint: str
 
 
-def ask(*command: str, given: str = "") -> Answer:
-    """Run a command of a scheduler with `given` on its input; it sees none of our settings, and may pass on what it sees.
+def run_command(*command: str, given: str = "") -> SchedulerResponse:
+    """Run a scheduler's command with `given` as its input.
 
-    Raises NeverTaken when there is none, LaunchFailed when there is no answer.
+    The command sees none of the bot's settings, because a scheduler may pass its environment on.
+    Raises LaunchRefused when the client is not installed, and LaunchFailed without an answer in
+    time.
     """
     try:
         done = subprocess.run(
             command,
-            env=without_settings(),
+            env=strip_settings(),
             input=given,
             capture_output=True,
             text=True,
@@ -43,7 +46,7 @@ def ask(*command: str, given: str = "") -> Answer:
             check=False,
         )
     except FileNotFoundError:
-        raise NeverTaken(
+        raise LaunchRefused(
             f"`{command[0]}` is not on PATH: install the scheduler's client on the machine of the train worker, or set"
             " R4P_TRAIN_LAUNCHER to another one"
         ) from None
@@ -51,19 +54,19 @@ def ask(*command: str, given: str = "") -> Answer:
         raise LaunchFailed(
             f"`{' '.join(command[:3])}` did not answer within {_SECONDS:.0f} s"
         ) from None
-    return Answer(done.returncode, done.stdout.strip(), done.stderr.strip())
+    return SchedulerResponse(done.returncode, done.stdout.strip(), done.stderr.strip())
 
 
-def demand(*command: str, given: str = "") -> str:
-    """As `ask`, its output; raises what `failed` says when it ends with an error."""
-    answer = ask(*command, given=given)
+def run_command_or_raise(*command: str, given: str = "") -> str:
+    """Run a command and return its output; raise `build_launch_error`'s error if it fails."""
+    answer = run_command(*command, given=given)
     if answer.code:
-        raise failed(" ".join(command[:3]), answer)
+        raise build_launch_error(" ".join(command[:3]), answer)
     return answer.out
 
 
-def failed(command: str, answer: Answer) -> LaunchFailed:
-    """What to raise of a command that ended with an error, in its own words (pure)."""
-    said = (answer.complaint or answer.out)[-500:]
-    kind = NeverTaken if _NEVER.search(said) else LaunchFailed
-    return kind(f"`{command}` ended with {answer.code}: {said}")
+def build_launch_error(command: str, answer: SchedulerResponse) -> LaunchFailed:
+    """Build the error for a failed command from its own message (pure)."""
+    output = (answer.complaint or answer.out)[-500:]
+    kind = LaunchRefused if _NEVER.search(output) else LaunchFailed
+    return kind(f"`{command}` ended with {answer.code}: {output}")

@@ -1,12 +1,19 @@
-"""Tasks as SLURM batch jobs. Their name is how they are found again; the folder is on a shared file system."""
+"""Run tasks as SLURM batch jobs, found again by their names.
+
+The nodes share the folder's file system.
+"""
 
 import shlex
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from model.interpreter import module_command
-from worker.learning.launchers.scheduler_call import ask, demand, failed
-from worker.learning.launchers.task import Phase, Seen, Task
+from worker.learning.launchers.scheduler_call import (
+    build_launch_error,
+    run_command,
+    run_command_or_raise,
+)
+from worker.learning.launchers.task import LaunchTask, Phase, TaskState
 
 _WAITING: Final = frozenset(
     {
@@ -21,21 +28,21 @@ _RUNNING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Slurm:
-    """Asks for GPUs of one node; how long, which partition and account, the operator's options say."""
+    """Starts jobs with GPUs of one node; the operator's options choose time, partition and account."""
 
     gpus: int
     options: str = ""
     program: tuple[str, ...] = tuple(module_command("app.cli"))
-    """What the arguments are for, on the shared file system."""
-    outlives_us: ClassVar[bool] = True
+    """The command that takes the arguments, on the shared file system."""
+    outlives_worker: ClassVar[bool] = True
 
-    def start(self, task: Task) -> None:
-        """Submit, unless a job of that name waits or runs. Raises LaunchFailed."""
+    def start(self, task: LaunchTask) -> None:
+        """Submit the task unless a job of that name waits or runs. Raises LaunchFailed."""
         if self.look(task).phase is Phase.UNKNOWN:
-            demand(*self.command(task), given=self.script(task))
+            run_command_or_raise(*self.command(task), given=self.script(task))
 
-    def command(self, task: Task) -> list[str]:
-        """What submits it; the script comes on the input."""
+    def command(self, task: LaunchTask) -> list[str]:
+        """Build the command that submits the task; the script is its input."""
         gpus = [f"--gres=gpu:{self.gpus}"] if self.gpus else []
         return [
             "sbatch",
@@ -51,34 +58,37 @@ class Slurm:
             *shlex.split(self.options),
         ]
 
-    def script(self, task: Task) -> str:
-        """The batch script: our settings, then our command."""
-        told = sorted(task.environment.items())
-        settings = [f"export {name}={shlex.quote(value)}" for name, value in told]
+    def script(self, task: LaunchTask) -> str:
+        """Build the batch script: settings, then the command."""
+        environment = sorted(task.environment.items())
+        settings = [f"export {name}={shlex.quote(value)}" for name, value in environment]
         command = shlex.join([*self.program, *task.arguments])
         return "\n".join(["#!/bin/sh", *settings, f"set -- {command}", task.script()])
 
-    def look(self, task: Task) -> Seen:
-        """As SLURM's controller knows it, which forgets jobs minutes after their end. Raises LaunchFailed.
+    def look(self, task: LaunchTask) -> TaskState:
+        """Return the state by SLURM's controller, which forgets jobs minutes after their end.
 
-        Unknown is a job only to a controller that answered: to start it again beside itself would be two on one folder.
+        Raises LaunchFailed. A job is unknown only if the controller answered: a second start would
+        put two jobs on one folder.
         """
-        asked = ask("squeue", "--noheader", "--states=all", f"--name={task.name}", "--format=%T %i")
+        asked = run_command(
+            "squeue", "--noheader", "--states=all", f"--name={task.name}", "--format=%T %i"
+        )
         lines = [line.split() for line in asked.out.splitlines() if line.strip()]
         if lines and not asked.code:
-            return seen(max(lines, key=lambda words: int(words[1]))[0])
-        remembered = self._remembered(task)
+            return read_state(max(lines, key=lambda words: int(words[1]))[0])
+        remembered = self._read_accounting(task)
         if asked.code and remembered.phase is Phase.UNKNOWN:
-            raise failed("squeue", asked)
+            raise build_launch_error("squeue", asked)
         return remembered
 
-    def stop(self, task: Task) -> None:
-        """Cancel it. Raises LaunchFailed."""
-        demand("scancel", f"--name={task.name}")
+    def stop(self, task: LaunchTask) -> None:
+        """Cancel the job. Raises LaunchFailed."""
+        run_command_or_raise("scancel", f"--name={task.name}")
 
-    def _remembered(self, task: Task) -> Seen:
-        """As the accounting knows it, where there is one."""
-        asked = ask(
+    def _read_accounting(self, task: LaunchTask) -> TaskState:
+        """Return the state by SLURM's accounting, if there is one."""
+        asked = run_command(
             "sacct",
             "--noheader",
             "--parsable2",
@@ -88,15 +98,15 @@ class Slurm:
         )
         states = asked.out.splitlines()
         if asked.code or not states:
-            return Seen(Phase.UNKNOWN)
-        return seen(states[-1])
+            return TaskState(Phase.UNKNOWN)
+        return read_state(states[-1])
 
 
-def seen(state: str) -> Seen:
-    """What a state of SLURM's means, such as `TIMEOUT` or `CANCELLED by 1000`."""
+def read_state(state: str) -> TaskState:
+    """Translate a state of SLURM, such as `TIMEOUT` or `CANCELLED by 1000`."""
     word = state.split(maxsplit=1)[0] if state else ""
     if word in _WAITING:
-        return Seen(Phase.WAITING)
+        return TaskState(Phase.WAITING)
     if word in _RUNNING:
-        return Seen(Phase.RUNNING)
-    return Seen(Phase.ENDED, "" if word == "COMPLETED" else f"SLURM says {word}")
+        return TaskState(Phase.RUNNING)
+    return TaskState(Phase.ENDED, "" if word == "COMPLETED" else f"SLURM says {word}")

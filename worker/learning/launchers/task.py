@@ -1,4 +1,4 @@
-"""What is launched, and what a launcher answers."""
+"""Define a task and the answers of a launcher."""
 
 import shlex
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 TAIL: Final = 6_000
-"""Characters of a log that are kept of a failure."""
+"""Most characters of a log that are kept of a failure."""
 
 
 _BY_SIGNAL: Final = 128
@@ -21,113 +21,122 @@ while kill -0 "$child" 2>/dev/null; do wait "$child"; code=$?; done
 echo "$code" >{end}.new && mv {end}.new {end}
 exit "$code"
 """
-"""Hands a request to end on, and waits until it is heard. The code is in a file that is whole or not there."""
+"""Passes SIGTERM on and waits for the command. A rename writes the exit code's file in one step."""
 
 
 class LaunchFailed(Exception):
-    """The task could not be handed over, or not be asked about; names the command, what it said, and the fix."""
+    """A task could not be started or queried; the message holds the command, its output and the
+    fix.
+    """
 
 
-class NeverTaken(LaunchFailed):
-    """Nobody will take it however often it is handed over: a command that is not there, options that are wrong."""
+class LaunchRefused(LaunchFailed):
+    """A task that no retry can start: a missing client or wrong options."""
 
 
 class Phase(StrEnum):
-    """Where a task is."""
+    """The phase of a task."""
 
     UNKNOWN = "unknown"
-    """Never started, or so long over that nobody remembers."""
+    """Never started, or forgotten by the scheduler."""
     WAITING = "waiting"
-    """Handed over, not begun."""
+    """Submitted, not started."""
     RUNNING = "running"
     ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A task as it is now."""
+class TaskState:
+    """The present state of a task."""
 
     phase: Phase
     why: str = ""
-    """How it ended, when that was not well."""
+    """How it failed; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A command to be run once, wherever."""
+class LaunchTask:
+    """A command to run once, on any machine."""
 
     name: str
-    """Of letters, digits and hyphens; the same name is the same task."""
+    """Letters, digits and hyphens; the same name is the same task."""
     arguments: tuple[str, ...]
-    """To `r4p`."""
+    """Arguments of `r4p`."""
     folder: Path
-    """Where its log is written; seen by whoever runs it."""
+    """Folder for the log, visible to the machine that runs the task."""
     environment: Mapping[str, str]
-    """Settings of ours that the command needs; holds no secret."""
+    """Settings that the command needs; no secret."""
 
     @property
     def log(self) -> Path:
-        """What it says."""
+        """Return the path of the task's log."""
         return self.folder / f"{self.name}.log"
 
     @property
     def end(self) -> Path:
-        """Where a shell on another machine writes the exit code: schedulers tell success from failure, and no more."""
+        """Return the path of the exit code, because schedulers only tell success from failure."""
         return self.folder / f"{self.name}.code"
 
     def script(self) -> str:
-        """What a shell does with the command in its arguments: its words go to the log, its exit code to `end`."""
+        """Build the shell script that runs the command, appends to the log and writes the exit
+        code.
+        """
         return _SCRIPT.format(log=shlex.quote(str(self.log)), end=shlex.quote(str(self.end)))
 
-    def code(self) -> int | None:
-        """The exit code of a task elsewhere, as a shell counts; None: it has not ended by itself, or isn't seen yet."""
+    def read_exit_code(self) -> int | None:
+        """Read the exit code; None when the command has not ended by itself, or the file is not
+        visible yet.
+        """
         try:
             return int(self.end.read_text())
         except (OSError, ValueError):
             return None
 
-    def said(self) -> str:
-        """The end of its log."""
+    def read_log_tail(self) -> str:
+        """Read the end of the log."""
         try:
             return self.log.read_text(errors="replace")[-TAIL:].strip()
         except OSError:
             return ""
 
 
-def as_ended(seen: Seen, code: int | None) -> Seen:
-    """What is known of a task, once the exit code that it left is (pure)."""
+def apply_exit_code(seen: TaskState, code: int | None) -> TaskState:
+    """Combine a state with the exit code that the task left (pure)."""
     if code is None or seen.phase in {Phase.WAITING, Phase.RUNNING}:
         return seen
-    return Seen(Phase.ENDED, ended_with(code))
+    return TaskState(Phase.ENDED, describe_exit_code(code))
 
 
-def ended_with(code: int) -> str:
-    """An exit code in words; signals as Python counts them (-9), or as a shell does (137). Empty: it ended well."""
+def describe_exit_code(code: int) -> str:
+    """Describe an exit code; empty for success.
+
+    Signals count as in Python (-9) or in a shell (137).
+    """
     if code == 0:
         return ""
     if code < 0 or code > _BY_SIGNAL:
-        return f"killed by {_name_of(-code if code < 0 else code - _BY_SIGNAL)}"
+        return f"killed by {_describe_signal(-code if code < 0 else code - _BY_SIGNAL)}"
     return f"exit code {code}"
 
 
-def _name_of(number: int) -> str:
-    names: Mapping[int, str] = {one.value: one.name for one in signal.Signals}
-    more = " (out of memory?)" if number == signal.SIGKILL else ""
-    return names.get(number, f"signal {number}") + more
+def _describe_signal(number: int) -> str:
+    names: Mapping[int, str] = {item.value: item.name for item in signal.Signals}
+    hint = " (out of memory?)" if number == signal.SIGKILL else ""
+    return names.get(number, f"signal {number}") + hint
 
 
 class Launcher(Protocol):
     """Runs tasks."""
 
     @property
-    def outlives_us(self) -> bool:
-        """Whether a task goes on when this worker ends, to be found again by its name."""
+    def outlives_worker(self) -> bool:
+        """Return whether a task continues when this worker ends, to be found again by its name."""
 
-    def start(self, task: Task) -> None:
-        """Hand a task over; one that is known already is left as it is. Raises LaunchFailed."""
+    def start(self, task: LaunchTask) -> None:
+        """Start a task; a known task stays as it is. Raises LaunchFailed."""
 
-    def look(self, task: Task) -> Seen:
-        """Where the task is now. Raises LaunchFailed."""
+    def look(self, task: LaunchTask) -> TaskState:
+        """Return the task's present state. Raises LaunchFailed."""
 
-    def stop(self, task: Task) -> None:
-        """Have it end; nothing happens where it has ended. Raises LaunchFailed."""
+    def stop(self, task: LaunchTask) -> None:
+        """Stop a task if it runs. Raises LaunchFailed."""

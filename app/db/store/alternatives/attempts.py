@@ -12,11 +12,11 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues.candidates import save_patch
 from app.db.tables.schema import agent_runs, attempts
-from app.policy.alternative_policy import Spent, WhyNot, failure
+from app.policy.alternative_policy import Cost, RefusalReason, map_stop_reason
 from app.values.identifiers import AlternativeNumber, CommitSha, RepositoryId
 from model.agents.trajectories import trajectory_json
 from model.agents.trajectories.guidance import Guidance
-from model.agents.trajectories.trajectory import Attempt, Stop
+from model.agents.trajectories.trajectory import Attempt, StopReason
 from model.domain import EngineInfo, Issue, Tokens
 
 CRASHED = "crashed"
@@ -44,23 +44,23 @@ class Place:
     @property
     def issue_sha256(self) -> str:
         """Of the issue's text, which anybody may edit."""
-        return issue_sha256(self.issue)
+        return hash_issue(self.issue)
 
 
-def issue_sha256(issue: Issue) -> str:
+def hash_issue(issue: Issue) -> str:
     """Equal for equal text (pure)."""
     return hashlib.sha256(f"{issue.title}\0{issue.body}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AttemptRecord:
     """An attempt as it is kept."""
 
     agent: str
     engine: EngineInfo
     seed: int
     stop: str
-    """A `Stop`, CRASHED, OVER_BUDGET, TAKEN_BACK or QUOTES_HINT."""
+    """A `StopReason`, CRASHED, OVER_BUDGET, TAKEN_BACK or QUOTES_HINT."""
     steps: int
     tokens: Tokens
     seconds: float
@@ -75,7 +75,7 @@ class Record:
     """Its patch repeats its hint."""
 
     @classmethod
-    def of(cls, attempt: Attempt) -> "Record":
+    def from_attempt(cls, attempt: Attempt) -> "AttemptRecord":
         """One that came to its end."""
         trajectory = attempt.trajectory
         return cls(
@@ -88,7 +88,7 @@ class Record:
             seconds=attempt.seconds,
             patch=attempt.patch,
             failure=trajectory.failure,
-            trajectory=trajectory_json.dumped(trajectory),
+            trajectory=trajectory_json.dump_trajectory(trajectory),
             guidance=trajectory.guidance,
             quotes_hint=trajectory.guidance is not None and trajectory.patch_quotes_hint,
         )
@@ -97,7 +97,7 @@ class Record:
 def save(
     connection: Connection,
     place: Place,
-    record: Record,
+    record: AttemptRecord,
     number: AlternativeNumber | None = None,
 ) -> int:
     """Keep an attempt; `number` is that of its patch where no rival has the same edit. Returns its id."""
@@ -146,7 +146,7 @@ def next_seed(connection: Connection, group: int) -> int:
     return int(connection.execute(highest).scalar_one()) + 1
 
 
-def tried(
+def count_tried(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> int:
     """How many attempts at this text on one of these commits count as made; the agent may not be blamed for others."""
@@ -157,14 +157,18 @@ def tried(
             attempts.c.issue_sha256 == issue_sha256,
         )
     )
-    return sum(_counts(stop) for stop in rows)
+    return sum(_is_counted(stop) for stop in rows)
 
 
-def spent(connection: Connection, repository: RepositoryId, *, at_work: bool = False) -> Spent:
+def sum_cost(
+    connection: Connection, repository: RepositoryId, *, include_running: bool = False
+) -> Cost:
     """What agents cost a repository since the day began, in UTC; `at_work`: and what those at work now may cost."""
     run = agent_runs.c
     ended = or_(
-        run.ended_at.is_not(None), run.created_at <= func.now() - LONGEST_RUN, literal(at_work)
+        run.ended_at.is_not(None),
+        run.created_at <= func.now() - LONGEST_RUN,
+        literal(include_running),
     )
     row = connection.execute(
         select(
@@ -176,7 +180,7 @@ def spent(connection: Connection, repository: RepositoryId, *, at_work: bool = F
             ended,
         )
     ).one()
-    return Spent(int(row.tokens), float(row.seconds))
+    return Cost(int(row.tokens), float(row.seconds))
 
 
 def lock_budget(connection: Connection, repository: RepositoryId) -> None:
@@ -185,14 +189,14 @@ def lock_budget(connection: Connection, repository: RepositoryId) -> None:
     connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
-def begin_run(connection: Connection, repository: RepositoryId, most: Spent) -> int:
+def begin_run(connection: Connection, repository: RepositoryId, most: Cost) -> int:
     """What an agent's process may cost is taken from the budget. Returns the run's id."""
     values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
     statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
     return int(connection.execute(statement).scalar_one())
 
 
-def end_run(connection: Connection, run: int, cost: Spent) -> None:
+def end_run(connection: Connection, run: int, cost: Cost) -> None:
     """What it did cost; nothing where its repository was forgotten meanwhile."""
     connection.execute(
         update(agent_runs)
@@ -201,7 +205,7 @@ def end_run(connection: Connection, run: int, cost: Spent) -> None:
     )
 
 
-def last_failure(connection: Connection, group: int) -> WhyNot | None:
+def find_last_failure(connection: Connection, group: int) -> RefusalReason | None:
     """Why nothing came of a group's newest attempt; None: something did, or there is none."""
     row = connection.execute(
         select(attempts.c.stop, attempts.c.number)
@@ -209,16 +213,20 @@ def last_failure(connection: Connection, group: int) -> WhyNot | None:
         .order_by(attempts.c.id.desc())
         .limit(1)
     ).one_or_none()
-    return None if row is None or row.number is not None else why_not(row.stop)
+    return None if row is None or row.number is not None else explain_stop(row.stop)
 
 
-def why_not(stop: str) -> WhyNot:
+def explain_stop(stop: str) -> RefusalReason:
     """Why an attempt that ended so is no alternative (pure)."""
-    ours = {CRASHED: WhyNot.CRASHED, OVER_BUDGET: WhyNot.BUDGET, QUOTES_HINT: WhyNot.QUOTES_HINT}
-    if stop in ours:
-        return ours[stop]
-    return failure(Stop(stop)) or WhyNot.SAME
+    own_reasons = {
+        CRASHED: RefusalReason.CRASHED,
+        OVER_BUDGET: RefusalReason.BUDGET,
+        QUOTES_HINT: RefusalReason.QUOTES_HINT,
+    }
+    if stop in own_reasons:
+        return own_reasons[stop]
+    return map_stop_reason(StopReason(stop)) or RefusalReason.SAME
 
 
-def _counts(stop: str) -> bool:
-    return stop not in {OVER_BUDGET, TAKEN_BACK} and not why_not(stop).is_passing
+def _is_counted(stop: str) -> bool:
+    return stop not in {OVER_BUDGET, TAKEN_BACK} and not explain_stop(stop).is_temporary

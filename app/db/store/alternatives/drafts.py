@@ -15,11 +15,11 @@ from app.db.tables.schema import (
     patches,
     pull_requests,
 )
-from app.policy.alternative_policy import alternative_id
-from app.policy.draft_policy import NotOpened
+from app.policy.alternative_policy import format_alternative_id
+from app.policy.draft_policy import DraftRefusal
 from app.values.identifiers import (
     AlternativeNumber,
-    AskedIn,
+    CommandSource,
     CommitSha,
     IssueNumber,
     PullNumber,
@@ -29,13 +29,13 @@ from model.domain import PatchId, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DraftRequest:
     """Who asks for one, and where."""
 
-    where: AskedIn
+    where: CommandSource
     under: int
     """The issue or pull request that was written under."""
-    by: str
+    login: str
     """A login."""
 
 
@@ -55,16 +55,18 @@ class Draft:
     diff: str
     written_on: CommitSha
     """The commit that it was written on."""
-    asked: Asked
+    asked: DraftRequest
     pull: PullNumber | None
     """None: it is not open yet."""
-    not_opened: NotOpened | None
+    not_opened: DraftRefusal | None
     """Why the last attempt came to nothing."""
 
 
-def ask(connection: Connection, repository: RepositoryId, attempt: int, asked: Asked) -> Draft:
+def request_draft(
+    connection: Connection, repository: RepositoryId, attempt: int, asked: DraftRequest
+) -> Draft:
     """One alternative has one draft, whoever asks: the last who does is told, unless it is open already."""
-    asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.by}
+    asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.login}
     connection.execute(
         insert(drafts)
         .values(repository_id=repository, attempt_id=attempt, **asking)
@@ -74,7 +76,7 @@ def ask(connection: Connection, repository: RepositoryId, attempt: int, asked: A
             where=drafts.c.pull_number.is_(None),
         )
     )
-    return _draft(
+    return _build_draft(
         connection, connection.execute(_SELECT.where(drafts.c.attempt_id == attempt)).one()
     )
 
@@ -82,28 +84,28 @@ def ask(connection: Connection, repository: RepositoryId, attempt: int, asked: A
 def load(connection: Connection, identity: int) -> Draft | None:
     """None: it was forgotten with its repository."""
     row = connection.execute(_SELECT.where(drafts.c.id == identity)).one_or_none()
-    return None if row is None else _draft(connection, row)
+    return None if row is None else _build_draft(connection, row)
 
 
-def save(connection: Connection, identity: int, found: PullNumber | NotOpened) -> None:
+def save(connection: Connection, identity: int, result: PullNumber | DraftRefusal) -> None:
     """What came of it: the pull request, or why there is none."""
-    values: dict[str, object] = {"pull_number": found, "not_opened": None}
-    if isinstance(found, NotOpened):
-        values = {"not_opened": found.value}
+    values: dict[str, object] = {"pull_number": result, "not_opened": None}
+    if isinstance(result, DraftRefusal):
+        values = {"not_opened": result.value}
     connection.execute(update(drafts).where(drafts.c.id == identity).values(**values))
 
 
-def pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
+def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
     """Every pull request that we opened: a copy of an alternative, so no rival of it."""
-    found = connection.scalars(
+    numbers = connection.scalars(
         select(drafts.c.pull_number).where(
             drafts.c.repository_id == repository, drafts.c.pull_number.is_not(None)
         )
     )
-    return frozenset(PullNumber(one) for one in found)
+    return frozenset(PullNumber(number) for number in numbers)
 
 
-def branch_of(connection: Connection, draft: Draft) -> str | None:
+def find_branch(connection: Connection, draft: Draft) -> str | None:
     """The branch whose pull requests it was written beside; None: none, so it was the default one."""
     query = (
         select(pull_requests.c.base_ref)
@@ -142,8 +144,8 @@ _SELECT = (
 )
 
 
-def _draft(connection: Connection, row: Row[*tuple[object, ...]]) -> Draft:
-    said = connection.execute(
+def _build_draft(connection: Connection, row: Row[*tuple[object, ...]]) -> Draft:
+    verdict = connection.execute(
         select(evaluation_alternatives.c.verdict)
         .where(evaluation_alternatives.c.attempt_id == row.attempt_id)
         .where(evaluation_alternatives.c.verdict.is_not(None))
@@ -155,13 +157,13 @@ def _draft(connection: Connection, row: Row[*tuple[object, ...]]) -> Draft:
         attempt=row.attempt_id,
         group=row.group_id,
         issue=IssueNumber(row.issue_number),
-        alternative=alternative_id(AlternativeNumber(row.number)),
+        alternative=format_alternative_id(AlternativeNumber(row.number)),
         agent=row.agent,
         model=row.model,
-        verdict=None if said is None else Verdict(said),
+        verdict=None if verdict is None else Verdict(verdict),
         diff=bytes(row.diff).decode(),
         written_on=CommitSha(row.base_sha),
-        asked=Asked(AskedIn(row.asked_in), row.asked_under, row.asked_by),
+        asked=DraftRequest(CommandSource(row.asked_in), row.asked_under, row.asked_by),
         pull=None if row.pull_number is None else PullNumber(row.pull_number),
-        not_opened=None if row.not_opened is None else NotOpened(row.not_opened),
+        not_opened=None if row.not_opened is None else DraftRefusal(row.not_opened),
     )

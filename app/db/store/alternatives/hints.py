@@ -7,13 +7,13 @@ from sqlalchemy import Connection, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.db.tables.schema import attempts, hints
-from app.policy.alternative_policy import WhyNot
+from app.policy.alternative_policy import RefusalReason
 from app.values.identifiers import CommitSha
-from model.agents.trajectories.guidance import Source
+from model.agents.trajectories.guidance import HintSource
 
 _MOST_WORDS = 16_384
 """Characters that are kept: more than an agent is shown."""
-_NONE = frozenset({reason.value for reason in WhyNot if reason.is_passing})
+_NONE = frozenset({reason.value for reason in RefusalReason if reason.is_temporary})
 """Why attempts end that count for none; of attempts a `stop` is called as its reason is."""
 
 
@@ -23,12 +23,12 @@ class Hint:
 
     attempt: int
     """Which wrote the alternative."""
-    source: Source
+    source: HintSource
     words: str
     said_by: str
 
 
-def leave(connection: Connection, hint: Hint) -> None:
+def save_hint(connection: Connection, hint: Hint) -> None:
     """Keep it for a second attempt. The first word about an attempt stands, for there is one second attempt."""
     statement = insert(hints).values(
         attempt_id=hint.attempt,
@@ -39,7 +39,7 @@ def leave(connection: Connection, hint: Hint) -> None:
     connection.execute(statement.on_conflict_do_nothing())
 
 
-def due(
+def find_due(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Hint, ...]:
     """Those about attempts at this text with which no second attempt was made yet: first those on these commits, then the oldest.
@@ -59,11 +59,11 @@ def due(
         .order_by(attempts.c.base_sha.in_(bases).desc(), hints.c.created_at, hints.c.attempt_id)
     )
     return tuple(
-        Hint(int(row.attempt_id), Source(row.source), row.words, row.said_by) for row in rows
+        Hint(int(row.attempt_id), HintSource(row.source), row.words, row.said_by) for row in rows
     )
 
 
-def hinted(connection: Connection, written_by: Collection[int]) -> frozenset[int]:
+def find_hinted(connection: Connection, written_by: Collection[int]) -> frozenset[int]:
     """Those of these attempts against whose alternatives something was said already."""
     rows = connection.scalars(select(hints.c.attempt_id).where(hints.c.attempt_id.in_(written_by)))
     return frozenset(map(int, rows))

@@ -27,38 +27,40 @@ from app.values.identifiers import (
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SecondAttemptMatch:
     """A pull request at one head, and an alternative of the same group that was judged."""
 
     issue: IssueNumber
     pull: PullNumber
-    theirs: str
+    pull_diff: str
     """The pull request's diff."""
     number: AlternativeNumber
-    ours: str
+    alternative_diff: str
     """The alternative's diff."""
     evaluation: EvaluationId
     """The newest one in which the alternative was judged."""
 
 
-def at_head(connection: Connection, number: RepositoryId, head: CommitSha) -> tuple[Pair, ...]:
+def find_matches(
+    connection: Connection, number: RepositoryId, head: CommitSha
+) -> tuple[SecondAttemptMatch, ...]:
     """Every pull request whose candidate was read at this head, beside every alternative of its groups."""
-    theirs, ours = patches.alias(), patches.alias()
+    pull_patches, own_patches = patches.alias(), patches.alias()
     keys = (
         groups.c.issue_number,
         candidates.c.pull_number,
-        theirs.c.diff.label("theirs"),
+        pull_patches.c.diff.label("theirs"),
         attempts.c.number,
-        ours.c.diff.label("ours"),
+        own_patches.c.diff.label("ours"),
     )
     rows = connection.execute(
         select(*keys, func.max(evaluation_alternatives.c.evaluation_id).label("evaluation"))
         .select_from(candidates)
-        .join(theirs, theirs.c.sha256 == candidates.c.patch_sha256)
+        .join(pull_patches, pull_patches.c.sha256 == candidates.c.patch_sha256)
         .join(group_members, group_members.c.pull_number == candidates.c.pull_number)
         .join(groups, groups.c.id == group_members.c.group_id)
         .join(attempts, attempts.c.group_id == groups.c.id)
-        .join(ours, ours.c.sha256 == attempts.c.patch_sha256)
+        .join(own_patches, own_patches.c.sha256 == attempts.c.patch_sha256)
         .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
         .where(
             candidates.c.repository_id == number,
@@ -72,19 +74,19 @@ def at_head(connection: Connection, number: RepositoryId, head: CommitSha) -> tu
         .order_by(groups.c.issue_number, attempts.c.number)
     )
     return tuple(
-        Pair(
+        SecondAttemptMatch(
             issue=IssueNumber(row.issue_number),
             pull=PullNumber(row.pull_number),
-            theirs=bytes(row.theirs).decode(),
+            pull_diff=bytes(row.theirs).decode(),
             number=AlternativeNumber(row.number),
-            ours=bytes(row.ours).decode(),
+            alternative_diff=bytes(row.ours).decode(),
             evaluation=EvaluationId(row.evaluation),
         )
         for row in rows
     )
 
 
-def drafted(
+def find_drafts_at(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
     """The alternatives whose own draft pull request is at this head, as long as nobody has pushed to it.

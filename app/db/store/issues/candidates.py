@@ -31,7 +31,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCandidate:
     """A candidate with what was said of it; verdict None: not yet judged."""
 
     candidate: Candidate
@@ -43,7 +43,7 @@ class Judged:
     reason: str
 
 
-def stored(
+def find_stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
     """A candidate read earlier at exactly this head and base; None too when it is worth reading again."""
@@ -58,7 +58,7 @@ def stored(
             ~candidates.c.read_again,
         )
     ).one_or_none()
-    return None if row is None else _candidate(row, None)
+    return None if row is None else _build_candidate(row, None)
 
 
 def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
@@ -70,7 +70,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
         "head_sha": candidate.head_sha,
         "base_sha": candidate.base_sha,
     }
-    found = {
+    values = {
         "patch_sha256": digest,
         "unreadable": candidate.unreadable,
         "files": candidate.files,
@@ -78,8 +78,8 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
     }
     statement = (
         insert(candidates)
-        .values(**key, **found)
-        .on_conflict_do_update(index_elements=list(key), set_=found)
+        .values(**key, **values)
+        .on_conflict_do_update(index_elements=list(key), set_=values)
         .returning(candidates.c.id)
     )
     return int(connection.execute(statement).scalar_one())
@@ -89,12 +89,12 @@ def save_patch(connection: Connection, diff: str) -> str:
     """Store a unified diff once; returns its SHA-256."""
     data = diff.encode("utf-8", "replace")
     digest = hashlib.sha256(data).hexdigest()
-    row = {"sha256": digest, "diff": data, "edit": _edit(diff, digest)}
+    row = {"sha256": digest, "diff": data, "edit": _fingerprint_edit(diff, digest)}
     connection.execute(insert(patches).values(row).on_conflict_do_nothing())
     return digest
 
 
-def _edit(diff: str, digest: str) -> str:
+def _fingerprint_edit(diff: str, digest: str) -> str:
     """What a diff does, wherever it stands; of a diff that can't be read its own SHA-256."""
     try:
         return fingerprint(diff)
@@ -103,7 +103,7 @@ def _edit(diff: str, digest: str) -> str:
 
 
 def save_verdict(
-    connection: Connection, row: tuple[EvaluationId, int], said: PatchVerdict, known: Evidence
+    connection: Connection, row: tuple[EvaluationId, int], verdict: PatchVerdict, evidence: Evidence
 ) -> None:
     """Keep what was said of a candidate; `row` is the evaluation and the candidate's id."""
     identity, candidate = row
@@ -113,36 +113,41 @@ def save_verdict(
             evaluation_candidates.c.evaluation_id == identity,
             evaluation_candidates.c.candidate_id == candidate,
         )
-        .values(**opinion(said, known))
+        .values(**build_opinion_columns(verdict, evidence))
     )
 
 
-def opinion(said: PatchVerdict, known: Evidence) -> dict[str, object]:
+def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str, object]:
     """The columns of an opinion (pure)."""
     return {
-        "verdict": said.verdict.value,
-        "probability": said.probability,
-        "votes_correct": said.votes.correct,
-        "votes_incorrect": said.votes.incorrect,
-        "votes_none": said.votes.none,
-        "score": known.score,
-        "forced_share": known.forced_share,
-        "consensus": known.consensus,
-        "reason": said.reason,
+        "verdict": verdict.verdict.value,
+        "probability": verdict.probability,
+        "votes_correct": verdict.votes.correct,
+        "votes_incorrect": verdict.votes.incorrect,
+        "votes_none": verdict.votes.none,
+        "score": evidence.score,
+        "forced_share": evidence.forced_share,
+        "consensus": evidence.consensus,
+        "reason": verdict.reason,
     }
 
 
-def of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Judged, ...]:
+def list_of_evaluation(
+    connection: Connection, identity: EvaluationId
+) -> tuple[JudgedCandidate, ...]:
     """The candidates of an evaluation in the order they were submitted."""
-    return tuple(_judged(row) for row in connection.execute(_rows(identity)))
+    return tuple(_build_judged(row) for row in connection.execute(_select_rows(identity)))
 
 
-def ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
+def map_ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
     """The stored candidate behind each pull request of an evaluation."""
-    return {PullNumber(row.pull_number): int(row.id) for row in connection.execute(_rows(identity))}
+    return {
+        PullNumber(row.pull_number): int(row.id)
+        for row in connection.execute(_select_rows(identity))
+    }
 
 
-def _rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
+def _select_rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
     return (
         select(candidates, patches.c.diff, evaluation_candidates)
         .join(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
@@ -152,7 +157,7 @@ def _rows(identity: EvaluationId) -> Select[*tuple[object, ...]]:
     )
 
 
-def _candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate:
+def _build_candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate:
     return Candidate(
         pull=PullNumber(row.pull_number),
         head_sha=CommitSha(row.head_sha),
@@ -165,9 +170,9 @@ def _candidate(row: Row[*tuple[object, ...]], strength: str | None) -> Candidate
     )
 
 
-def _judged(row: Row[*tuple[object, ...]]) -> Judged:
-    return Judged(
-        candidate=_candidate(row, row.strength),
+def _build_judged(row: Row[*tuple[object, ...]]) -> JudgedCandidate:
+    return JudgedCandidate(
+        candidate=_build_candidate(row, row.strength),
         verdict=row.verdict,
         probability=row.probability,
         correct=row.votes_correct or 0,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Row, Select, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.db.store.issues.candidates import opinion
+from app.db.store.issues.candidates import build_opinion_columns
 from app.db.tables.schema import attempts, evaluation_alternatives, patches
-from app.policy.alternative_policy import alternative_id
+from app.policy.alternative_policy import format_alternative_id
 from app.values.identifiers import AlternativeNumber, CommitSha, EvaluationId
 from model.calibration.calibration import Evidence
 from model.domain import PatchId, PatchVerdict
@@ -32,10 +32,10 @@ class Alternative:
     @property
     def id(self) -> PatchId:
         """How it is called among its rivals."""
-        return alternative_id(self.number)
+        return format_alternative_id(self.number)
 
 
-def there(
+def list_of_group(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Alternative, ...]:
     """Those written earlier for this text of the issue on one of these commits, by number."""
@@ -45,17 +45,17 @@ def there(
         attempts.c.base_sha.in_(bases),
         attempts.c.issue_sha256 == issue_sha256,
     )
-    return _all(connection, query)
+    return _load_all(connection, query)
 
 
-def of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Alternative, ...]:
+def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Alternative, ...]:
     """The alternatives of an evaluation, by number."""
     query = (
         _select()
         .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
         .where(evaluation_alternatives.c.evaluation_id == identity)
     )
-    return _all(connection, query)
+    return _load_all(connection, query)
 
 
 def attach(
@@ -81,8 +81,8 @@ def save_verdict(
     connection: Connection,
     identity: EvaluationId,
     attempt: int,
-    said: PatchVerdict,
-    known: Evidence,
+    verdict: PatchVerdict,
+    evidence: Evidence,
 ) -> None:
     """Keep what was said of an alternative."""
     connection.execute(
@@ -91,7 +91,7 @@ def save_verdict(
             evaluation_alternatives.c.evaluation_id == identity,
             evaluation_alternatives.c.attempt_id == attempt,
         )
-        .values(**opinion(said, known))
+        .values(**build_opinion_columns(verdict, evidence))
     )
 
 
@@ -103,11 +103,13 @@ def _select() -> Select[*tuple[object, ...]]:
     )
 
 
-def _all(connection: Connection, query: Select[*tuple[object, ...]]) -> tuple[Alternative, ...]:
-    return tuple(_alternative(row) for row in connection.execute(query))
+def _load_all(
+    connection: Connection, query: Select[*tuple[object, ...]]
+) -> tuple[Alternative, ...]:
+    return tuple(_build_alternative(row) for row in connection.execute(query))
 
 
-def _alternative(row: Row[*tuple[object, ...]]) -> Alternative:
+def _build_alternative(row: Row[*tuple[object, ...]]) -> Alternative:
     return Alternative(
         attempt=int(row.id),
         number=AlternativeNumber(row.number),

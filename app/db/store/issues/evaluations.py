@@ -9,14 +9,14 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.store.issues import candidates as candidate_store
 from app.db.store.issues import evaluation_alternatives, votes
-from app.db.store.issues.candidates import Candidate, Judged
+from app.db.store.issues.candidates import Candidate, JudgedCandidate
 from app.db.store.issues.evaluation_alternatives import Alternative
 from app.db.tables.schema import evaluation_candidates, evaluations, groups, repositories
 from app.jobs.job import Json
-from app.policy.alternative_policy import WhyNot
-from app.policy.group_policy import LeftOut
+from app.policy.alternative_policy import RefusalReason
+from app.policy.group_policy import LeftOutPull
 from app.values.identifiers import (
-    AskedIn,
+    CommandSource,
     CommitSha,
     EvaluationId,
     IssueNumber,
@@ -28,10 +28,10 @@ from model.domain import PatchId, PatchVerdict, Vote
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluationRequest:
     """Where somebody asked for an evaluation, so that they can be told if nothing comes of it."""
 
-    where: AskedIn
+    where: CommandSource
     under: int
     """The issue or pull request."""
 
@@ -47,7 +47,7 @@ class NewEvaluation:
     title: str
     body: str
     candidates: tuple[Candidate, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
     """False: the issue has more links than are read, so rivals may be missing."""
     alternatives: tuple[Alternative, ...] = ()
@@ -56,17 +56,17 @@ class NewEvaluation:
     """How many an agent is to write before it is judged."""
     alternatives_base: CommitSha | None = None
     """The commit that it works on; None: none is wanted."""
-    alternatives_lack: WhyNot | None = None
+    alternatives_lack: RefusalReason | None = None
     """Why there are fewer than wanted; None: there are not."""
-    asked: Asked | None = None
+    asked: EvaluationRequest | None = None
 
     @property
     def fingerprint(self) -> str:
         """Equal for equal issue text and equal patches at equal heads."""
-        return fingerprint((self.title, self.body), self.candidates, self.alternatives)
+        return compute_fingerprint((self.title, self.body), self.candidates, self.alternatives)
 
 
-def fingerprint(
+def compute_fingerprint(
     text: tuple[str, str], candidates: Iterable[Candidate], alternatives: Iterable[Alternative]
 ) -> str:
     """Equal for equal issue text and equal patches, of pull requests at equal heads (pure)."""
@@ -100,22 +100,22 @@ class Evaluation:
     """The `r4p.verdict/1` document; None while there is none."""
     failure: str | None
     """Why the document holds no real verdict; None: it does, or there is none yet."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutPull, ...]
     all_links_read: bool
     forced: int
     """Votes that only answered when asked once more."""
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedCandidate, ...]
     alternatives: tuple[Alternative, ...] = ()
     """By our own agents, judged with them."""
     alternatives_wanted: int = 0
     """How many an agent is still to write; 0: it can be judged."""
     alternatives_base: CommitSha | None = None
     """The commit that it works on; None: none was wanted."""
-    alternatives_lack: WhyNot | None = None
+    alternatives_lack: RefusalReason | None = None
     """Why there are fewer than were wanted; None: there are not."""
-    asked: Asked | None = None
+    asked: EvaluationRequest | None = None
 
-    def answers(self, new: NewEvaluation) -> bool:
+    def is_repeated_by(self, new: NewEvaluation) -> bool:
         """Whether judging the new snapshot would only repeat this."""
         return self.failure is None and self.fingerprint == new.fingerprint
 
@@ -126,16 +126,16 @@ def patch_id(pull: int) -> PatchId:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedEvaluation:
     """A new evaluation and those it replaces."""
 
     id: EvaluationId
     superseded: tuple[EvaluationId, ...]
 
 
-def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> Created:
+def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> CreatedEvaluation:
     """Freeze a snapshot. Older ones of the group that are not yet published are superseded."""
-    superseded = take_back(connection, new.group)
+    superseded = supersede_unpublished(connection, new.group)
     statement = (
         insert(evaluations)
         .values(
@@ -146,7 +146,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             fingerprint=new.fingerprint,
             issue_title=new.title,
             issue_body=new.body,
-            left_out=[{"number": one.number, "reason": one.reason} for one in new.left_out],
+            left_out=[{"number": entry.number, "reason": entry.reason} for entry in new.left_out],
             all_links_read=new.all_links_read,
             alternatives_wanted=new.alternatives_wanted,
             alternatives_base=new.alternatives_base,
@@ -167,10 +167,10 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
             )
         )
     evaluation_alternatives.attach(connection, identity, new.alternatives, len(new.candidates))
-    return Created(identity, superseded)
+    return CreatedEvaluation(identity, superseded)
 
 
-def take_back(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
+def supersede_unpublished(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
     """Supersede what was submitted of a group and isn't published yet. Returns which those were."""
     taken = connection.execute(
         update(evaluations)
@@ -184,10 +184,10 @@ def take_back(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
 def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
     """One evaluation with its candidates in order; None when it was purged."""
     row = connection.execute(_select().where(evaluations.c.id == identity)).one_or_none()
-    return None if row is None else _evaluation(connection, row)
+    return None if row is None else _build_evaluation(connection, row)
 
 
-def newest(connection: Connection, group: int, *states: str) -> Evaluation | None:
+def find_newest(connection: Connection, group: int, *states: str) -> Evaluation | None:
     """The group's newest evaluation in one of the given states."""
     row = connection.execute(
         _select()
@@ -195,10 +195,10 @@ def newest(connection: Connection, group: int, *states: str) -> Evaluation | Non
         .order_by(evaluations.c.id.desc())
         .limit(1)
     ).one_or_none()
-    return None if row is None else _evaluation(connection, row)
+    return None if row is None else _build_evaluation(connection, row)
 
 
-def overtaken(connection: Connection, evaluation: Evaluation) -> bool:
+def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
     """Whether a newer evaluation of the group was already published: an older one must not overwrite it."""
     newer = connection.execute(
         select(evaluations.c.id)
@@ -213,13 +213,13 @@ def overtaken(connection: Connection, evaluation: Evaluation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationResult:
     """What became of an evaluation."""
 
     document: Json
     """`r4p.verdict/1`"""
     verdicts: tuple[PatchVerdict, ...]
-    cast: tuple[Vote, ...]
+    new_votes: tuple[Vote, ...]
     """The votes of this evaluation, without earlier ones it counted."""
     verifier: str | None = None
     """Its name in the catalogue; None: none came to an end."""
@@ -228,19 +228,21 @@ class Verified:
     failure: str | None = None
 
 
-def save_verdict(connection: Connection, identity: EvaluationId, verified: Verified) -> None:
+def save_verdict(
+    connection: Connection, identity: EvaluationId, verified: VerificationResult
+) -> None:
     """Store the verdict, the counts per candidate and every reply; the state becomes `verified`."""
     by_patch = {verdict.id: verdict for verdict in verified.verdicts}
-    for pull, candidate in candidate_store.ids_by_pull(connection, identity).items():
-        said = by_patch[patch_id(pull)]
-        known = verified.evidence.get(said.id, Evidence())
-        candidate_store.save_verdict(connection, (identity, candidate), said, known)
-    for one in evaluation_alternatives.of_evaluation(connection, identity):
-        known = verified.evidence.get(one.id, Evidence())
+    for pull, candidate in candidate_store.map_ids_by_pull(connection, identity).items():
+        verdict = by_patch[patch_id(pull)]
+        evidence = verified.evidence.get(verdict.id, Evidence())
+        candidate_store.save_verdict(connection, (identity, candidate), verdict, evidence)
+    for alternative in evaluation_alternatives.list_of_evaluation(connection, identity):
+        evidence = verified.evidence.get(alternative.id, Evidence())
         evaluation_alternatives.save_verdict(
-            connection, identity, one.attempt, by_patch[one.id], known
+            connection, identity, alternative.attempt, by_patch[alternative.id], evidence
         )
-    for vote in verified.cast:
+    for vote in verified.new_votes:
         votes.save(connection, identity, vote)
     connection.execute(
         _update(identity).values(
@@ -275,7 +277,7 @@ def _select() -> Select[*tuple[object, ...]]:
     )
 
 
-def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evaluation:
+def _build_evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evaluation:
     return Evaluation(
         id=EvaluationId(row.id),
         group=row.group_id,
@@ -291,13 +293,17 @@ def _evaluation(connection: Connection, row: Row[*tuple[object, ...]]) -> Evalua
         body=row.issue_body,
         verdict=row.verdict,
         failure=row.failure,
-        left_out=tuple(LeftOut(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
+        left_out=tuple(LeftOutPull(PullNumber(o["number"]), o["reason"]) for o in row.left_out),
         all_links_read=row.all_links_read,
-        forced=votes.forced(connection, EvaluationId(row.id)),
-        judged=candidate_store.of_evaluation(connection, EvaluationId(row.id)),
-        alternatives=evaluation_alternatives.of_evaluation(connection, EvaluationId(row.id)),
+        forced=votes.count_forced(connection, EvaluationId(row.id)),
+        judged=candidate_store.list_of_evaluation(connection, EvaluationId(row.id)),
+        alternatives=evaluation_alternatives.list_of_evaluation(connection, EvaluationId(row.id)),
         alternatives_wanted=row.alternatives_wanted,
         alternatives_base=row.alternatives_base,
-        asked=Asked(AskedIn(row.asked_in), row.asked_under) if row.asked_in else None,
-        alternatives_lack=None if row.alternatives_lack is None else WhyNot(row.alternatives_lack),
+        asked=EvaluationRequest(CommandSource(row.asked_in), row.asked_under)
+        if row.asked_in
+        else None,
+        alternatives_lack=None
+        if row.alternatives_lack is None
+        else RefusalReason(row.alternatives_lack),
     )

@@ -63,7 +63,7 @@ class GroupRow:
     waiting: str | None
 
 
-def repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
+def load_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
     """What is stored of a repository; None when the App is not (or no longer) installed on it."""
     row = connection.execute(
         select(
@@ -112,7 +112,7 @@ def upsert_group(
     return int(connection.execute(statement).scalar_one())
 
 
-def group_of(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
+def find_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
     """The group of an issue, if it has been looked at."""
     row = connection.execute(
         select(groups).where(groups.c.repository_id == number, groups.c.issue_number == issue)
@@ -146,7 +146,7 @@ def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[P
         )
 
 
-def members(connection: Connection, group: int) -> list[MemberRow]:
+def list_members(connection: Connection, group: int) -> list[MemberRow]:
     """All rows of a group, the removed ones included, by pull request number."""
     rows = connection.execute(
         select(group_members)
@@ -192,7 +192,7 @@ def force_members(
         )
 
 
-def issues_of_pull(
+def list_issues_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> list[IssueNumber]:
     """The issues in whose group a pull request stands."""
@@ -222,7 +222,7 @@ def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumbe
     return int(connection.execute(statement.with_for_update()).scalar_one())
 
 
-def known_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
+def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
     """The last head we saw of each pull request that stands in a group; of others we see no more."""
     in_a_group = (
         select(group_members.c.pull_number)
@@ -237,7 +237,7 @@ def known_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber
     return {PullNumber(row.number): CommitSha(row.head_sha) for row in rows}
 
 
-def active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
+def list_active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
     """Every repository of every installation that is not suspended."""
     rows = connection.execute(
         select(repositories.c.installation_id, repositories.c.id)

@@ -38,7 +38,7 @@ def purge(
     Returns the repositories that were forgotten. What else refers to a repository goes with its row.
     A recording under way is waited for and deleted too. Doing it twice changes nothing.
     """
-    upkeep.forget(connection, installation, number)
+    upkeep.supersede_jobs_of(connection, installation, number)
     connection.execute(select(func.pg_advisory_xact_lock(installation)))
     tombstone = {"installation_id": installation, "repository_id": number or _ALL}
     connection.execute(insert(forgotten).values(**tombstone).on_conflict_do_nothing())
@@ -52,11 +52,11 @@ def purge(
             waits = (jobs.c.kind == ForgetCheckout.kind) & (jobs.c.state == "ready")
             statement = statement.where(jobs.c.state != "running", ~waits)
         connection.execute(statement)
-    gone = _repositories(connection, installation, number)
+    gone = _list_repositories(connection, installation, number)
     if number is None:
-        _installation(connection, installation)
+        _delete_installation(connection, installation)
     else:
-        _repository(connection, installation, number)
+        _delete_repository(connection, installation, number)
     referred = [
         exists().where(table.c.patch_sha256 == patches.c.sha256) for table in (candidates, attempts)
     ]
@@ -64,7 +64,7 @@ def purge(
     return gone
 
 
-def hold_off(connection: Connection, installation: InstallationId) -> None:
+def block_purge(connection: Connection, installation: InstallationId) -> None:
     """No purge of it begins to delete before this transaction ends; one under way is waited for."""
     connection.execute(select(func.pg_advisory_xact_lock_shared(installation)))
 
@@ -73,14 +73,14 @@ def is_forgotten(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> bool:
     """Whether the installation was forgotten, or this repository of it."""
-    found = exists().where(
+    tombstone = exists().where(
         forgotten.c.installation_id == installation,
         forgotten.c.repository_id.in_((_ALL, number or _ALL)),
     )
-    return bool(connection.scalar(select(found)))
+    return bool(connection.scalar(select(tombstone)))
 
 
-def bring_back(
+def restore(
     connection: Connection, installation: InstallationId, numbers: Collection[RepositoryId]
 ) -> None:
     """Repositories were added to it: forgotten ones may be known again, and none is to be purged."""
@@ -92,7 +92,7 @@ def bring_back(
     jobs_store.supersede(connection, [PurgeData(installation, number).key for number in numbers])
 
 
-def unknown(connection: Connection, numbers: Sequence[RepositoryId]) -> list[RepositoryId]:
+def find_unknown(connection: Connection, numbers: Sequence[RepositoryId]) -> list[RepositoryId]:
     """Those of these repositories of which nothing is stored."""
     stored = select(repositories.c.id).where(repositories.c.id.in_(numbers))
     return sorted(set(numbers) - set(map(RepositoryId, connection.scalars(stored))))
@@ -105,22 +105,26 @@ def prune(connection: Connection) -> None:
         connection.execute(delete(table).where(~owned))
 
 
-def _repositories(
+def _list_repositories(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> list[RepositoryId]:
     query = select(repositories.c.id).where(repositories.c.installation_id == installation)
     if number is not None:
         query = query.where(repositories.c.id == number)
-    return [RepositoryId(found) for found in connection.scalars(query.order_by(repositories.c.id))]
+    return [
+        RepositoryId(identity) for identity in connection.scalars(query.order_by(repositories.c.id))
+    ]
 
 
-def _installation(connection: Connection, installation: InstallationId) -> None:
+def _delete_installation(connection: Connection, installation: InstallationId) -> None:
     for table in (etags, write_limits):
         connection.execute(delete(table).where(table.c.installation_id == installation))
     connection.execute(delete(installations).where(installations.c.id == installation))
 
 
-def _repository(connection: Connection, installation: InstallationId, number: RepositoryId) -> None:
+def _delete_repository(
+    connection: Connection, installation: InstallationId, number: RepositoryId
+) -> None:
     name = connection.execute(
         select(repositories.c.full_name).where(repositories.c.id == number)
     ).scalar_one_or_none()

@@ -14,7 +14,7 @@ AGENTS_WITHIN: Final = timedelta(hours=1)
 """A group whose agents nobody began with for so long is judged without them: perhaps no worker serves their queue."""
 
 
-def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
+def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
     """Evaluations that nobody will judge: their job gave up or is gone. With the reason."""
     key = func.concat("verify_group:", evaluations.c.id)
     rows = connection.execute(
@@ -23,7 +23,7 @@ def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
         .where(
             evaluations.c.state == "collected",
             evaluations.c.alternatives_wanted == 0,
-            ~_at_work(key),
+            ~_is_at_work(key),
         )
         .group_by(evaluations.c.id)
         .order_by(evaluations.c.id)
@@ -31,7 +31,7 @@ def abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
     return [(EvaluationId(row.id), row.error or "its job ended without a verdict") for row in rows]
 
 
-def without_agents(connection: Connection) -> list[EvaluationId]:
+def find_without_agents(connection: Connection) -> list[EvaluationId]:
     """Evaluations that wait for agents of which none will come: their job gave up, is gone, or waits for too long."""
     key = func.concat("propose_patches:", evaluations.c.id)
     rows = connection.execute(
@@ -39,14 +39,14 @@ def without_agents(connection: Connection) -> list[EvaluationId]:
         .where(
             evaluations.c.state == "collected",
             evaluations.c.alternatives_wanted > 0,
-            ~_at_work(key, AGENTS_WITHIN),
+            ~_is_at_work(key, AGENTS_WITHIN),
         )
         .order_by(evaluations.c.id)
     )
     return [EvaluationId(row.id) for row in rows]
 
 
-def unpublished(connection: Connection) -> list[EvaluationId]:
+def find_unpublished(connection: Connection) -> list[EvaluationId]:
     """Verdicts that nobody will publish: the App was suspended then, or the job gave up."""
     key = func.concat("publish_verdict:", groups.c.repository_id, ":", groups.c.issue_number)
     rows = connection.execute(
@@ -58,19 +58,17 @@ def unpublished(connection: Connection) -> list[EvaluationId]:
             evaluations.c.state == "verified",
             evaluations.c.verified_at > func.now() - PUBLISHED_WITHIN,
             installations.c.suspended_at.is_(None),
-            ~_at_work(key),
+            ~_is_at_work(key),
         )
         .order_by(evaluations.c.id)
     )
     return [EvaluationId(row.id) for row in rows]
 
 
-def _at_work(key: ColumnElement[str], within: timedelta | None = None) -> ColumnElement[bool]:
+def _is_at_work(key: ColumnElement[str], within: timedelta | None = None) -> ColumnElement[bool]:
     """Whether a job of this key runs, or waits; `within`: and is not due for longer than that."""
-    other = jobs.alias()
-    waits = other.c.state == "ready"
+    work = jobs.alias()
+    waits = work.c.state == "ready"
     if within is not None:
-        waits &= other.c.run_after > func.now() - within
-    return (
-        select(other.c.id).where(other.c.key == key, waits | (other.c.state == "running")).exists()
-    )
+        waits &= work.c.run_after > func.now() - within
+    return select(work.c.id).where(work.c.key == key, waits | (work.c.state == "running")).exists()

@@ -8,7 +8,7 @@ from app.values.identifiers import EvaluationId
 from model.domain import EngineInfo, PatchId, Vote
 
 
-def earlier(
+def find_earlier(
     connection: Connection, group: int, fingerprint: str, engine: EngineInfo
 ) -> tuple[Vote, ...]:
     """Votes already cast in a group on exactly these texts by the same weights and wording.
@@ -28,7 +28,7 @@ def earlier(
         )
         .order_by(votes.c.id)
     )
-    return tuple(_vote(row) for row in rows)
+    return tuple(_build_vote(row) for row in rows)
 
 
 def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
@@ -46,7 +46,7 @@ def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
     )
 
 
-def _vote(row: Row[*tuple[object, ...]]) -> Vote:
+def _build_vote(row: Row[*tuple[object, ...]]) -> Vote:
     return Vote(
         seed=row.seed,
         seats=tuple(PatchId(seat) if seat else None for seat in row.seats),
@@ -57,7 +57,7 @@ def _vote(row: Row[*tuple[object, ...]]) -> Vote:
     )
 
 
-def forced(connection: Connection, identity: EvaluationId) -> int:
+def count_forced(connection: Connection, identity: EvaluationId) -> int:
     """How many votes of an evaluation only answered when asked once more."""
     statement = select(func.count()).where(
         votes.c.evaluation_id == identity, votes.c.forced.is_(True)

@@ -26,11 +26,11 @@ from app.events import (
     InstallationAction,
     InstallationEvent,
     InstallationRepositoriesEvent,
+    InstalledRepository,
     IssueAction,
     IssueEvent,
     PullAction,
     PullRequestEvent,
-    Repository,
     RepositoryEvent,
 )
 from app.values.identifiers import DeliveryGuid, InstallationId, IssueNumber
@@ -45,14 +45,14 @@ class StoredDelivery:
     received_at: datetime
 
 
-def delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
+def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
     """A stored delivery, or None when it was purged.
 
     It can't be purged before the transaction ends, so what is written about it is purged with it.
     """
     owner = connection.scalar(select(deliveries.c.installation_id).where(deliveries.c.guid == guid))
     if owner is not None:
-        purge.hold_off(connection, owner)
+        purge.block_purge(connection, owner)
     row = connection.execute(
         select(deliveries.c.event, deliveries.c.body, deliveries.c.received_at)
         .where(deliveries.c.guid == guid)
@@ -61,13 +61,13 @@ def delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | Non
     return None if row is None else StoredDelivery(row.event, bytes(row.body), row.received_at)
 
 
-def known(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
+def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
     """Those of these deliveries that are stored."""
     rows = connection.scalars(select(deliveries.c.guid).where(deliveries.c.guid.in_(guids)))
     return frozenset(map(DeliveryGuid, rows))
 
 
-def reflect(connection: Connection, event: Event, received_at: datetime) -> bool:
+def apply_event(connection: Connection, event: Event, received_at: datetime) -> bool:
     """Bring the rows that an event is about up to date.
 
     False: it is about something that was forgotten; its delivery is deleted too, and nothing follows.
@@ -78,27 +78,27 @@ def reflect(connection: Connection, event: Event, received_at: datetime) -> bool
         return False
     match event:
         case InstallationEvent():
-            _installation(connection, event, received_at)
+            _update_installation(connection, event, received_at)
         case InstallationRepositoriesEvent():
             added = [repository.id for repository in event.added]
-            purge.bring_back(connection, event.installation, added)
-            _know_installation(connection, event.installation, event.account)
-            _know_repositories(connection, event.installation, event.added)
+            purge.restore(connection, event.installation, added)
+            _save_installation(connection, event.installation, event.account)
+            _save_repositories(connection, event.installation, event.added)
         case RepositoryEvent():
             reference = event.repository
-            _know_installation(
+            _save_installation(
                 connection, reference.installation, reference.full_name.partition("/")[0]
             )
-            here = Repository(reference.id, reference.full_name)
-            _know_repositories(connection, reference.installation, (here,))
+            here = InstalledRepository(reference.id, reference.full_name)
+            _save_repositories(connection, reference.installation, (here,))
     if isinstance(event, PullRequestEvent):
-        _pull(connection, event, received_at)
+        _update_pull(connection, event, received_at)
     if isinstance(event, IssueEvent):
-        _issue(connection, event, received_at)
+        _update_issue(connection, event, received_at)
     return True
 
 
-def linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
+def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
     """The issues we know in whose groups the subject of the event stands; its own if it is one."""
     query = (
         select(groups.c.issue_number)
@@ -122,17 +122,19 @@ def linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[I
     return frozenset(IssueNumber(row[0]) for row in connection.execute(query))
 
 
-def _installation(connection: Connection, event: InstallationEvent, received_at: datetime) -> None:
+def _update_installation(
+    connection: Connection, event: InstallationEvent, received_at: datetime
+) -> None:
     """A removed installation stays as it is: everything of it is about to be purged."""
     if event.action == InstallationAction.DELETED:
         return
-    _know_installation(connection, event.installation, event.account)
+    _save_installation(connection, event.installation, event.account)
     kept = [
         r
         for r in event.repositories
         if not purge.is_forgotten(connection, event.installation, r.id)
     ]
-    _know_repositories(connection, event.installation, tuple(kept))
+    _save_repositories(connection, event.installation, tuple(kept))
     if event.action in {InstallationAction.SUSPEND, InstallationAction.UNSUSPEND}:
         suspended = received_at if event.action == InstallationAction.SUSPEND else None
         connection.execute(
@@ -142,7 +144,7 @@ def _installation(connection: Connection, event: InstallationEvent, received_at:
         )
 
 
-def _know_installation(connection: Connection, identity: InstallationId, account: str) -> None:
+def _save_installation(connection: Connection, identity: InstallationId, account: str) -> None:
     statement = insert(installations).values(id=identity, account=account)
     changed = statement.excluded.account != installations.c.account
     connection.execute(
@@ -152,10 +154,10 @@ def _know_installation(connection: Connection, identity: InstallationId, account
     )
 
 
-def _know_repositories(
-    connection: Connection, installation: InstallationId, found: tuple[Repository, ...]
+def _save_repositories(
+    connection: Connection, installation: InstallationId, listed: tuple[InstalledRepository, ...]
 ) -> None:
-    for repository in found:
+    for repository in listed:
         values = {"installation_id": installation, "full_name": repository.full_name}
         statement = insert(repositories).values(id=repository.id, **values)
         # Written only when it differs: every delivery comes through here.
@@ -167,23 +169,23 @@ def _know_repositories(
         )
 
 
-def _pull(connection: Connection, event: PullRequestEvent, received_at: datetime) -> None:
+def _update_pull(connection: Connection, event: PullRequestEvent, received_at: datetime) -> None:
     """Merged is for good; closed and reopened count when they are newer than what we know."""
-    _default_branch(connection, event)
+    _update_default_branch(connection, event)
     if event.action not in {PullAction.CLOSED, PullAction.REOPENED}:
         return
-    at = event.at or received_at
+    moment = event.at or received_at
     here = update(pull_requests).where(
         pull_requests.c.repository_id == event.repository.id,
         pull_requests.c.number == event.number,
     )
-    latest = func.greatest(pull_requests.c.updated_at, at)
+    latest = func.greatest(pull_requests.c.updated_at, moment)
     if event.merged:
         connection.execute(here.values(state="merged", updated_at=latest))
         return
     state = "closed" if event.action == PullAction.CLOSED else "open"
     # GitHub's times are whole seconds.
-    newer = func.date_trunc("second", pull_requests.c.updated_at) <= at
+    newer = func.date_trunc("second", pull_requests.c.updated_at) <= moment
     connection.execute(
         here.where(pull_requests.c.state != "merged").values(
             state=case((newer, state), else_=pull_requests.c.state), updated_at=latest
@@ -191,7 +193,7 @@ def _pull(connection: Connection, event: PullRequestEvent, received_at: datetime
     )
 
 
-def _default_branch(connection: Connection, event: PullRequestEvent) -> None:
+def _update_default_branch(connection: Connection, event: PullRequestEvent) -> None:
     connection.execute(
         update(repositories)
         .where(
@@ -210,18 +212,18 @@ _ISSUE_STATES = {
 }
 
 
-def _issue(connection: Connection, event: IssueEvent, received_at: datetime) -> None:
+def _update_issue(connection: Connection, event: IssueEvent, received_at: datetime) -> None:
     """The group of an issue that is gone counts as closed: nothing more is judged for it."""
     state = _ISSUE_STATES.get(event.action)
     if state is None:
         return
-    at = event.at or received_at
+    moment = event.at or received_at
     connection.execute(
         update(groups)
         .where(
             groups.c.repository_id == event.repository.id,
             groups.c.issue_number == event.number,
-            func.date_trunc("second", groups.c.updated_at) <= at,
+            func.date_trunc("second", groups.c.updated_at) <= moment,
         )
-        .values(state=state, updated_at=func.greatest(groups.c.updated_at, at))
+        .values(state=state, updated_at=func.greatest(groups.c.updated_at, moment))
     )

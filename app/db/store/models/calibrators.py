@@ -34,14 +34,14 @@ class NewCalibrator:
     """Why it is put into use, or is not."""
 
 
-def active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
+def load_active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
     """The one in use. Raises ValueError when it was fitted under other rules than today's."""
-    return _first(connection, _of(judge).where(calibrators.c.state == "active"))
+    return _load_first(connection, _select_newest(judge).where(calibrators.c.state == "active"))
 
 
-def newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
+def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
     """The last one fitted, in use or not. Raises ValueError likewise."""
-    return _first(connection, _of(judge))
+    return _load_first(connection, _select_newest(judge))
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
@@ -49,7 +49,7 @@ def save(connection: Connection, new: NewCalibrator) -> int:
     if new.is_active:
         connection.execute(
             update(calibrators)
-            .where(*_is(new.judge), calibrators.c.state == "active")
+            .where(*_match_judge(new.judge), calibrators.c.state == "active")
             .values(state="retired")
         )
     history = new.calibrator.history
@@ -72,11 +72,13 @@ def save(connection: Connection, new: NewCalibrator) -> int:
     return int(connection.execute(statement.returning(calibrators.c.id)).scalar_one())
 
 
-def _of(judge: Judge) -> Select[*tuple[object, ...]]:
-    return select(calibrators).where(*_is(judge)).order_by(calibrators.c.id.desc()).limit(1)
+def _select_newest(judge: Judge) -> Select[*tuple[object, ...]]:
+    return (
+        select(calibrators).where(*_match_judge(judge)).order_by(calibrators.c.id.desc()).limit(1)
+    )
 
 
-def _is(judge: Judge) -> tuple[ColumnElement[bool], ...]:
+def _match_judge(judge: Judge) -> tuple[ColumnElement[bool], ...]:
     return (
         calibrators.c.verifier == judge.verifier,
         calibrators.c.engine == judge.engine.name,
@@ -85,7 +87,9 @@ def _is(judge: Judge) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _first(connection: Connection, query: Select[*tuple[object, ...]]) -> StoredCalibrator | None:
+def _load_first(
+    connection: Connection, query: Select[*tuple[object, ...]]
+) -> StoredCalibrator | None:
     row: Row[*tuple[object, ...]] | None = connection.execute(query).one_or_none()
     if row is None:
         return None

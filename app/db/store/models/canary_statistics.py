@@ -16,7 +16,7 @@ from app.db.tables.schema import (
     outcomes,
     shadow_verdicts,
 )
-from app.learning.canary import Record
+from app.learning.canary import CanaryStatistics
 from app.outcomes import OutcomeKind
 from model.domain import Verdict
 
@@ -27,7 +27,9 @@ _speaker = evaluations.c.verdict["engine"]["model"].astext
 _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 
 
-def records(connection: Connection, model: str, since: datetime) -> tuple[Record, Record]:
+def read_statistics(
+    connection: Connection, model: str, since: datetime
+) -> tuple[CanaryStatistics, CanaryStatistics]:
     """What a model did since, and what all the others did that judged in its place."""
     rows = connection.execute(
         select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
@@ -37,7 +39,7 @@ def records(connection: Connection, model: str, since: datetime) -> tuple[Record
     ).all()
     own = [row for row in rows if row.speaker == model]
     others = [row for row in rows if row.speaker != model]
-    return _record(connection, own), _record(connection, others)
+    return _summarize(connection, own), _summarize(connection, others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Agreement:
     """Of these, called the same."""
 
 
-def agreement(connection: Connection, model: str) -> Agreement:
+def measure_agreement(connection: Connection, model: str) -> Agreement:
     """How far a shadow says what was shown; who of them was right `r4p models outcomes` tells."""
     rows = connection.execute(
         select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
@@ -60,8 +62,8 @@ def agreement(connection: Connection, model: str) -> Agreement:
         .join(models, models.c.id == shadow_verdicts.c.model_id)
         .where(models.c.name == model)
     ).all()
-    pairs = [pair for row in rows for pair in _claims(row.verdict, row.shadow)]
-    return Agreement(len(rows), len(pairs), sum(one == other for one, other in pairs))
+    pairs = [pair for row in rows for pair in _pair_claims(row.verdict, row.shadow)]
+    return Agreement(len(rows), len(pairs), sum(shown == shadow for shown, shadow in pairs))
 
 
 def has_outcomes(connection: Connection, model: str) -> bool:
@@ -83,41 +85,41 @@ def has_outcomes(connection: Connection, model: str) -> bool:
     return connection.scalar(query) is not None
 
 
-def _claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[str, str]]:
+def _pair_claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[str, str]]:
     """What both say of each patch that both claim something of."""
-    said = {one["id"]: one["verdict"] for one in shadow["patches"]}
-    pairs = [(one["verdict"], said.get(one["id"], "")) for one in shown["patches"]]
+    verdicts = {patch["id"]: patch["verdict"] for patch in shadow["patches"]}
+    pairs = [(patch["verdict"], verdicts.get(patch["id"], "")) for patch in shown["patches"]]
     return [pair for pair in pairs if _CLAIMS.issuperset(pair)]
 
 
-def _record(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> Record:
+def _summarize(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> CanaryStatistics:
     documents: list[dict[str, Any]] = [row.verdict for row in rows]
-    verdicts = [patch["verdict"] for one in documents for patch in one["patches"]]
-    return Record(
+    verdicts = [patch["verdict"] for document in documents for patch in document["patches"]]
+    return CanaryStatistics(
         judged=len(documents),
-        asked=sum(one["votes"]["asked"] for one in documents),
-        valid=sum(one["votes"]["valid"] for one in documents),
-        patches=sum(one != Verdict.NOT_JUDGED for one in verdicts),
-        correct=sum(one == Verdict.CORRECT for one in verdicts),
-        overturned=_overturned(connection, [row.id for row in rows]),
-        seconds=sum(one["seconds"]["total"] for one in documents),
+        asked=sum(document["votes"]["asked"] for document in documents),
+        valid=sum(document["votes"]["valid"] for document in documents),
+        patches=sum(document != Verdict.NOT_JUDGED for document in verdicts),
+        correct=sum(document == Verdict.CORRECT for document in verdicts),
+        overturned=_count_overturned(connection, [row.id for row in rows]),
+        seconds=sum(document["seconds"]["total"] for document in documents),
     )
 
 
-def _overturned(connection: Connection, ids: Sequence[int]) -> int:
-    of = evaluation_candidates.c
+def _count_overturned(connection: Connection, ids: Sequence[int]) -> int:
+    judged = evaluation_candidates.c
     query = (
-        select(func.count(each(func.concat(of.evaluation_id, "/", of.candidate_id))))
-        .join(candidates, candidates.c.id == of.candidate_id)
+        select(func.count(each(func.concat(judged.evaluation_id, "/", judged.candidate_id))))
+        .join(candidates, candidates.c.id == judged.candidate_id)
         .join(
             outcomes,
             (outcomes.c.repository_id == candidates.c.repository_id)
             & (outcomes.c.pull_number == candidates.c.pull_number)
-            & (outcomes.c.evaluation_id == of.evaluation_id),
+            & (outcomes.c.evaluation_id == judged.evaluation_id),
         )
         .where(
-            of.evaluation_id.in_(ids),
-            of.verdict == Verdict.CORRECT,
+            judged.evaluation_id.in_(ids),
+            judged.verdict == Verdict.CORRECT,
             outcomes.c.kind.in_(_OVERTURNING),
         )
     )

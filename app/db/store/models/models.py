@@ -11,11 +11,13 @@ from sqlalchemy.dialects import postgresql
 
 from app.db.tables.schema import model_aliases, models, shadow_verdicts
 from app.jobs.job import Json
-from app.learning.model_serving import Adapter, Alias, LineUp, State, state_without
+from app.learning.model_serving import Adapter, Alias, LineUp, ModelState, get_state_after
 from app.values.identifiers import EvaluationId
 from model.adapters import adapter_probe
 
-_MEASURED_ANEW = frozenset({State.CANDIDATE, State.SHADOW, State.CANARY, State.RETIRED})
+_MEASURED_ANEW = frozenset(
+    {ModelState.CANDIDATE, ModelState.SHADOW, ModelState.CANARY, ModelState.RETIRED}
+)
 """Who may be promoted, and so is held against who is champion now."""
 _LOCK = 0x5234504D
 """One alias moves at a time."""
@@ -31,7 +33,7 @@ class NewModel:
 
     adapter: Adapter
     run: Path
-    state: State
+    state: ModelState
     why: str
     gate: Mapping[str, Any]
     """r4p.gate/1"""
@@ -46,7 +48,7 @@ class Model:
     id: int
     adapter: Adapter
     run: Path
-    state: State
+    state: ModelState
     why: str
     share: float | None
     """Of the issues that it judges as a canary."""
@@ -86,34 +88,36 @@ def register(connection: Connection, new: NewModel) -> str:
         evaluation=dict(new.evaluation) if new.evaluation else None,
     )
     connection.execute(statement.on_conflict_do_nothing())
-    kept = same_bytes(connection, adapter) or named(connection, adapter.name)
+    kept = find_same_bytes(connection, adapter) or find_by_name(connection, adapter.name)
     if kept.state in _MEASURED_ANEW and kept.adapter.sha256 == adapter.sha256:
-        _measured(connection, kept, new)
+        _update_measurement(connection, kept, new)
     return kept.adapter.name
 
 
-def newest(connection: Connection) -> list[Model]:
+def list_models(connection: Connection) -> list[Model]:
     """Every trained model, the newest first."""
-    return [_model(row) for row in connection.execute(select(models).order_by(models.c.id.desc()))]
+    return [
+        _build_model(row) for row in connection.execute(select(models).order_by(models.c.id.desc()))
+    ]
 
 
-def named(connection: Connection, name: str) -> Model:
+def find_by_name(connection: Connection, name: str) -> Model:
     """One trained model. Raises UnknownModel, with the names that there are."""
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
-        names = ", ".join(one.adapter.name for one in newest(connection)) or "none yet"
+        names = ", ".join(model.adapter.name for model in list_models(connection)) or "none yet"
         raise UnknownModel(f"no trained model is called {name!r}; there are {names}")
-    return _model(row)
+    return _build_model(row)
 
 
-def same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
+def find_same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
     """The model that is these bytes on this base, whatever its name."""
     same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
     row = connection.execute(select(models).where(*same)).one_or_none()
-    return None if row is None else _model(row)
+    return None if row is None else _build_model(row)
 
 
-def holder(connection: Connection, alias: Alias) -> Model | None:
+def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
     """Who holds an alias."""
     query = (
         select(model_aliases.c.model_id)
@@ -124,14 +128,17 @@ def holder(connection: Connection, alias: Alias) -> Model | None:
     identity = connection.scalar(query)
     if identity is None:
         return None
-    return _model(connection.execute(select(models).where(models.c.id == identity)).one())
+    return _build_model(connection.execute(select(models).where(models.c.id == identity)).one())
 
 
-def line_up(connection: Connection) -> LineUp:
+def load_line_up(connection: Connection) -> LineUp:
     """Who judges now: holders of an alias, less those that were rejected."""
-    held = (holder(connection, alias) for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW))
+    holders = (
+        find_alias_holder(connection, alias)
+        for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW)
+    )
     champion, canary, shadow = (
-        one if one and one.state is not State.REJECTED else None for one in held
+        model if model and model.state is not ModelState.REJECTED else None for model in holders
     )
     return LineUp(
         champion.adapter if champion else None,
@@ -141,7 +148,7 @@ def line_up(connection: Connection) -> LineUp:
     )
 
 
-def moves(connection: Connection, limit: int = 20) -> list[Move]:
+def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
     """What happened to the aliases, the newest first."""
     query = (
         select(model_aliases, models.c.name)
@@ -163,13 +170,13 @@ def promote(
     `share`: of the issues, for a canary.
     """
     lock(connection)
-    model = named(connection, name)
-    before = holder(connection, to)
+    model = find_by_name(connection, name)
+    before = find_alias_holder(connection, to)
     if before and before.id != model.id:
-        _become(connection, before, state_without(to), f"{name} came in its place")
-    _leave(connection, model, why)
-    _move(connection, to, model, why)
-    _become(connection, model, State(to.value), why, share)
+        _set_state(connection, before, get_state_after(to), f"{name} came in its place")
+    _drop_alias(connection, model, why)
+    _record_move(connection, to, model, why)
+    _set_state(connection, model, ModelState(to.value), why, share)
 
 
 def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
@@ -179,29 +186,29 @@ def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
     holds the alias now.
     """
     lock(connection)
-    rejected = holder(connection, alias)
+    rejected = find_alias_holder(connection, alias)
     if rejected:
-        _become(connection, rejected, State.REJECTED, why)
-    back = before(connection, rejected) if alias is Alias.CHAMPION else None
+        _set_state(connection, rejected, ModelState.REJECTED, why)
+    back = find_previous(connection, rejected) if alias is Alias.CHAMPION else None
     if back:
-        _leave(connection, back, why)
-        _become(connection, back, State.CHAMPION, why)
-    _move(connection, alias, back, why)
+        _drop_alias(connection, back, why)
+        _set_state(connection, back, ModelState.CHAMPION, why)
+    _record_move(connection, alias, back, why)
     return back
 
 
-def before(connection: Connection, champion: Model | None) -> Model | None:
+def find_previous(connection: Connection, champion: Model | None) -> Model | None:
     """Who comes back when a champion goes: the latest one before it that was not rejected."""
     query = (
         select(models)
         .join(model_aliases, models.c.id == model_aliases.c.model_id)
-        .where(model_aliases.c.alias == Alias.CHAMPION, models.c.state != State.REJECTED)
+        .where(model_aliases.c.alias == Alias.CHAMPION, models.c.state != ModelState.REJECTED)
         .where(models.c.id != (champion.id if champion else 0))
         .order_by(model_aliases.c.id.desc())
         .limit(1)
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else _model(row)
+    return None if row is None else _build_model(row)
 
 
 def lock(connection: Connection) -> None:
@@ -212,25 +219,25 @@ def lock(connection: Connection) -> None:
 def reject(connection: Connection, name: str, why: str) -> None:
     """Never serve a model, and take the alias that it holds. Raises UnknownModel."""
     lock(connection)
-    model = named(connection, name)
-    _become(connection, model, State.REJECTED, why)
+    model = find_by_name(connection, name)
+    _set_state(connection, model, ModelState.REJECTED, why)
     for alias in Alias:
-        if (held := holder(connection, alias)) and held.id == model.id:
+        if (held := find_alias_holder(connection, alias)) and held.id == model.id:
             withdraw(connection, alias, why)
 
 
-def reshare(connection: Connection, name: str, share: float, why: str) -> None:
+def set_share(connection: Connection, name: str, share: float, why: str) -> None:
     """Have a canary judge another share of the issues; what it did since it began still counts. Raises UnknownModel."""
     lock(connection)
-    model = named(connection, name)
-    _move(connection, Alias.CANARY, model, why)
+    model = find_by_name(connection, name)
+    _record_move(connection, Alias.CANARY, model, why)
     connection.execute(update(models).where(models.c.id == model.id).values(share=share, why=why))
 
 
 def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
     """Keep what a shadow says of an evaluation; once more replaces it. Raises UnknownModel."""
     statement = postgresql.insert(shadow_verdicts).values(
-        evaluation_id=evaluation, model_id=named(connection, name).id, verdict=verdict
+        evaluation_id=evaluation, model_id=find_by_name(connection, name).id, verdict=verdict
     )
     connection.execute(
         statement.on_conflict_do_update(
@@ -240,34 +247,34 @@ def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, ver
     )
 
 
-def _measured(connection: Connection, model: Model, new: NewModel) -> None:
+def _update_measurement(connection: Connection, model: Model, new: NewModel) -> None:
     evaluation = dict(new.evaluation) if new.evaluation else None
     connection.execute(
         update(models)
         .where(models.c.id == model.id)
         .values(gate=dict(new.gate), evaluation=evaluation)
     )
-    if new.state is State.REJECTED and model.state is not State.RETIRED:
+    if new.state is ModelState.REJECTED and model.state is not ModelState.RETIRED:
         reject(connection, model.adapter.name, new.why)
-    elif model.state is State.CANDIDATE and model.why != new.why:
-        _become(connection, model, new.state, new.why)
+    elif model.state is ModelState.CANDIDATE and model.why != new.why:
+        _set_state(connection, model, new.state, new.why)
 
 
-def _leave(connection: Connection, model: Model, why: str) -> None:
+def _drop_alias(connection: Connection, model: Model, why: str) -> None:
     """Take from a model the alias that it holds."""
     for alias in Alias:
-        held = holder(connection, alias)
+        held = find_alias_holder(connection, alias)
         if held and held.id == model.id:
-            _move(connection, alias, None, why)
+            _record_move(connection, alias, None, why)
 
 
-def _move(connection: Connection, alias: Alias, to: Model | None, why: str) -> None:
+def _record_move(connection: Connection, alias: Alias, to: Model | None, why: str) -> None:
     identity = to.id if to else None
     connection.execute(insert(model_aliases).values(alias=alias, model_id=identity, why=why))
 
 
-def _become(
-    connection: Connection, model: Model, state: State, why: str, share: float | None = None
+def _set_state(
+    connection: Connection, model: Model, state: ModelState, why: str, share: float | None = None
 ) -> None:
     connection.execute(
         update(models)
@@ -276,14 +283,14 @@ def _become(
     )
 
 
-def _model(row: Row[*tuple[object, ...]]) -> Model:
+def _build_model(row: Row[*tuple[object, ...]]) -> Model:
     run = Path(row.run)
     probe = run / adapter_probe.FILE
     return Model(
         id=int(row.id),
         adapter=Adapter(row.name, row.base, Path(row.directory), row.sha256, row.verifier, probe),
         run=run,
-        state=State(row.state),
+        state=ModelState(row.state),
         why=row.why,
         share=row.share,
         gate=row.gate,

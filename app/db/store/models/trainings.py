@@ -8,45 +8,53 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
 
 from app.db.tables.schema import trainings
-from app.learning.training_plan import Labels, Launcher, Stage, State, Training
+from app.learning.training_plan import (
+    LabelCounts,
+    LauncherKind,
+    Training,
+    TrainingStage,
+    TrainingState,
+)
 
-_TRAINED = (State.FINISHED, State.REJECTED)
+_TRAINED = (TrainingState.FINISHED, TrainingState.REJECTED)
 
 
-def running(connection: Connection) -> Training | None:
+def find_running(connection: Connection) -> Training | None:
     """The one that has not ended, if any."""
-    return _one(connection.execute(select(trainings).where(trainings.c.state == State.RUNNING)))
+    return _read_one(
+        connection.execute(select(trainings).where(trainings.c.state == TrainingState.RUNNING))
+    )
 
 
-def last(connection: Connection) -> Training | None:
+def find_last(connection: Connection) -> Training | None:
     """The newest, whatever became of it."""
-    return _one(connection.execute(select(trainings).order_by(trainings.c.id.desc()).limit(1)))
+    return _read_one(connection.execute(select(trainings).order_by(trainings.c.id.desc()).limit(1)))
 
 
-def newest(connection: Connection, limit: int = 20) -> list[Training]:
+def list_newest(connection: Connection, limit: int = 20) -> list[Training]:
     """What was begun lately, the newest first."""
     query = select(trainings).order_by(trainings.c.id.desc()).limit(limit)
-    return [_training(row) for row in connection.execute(query)]
+    return [_build_training(row) for row in connection.execute(query)]
 
 
-def last_that_learnt(connection: Connection, digest: str) -> Training | None:
+def find_last_learnt(connection: Connection, digest: str) -> Training | None:
     """The last training that made a model, or failed to, with a dataset and by the same plan and settings."""
     failed = and_(
-        trainings.c.state == State.FAILED,
-        trainings.c.stage != Stage.DATASET,
+        trainings.c.state == TrainingState.FAILED,
+        trainings.c.stage != TrainingStage.DATASET,
         trainings.c.digest == digest,
     )
     query = select(trainings).where(or_(trainings.c.state.in_(_TRAINED), failed))
-    return _one(connection.execute(query.order_by(trainings.c.id.desc()).limit(1)))
+    return _read_one(connection.execute(query.order_by(trainings.c.id.desc()).limit(1)))
 
 
 def begin(
-    connection: Connection, plan: str, digest: str, parent: Path, launcher: Launcher
+    connection: Connection, plan: str, digest: str, parent: Path, launcher: LauncherKind
 ) -> Training:
     """A new training with a folder of its own below `parent`. `digest`: of the plan and the settings."""
     statement = insert(trainings).values(
-        state=State.RUNNING,
-        stage=Stage.DATASET,
+        state=TrainingState.RUNNING,
+        stage=TrainingStage.DATASET,
         why="",
         plan=plan,
         digest=digest,
@@ -59,8 +67,8 @@ def begin(
     return _change(connection, number, folder=str(parent / f"{number:06}"))
 
 
-def reach(
-    connection: Connection, training: Training, stage: Stage, labels: Labels | None
+def reach_stage(
+    connection: Connection, training: Training, stage: TrainingStage, labels: LabelCounts | None
 ) -> Training:
     """The stage before this one is done. `labels`: what the dataset holds."""
     return _change(
@@ -82,7 +90,7 @@ def give_back(connection: Connection, training: Training) -> None:
     _change(connection, training.id, launches=training.launches - 1)
 
 
-def beat(
+def record_progress(
     connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
 ) -> None:
     """It is being worked on. `why`: what is in the way just now."""
@@ -90,11 +98,15 @@ def beat(
 
 
 def end(
-    connection: Connection, training: Training, state: State, why: str, model: str | None = None
+    connection: Connection,
+    training: Training,
+    state: TrainingState,
+    why: str,
+    model: str | None = None,
 ) -> None:
     """Nothing more is done about it. Of trainings that were skipped only the newest is kept."""
-    if state is State.SKIPPED:
-        connection.execute(delete(trainings).where(trainings.c.state == State.SKIPPED))
+    if state is TrainingState.SKIPPED:
+        connection.execute(delete(trainings).where(trainings.c.state == TrainingState.SKIPPED))
     _change(connection, training.id, state=state, why=why, model=model, finished_at=func.now())
 
 
@@ -105,26 +117,26 @@ def _change(connection: Connection, number: int, **values: object) -> Training:
         .values(beat_at=func.clock_timestamp(), **values)
         .returning(trainings)
     )
-    return _training(connection.execute(statement).one())
+    return _build_training(connection.execute(statement).one())
 
 
-def _one(rows: Any) -> Training | None:
+def _read_one(rows: Any) -> Training | None:
     row = rows.one_or_none()
-    return None if row is None else _training(row)
+    return None if row is None else _build_training(row)
 
 
-def _training(row: Row[*tuple[object, ...]]) -> Training:
+def _build_training(row: Row[*tuple[object, ...]]) -> Training:
     return Training(
         id=int(row.id),
-        state=State(row.state),
-        stage=Stage(row.stage),
+        state=TrainingState(row.state),
+        stage=TrainingStage(row.stage),
         why=row.why,
         plan=row.plan,
         digest=row.digest,
         folder=Path(row.folder),
-        launcher=Launcher(row.launcher),
+        launcher=LauncherKind(row.launcher),
         launches=row.launches,
-        labels=Labels(**row.labels) if row.labels else None,
+        labels=LabelCounts(**row.labels) if row.labels else None,
         progress=row.progress,
         model=row.model,
         created_at=row.created_at,

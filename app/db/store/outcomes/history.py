@@ -21,7 +21,7 @@ from app.db.tables.schema import (
     shadow_verdicts,
 )
 from app.outcomes import RULE_VERSION, EventKind, OutcomeKind
-from app.outcomes.judgement import Fate, Judge, Judgement, PullRecord, Shadow, Submission
+from app.outcomes.judgement import Judge, Judgement, PullOutcome, PullRecord, Shadow, Submission
 from app.values.identifiers import (
     CommitSha,
     EvaluationId,
@@ -39,17 +39,17 @@ _Pull = tuple[int, int]
 """Repository and number."""
 
 
-def records(connection: Connection, group: int | None = None) -> list[PullRecord]:
+def load_records(connection: Connection, group: int | None = None) -> list[PullRecord]:
     """Every pull request that was ever submitted to a judge, once for each issue; `group`: of this issue alone."""
-    fates = _fates(connection)
-    rows = connection.execute(_submitted(group))
+    fates = _load_outcomes(connection)
+    rows = connection.execute(_select_submissions(group))
     return [
-        _record(list(told), fates)
-        for _, told in groupby(rows, key=lambda row: (row.group_id, row.pull_number))
+        _build_record(list(submitted), fates)
+        for _, submitted in groupby(rows, key=lambda row: (row.group_id, row.pull_number))
     ]
 
 
-def find(
+def find_issues(
     connection: Connection, number: IssueNumber, repository: str | None = None
 ) -> dict[int, IssueRef]:
     """Issues of that number, by our numbers of them; `repository`: `owner/name`, whose case GitHub ignores."""
@@ -68,14 +68,14 @@ def find(
     if repository is not None:
         query = query.where(func.lower(repositories.c.full_name) == repository.lower())
     return {
-        row.id: IssueRef(_repository(row), IssueNumber(row.issue_number))
+        row.id: IssueRef(_build_repository(row), IssueNumber(row.issue_number))
         for row in connection.execute(query)
     }
 
 
-def shadow(connection: Connection, model: str) -> Shadow:
+def load_shadow(connection: Connection, model: str) -> Shadow:
     """What a trained model said of pull requests while nobody was shown it. Raises UnknownModel."""
-    known = models.named(connection, model)
+    stored = models.find_by_name(connection, model)
     rows = connection.execute(
         select(shadow_verdicts.c.evaluation_id, shadow_verdicts.c.verdict, candidates.c.pull_number)
         .join(
@@ -83,17 +83,17 @@ def shadow(connection: Connection, model: str) -> Shadow:
             evaluation_candidates.c.evaluation_id == shadow_verdicts.c.evaluation_id,
         )
         .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
-        .where(shadow_verdicts.c.model_id == known.id)
+        .where(shadow_verdicts.c.model_id == stored.id)
     )
-    said: dict[EvaluationId, dict[PullNumber, Verdict]] = defaultdict(dict)
+    claims: dict[EvaluationId, dict[PullNumber, Verdict]] = defaultdict(dict)
     for row in rows:
-        verdicts = {one["id"]: one["verdict"] for one in row.verdict["patches"]}
+        verdicts = {patch["id"]: patch["verdict"] for patch in row.verdict["patches"]}
         if verdict := verdicts.get(patch_id(row.pull_number)):
-            said[EvaluationId(row.evaluation_id)][PullNumber(row.pull_number)] = Verdict(verdict)
-    return Shadow(known.created_at, said)
+            claims[EvaluationId(row.evaluation_id)][PullNumber(row.pull_number)] = Verdict(verdict)
+    return Shadow(stored.created_at, claims)
 
 
-def outdated(connection: Connection) -> int:
+def count_outdated(connection: Connection) -> int:
     """How many pull requests have outcomes that an older rule derived."""
     pulls = (
         select(outcomes.c.repository_id, outcomes.c.pull_number)
@@ -103,7 +103,7 @@ def outdated(connection: Connection) -> int:
     return connection.scalar(select(func.count()).select_from(pulls.subquery())) or 0
 
 
-def _submitted(group: int | None) -> Select[Any]:
+def _select_submissions(group: int | None) -> Select[Any]:
     """A row for each time a candidate was submitted, oldest first within a pull request."""
     pushed_by_another = exists().where(
         outcome_events.c.repository_id == candidates.c.repository_id,
@@ -146,25 +146,25 @@ def _submitted(group: int | None) -> Select[Any]:
     return query if group is None else query.where(evaluations.c.group_id == group)
 
 
-def _record(rows: list[Row[Any]], fates: dict[_Pull, list[Fate]]) -> PullRecord:
-    first, texts = rows[0], _texts(rows)
+def _build_record(rows: list[Row[Any]], fates: dict[_Pull, list[PullOutcome]]) -> PullRecord:
+    first, texts = rows[0], _map_first_texts(rows)
     return PullRecord(
         group=first.group_id,
-        issue=IssueRef(_repository(first), IssueNumber(first.issue_number)),
+        issue=IssueRef(_build_repository(first), IssueNumber(first.issue_number)),
         pull=PullNumber(first.pull_number),
-        submissions=_submissions(rows, texts),
-        judgements=tuple(_judgements(rows, texts)),
-        fates=tuple(fates.get((first.repository_id, first.pull_number), ())),
+        submissions=_build_submissions(rows, texts),
+        judgements=tuple(_build_judgements(rows, texts)),
+        outcomes=tuple(fates.get((first.repository_id, first.pull_number), ())),
     )
 
 
-def _repository(row: Row[Any]) -> RepositoryRef:
+def _build_repository(row: Row[Any]) -> RepositoryRef:
     return RepositoryRef(
         InstallationId(row.installation_id), RepositoryId(row.repository_id), row.full_name
     )
 
 
-def _texts(rows: list[Row[Any]]) -> dict[str | None, str]:
+def _map_first_texts(rows: list[Row[Any]]) -> dict[str | None, str]:
     """The text in which each edit was submitted first: brought up to date, a patch is the one it was."""
     texts: dict[str | None, str] = {}
     for row in sorted(rows, key=lambda row: row.candidate_id):
@@ -173,7 +173,9 @@ def _texts(rows: list[Row[Any]]) -> dict[str | None, str]:
     return texts
 
 
-def _submissions(rows: list[Row[Any]], texts: dict[str | None, str]) -> tuple[Submission, ...]:
+def _build_submissions(
+    rows: list[Row[Any]], texts: dict[str | None, str]
+) -> tuple[Submission, ...]:
     once = {
         row.candidate_id: Submission(
             head=CommitSha(row.head_sha),
@@ -186,7 +188,7 @@ def _submissions(rows: list[Row[Any]], texts: dict[str | None, str]) -> tuple[Su
     return tuple(once[number] for number in sorted(once))
 
 
-def _judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Iterator[Judgement]:
+def _build_judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Iterator[Judgement]:
     """What could not be judged is left out."""
     for row in rows:
         if None in {row.verifier, row.verified_at, row.verdict} or row.failure is not None:
@@ -198,23 +200,23 @@ def _judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Iterator[
             judged_at=row.verified_at,
             patch=texts.get(row.edit),
             verdict=Verdict(row.verdict),
-            evidence=evidence.of_votes(
+            evidence=evidence.build_vote_evidence(
                 votes, row.score, row.forced_share, row.consensus, row.verifier
             ),
         )
 
 
-def _fates(connection: Connection) -> dict[_Pull, list[Fate]]:
+def _load_outcomes(connection: Connection) -> dict[_Pull, list[PullOutcome]]:
     raw = outcome_events.c
     rows = connection.execute(
         select(outcomes, raw.occurred_at, raw.data["by_author"].astext.label("by_author"))
         .join(outcome_events, raw.id == outcomes.c.event_id)
         .order_by(raw.occurred_at, outcomes.c.id)
     )
-    found: dict[_Pull, list[Fate]] = defaultdict(list)
+    by_pull: dict[_Pull, list[PullOutcome]] = defaultdict(list)
     for row in rows:
-        found[row.repository_id, row.pull_number].append(
-            Fate(
+        by_pull[row.repository_id, row.pull_number].append(
+            PullOutcome(
                 kind=OutcomeKind(row.kind),
                 reason=row.reason,
                 permission=row.permission,
@@ -226,4 +228,4 @@ def _fates(connection: Connection) -> dict[_Pull, list[Fate]]:
                 by_author=row.by_author == "true",
             )
         )
-    return found
+    return by_pull

@@ -10,26 +10,28 @@ from app.db.tables.schema import label_checks
 from app.outcomes.judgement import LabelCheck, PatchKey
 
 
-def save(connection: Connection, answers: Mapping[PatchKey, bool], now: datetime) -> int:
+def save_label_checks(
+    connection: Connection, answers: Mapping[PatchKey, bool], now: datetime
+) -> int:
     """Keep answers; returns how many are new or say something else than before."""
-    known = every(connection)
+    stored = load_label_checks(connection)
     new = {
         key: is_correct
         for key, is_correct in answers.items()
-        if key not in known or known[key].is_correct is not is_correct
+        if key not in stored or stored[key].is_correct is not is_correct
     }
     for (group, pull, patch), is_correct in new.items():
         key = {"group_id": group, "pull_number": pull, "patch_sha256": patch}
-        told = {"is_correct": is_correct, "checked_at": now}
+        values = {"is_correct": is_correct, "checked_at": now}
         connection.execute(
             insert(label_checks)
-            .values(**key, **told)
-            .on_conflict_do_update(index_elements=list(key), set_=told)
+            .values(**key, **values)
+            .on_conflict_do_update(index_elements=list(key), set_=values)
         )
     return len(new)
 
 
-def every(connection: Connection) -> dict[PatchKey, LabelCheck]:
+def load_label_checks(connection: Connection) -> dict[PatchKey, LabelCheck]:
     """All of them, by what they are about."""
     return {
         (row.group_id, row.pull_number, row.patch_sha256): LabelCheck(

@@ -58,18 +58,18 @@ def append(
             "permission": event.permission,
             "head_sha": event.head,
             "evaluation_id": event.evaluation
-            or _public_evaluation(number, event).scalar_subquery(),
+            or _select_public_evaluation(number, event).scalar_subquery(),
             "data": _to_json(event.details),
             "occurred_at": event.occurred_at,
         }
         statement = insert(outcome_events).values(values)
         connection.execute(statement.on_conflict_do_nothing(index_elements=["source"]))
     sources = [event.source for event in events]
-    found = _read(connection, number, outcome_events.c.source.in_(sources))
-    return tuple(stored.event for stored in found)
+    appended = _read(connection, number, outcome_events.c.source.in_(sources))
+    return tuple(stored.event for stored in appended)
 
 
-def of_pull(
+def list_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[StoredEvent, ...]:
     """All events that bear on a pull request, those of its issues and commits included."""
@@ -78,41 +78,42 @@ def of_pull(
         candidates.c.repository_id == number, candidates.c.pull_number == pull
     )
     moved = {stored.event.head for stored in own if stored.event.kind in _SHOW_THE_HEAD}
-    landed = [commit for stored in own if (commit := _made(stored.event))]
+    landed = [commit for stored in own if (commit := _get_landed_commit(stored.event))]
     kind = outcome_events.c.kind
     elsewhere = or_(
         (kind == EventKind.CI_CONCLUDED.value)
         & (outcome_events.c.head_sha.in_(moved) | outcome_events.c.head_sha.in_(heads)),
         (kind == EventKind.REVERTED.value) & or_(false(), *map(_names_commit, landed)),
-        kind.in_(_OF_THE_ISSUE) & outcome_events.c.issue_number.in_(_issues(number, pull)),
-        kind.in_(_OF_THE_VERDICT) & outcome_events.c.evaluation_id.in_(_judging(number, pull)),
+        kind.in_(_OF_THE_ISSUE) & outcome_events.c.issue_number.in_(_select_issues(number, pull)),
+        kind.in_(_OF_THE_VERDICT)
+        & outcome_events.c.evaluation_id.in_(_select_judging(number, pull)),
     )
     return own + _read(connection, number, outcome_events.c.pull_number.is_(None) & elsewhere)
 
 
-def rival_merges(
+def list_rival_merges(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[StoredEvent, ...]:
     """Merges of the other pull requests that claim to resolve the same issues."""
     merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
-    rivals = outcome_events.c.pull_number.in_(_rivals(number, pull))
+    rivals = outcome_events.c.pull_number.in_(_select_rivals(number, pull))
     return _read(connection, number, merged & rivals)
 
 
-def touched(
+def find_touched_pulls(
     connection: Connection, number: RepositoryId, events: Sequence[OutcomeEvent]
 ) -> list[PullNumber]:
     """The pull requests whose outcomes may look different after these events, in ascending order."""
     direct: set[PullNumber] = set()
     for event in events:
-        direct |= _directly_touched(connection, number, event)
+        direct |= _find_directly_touched(connection, number, event)
     rivals: set[PullNumber] = set()
     for pull in direct:
-        rivals |= _numbers(connection, _rivals(number, pull))
+        rivals |= _read_numbers(connection, _select_rivals(number, pull))
     return sorted(direct | rivals)
 
 
-def public_at() -> ColumnElement[datetime | None]:
+def build_public_at() -> ColumnElement[datetime | None]:
     """Since when an evaluation's verdict can be read on GitHub, in GitHub's whole seconds.
 
     In shadow mode only what was asked for by command is shown.
@@ -121,7 +122,7 @@ def public_at() -> ColumnElement[datetime | None]:
     return case((shown, func.date_trunc("second", evaluations.c.published_at)))
 
 
-def shown_reactions(
+def list_shown_reactions(
     connection: Connection, number: RepositoryId, issue: IssueNumber
 ) -> tuple[OutcomeEvent, ...]:
     """The thumbs that were there when the issue's verdict was last looked at."""
@@ -152,11 +153,11 @@ _OF_THE_VERDICT = (
 )
 
 
-def _public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]:
+def _select_public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]:
     """The newest verdict on what the event names that could be read on GitHub at that time."""
-    query = select(evaluations.c.id).where(public_at() <= event.occurred_at)
+    query = select(evaluations.c.id).where(build_public_at() <= event.occurred_at)
     if event.pull is not None:
-        query = query.where(evaluations.c.id.in_(_judging(number, event.pull)))
+        query = query.where(evaluations.c.id.in_(_select_judging(number, event.pull)))
     if event.issue is not None or event.pull is None:
         query = query.join(groups, groups.c.id == evaluations.c.group_id).where(
             groups.c.repository_id == number, groups.c.issue_number == event.issue
@@ -164,7 +165,7 @@ def _public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]
     return query.order_by(evaluations.c.published_at.desc(), evaluations.c.id.desc()).limit(1)
 
 
-def _judging(number: RepositoryId, pull: PullNumber) -> Select[int]:
+def _select_judging(number: RepositoryId, pull: PullNumber) -> Select[int]:
     return (
         select(evaluation_candidates.c.evaluation_id)
         .join(candidates, candidates.c.id == evaluation_candidates.c.candidate_id)
@@ -172,7 +173,7 @@ def _judging(number: RepositoryId, pull: PullNumber) -> Select[int]:
     )
 
 
-def _group_ids(number: RepositoryId, pull: PullNumber) -> Select[int]:
+def _select_group_ids(number: RepositoryId, pull: PullNumber) -> Select[int]:
     return (
         select(group_members.c.group_id)
         .join(groups, groups.c.id == group_members.c.group_id)
@@ -184,19 +185,19 @@ def _group_ids(number: RepositoryId, pull: PullNumber) -> Select[int]:
     )
 
 
-def _issues(number: RepositoryId, pull: PullNumber) -> Select[int]:
-    return select(groups.c.issue_number).where(groups.c.id.in_(_group_ids(number, pull)))
+def _select_issues(number: RepositoryId, pull: PullNumber) -> Select[int]:
+    return select(groups.c.issue_number).where(groups.c.id.in_(_select_group_ids(number, pull)))
 
 
-def _rivals(number: RepositoryId, pull: PullNumber) -> Select[int]:
+def _select_rivals(number: RepositoryId, pull: PullNumber) -> Select[int]:
     return select(group_members.c.pull_number).where(
-        group_members.c.group_id.in_(_group_ids(number, pull)),
+        group_members.c.group_id.in_(_select_group_ids(number, pull)),
         group_members.c.forced.is_distinct_from(False),
         group_members.c.pull_number != pull,
     )
 
 
-def _directly_touched(
+def _find_directly_touched(
     connection: Connection, number: RepositoryId, event: OutcomeEvent
 ) -> set[PullNumber]:
     if event.pull is not None:
@@ -207,7 +208,7 @@ def _directly_touched(
             .join(groups, groups.c.id == group_members.c.group_id)
             .where(groups.c.repository_id == number, groups.c.issue_number == event.issue)
         )
-        return _numbers(connection, members)
+        return _read_numbers(connection, members)
     if event.details.commit is not None:
         merged = select(outcome_events.c.pull_number).where(
             outcome_events.c.repository_id == number,
@@ -220,7 +221,7 @@ def _directly_touched(
                 & func.starts_with(outcome_events.c.head_sha, event.details.commit)
             ),
         )
-        return _numbers(connection, merged)
+        return _read_numbers(connection, merged)
     at_head = select(candidates.c.pull_number).where(
         candidates.c.repository_id == number, candidates.c.head_sha == event.head
     )
@@ -229,14 +230,14 @@ def _directly_touched(
         outcome_events.c.head_sha == event.head,
         outcome_events.c.kind.in_([kind.value for kind in _SHOW_THE_HEAD]),
     )
-    return _numbers(connection, at_head) | _numbers(connection, named)
+    return _read_numbers(connection, at_head) | _read_numbers(connection, named)
 
 
-def _numbers(connection: Connection, query: Select[int]) -> set[PullNumber]:
+def _read_numbers(connection: Connection, query: Select[int]) -> set[PullNumber]:
     return {PullNumber(row[0]) for row in connection.execute(query)}
 
 
-def _made(event: OutcomeEvent) -> str | None:
+def _get_landed_commit(event: OutcomeEvent) -> str | None:
     """The commit on the branch that carries the pull request, if the event tells it."""
     if event.kind == EventKind.LANDED:
         return event.head
@@ -257,10 +258,10 @@ def _read(
         .where(outcome_events.c.repository_id == number, condition)
         .order_by(outcome_events.c.id)
     )
-    return tuple(StoredEvent(row.id, event_of(row)) for row in rows)
+    return tuple(StoredEvent(row.id, build_event(row)) for row in rows)
 
 
-def event_of(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
+def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
     """The event in a row of `outcome_events`."""
     return OutcomeEvent(
         kind=EventKind(row.kind),
@@ -285,5 +286,5 @@ def _to_json(details: Details) -> dict[str, object]:
 
 def _from_json(data: Mapping[str, object]) -> Details:
     """Keys this version doesn't know are passed over: a newer one may have written them."""
-    known = {field.name for field in fields(Details)}
-    return Details(**{name: value for name, value in data.items() if name in known})  # type: ignore[arg-type]
+    names = {field.name for field in fields(Details)}
+    return Details(**{name: value for name, value in data.items() if name in names})  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ HOLDS_FOR = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PermissionAnswer:
     """What GitHub said of somebody's right in a repository, and when."""
 
     permission: str
@@ -27,11 +27,13 @@ class Answer:
 
 def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> bool:
     """Whether an event of this person waits for the permission, and is recent enough to be told."""
-    waiting = select(outcome_events.c.id).where(*_waiting(number, actor, now)).limit(1)
+    waiting = select(outcome_events.c.id).where(*_match_waiting(number, actor, now)).limit(1)
     return connection.execute(waiting).first() is not None
 
 
-def held(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> Answer | None:
+def find_recent_answer(
+    connection: Connection, number: RepositoryId, actor: str, now: datetime
+) -> PermissionAnswer | None:
     """What GitHub said of this person a moment ago; None: it is time to ask."""
     asked_at = outcome_events.c.permission_asked_at
     row = connection.execute(
@@ -41,24 +43,26 @@ def held(connection: Connection, number: RepositoryId, actor: str, now: datetime
         .order_by(asked_at.desc())
         .limit(1)
     ).first()
-    return Answer(*row) if row else None
+    return PermissionAnswer(*row) if row else None
 
 
 def fill_in(
-    connection: Connection, number: RepositoryId, actor: str, answer: Answer
+    connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[PullNumber]:
     """Write the answer where none is known yet; returns the pull requests this touches."""
     rows = connection.execute(
         update(outcome_events)
-        .where(*_waiting(number, actor, answer.asked_at))
+        .where(*_match_waiting(number, actor, answer.asked_at))
         .values(permission=answer.permission, permission_asked_at=answer.asked_at)
         .returning(outcome_events)
     )
-    return event_store.touched(connection, number, list(map(event_store.event_of, rows)))
+    return event_store.find_touched_pulls(
+        connection, number, list(map(event_store.build_event, rows))
+    )
 
 
-def change_requests(
-    connection: Connection, number: RepositoryId, actor: str, answer: Answer
+def list_change_requests(
+    connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[DeliveryGuid]:
     """The deliveries of reviews that ask for changes, of those for whose author this answer holds."""
     rows = connection.scalars(
@@ -74,7 +78,9 @@ def change_requests(
     return [DeliveryGuid(guid) for guid in rows]
 
 
-def _waiting(number: RepositoryId, actor: str, now: datetime) -> tuple[ColumnElement[bool], ...]:
+def _match_waiting(
+    number: RepositoryId, actor: str, now: datetime
+) -> tuple[ColumnElement[bool], ...]:
     return (
         outcome_events.c.repository_id == number,
         outcome_events.c.actor == actor,

@@ -86,13 +86,15 @@ class MergedPullRow:
     """None: not told yet."""
 
 
-def history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
+def load_history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
     """All that is stored about one pull request's fate."""
     return History(
         pull=pull,
-        events=tuple(one.event for one in event_store.of_pull(connection, number, pull)),
-        snapshots=_snapshots(connection, number, pull),
-        rival_merges=tuple(one.event for one in event_store.rival_merges(connection, number, pull)),
+        events=tuple(stored.event for stored in event_store.list_of_pull(connection, number, pull)),
+        snapshots=_load_snapshots(connection, number, pull),
+        rival_merges=tuple(
+            stored.event for stored in event_store.list_rival_merges(connection, number, pull)
+        ),
     )
 
 
@@ -102,15 +104,15 @@ def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullN
         # Two deliveries about one pull request may be recorded at once: the second sees the first.
         lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
         connection.execute(select(func.pg_advisory_xact_lock(lock)))
-        replace(connection, number, pull, derive(history(connection, number, pull)))
+        replace_outcomes(connection, number, pull, derive(load_history(connection, number, pull)))
 
 
 def rederive_all(database: Engine) -> int:
     """Derive everything anew, after a change of the rule; returns for how many pull requests."""
-    told = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
+    in_events = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
     collected = select(candidates.c.repository_id, candidates.c.pull_number)
     with transaction(database) as connection:
-        query = union(told.where(outcome_events.c.pull_number.is_not(None)), collected)
+        query = union(in_events.where(outcome_events.c.pull_number.is_not(None)), collected)
         pulls = [(RepositoryId(row[0]), PullNumber(row[1])) for row in connection.execute(query)]
     for number, pull in pulls:
         with transaction(database) as connection:
@@ -118,12 +120,12 @@ def rederive_all(database: Engine) -> int:
     return len(pulls)
 
 
-def replace(
-    connection: Connection, number: RepositoryId, pull: PullNumber, found: Iterable[Outcome]
+def replace_outcomes(
+    connection: Connection, number: RepositoryId, pull: PullNumber, derived: Iterable[Outcome]
 ) -> None:
     """Make `found` the pull request's outcomes under the present rule."""
-    rows = list(found)
-    ids = _event_ids(connection, [outcome.event.source for outcome in rows])
+    rows = list(derived)
+    ids = _load_event_ids(connection, [outcome.event.source for outcome in rows])
     wanted = {
         (
             outcome.kind.value,
@@ -161,7 +163,7 @@ def replace(
         )
 
 
-def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
+def list_rows(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
     """The outcomes of a group's members, oldest first."""
     raw = outcome_events.c
     rows = connection.execute(
@@ -194,7 +196,7 @@ def rows_for_group(connection: Connection, group: int) -> tuple[OutcomeRow, ...]
     )
 
 
-def merged_pull(
+def find_merged_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> MergedPullRow | None:
     """How a pull request of one of our groups was merged; None when that isn't known."""
@@ -232,7 +234,7 @@ def merged_pull(
     )
 
 
-def watched_comments(connection: Connection) -> list[IssueRef]:
+def list_watched_comments(connection: Connection) -> list[IssueRef]:
     """Issues with a comment of ours on which people may still react: open ones, or closed lately."""
     recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
     rows = connection.execute(
@@ -261,7 +263,7 @@ def watched_comments(connection: Connection) -> list[IssueRef]:
     ]
 
 
-def _snapshots(
+def _load_snapshots(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[Snapshot, ...]:
     """Once for each time a candidate was submitted, and once for one that never was."""
@@ -271,7 +273,7 @@ def _snapshots(
             patches.c.edit,
             evaluations.c.verified_at,
             evaluations.c.id.label("evaluation_id"),
-            event_store.public_at().label("public_at"),
+            event_store.build_public_at().label("public_at"),
         )
         .outerjoin(evaluation_candidates, evaluation_candidates.c.candidate_id == candidates.c.id)
         .outerjoin(evaluations, evaluations.c.id == evaluation_candidates.c.evaluation_id)
@@ -291,7 +293,7 @@ def _snapshots(
     )
 
 
-def _event_ids(connection: Connection, sources: list[str]) -> dict[str, int]:
+def _load_event_ids(connection: Connection, sources: list[str]) -> dict[str, int]:
     rows = connection.execute(
         select(outcome_events.c.source, outcome_events.c.id).where(
             outcome_events.c.source.in_(sources)

@@ -19,13 +19,13 @@ from app.db.tables.schema import (
 )
 from app.outcomes.judgement import FrozenIssue
 from app.policy import consent
-from app.settings.repo_config import Training
+from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import PullNumber, RepositoryId
 from model.domain import Issue
 
 
-def consenting(
-    connection: Connection, to: Collection[Training] = (Training.ON,)
+def find_consenting_repositories(
+    connection: Connection, settings: Collection[TrainingConsent] = (TrainingConsent.ON,)
 ) -> frozenset[RepositoryId]:
     """Repositories whose settings say one of these; where the App is suspended, none."""
     rows = connection.execute(
@@ -36,11 +36,11 @@ def consenting(
     return frozenset(
         RepositoryId(row.id)
         for row in rows
-        if consent.training(row.config_text, row.config_error) in to
+        if consent.is_training_allowed(row.config_text, row.config_error) in settings
     )
 
 
-def issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenIssue]:
+def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenIssue]:
     """What the issues said, by our numbers."""
     rows = connection.execute(
         select(
@@ -59,13 +59,13 @@ def issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenI
     }
 
 
-def diffs(connection: Connection, digests: Collection[str]) -> dict[str, str]:
+def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, str]:
     """Patches by the SHA-256 of their content."""
     rows = connection.execute(select(patches).where(patches.c.sha256.in_(digests)))
     return {row.sha256: bytes(row.diff).decode() for row in rows}
 
 
-def authors(
+def load_authors(
     connection: Connection, among: Collection[RepositoryId]
 ) -> dict[tuple[RepositoryId, PullNumber], str]:
     """Who opened a pull request, where that is known."""
@@ -78,7 +78,7 @@ def authors(
 
 
 @dataclass(frozen=True, slots=True)
-class ToldAttempt:
+class JudgedAttempt:
     """An attempt of an agent, and the last word of a verdict on its patch."""
 
     issue: str
@@ -89,7 +89,7 @@ class ToldAttempt:
     """How likely its patch was held to be correct, or the share of votes for it; None: nobody said."""
 
 
-def attempts(connection: Connection, among: Collection[RepositoryId]) -> list[ToldAttempt]:
+def load_attempts(connection: Connection, among: Collection[RepositoryId]) -> list[JudgedAttempt]:
     """Agents' attempts that came to an end, oldest first."""
     last = (
         select(evaluation_alternatives)
@@ -119,14 +119,16 @@ def attempts(connection: Connection, among: Collection[RepositoryId]) -> list[To
         .order_by(attempt_table.c.id)
     )
     return [
-        ToldAttempt(
-            f"{row.full_name}#{row.issue_number}", zlib.decompress(row.trajectory), _belief(row)
+        JudgedAttempt(
+            f"{row.full_name}#{row.issue_number}",
+            zlib.decompress(row.trajectory),
+            _compute_belief(row),
         )
         for row in rows
     ]
 
 
-def _belief(row: Row[*tuple[object, ...]]) -> float | None:
+def _compute_belief(row: Row[*tuple[object, ...]]) -> float | None:
     if row.probability is not None:
         return float(row.probability)
     valid = (row.votes_correct or 0) + (row.votes_incorrect or 0)

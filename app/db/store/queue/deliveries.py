@@ -13,7 +13,7 @@ from psycopg.errors import OperationalError, UniqueViolation
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from app.db.store.queue.jobs import PLANNED, STORE, StoredJob, as_rows
+from app.db.store.queue.jobs import PLANNED, STORE, StoredJob, serialize_jobs
 from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, JobId, RepositoryId
 
@@ -21,7 +21,7 @@ Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 """Of autocommitting connections: a statement is a transaction."""
 
 
-class Outcome(StrEnum):
+class StoreResult(StrEnum):
     """What storing a delivery came to."""
 
     NEW = "new"
@@ -43,10 +43,10 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedDelivery:
     """A delivery that is committed, and the jobs that are ready because of it."""
 
-    outcome: Outcome
+    result: StoreResult
     jobs: tuple[StoredJob, ...]
 
 
@@ -82,7 +82,7 @@ on conflict (reason) do update set count = ignored_deliveries.count + excluded.c
 """
 
 
-def pool(database_url: str, *, size: int) -> Pool:
+def create_pool(database_url: str, *, size: int) -> Pool:
     """A pool for the webhook; opens no connection until it is opened itself."""
     return AsyncConnectionPool(
         database_url,
@@ -95,7 +95,7 @@ def pool(database_url: str, *, size: int) -> Pool:
     )
 
 
-async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> Accepted:
+async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
     """Commit a delivery and its jobs together, once per GUID however often it is delivered.
 
     Raises psycopg.OperationalError (a pool timeout is one) when the database is away.
@@ -110,37 +110,37 @@ async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> 
         return await _accept(pool, delivery, planned)
 
 
-async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> Accepted:
+async def _accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
     values = {
         "delivery": delivery.guid,
         "event": delivery.event,
         "installation": delivery.installation,
         "repository": delivery.repository,
         "body": delivery.body,
-        "jobs": as_rows(planned),
+        "jobs": serialize_jobs(planned),
     }
     async with pool.connection() as connection:
         rows = await (await connection.execute(_ACCEPT, values)).fetchall()
         if not rows[0][0]:
-            return await _again(connection, delivery.guid, planned)
+            return await _rearm(connection, delivery.guid, planned)
     ready = [row for row in rows if row[1] is not None]
-    return Accepted(
-        Outcome.NEW, tuple(StoredJob(JobId(row[1]), Queue(row[2]), row[3]) for row in ready)
+    return AcceptedDelivery(
+        StoreResult.NEW, tuple(StoredJob(JobId(row[1]), Queue(row[2]), row[3]) for row in ready)
     )
 
 
-async def _again(
+async def _rearm(
     connection: AsyncConnection[TupleRow], guid: DeliveryGuid, planned: Sequence[Planned]
-) -> Accepted:
+) -> AcceptedDelivery:
     keys = [item.job.key for item in planned]
     try:
-        found = await connection.execute(_REARM, {"delivery": guid, "keys": keys})
+        rearmed = await connection.execute(_REARM, {"delivery": guid, "keys": keys})
     except UniqueViolation:  # the same work was stored by someone else in this very moment
-        return Accepted(Outcome.DUPLICATE, ())
+        return AcceptedDelivery(StoreResult.DUPLICATE, ())
     jobs = tuple(
-        StoredJob(JobId(row[0]), Queue(row[1]), is_due=True) for row in await found.fetchall()
+        StoredJob(JobId(row[0]), Queue(row[1]), is_due=True) for row in await rearmed.fetchall()
     )
-    return Accepted(Outcome.REARMED if jobs else Outcome.DUPLICATE, jobs)
+    return AcceptedDelivery(StoreResult.REARMED if jobs else StoreResult.DUPLICATE, jobs)
 
 
 async def count_ignored(pool: Pool, reasons: Mapping[str, int]) -> None:

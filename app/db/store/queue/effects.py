@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.db.session import transaction
 from app.db.tables.schema import effects
 from app.github.api.effect_store import Effect, EffectKey, EffectState
-from app.values.identifiers import AskedIn
+from app.values.identifiers import CommandSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def config_check_key(pull: int, head_sha: str) -> str:
     return f"check:config:pull:{pull}:{head_sha}"
 
 
-def reply_key(answers: AskedIn) -> str:
+def reply_key(answers: CommandSource) -> str:
     """Names our answer to somebody's comment or review."""
     return f"reply:{answers}"
 
@@ -77,11 +77,11 @@ def draft_key(attempt: int) -> str:
     return f"draft:{attempt}"
 
 
-def draft_reply_key(draft: int, asked_in: AskedIn) -> str:
+def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
     """Names our word on what came of a draft pull request that was asked for there."""
     return f"draft-told:{draft}:{asked_in}"
 
 
-def refusal_key(asked_in: AskedIn) -> str:
+def refusal_key(asked_in: CommandSource) -> str:
     """Names our word that nothing could be judged of what was asked for there."""
     return f"not-judged:{asked_in}"

@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.session import transaction
 from app.db.tables.schema import etags
-from app.github.http.etag_store import Cached
+from app.github.http.etag_store import CachedAnswer
 from app.values.identifiers import InstallationId
 
 
@@ -17,7 +17,7 @@ class PostgresEtags:
 
     database: Engine
 
-    def get(self, installation: InstallationId, path: str) -> Cached | None:
+    def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
         """The last answer kept for this path, None when there is none."""
         with transaction(self.database) as connection:
             row = connection.execute(
@@ -25,9 +25,9 @@ class PostgresEtags:
                     etags.c.installation_id == installation, etags.c.path == path
                 )
             ).one_or_none()
-        return None if row is None else Cached(row.etag, bytes(row.body).decode())
+        return None if row is None else CachedAnswer(row.etag, bytes(row.body).decode())
 
-    def put(self, installation: InstallationId, path: str, cached: Cached) -> None:
+    def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
         """Keep this answer in place of an earlier one."""
         values = {"etag": cached.etag, "body": cached.body.encode(), "updated_at": func.now()}
         with transaction(self.database) as connection:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Row
 from sqlalchemy.exc import IntegrityError
 
-from app.jobs.job import DEBOUNCES, Job, Json, Planned, Queue, from_payload
+from app.jobs.job import DEBOUNCES, Job, Json, Planned, Queue, parse_job
 from app.jobs.waits import Waits, WaitsFor
 from app.values.identifiers import DeliveryGuid, JobId
 
@@ -53,11 +53,11 @@ class ClaimedJob:
     """For whom the last attempts waited; None: for nobody."""
 
 
-def as_rows(planned: Sequence[Planned]) -> str:
+def serialize_jobs(planned: Sequence[Planned]) -> str:
     """The jobs as JSON for `STORE`; of several with one key and wish the last one counts."""
     rows: dict[tuple[str, str], dict[str, Json]] = {}
     for item in planned:
-        payload = item.job.payload()
+        payload = item.job.to_payload()
         rows[item.job.key, item.wish] = {
             "kind": item.job.kind,
             "queue": item.job.queue.value,
@@ -151,7 +151,9 @@ def enqueue(
     """Store jobs in the caller's transaction. One that waits under the same key absorbs its like."""
     if not planned:
         return ()
-    rows = connection.exec_driver_sql(_ENQUEUE, {"jobs": as_rows(planned), "delivery": delivery})
+    rows = connection.exec_driver_sql(
+        _ENQUEUE, {"jobs": serialize_jobs(planned), "delivery": delivery}
+    )
     return tuple(StoredJob(JobId(row.id), Queue(row.queue), row.is_due) for row in rows)
 
 
@@ -167,7 +169,9 @@ def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJ
 
 def heartbeat(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
     """Whether the job is still ours; if so, its lease is renewed."""
-    return _one(database, _HEARTBEAT, _ours(claimed) | {"lease": lease_seconds}) is not None
+    return (
+        _fetch_one(database, _HEARTBEAT, _identify(claimed) | {"lease": lease_seconds}) is not None
+    )
 
 
 def fence(connection: Connection, claimed: ClaimedJob) -> None:
@@ -176,7 +180,9 @@ def fence(connection: Connection, claimed: ClaimedJob) -> None:
     Every write on behalf of a job goes through this, in the same transaction: a process that was
     paused past its lease finds out here.
     """
-    held = connection.exec_driver_sql(f"select from jobs where {OURS} for update", _ours(claimed))
+    held = connection.exec_driver_sql(
+        f"select from jobs where {OURS} for update", _identify(claimed)
+    )
     if held.first() is None:
         raise Fenced(f"job {claimed.id}, token {claimed.token}: no longer ours")
 
@@ -198,8 +204,8 @@ def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
 
 def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
     """Run again later; superseded when the same work waits already. False: no longer ours."""
-    again = {"error": _storable(error), "after": after_seconds, "forgiven": 0}
-    return _again(database, claimed, again | _WAITS_FOR_NOBODY)
+    again = {"error": _clean_text(error), "after": after_seconds, "forgiven": 0}
+    return _reschedule(database, claimed, again | _WAITS_FOR_NOBODY)
 
 
 def postpone(
@@ -210,11 +216,11 @@ def postpone(
     who: WaitsFor | None = None,
 ) -> bool:
     """As `retry`, without counting the attempt: somebody else was not ready. None: nobody in particular."""
-    again = {"error": _storable(why), "after": after_seconds, "forgiven": 1}
-    return _again(database, claimed, again | _waits(claimed.waited, who))
+    again = {"error": _clean_text(why), "after": after_seconds, "forgiven": 1}
+    return _reschedule(database, claimed, again | _count_wait(claimed.waited, who))
 
 
-def stored_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
+def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
     """Whether a delivery already led to a job of this kind for this wish, whatever became of it."""
     row = connection.exec_driver_sql(
         "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s and wish = %(wish)s limit 1",
@@ -237,21 +243,21 @@ def supersede(connection: Connection, keys: Sequence[str]) -> int:
 
 def _claim(database: Engine, statement: str, values: Mapping[str, Json]) -> ClaimedJob | None:
     try:
-        row = _one(database, statement, values)
+        row = _fetch_one(database, statement, values)
     except IntegrityError:  # uq_jobs_running_key: another worker claimed the key's other job
         return None
     if row is None:
         return None
     try:
-        return _claimed(row, from_payload(row.kind, row.payload))
+        return _build_claimed(row, parse_job(row.kind, row.payload))
     except ValueError as error:  # of another release; it may know this kind
         log.warning("job %s waits for a worker of its release: %s", row.id, error)
-        unknown = _claimed(row, Job(row.payload.get("installation", 0)))
+        unknown = _build_claimed(row, Job(row.payload.get("installation", 0)))
         postpone(database, unknown, str(error), after_seconds=60)
         return None
 
 
-def _claimed(row: Row[Any], job: Job) -> ClaimedJob:
+def _build_claimed(row: Row[Any], job: Job) -> ClaimedJob:
     return ClaimedJob(
         job=job,
         id=JobId(row.id),
@@ -263,34 +269,37 @@ def _claimed(row: Row[Any], job: Job) -> ClaimedJob:
 
 
 def _close(database: Engine, claimed: ClaimedJob, state: str, error: str | None) -> bool:
-    values: dict[str, Json] = {"state": state, "error": None if error is None else _storable(error)}
-    return _one(database, _CLOSE, {**_ours(claimed), **values}) is not None
+    values: dict[str, Json] = {
+        "state": state,
+        "error": None if error is None else _clean_text(error),
+    }
+    return _fetch_one(database, _CLOSE, {**_identify(claimed), **values}) is not None
 
 
-def _again(database: Engine, claimed: ClaimedJob, values: Mapping[str, Any]) -> bool:
+def _reschedule(database: Engine, claimed: ClaimedJob, values: Mapping[str, Any]) -> bool:
     try:
-        return _one(database, _AGAIN, {**_ours(claimed), **values}) is not None
+        return _fetch_one(database, _AGAIN, {**_identify(claimed), **values}) is not None
     except IntegrityError:  # uq_jobs_ready_key: the same work was stored in this very moment
         return _close(database, claimed, "superseded", values["error"])
 
 
-def _waits(before: Waits | None, who: WaitsFor | None) -> dict[str, Any]:
+def _count_wait(before: Waits | None, who: WaitsFor | None) -> dict[str, Any]:
     if before is not None and who in {None, before.who}:
         times = before.times + (who is not None)
         return {"who": before.who, "times": times, "since": before.since}
     return _WAITS_FOR_NOBODY if who is None else {"who": who, "times": 1, "since": None}
 
 
-def _ours(claimed: ClaimedJob) -> dict[str, Json]:
+def _identify(claimed: ClaimedJob) -> dict[str, Json]:
     return {"id": claimed.id, "token": claimed.token}
 
 
-def _one(database: Engine, statement: str, values: Mapping[str, Any]) -> Row[Any] | None:
+def _fetch_one(database: Engine, statement: str, values: Mapping[str, Any]) -> Row[Any] | None:
     with database.connect() as connection:
         autocommit = connection.execution_options(isolation_level="AUTOCOMMIT")
         return autocommit.exec_driver_sql(statement, dict(values)).first()
 
 
-def _storable(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Text as PostgreSQL takes it: no NUL, no lone surrogates, not endless."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:ERROR_LIMIT]

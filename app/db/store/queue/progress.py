@@ -16,7 +16,7 @@ def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> 
     )
 
 
-def progress_of(connection: Connection, key: str) -> str | None:
+def read_progress(connection: Connection, key: str) -> str | None:
     """How far the running job of a key is, empty when it hasn't said; None: none is running."""
     row = connection.exec_driver_sql(
         "select coalesce(progress, '') as said from jobs where key = %(key)s and state = 'running'",
@@ -25,7 +25,7 @@ def progress_of(connection: Connection, key: str) -> str | None:
     return None if row is None else str(row.said)
 
 
-def waits_of(connection: Connection, keys: Sequence[str]) -> Waits | None:
+def read_waits(connection: Connection, keys: Sequence[str]) -> Waits | None:
     """For whom the jobs of these keys wait, the longest first; None: none does."""
     row = connection.exec_driver_sql(
         """

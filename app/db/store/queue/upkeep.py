@@ -81,7 +81,7 @@ class Waiting:
     seconds: float
 
 
-def due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
+def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
     """Jobs that could be claimed now, the longest due first; ones being claimed are left out."""
     chosen = (
         select(jobs.c.id)
@@ -93,7 +93,7 @@ def due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ..
     return tuple(StoredJob(JobId(id_), queue, is_due=True) for id_ in connection.scalars(chosen))
 
 
-def waiting(connection: Connection) -> tuple[Waiting, ...]:
+def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
     """Ready jobs that wait for somebody else, by whom; reads the waiting ones only."""
     rows = connection.exec_driver_sql(
         """
@@ -131,7 +131,7 @@ def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, .
     return tuple(JobId(row.id) for row in rows if row.state == "dead")
 
 
-def dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
+def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
     """The newest jobs that gave up."""
     rows = connection.execute(
         select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error, jobs.c.finished_at)
@@ -167,25 +167,25 @@ def requeue(connection: Connection, job: JobId) -> bool:
     return bool(changed.rowcount)
 
 
-def counts(connection: Connection) -> tuple[Count, ...]:
+def count_jobs(connection: Connection) -> tuple[Count, ...]:
     """Jobs that have not ended well, by queue and state, in one query."""
     rows = connection.exec_driver_sql(COUNTS)
     return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
 
 
-def last_done(connection: Connection, kind: str) -> datetime | None:
+def find_last_done(connection: Connection, kind: str) -> datetime | None:
     """When the last job of this kind that is done was begun; None: none is, or not lately."""
     begun: datetime | None = connection.exec_driver_sql(LAST_DONE, {"kind": kind}).scalar()
     return begun
 
 
-def ignored(connection: Connection) -> dict[str, int]:
+def count_ignored(connection: Connection) -> dict[str, int]:
     """How many deliveries were of no interest so far, by reason."""
     rows = connection.execute(select(ignored_deliveries.c.reason, ignored_deliveries.c.count))
     return {reason: int(count) for reason, count in rows}
 
 
-def forget(
+def supersede_jobs_of(
     connection: Connection, installation: InstallationId, repository: RepositoryId | None
 ) -> int:
     """Supersede what an installation, or one repository of it, still has waiting or running."""

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.db.session import transaction
 from app.db.tables.schema import write_limits
-from app.github.http.rate_limiter import Limits
+from app.github.http.rate_limiter import WriteLimits
 from app.values.identifiers import InstallationId
 
 Decided = TypeVar("Decided")
@@ -22,14 +22,16 @@ class PostgresLimiter:
     database: Engine
 
     def change(
-        self, installation: InstallationId, step: Callable[[Limits], tuple[Limits, Decided]]
+        self,
+        installation: InstallationId,
+        step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
         """Apply a step to the stored limits under a row lock held for that long only."""
         mine = write_limits.c.installation_id == installation
         with transaction(self.database) as connection:
             connection.execute(
                 insert(write_limits)
-                .values(installation_id=installation, state=asdict(Limits()))
+                .values(installation_id=installation, state=asdict(WriteLimits()))
                 .on_conflict_do_nothing()
             )
             state = connection.execute(
@@ -39,14 +41,14 @@ class PostgresLimiter:
             connection.execute(update(write_limits).where(mine).values(state=asdict(limits)))
         return decided
 
-    def load(self, installation: InstallationId) -> Limits:
+    def load(self, installation: InstallationId) -> WriteLimits:
         """The limits as they stand."""
         with transaction(self.database) as connection:
             state = connection.execute(
                 select(write_limits.c.state).where(write_limits.c.installation_id == installation)
             ).scalar_one_or_none()
-        return Limits() if state is None else _limits(state)
+        return WriteLimits() if state is None else _limits(state)
 
 
-def _limits(state: dict[str, object]) -> Limits:
-    return Limits(**{**state, "writes": tuple(state["writes"])})  # type: ignore[arg-type]  # as dumped above
+def _limits(state: dict[str, object]) -> WriteLimits:
+    return WriteLimits(**{**state, "writes": tuple(state["writes"])})  # type: ignore[arg-type]  # as dumped above

@@ -6,14 +6,20 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from app.github.api.draft_publisher import BranchTaken, Drafts, FileChange, NewCommit, NewDraft
+from app.github.api.draft_publisher import (
+    BranchTaken,
+    DraftPublisher,
+    FileChange,
+    NewCommit,
+    NewDraft,
+)
 from app.github.api.effect_store import EffectKey, EffectState
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.github.errors import Ambiguous, Forbidden, NotFound, Unprocessable
 from app.github.http.auth import Purpose, Scope
 from app.values.identifiers import CommitSha
 from tests.builders.local_github import MemoryEffects, connected
-from worker.git.alternative_commit import alternative_commit
+from worker.git.alternative_commit import build_alternative_commit
 from worker.git.hardened_git import Remote
 
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n"
@@ -27,7 +33,7 @@ class Desk:
     """The second App at work in a scene's repository."""
 
     scene: object
-    drafts: Drafts
+    drafts: DraftPublisher
     effects: MemoryEffects
 
     @property
@@ -35,14 +41,14 @@ class Desk:
         return EffectKey(self.scene.repository, "draft:1")
 
     def new(self, **changes):
-        url = endpoints(self.scene.standin.url).git(self.scene.repo.full_name)
-        ours = self.drafts.installed_on(self.scene.repository)
-        commit = alternative_commit(Remote(url, self.drafts.token(ours)), "main", DIFF, "A1\n")
+        url = build_endpoints(self.scene.standin.url).git(self.scene.repo.full_name)
+        ours = self.drafts.find_installation(self.scene.repository)
+        commit = build_alternative_commit(Remote(url, self.drafts.token(ours)), "main", DIFF, "A1\n")
         draft = NewDraft(BRANCH, "main", commit, "Alternative A1", "Untested. For #1.")
         return replace(draft, **changes)
 
     def open(self, new=None):
-        ours = self.drafts.installed_on(self.scene.repository)
+        ours = self.drafts.find_installation(self.scene.repository)
         return self.drafts.open(ours, self.key, new or self.new())
 
     def breaks(self, path, kind):
@@ -69,7 +75,7 @@ def at(scene, writer):
         def desk(permissions=RIGHTS):
             if permissions:
                 scene.standin.install(writer, [scene.repo], permissions)
-            return Desk(scene, Drafts(github, effects), effects)
+            return Desk(scene, DraftPublisher(github, effects), effects)
 
         yield desk
 
@@ -98,7 +104,7 @@ def test_a_draft_is_a_branch_with_one_commit_and_a_draft_pull_request(scene, at)
     base = "POST /repos/{owner}/{repo}"
     assert made == {f"{base}/git/{one}" for one in ("trees", "commits", "refs")} | {f"{base}/pulls"}
     assert desk.effects.history == [EffectState.PLANNED, EffectState.PLANNED, EffectState.CONFIRMED]
-    assert desk.drafts.opened(desk.key) == number
+    assert desk.drafts.find_opened(desk.key) == number
 
 
 def test_what_is_no_text_goes_as_a_blob(scene, at):
@@ -162,19 +168,19 @@ def test_a_branch_of_somebody_elses_is_left_alone(scene, at):
 
 def test_where_the_second_app_is_not_there_is_no_token(scene, at):
     with pytest.raises(NotFound):
-        at(None).drafts.installed_on(scene.repository)
+        at(None).drafts.find_installation(scene.repository)
 
 
 def test_a_right_that_was_not_given_is_refused(scene, at):
     desk = at({"contents": "read", "metadata": "read"})
     with pytest.raises(Unprocessable, match="permissions requested are not granted"):
-        desk.drafts.token(desk.drafts.installed_on(scene.repository))
+        desk.drafts.token(desk.drafts.find_installation(scene.repository))
 
 
 def test_the_first_app_can_not_write_code(scene):
     with pytest.raises(Unprocessable, match="permissions requested are not granted"):
-        scene.github.tokens.token(Scope.of(scene.repository, Purpose.OPEN_DRAFT))
-    drafts = Drafts(scene.github, scene.effects)
+        scene.github.tokens.get_token(Scope.for_repository(scene.repository, Purpose.OPEN_DRAFT))
+    drafts = DraftPublisher(scene.github, scene.effects)
     nothing = NewCommit(CommitSha("0" * 40), "0" * 40, (), "A1\n")
     draft = NewDraft(BRANCH, "main", nothing, "A1", "A1")
     with pytest.raises((Unprocessable, Forbidden)):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from app.github.api.graphql_reader import issue_facts, pull_issues, read_heads, repository_facts
+from app.github.api.graphql_reader import read_heads, read_issue, read_pull, read_repository
 from app.github.errors import NotFound
 from app.github.facts import (
     Author,
     HeadFacts,
     IssueMention,
+    IssueState,
     LinkFacts,
-    State,
 )
 from app.values.identifiers import IssueNumber, PullNumber
 from tests.builders.github_scene import links, opened
@@ -19,13 +19,13 @@ def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
     issue = scene.repo.open_issue("Broken", "It fails.", author="alice")
     first, second = scene.rivals(issue, 2)
     mark = scene.standin.mark()
-    facts = issue_facts(scene.github, scene.issue(issue))
+    facts = read_issue(scene.github, scene.issue(issue))
     assert scene.standin.calls(mark).operations == {"POST /graphql": 1}
     assert (facts.number, facts.title, facts.body, facts.state) == (
         issue,
         "Broken",
         "It fails.",
-        State.OPEN,
+        IssueState.OPEN,
     )
     assert (facts.author, facts.state_reason) == (Author("alice", is_bot=False), None)
     assert (facts.repository.id, facts.repository.default_branch) == (scene.repo.id, "main")
@@ -37,7 +37,7 @@ def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
         first.head_sha,
         first.base_sha,
     )
-    assert (pull.state, pull.is_draft, pull.is_from_fork) == (State.OPEN, False, True)
+    assert (pull.state, pull.is_draft, pull.is_from_fork) == (IssueState.OPEN, False, True)
     assert (pull.changed_files, pull.merge_sha, pull.repository) == (1, None, scene.repo.full_name)
     assert links(facts)[second.number].closes
 
@@ -45,7 +45,7 @@ def test_an_issue_its_configuration_and_its_rivals_come_in_one_call(scene):
 def test_a_private_repository_without_configuration_is_read_too(standin, app):
     with opened(standin, app, private=True) as scene:
         scene.repo.commit({".github/r4p.yml": None})
-        facts = repository_facts(scene.github, scene.repository)
+        facts = read_repository(scene.github, scene.repository)
         assert (facts.is_private, facts.config) == (True, None)
 
 
@@ -61,7 +61,7 @@ def test_each_way_of_pointing_is_told_apart(scene):
     scene.repo.link(by_hand.number, issue)
     scene.repo.link(undone.number, issue)
     scene.repo.unlink(undone.number, issue)
-    found = links(issue_facts(scene.github, scene.issue(issue)))
+    found = links(read_issue(scene.github, scene.issue(issue)))
     assert found[closing.number].closes
     assert not found[elsewhere.number].closes
     assert found[elsewhere.number].mentions
@@ -75,11 +75,11 @@ def test_merged_and_closed_rivals_stay_in_sight(scene):
     merged, closed = scene.rivals(issue, 2)
     sha = scene.repo.merge(merged.number, method="squash")
     scene.repo.close(closed.number)
-    facts = issue_facts(scene.github, scene.issue(issue))
+    facts = read_issue(scene.github, scene.issue(issue))
     pulls = {linked.pull.number: linked.pull for linked in facts.pulls}
-    assert (pulls[merged.number].state, pulls[merged.number].merge_sha) == (State.MERGED, sha)
-    assert (pulls[closed.number].state, pulls[closed.number].merge_sha) == (State.CLOSED, None)
-    assert (facts.state, facts.state_reason) == (State.CLOSED, "completed")
+    assert (pulls[merged.number].state, pulls[merged.number].merge_sha) == (IssueState.MERGED, sha)
+    assert (pulls[closed.number].state, pulls[closed.number].merge_sha) == (IssueState.CLOSED, None)
+    assert (facts.state, facts.state_reason) == (IssueState.CLOSED, "completed")
 
 
 def test_a_bot_is_named_as_in_webhooks_and_a_lost_account_is_none(scene):
@@ -92,7 +92,7 @@ def test_a_bot_is_named_as_in_webhooks_and_a_lost_account_is_none(scene):
         "B", f"Fixes #{issue}", author=f"gone-{scene.repo.id}", files=files, fork=False
     )
     scene.standin.delete_user(f"gone-{scene.repo.id}")
-    facts = issue_facts(scene.github, scene.issue(issue))
+    facts = read_issue(scene.github, scene.issue(issue))
     assert [linked.pull.author for linked in facts.pulls] == [
         Author("fixer[bot]", is_bot=True),
         None,
@@ -104,7 +104,7 @@ def test_more_links_than_a_page_are_all_read(scene):
     for n in range(53):
         scene.repo.open_pr(f"P{n}", f"Fixes #{issue}", files={"a.py": f"{n}\n"}, fork=False)
     mark = scene.standin.mark()
-    facts = issue_facts(scene.github, scene.issue(issue))
+    facts = read_issue(scene.github, scene.issue(issue))
     assert scene.standin.calls(mark).total == 2
     assert len(facts.pulls) == 53
     assert all(linked.link.closes for linked in facts.pulls)
@@ -115,7 +115,7 @@ def test_what_is_no_issue_is_not_found(scene):
     (pull,) = scene.rivals(scene.repo.open_issue("Broken"), 1)
     for number in (pull.number, 999):
         with pytest.raises(NotFound):
-            issue_facts(scene.github, scene.issue(number))
+            read_issue(scene.github, scene.issue(number))
 
 
 def test_heads_are_read_again_in_one_call_without_those_that_are_gone(scene):
@@ -127,17 +127,17 @@ def test_heads_are_read_again_in_one_call_without_those_that_are_gone(scene):
     asked = [PullNumber(n) for n in (second.number, 999, first.number)]
     heads = read_heads(scene.github, scene.issue(issue), asked)
     assert scene.standin.calls(mark).total == 1
-    assert heads.issue is State.OPEN
+    assert heads.issue is IssueState.OPEN
     assert heads.pulls == (
         HeadFacts(
             second.number,
-            State.OPEN,
+            IssueState.OPEN,
             is_draft=True,
             base_sha=second.base_sha,
             head_sha=second.head_sha,
         ),
         HeadFacts(
-            first.number, State.OPEN, is_draft=False, base_sha=first.base_sha, head_sha=moved
+            first.number, IssueState.OPEN, is_draft=False, base_sha=first.base_sha, head_sha=moved
         ),
     )
 
@@ -150,8 +150,8 @@ def test_an_issue_that_is_gone_has_no_state_and_no_pulls_are_needed(scene):
 def test_a_pull_request_names_the_issues_it_closes(scene):
     issue = scene.repo.open_issue("Broken")
     (pull,) = scene.rivals(issue, 1)
-    found = pull_issues(scene.github, scene.repository, PullNumber(pull.number))
+    found = read_pull(scene.github, scene.repository, PullNumber(pull.number))
     assert found.closes == (IssueMention(scene.repo.full_name, IssueNumber(issue)),)
     assert (found.default_branch, found.pull.number) == ("main", pull.number)
     with pytest.raises(NotFound):
-        pull_issues(scene.github, scene.repository, PullNumber(issue))
+        read_pull(scene.github, scene.repository, PullNumber(issue))

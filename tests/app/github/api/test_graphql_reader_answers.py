@@ -7,10 +7,10 @@ import pytest
 from app.comments.notices import LINKS_NOTE
 from app.github.api.graphql_reader import (
     MOST_PAGES,
-    issue_facts,
-    pull_issues,
     read_heads,
-    repository_facts,
+    read_issue,
+    read_pull,
+    read_repository,
 )
 from app.github.errors import NotFound
 from app.github.facts import (
@@ -76,7 +76,7 @@ def test_what_a_database_would_refuse_does_not_come_in(server, github):
     nasty = b'"a\\u0000b\\ud800c\\ud83d\\ude00"'
     server.replies = [repository()]
     server.replies[0].body = server.replies[0].encoded().replace(b'"T"', nasty)
-    facts = issue_facts(github, REF)
+    facts = read_issue(github, REF)
     assert facts.title == "ab\ufffdc\U0001f600"
 
 
@@ -94,7 +94,7 @@ def test_nodes_that_we_may_not_see_are_left_out(server, github):
     ]
     timeline = {"nodes": events, "pageInfo": {"hasNextPage": False, "endCursor": None}}
     server.replies = [repository(timelineItems=timeline)]
-    facts = issue_facts(github, REF)
+    facts = read_issue(github, REF)
     assert links(facts) == {5: LinkFacts(mentions=True, will_close=True)}
     assert facts.pulls[0].pull.body == ""
     assert (facts.repository.default_branch, facts.repository.default_sha) == (None, None)
@@ -103,7 +103,7 @@ def test_nodes_that_we_may_not_see_are_left_out(server, github):
 def test_links_without_end_are_said_to_be_incomplete(server, github):
     endless = {"nodes": [], "pageInfo": {"hasNextPage": True, "endCursor": "x"}}
     server.replies = [repository(timelineItems=endless) for _ in range(5)]
-    assert not issue_facts(github, REF).is_complete
+    assert not read_issue(github, REF).is_complete
     assert len(server.asked) == MOST_PAGES
     pages = [int(size) for size in re.findall(r"first: (\d+)", graphql_queries.ISSUE)]
     said = re.findall(r"\d{3,}", LINKS_NOTE)
@@ -123,22 +123,22 @@ def test_links_without_end_are_said_to_be_incomplete(server, github):
 def test_a_configuration_that_is_not_whole_has_no_text(server, github, config, text):
     server.replies = [repository()]
     server.replies[0].body["data"]["repository"]["config"] = config
-    facts = issue_facts(github, REF)
+    facts = read_issue(github, REF)
     assert (facts.repository.config.byte_size, facts.repository.config.text) == (9, text)
 
 
 def test_a_folder_in_place_of_the_configuration_is_none(server, github):
     server.replies = [repository()]
     server.replies[0].body["data"]["repository"]["config"] = {}
-    assert issue_facts(github, REF).repository.config is None
+    assert read_issue(github, REF).repository.config is None
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        issue_facts,
-        lambda g, r: repository_facts(g, r.repository),
-        lambda g, r: pull_issues(g, r.repository, 1),
+        read_issue,
+        lambda g, r: read_repository(g, r.repository),
+        lambda g, r: read_pull(g, r.repository, 1),
         lambda g, r: read_heads(g, r, [1]),
     ],
 )
@@ -157,6 +157,6 @@ def test_a_list_that_has_ended_never_begins_anew(server, github):
         repository(timelineItems=endless, closedByPullRequestsReferences=closing)
         for closing in (ended, behind, behind, behind, behind)
     ]
-    issue_facts(github, REF)
+    read_issue(github, REF)
     asked = [request.body["variables"]["closing"] for request in server.asked]
     assert asked == [None, "last", "last", "last", "last"]

@@ -3,8 +3,8 @@
 import pytest
 
 from app.github.api.effect_store import EffectKey, EffectState
-from app.github.api.graphql_reader import issue_facts, read_heads
-from app.github.api.publisher import CheckAction, CheckDraft, CommentDraft
+from app.github.api.graphql_reader import read_heads, read_issue
+from app.github.api.publisher import CheckButton, CheckDraft, CommentDraft
 from app.github.errors import Ambiguous, Forbidden, NotFound, RateLimited
 from app.values.identifiers import CommitSha, IssueNumber
 from tests.builders.github_scene import MARKER
@@ -29,7 +29,7 @@ def test_a_verdict_on_four_rivals_costs_seven_calls_and_two_tokens(scene):
     issue = scene.repo.open_issue("Broken")
     scene.rivals(issue, 4)
     mark = scene.standin.mark()
-    facts = issue_facts(scene.github, scene.issue(issue))
+    facts = read_issue(scene.github, scene.issue(issue))
     numbers = [linked.pull.number for linked in facts.pulls]
     heads = read_heads(scene.github, scene.issue(issue), numbers)
     scene.comment(issue)
@@ -219,7 +219,7 @@ def test_buttons_and_details_stand_on_the_check_run(scene):
         title="Unsure",
         summary="Two votes each.",
         details_url="https://bot.example/groups/1",
-        actions=(CheckAction("Re-verify", "Judge again", "reverify"),),
+        actions=(CheckButton("Re-verify", "Judge again", "reverify"),),
     )
     scene.publisher.check_run(scene.key, draft)
     (shown,) = scene.repo.check_runs(pull.number)

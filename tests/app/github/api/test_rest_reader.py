@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.github.api import rest_reader
-from app.github.api.delivery_log import attempts, redeliver
+from app.github.api.delivery_log import list_attempts, redeliver
 from app.github.errors import NotFound
 from app.values.identifiers import CommentId, InstallationId, IssueNumber, RepositoryId
 from app.values.permission import Permission
@@ -18,37 +18,37 @@ def test_each_role_is_a_right_and_rights_compare(scene, role):
     scene.repo.open_issue("x", author="alice")
     scene.standin.grant(scene.repo, "alice", role)
     assert (
-        rest_reader.permission_of(scene.github, scene.repository, "alice")
+        rest_reader.read_permission(scene.github, scene.repository, "alice")
         is Permission[role.upper()]
     )
 
 
 def test_a_stranger_to_github_may_nothing(scene):
     assert (
-        rest_reader.permission_of(scene.github, scene.repository, "nobody-here") is Permission.NONE
+        rest_reader.read_permission(scene.github, scene.repository, "nobody-here") is Permission.NONE
     )
 
 
 def test_where_the_repository_is_not_found_nobodys_right_is_known(server, github):
     server.replies = [Reply(404)] * 2
     with pytest.raises(NotFound):
-        rest_reader.permission_of(github, REPOSITORY, "alice")
+        rest_reader.read_permission(github, REPOSITORY, "alice")
     server.token_refusal = Reply(404)
     with connected(server.url) as removed, pytest.raises(NotFound):
-        rest_reader.permission_of(removed, REPOSITORY, "alice")
+        rest_reader.read_permission(removed, REPOSITORY, "alice")
 
 
 def test_an_installation_has_the_repositories_github_gives_it_a_token_for(scene):
     here, elsewhere = scene.repository.installation, RepositoryId(999_999)
-    assert rest_reader.covers(scene.github, here, scene.repository.id)
-    assert not rest_reader.covers(scene.github, here, elsewhere)
-    assert not rest_reader.covers(scene.github, InstallationId(999_999), scene.repository.id)
+    assert rest_reader.has_repository(scene.github, here, scene.repository.id)
+    assert not rest_reader.has_repository(scene.github, here, elsewhere)
+    assert not rest_reader.has_repository(scene.github, InstallationId(999_999), scene.repository.id)
 
 
 def test_whether_a_repository_is_covered_is_asked_anew_each_time(server, github):
-    assert rest_reader.covers(github, REPOSITORY.installation, REPOSITORY.id)
+    assert rest_reader.has_repository(github, REPOSITORY.installation, REPOSITORY.id)
     server.token_refusal = Reply(422)
-    assert not rest_reader.covers(github, REPOSITORY.installation, REPOSITORY.id)
+    assert not rest_reader.has_repository(github, REPOSITORY.installation, REPOSITORY.id)
 
 
 def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
@@ -58,7 +58,7 @@ def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
         standin.suspend(installation)
         standin.unsuspend(installation)
         standin.drain()
-        found = list(attempts(scene.github, datetime.now(UTC) - timedelta(days=2)))
+        found = list(list_attempts(scene.github, datetime.now(UTC) - timedelta(days=2)))
     assert [one.switches for one in found][:2] == [installation] * 2
     assert {one.switches for one in found[2:]} == {None}
 
@@ -74,7 +74,7 @@ def test_only_what_suspends_and_wakes_an_installation_switches_it(standin):
 )
 def test_an_organisations_own_role_counts_as_what_stands_beside_it(server, github, said, right):
     server.replies = [Reply(200, said)]
-    assert rest_reader.permission_of(github, REPOSITORY, "a/b?c") is right
+    assert rest_reader.read_permission(github, REPOSITORY, "a/b?c") is right
     assert server.sent == ["GET /repos/octo/repo/collaborators/a%2Fb%3Fc/permission"]
 
 
@@ -82,7 +82,7 @@ def test_comments_are_read_with_whether_they_are_ours(scene):
     issue = scene.repo.open_issue("Broken")
     theirs = scene.repo.comment(issue, "/r4p verify", "alice")
     ours = scene.comment(issue)
-    both = rest_reader.comments(scene.github, scene.repository, IssueNumber(issue))
+    both = rest_reader.list_comments(scene.github, scene.repository, IssueNumber(issue))
     assert [(c.id, c.is_ours) for c in both] == [(theirs, False), (ours, True)]
     assert (both[0].author, both[0].body) == ("alice", "/r4p verify")
 
@@ -93,16 +93,16 @@ def test_a_person_who_acts_through_our_app_is_not_our_app(server, github):
     said = {"id": 3, "body": "x", "user": author, "performed_via_github_app": via}
     times = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
     server.replies = [Reply(200, [said | times])]
-    (found,) = rest_reader.comments(github, REPOSITORY, IssueNumber(3))
+    (found,) = rest_reader.list_comments(github, REPOSITORY, IssueNumber(3))
     assert not found.is_ours
 
 
 def test_thumbs_are_polled_and_an_unchanged_answer_is_a_304(scene):
     comment = scene.comment(scene.repo.open_issue("Broken"))
     scene.repo.react(comment, "-1", "alice")
-    first = rest_reader.reactions(scene.github, scene.repository, CommentId(comment))
+    first = rest_reader.list_reactions(scene.github, scene.repository, CommentId(comment))
     mark = scene.standin.mark()
-    assert rest_reader.reactions(scene.github, scene.repository, CommentId(comment)) == first
+    assert rest_reader.list_reactions(scene.github, scene.repository, CommentId(comment)) == first
     assert [r.status for r in scene.standin.history(mark)] == [304]
     assert [(r.content, r.user, r.is_bot) for r in first] == [("-1", "alice", False)]
 
@@ -110,10 +110,10 @@ def test_thumbs_are_polled_and_an_unchanged_answer_is_a_304(scene):
 def test_open_pulls_are_listed_and_asking_again_is_free(scene):
     pulls = scene.rivals(scene.repo.open_issue("Broken"), 3)
     scene.repo.close(pulls[0].number)
-    first = rest_reader.open_pulls(scene.github, scene.repository)
+    first = rest_reader.list_open_pulls(scene.github, scene.repository)
     assert {(p.number, p.head_sha) for p in first} == {(p.number, p.head_sha) for p in pulls[1:]}
     mark = scene.standin.mark()
-    assert rest_reader.open_pulls(scene.github, scene.repository) == first
+    assert rest_reader.list_open_pulls(scene.github, scene.repository) == first
     assert [r.status for r in scene.standin.history(mark)] == [304]
 
 
@@ -122,13 +122,13 @@ def test_attempts_that_did_not_arrive_are_found_and_made_again(standin):
     with opened(standin, app) as scene:
         standin.drain()
         long_ago = datetime.now(UTC) - timedelta(days=2)
-        first = next(attempts(scene.github, long_ago))
-        assert not first.arrived
+        first = next(list_attempts(scene.github, long_ago))
+        assert not first.has_arrived
         redeliver(scene.github, first.id)
         standin.drain()
-        made = [one for one in attempts(scene.github, long_ago) if one.guid == first.guid]
-        assert [one.is_again for one in made] == [True, False]
-        assert list(attempts(scene.github, datetime.now(UTC) + timedelta(hours=1))) == []
+        made = [one for one in list_attempts(scene.github, long_ago) if one.guid == first.guid]
+        assert [one.is_redelivery for one in made] == [True, False]
+        assert list(list_attempts(scene.github, datetime.now(UTC) + timedelta(hours=1))) == []
 
 
 def test_pages_of_attempts_are_followed_by_their_cursor(server, github):
@@ -144,6 +144,6 @@ def test_pages_of_attempts_are_followed_by_their_cursor(server, github):
     }
     link = f'<{server.url}/api/v3/app/hook/deliveries?per_page=100&cursor=v1_2>; rel="next"'
     server.replies = [Reply(200, [attempt], {"Link": link}), Reply(200, [attempt | {"id": 2}])]
-    found = attempts(github, datetime(2020, 1, 1, tzinfo=UTC))
+    found = list_attempts(github, datetime(2020, 1, 1, tzinfo=UTC))
     assert [d.id for d in found] == [1, 2]
     assert server.sent[1] == "GET /app/hook/deliveries?cursor=v1_2&per_page=100"

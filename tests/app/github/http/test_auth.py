@@ -14,15 +14,15 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pydantic import SecretStr
 
-from app.github.endpoints import endpoints
+from app.github.endpoints import build_endpoints
 from app.github.errors import Unauthorized, Unprocessable
 from app.github.http.auth import PERMISSIONS, App, Purpose, Scope, Tokens
 from app.github.http.transport import Transport
 from app.github.redaction import redact
 from tests.builders.local_github import KEY, REPOSITORY, Reply, connected
 
-READ = Scope.of(REPOSITORY, Purpose.READ)
-PUBLISH = Scope.of(REPOSITORY, Purpose.PUBLISH)
+READ = Scope.for_repository(REPOSITORY, Purpose.READ)
+PUBLISH = Scope.for_repository(REPOSITORY, Purpose.PUBLISH)
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 
 
@@ -34,7 +34,7 @@ def moment():
 @pytest.fixture
 def tokens(server, moment):
     server.now = NOW
-    transport = Transport(endpoints(server.url), timeout=2)
+    transport = Transport(build_endpoints(server.url), timeout=2)
     yield Tokens(App(99, SecretStr(KEY)), transport, monotonic=lambda: moment[0])
     transport.close()
 
@@ -44,8 +44,8 @@ def lives(server, seconds):
 
 
 def test_a_token_is_for_one_repository_and_no_more_than_its_purpose(server, tokens):
-    tokens.token(READ)
-    tokens.token(PUBLISH)
+    tokens.get_token(READ)
+    tokens.get_token(PUBLISH)
     assert [asked.body for asked in server.grants] == [
         {"repository_ids": [42], "permissions": PERMISSIONS[Purpose.READ]},
         {"repository_ids": [42], "permissions": PERMISSIONS[Purpose.PUBLISH]},
@@ -67,22 +67,22 @@ def test_no_purpose_may_push():
 )
 def test_a_token_is_kept_until_shortly_before_it_expires(server, tokens, moment, life, kept):
     lives(server, life)
-    first = tokens.token(READ)
+    first = tokens.get_token(READ)
     moment[0] = kept - 1
-    assert tokens.token(READ) == first
+    assert tokens.get_token(READ) == first
     moment[0] = kept
-    assert tokens.token(READ) != first
+    assert tokens.get_token(READ) != first
 
 
 def test_a_forgotten_token_is_fetched_anew(tokens):
-    first = tokens.token(READ)
+    first = tokens.get_token(READ)
     tokens.forget(READ)
-    assert tokens.token(READ) != first
+    assert tokens.get_token(READ) != first
 
 
 def test_many_who_ask_at_once_share_one_token(server, tokens):
     seen = []
-    threads = [threading.Thread(target=lambda: seen.append(tokens.token(READ))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: seen.append(tokens.get_token(READ))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -92,7 +92,7 @@ def test_many_who_ask_at_once_share_one_token(server, tokens):
 
 
 def test_a_token_is_masked_from_the_moment_it_is_known(tokens):
-    assert tokens.token(READ) not in redact(f"Bearer {tokens.token(READ)}")
+    assert tokens.get_token(READ) not in redact(f"Bearer {tokens.get_token(READ)}")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_token_is_masked_from_the_moment_it_is_known(tokens):
 def test_a_refused_token_request_is_final(server, tokens, refusal, error):
     server.token_refusal = refusal
     with pytest.raises(error):
-        tokens.token(READ)
+        tokens.get_token(READ)
 
 
 PKCS8 = (Encoding.PEM, PrivateFormat.PKCS8)
@@ -140,4 +140,4 @@ def test_a_wrong_app_id_is_explained(standin, app):
         connected(standin.url, app_id=app.app_id + 1, key=app.private_key) as github,
         pytest.raises(Unauthorized, match="R4P_APP_ID"),
     ):
-        github.tokens.token(READ)
+        github.tokens.get_token(READ)

@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 from urllib3.exceptions import MaxRetryError, SSLError
 
-from app.github.api_call import Answer, Call, Method
-from app.github.endpoints import API_VERSION, endpoints
+from app.github.api_call import Call, Method, Response
+from app.github.endpoints import API_VERSION, build_endpoints
 from app.github.errors import (
     Ambiguous,
     Forbidden,
@@ -17,17 +17,17 @@ from app.github.errors import (
     RateLimited,
     Unauthorized,
     Unprocessable,
-    from_answer,
+    from_response,
 )
 from app.github.http.auth import App, Purpose, Scope
-from app.github.http.connection import Connection, Question
+from app.github.http.connection import GitHub, Question
 from app.github.http.rate_limiter import WritePermit
-from app.github.http.transport import careful_retry
+from app.github.http.transport import build_retry
 from app.github.wire.graphql_issues import RepositoryAnswer
 from tests.builders.local_github import KEY, REPOSITORY, MemoryEtags, MemoryLimits, Reply, connected
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
-READ = Scope.of(REPOSITORY, Purpose.READ)
+READ = Scope.for_repository(REPOSITORY, Purpose.READ)
 SECONDARY = {
     "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try"
     " again."
@@ -128,7 +128,7 @@ def test_a_read_is_repeated_a_few_times_and_then_given_up(server, github, reply,
 
 def test_a_tls_fault_while_an_answer_is_read_repeats_no_write():
     with pytest.raises(MaxRetryError):
-        careful_retry().increment("POST", "/x", error=SSLError("EOF in violation of protocol"))
+        build_retry().increment("POST", "/x", error=SSLError("EOF in violation of protocol"))
 
 
 def test_a_read_survives_a_short_fault(server, github):
@@ -274,14 +274,14 @@ def test_a_redirect_to_another_host_is_not_followed(server, github):
 @pytest.mark.parametrize("date", ["", "yesterday", "Fri, 01 May 2026 12:00:00 -0000"])
 def test_an_answer_without_a_usable_date_is_taken_as_of_now(date):
     call, headers = Call(Method.GET, "/x"), {"date": date, "x-ratelimit-reset": IN_59_MINUTES}
-    answer = Answer(403, headers | {"x-ratelimit-remaining": "0"}, json.dumps(PRIMARY))
-    error = from_answer(call, answer, NOW)
+    answer = Response(403, headers | {"x-ratelimit-remaining": "0"}, json.dumps(PRIMARY))
+    error = from_response(call, answer, NOW)
     assert error.retry_at == NOW + timedelta(minutes=59, seconds=1)
 
 
 def test_a_process_opens_its_connection_from_its_settings(server):
     app = App(99, SecretStr(KEY))
-    github = Connection.open(app, endpoints(server.url), MemoryLimits(), MemoryEtags())
+    github = GitHub.open(app, build_endpoints(server.url), MemoryLimits(), MemoryEtags())
     server.replies = [Reply(200, {"id": 42})]
     assert github.get(REPOSITORY, "/repos/octo/repo").status == 200
     github.close()

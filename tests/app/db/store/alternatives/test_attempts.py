@@ -9,12 +9,12 @@ from sqlalchemy.exc import IntegrityError
 
 from app.db.session import transaction
 from app.db.store.alternatives import attempts
-from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.issues import evaluation_alternatives
 from app.db.tables.schema import agent_runs
-from app.policy.alternative_policy import Spent, WhyNot
+from app.policy.alternative_policy import Cost, RefusalReason
 from app.values.identifiers import AlternativeNumber, CommitSha
-from model.agents.trajectories.trajectory import Stop
+from model.agents.trajectories.trajectory import StopReason
 from model.domain import EngineInfo, Issue, Tokens
 from tests.builders.stored_verdict import BASE, REPOSITORY, settle
 
@@ -35,14 +35,14 @@ def place(connection):
     return Place(REPOSITORY, settle(connection), BASE, ISSUE)
 
 
-def record(stop=Stop.SUBMITTED, patch="diff --git a/a b/a\n", **more):
+def record(stop=StopReason.SUBMITTED, patch="diff --git a/a b/a\n", **more):
     tokens = Tokens(100, 40, 10)
-    return Record("mini-se", ENGINE, 0, stop, 3, tokens, 2.5, patch, **more)
+    return AttemptRecord("mini-se", ENGINE, 0, stop, 3, tokens, 2.5, patch, **more)
 
 
 def there(connection, place, **other):
     where = {"bases": [place.base], "issue_sha256": place.issue_sha256} | other
-    return [one.id for one in evaluation_alternatives.there(connection, place.group, **where)]
+    return [one.id for one in evaluation_alternatives.list_of_group(connection, place.group, **where)]
 
 
 def test_what_was_written_belongs_to_one_text_and_one_commit(connection, place):
@@ -50,7 +50,7 @@ def test_what_was_written_belongs_to_one_text_and_one_commit(connection, place):
     attempts.save(connection, place, record())
     assert there(connection, place) == ["A1"]
     assert there(connection, place, bases=[CommitSha("c" * 40)]) == []
-    edited = attempts.issue_sha256(Issue("Crash", "On empty lists"))
+    edited = attempts.hash_issue(Issue("Crash", "On empty lists"))
     assert there(connection, place, issue_sha256=edited) == []
 
 
@@ -58,7 +58,7 @@ def test_numbers_and_seeds_are_used_once(connection, place):
     assert attempts.next_number(connection, place.group) == 1
     assert attempts.next_seed(connection, place.group) == 0
     attempts.save(connection, place, record(), AlternativeNumber(1))
-    attempts.save(connection, place, record(Stop.ROUNDS, None))
+    attempts.save(connection, place, record(StopReason.ROUNDS, None))
     assert attempts.next_number(connection, place.group) == 2
     assert attempts.next_seed(connection, place.group) == 1
 
@@ -66,10 +66,10 @@ def test_numbers_and_seeds_are_used_once(connection, place):
 @pytest.mark.parametrize(
     ("stop", "counts"),
     [
-        (Stop.SUBMITTED, 1),
-        (Stop.ROUNDS, 1),
-        (Stop.MALFORMED, 1),
-        (Stop.ENGINE, 0),
+        (StopReason.SUBMITTED, 1),
+        (StopReason.ROUNDS, 1),
+        (StopReason.MALFORMED, 1),
+        (StopReason.ENGINE, 0),
         (attempts.CRASHED, 0),
         (attempts.OVER_BUDGET, 0),
         (attempts.TAKEN_BACK, 0),
@@ -77,39 +77,39 @@ def test_numbers_and_seeds_are_used_once(connection, place):
 )
 def test_an_agent_is_not_blamed_for_others(connection, place, stop, counts):
     attempts.save(connection, place, record(stop, None))
-    assert attempts.tried(connection, place.group, [BASE], place.issue_sha256) == counts
-    assert attempts.tried(connection, place.group, [BASE], "0") == 0
+    assert attempts.count_tried(connection, place.group, [BASE], place.issue_sha256) == counts
+    assert attempts.count_tried(connection, place.group, [BASE], "0") == 0
 
 
 def test_a_day_is_counted_from_midnight(connection, place):
-    assert attempts.spent(connection, REPOSITORY) == Spent()
-    runs = [attempts.begin_run(connection, REPOSITORY, Spent(500, 60.0)) for _ in range(3)]
-    assert attempts.spent(connection, REPOSITORY) == Spent()
-    assert attempts.spent(connection, REPOSITORY, at_work=True) == Spent(1_500, 180.0)
+    assert attempts.sum_cost(connection, REPOSITORY) == Cost()
+    runs = [attempts.begin_run(connection, REPOSITORY, Cost(500, 60.0)) for _ in range(3)]
+    assert attempts.sum_cost(connection, REPOSITORY) == Cost()
+    assert attempts.sum_cost(connection, REPOSITORY, include_running=True) == Cost(1_500, 180.0)
     for run in runs:
-        attempts.end_run(connection, run, Spent(70, 2.5))
-    assert attempts.spent(connection, REPOSITORY) == Spent(3 * 70, 7.5)
+        attempts.end_run(connection, run, Cost(70, 2.5))
+    assert attempts.sum_cost(connection, REPOSITORY) == Cost(3 * 70, 7.5)
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     connection.execute(update(agent_runs).values(created_at=midnight - timedelta(seconds=1)))
-    assert attempts.spent(connection, REPOSITORY) == Spent()
+    assert attempts.sum_cost(connection, REPOSITORY) == Cost()
 
 
 @pytest.mark.parametrize(
     ("stop", "number", "why"),
     [
-        (Stop.SUBMITTED, 1, None),
-        (Stop.SUBMITTED, None, WhyNot.SAME),
-        (Stop.TIMEOUT, None, WhyNot.TIMEOUT),
-        (attempts.CRASHED, None, WhyNot.CRASHED),
-        (attempts.OVER_BUDGET, None, WhyNot.BUDGET),
-        (attempts.QUOTES_HINT, None, WhyNot.QUOTES_HINT),
+        (StopReason.SUBMITTED, 1, None),
+        (StopReason.SUBMITTED, None, RefusalReason.SAME),
+        (StopReason.TIMEOUT, None, RefusalReason.TIMEOUT),
+        (attempts.CRASHED, None, RefusalReason.CRASHED),
+        (attempts.OVER_BUDGET, None, RefusalReason.BUDGET),
+        (attempts.QUOTES_HINT, None, RefusalReason.QUOTES_HINT),
     ],
 )
 def test_the_newest_attempt_says_what_failed(connection, place, stop, number, why):
-    assert attempts.last_failure(connection, place.group) is None
+    assert attempts.find_last_failure(connection, place.group) is None
     attempts.save(connection, place, record(stop), number)
     attempts.save(connection, place, record(attempts.TAKEN_BACK, None))
-    assert attempts.last_failure(connection, place.group) is why
+    assert attempts.find_last_failure(connection, place.group) is why
 
 
 @pytest.mark.parametrize("tokens", [Tokens(-1, -1, 5), Tokens(10, 11, 0), Tokens(10, 0, -1)])
@@ -120,4 +120,4 @@ def test_impossible_figures_are_not_stored(connection, place, tokens):
 
 def test_a_bill_below_nothing_is_not_stored(connection, place):
     with pytest.raises(IntegrityError, match="ck_agent_runs_figures"):
-        attempts.begin_run(connection, REPOSITORY, Spent(-1, 0.0))
+        attempts.begin_run(connection, REPOSITORY, Cost(-1, 0.0))

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from app.db.store.alternatives import attempts, proposals
-from app.db.store.alternatives.attempts import Place, Record
+from app.db.store.alternatives.attempts import AttemptRecord, Place
 from app.db.store.issues import evaluation_alternatives, evaluations
 from app.db.store.issues.candidates import Candidate
 from app.db.store.issues.evaluations import NewEvaluation
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.services
 
 
 def keep(connection, group, base, words, **more):
-    record = Record(
+    record = AttemptRecord(
         agent="mini-se",
         engine=EngineInfo("scripted", "m", ""),
         seed=attempts.next_seed(connection, group),
@@ -34,11 +34,11 @@ def test_every_attempt_of_the_day_counts_whatever_it_was_made_for(connection, gr
     first = keep(connection, group, stored_verdict.BASE, "On empty")
     keep(connection, group, "c" * 40, "On empty")
     keep(connection, group, stored_verdict.BASE, "Edited")
-    assert proposals.made_today(connection, group) == 3
+    assert proposals.count_today(connection, group) == 3
     yesterday = "update attempts set created_at = created_at - interval '1 day' where id = :id"
     connection.execute(text(yesterday), {"id": first})
-    assert proposals.made_today(connection, group) == 2
-    assert proposals.made_today(connection, group + 1) == 0
+    assert proposals.count_today(connection, group) == 2
+    assert proposals.count_today(connection, group + 1) == 0
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_who_was_replaced_leaves_where_seats_are_short(connection, group, pulls,
     first = keep(connection, group, stored_verdict.BASE, "On empty", patch="diff 1")
     for number in (2, 3):
         keep(connection, group, stored_verdict.BASE, "On empty", patch=f"diff {number}")
-    issue = attempts.issue_sha256(Issue("Crash", "On empty"))
-    there = evaluation_alternatives.there(connection, group, [stored_verdict.BASE], issue)
+    issue = attempts.hash_issue(Issue("Crash", "On empty"))
+    there = evaluation_alternatives.list_of_group(connection, group, [stored_verdict.BASE], issue)
     theirs = tuple(
         Candidate(n, stored_verdict.head_of(n), stored_verdict.BASE, "diff", 1) for n in pulls
     )
@@ -58,7 +58,7 @@ def test_who_was_replaced_leaves_where_seats_are_short(connection, group, pulls,
     )
     identity = evaluations.create(connection, stored_verdict.REPOSITORY, new).id
     keep(connection, group, stored_verdict.BASE, "On empty", patch="diff 4", guided_by=first)
-    more = evaluation_alternatives.there(connection, group, [stored_verdict.BASE], issue)[3:]
+    more = evaluation_alternatives.list_of_group(connection, group, [stored_verdict.BASE], issue)[3:]
     proposals.finish(connection, evaluations.load(connection, identity), more, None)
     judged = evaluations.load(connection, identity)
     assert [one.number for one in judged.alternatives] == ours

@@ -91,7 +91,7 @@ def test_a_delivery_that_comes_meanwhile_keeps_its_job(database, number):
 @pytest.mark.parametrize("number", [None, REPOSITORY])
 def test_an_agent_at_work_on_it_loses_its_job(connection, number):
     work = ProposePatches(INSTALLATION, REPOSITORY, ISSUE, EvaluationId(1))
-    row = {"kind": work.kind, "queue": work.queue.value, "payload": work.payload()}
+    row = {"kind": work.kind, "queue": work.queue.value, "payload": work.to_payload()}
     about = {"installation_id": INSTALLATION, "repository_id": REPOSITORY, "state": "running"}
     job = connection.scalar(insert(jobs).values(**row, **about, token=1).returning(jobs.c.id))
     claimed = ClaimedJob(work, job, 1, 1, None)
@@ -132,13 +132,13 @@ def test_a_forgotten_repository_is_unwelcome_until_it_is_added_again(connection)
     purge.purge(connection, INSTALLATION, REPOSITORY)
     assert purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
     assert not purge.is_forgotten(connection, INSTALLATION, RepositoryId(71))
-    purge.bring_back(connection, INSTALLATION, [REPOSITORY])
+    purge.restore(connection, INSTALLATION, [REPOSITORY])
     assert not purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
 
 
 def test_a_forgotten_installation_stays_forgotten_with_all_its_repositories(connection):
     purge.purge(connection, INSTALLATION, None)
-    purge.bring_back(connection, INSTALLATION, [REPOSITORY])
+    purge.restore(connection, INSTALLATION, [REPOSITORY])
     assert purge.is_forgotten(connection, INSTALLATION, REPOSITORY)
     assert purge.is_forgotten(connection, INSTALLATION, None)
 

@@ -36,7 +36,7 @@ def verify(database):
 
 def abandoned(database):
     with database.connect() as connection:
-        return stuck_evaluations.abandoned(connection)
+        return stuck_evaluations.find_abandoned(connection)
 
 
 def test_what_waits_or_is_being_judged_is_not_abandoned(database, verify):
@@ -70,7 +70,7 @@ def test_what_was_judged_or_taken_back_is_not_abandoned(database, verify):
 
 def unattended(database):
     with database.connect() as connection:
-        return stuck_evaluations.without_agents(connection)
+        return stuck_evaluations.find_without_agents(connection)
 
 
 def test_an_evaluation_that_waits_for_agents_is_nobodys_only_when_none_will_come(database, verify):

@@ -18,7 +18,7 @@ NEWER, OLDER = NOW + timedelta(hours=1), NOW - timedelta(hours=1)
 
 def reflect(connection, event, **payload):
     body = json.dumps(webhook_payloads.envelope(**payload)).encode()
-    webhook_state.reflect(connection, parse(event, "guid", body), RECEIVED)
+    webhook_state.apply_event(connection, parse(event, "guid", body), RECEIVED)
 
 
 def pull(connection, action, at, **fields):
@@ -118,7 +118,7 @@ def test_repositories_added_to_an_installation_are_known(connection):
 def test_a_delivery_is_read_as_it_came_and_a_purged_one_is_none(connection):
     values = {"guid": "g", "event": "push", "body": b"\x00{}", "received_at": RECEIVED}
     connection.execute(insert(deliveries).values(values))
-    assert webhook_state.delivery(connection, "g") == webhook_state.StoredDelivery(
+    assert webhook_state.load_delivery(connection, "g") == webhook_state.StoredDelivery(
         "push", b"\x00{}", RECEIVED
     )
-    assert webhook_state.delivery(connection, "gone") is None
+    assert webhook_state.load_delivery(connection, "gone") is None

@@ -29,7 +29,7 @@ def group(connection):
 
 
 def found(connection, group=None):
-    return {record.pull: record for record in history.records(connection, group)}
+    return {record.pull: record for record in history.load_records(connection, group)}
 
 
 def test_each_pull_request_has_its_submissions_verdicts_and_fates(connection, group):
@@ -45,12 +45,12 @@ def test_each_pull_request_has_its_submissions_verdicts_and_fates(connection, gr
         timedelta(0),
         timedelta(days=2.5),
     ]
-    assert [one.kind for one in merged.fates][-1] is OutcomeKind.SURVIVAL
-    assert (merged.fates[-1].value, merged.fates[-1].head) == (0.8, head(MERGED, 2))
+    assert [one.kind for one in merged.outcomes][-1] is OutcomeKind.SURVIVAL
+    assert (merged.outcomes[-1].value, merged.outcomes[-1].head) == (0.8, head(MERGED, 2))
 
 
 def test_a_fate_says_who_and_whether_it_was_the_author(connection, group):
-    fates = {one.kind: one for one in found(connection)[MERGED].fates}
+    fates = {one.kind: one for one in found(connection)[MERGED].outcomes}
     pushed, merge = fates[OutcomeKind.NEW_COMMITS], fates[OutcomeKind.MERGED]
     assert (pushed.actor, pushed.by_author) == ("cleo", True)
     assert (merge.actor, merge.permission, merge.by_author) == ("mia", "maintain", False)
@@ -75,9 +75,9 @@ def test_what_was_submitted_and_not_judged_is_a_submission(connection, group):
 def test_one_issue_alone_and_by_its_name(connection, group):
     assert found(connection, group).keys() == found(connection).keys()
     assert found(connection, group + 1) == {}
-    (named,) = history.find(connection, issue_history.ISSUE, "Octo/CAT").items()
+    (named,) = history.find_issues(connection, issue_history.ISSUE, "Octo/CAT").items()
     assert named[0] == group
     assert named[1].repository.id == issue_history.REPOSITORY
-    assert history.find(connection, issue_history.ISSUE).keys() == {group}
-    assert history.find(connection, issue_history.ISSUE, "octo/dog") == {}
-    assert history.find(connection, IssueNumber(4)) == {}
+    assert history.find_issues(connection, issue_history.ISSUE).keys() == {group}
+    assert history.find_issues(connection, issue_history.ISSUE, "octo/dog") == {}
+    assert history.find_issues(connection, IssueNumber(4)) == {}

@@ -65,10 +65,10 @@ def test_an_opinion_on_one_pull_request_is_about_the_verdict_on_that_issue(conne
 def test_a_reaction_taken_back_is_no_longer_shown(connection, group):
     thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
     record(connection, happened(EventKind.REACTION, hours=1, **thumb))
-    assert len(outcome_events.shown_reactions(connection, REPOSITORY, ISSUE)) == 1
+    assert len(outcome_events.list_shown_reactions(connection, REPOSITORY, ISSUE)) == 1
     assert told(connection, group)[0] == (FIRST, "reaction", "+1")
     record(connection, happened(EventKind.REACTION, hours=2, gone=True, **thumb))
-    assert outcome_events.shown_reactions(connection, REPOSITORY, ISSUE) == ()
+    assert outcome_events.list_shown_reactions(connection, REPOSITORY, ISSUE) == ()
     assert told(connection, group) == []
 
 
@@ -78,7 +78,7 @@ def test_a_thumb_taken_back_after_a_later_verdict_is_gone_from_the_one_it_was_gi
     thumb = {"issue": ISSUE, "about": "900", "state": "+1", "actor_id": 1, "permission": "write"}
     record(connection, happened(EventKind.REACTION, hours=1, **thumb))
     judge(connection, group, (LATE,), days=1)
-    (shown,) = outcome_events.shown_reactions(connection, REPOSITORY, ISSUE)
+    (shown,) = outcome_events.list_shown_reactions(connection, REPOSITORY, ISSUE)
     taken = replace(
         happened(EventKind.REACTION, hours=30, gone=True, **thumb), evaluation=shown.evaluation
     )

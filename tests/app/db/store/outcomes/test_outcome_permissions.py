@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from app.db.store.outcomes import outcome_permissions, outcomes
-from app.db.store.outcomes.outcome_permissions import Answer
+from app.db.store.outcomes.outcome_permissions import PermissionAnswer
 from app.outcomes import EventKind
 from tests.builders.outcome_rows import AFTER, OTHER, closed, happened, record, told
 from tests.builders.stored_verdict import FIRST, REPOSITORY, SECOND
@@ -20,20 +20,20 @@ def test_a_permission_is_filled_in_once(connection, group):
     record(connection, happened(EventKind.DISAGREED, FIRST, actor="mia", actor_id=1))
     now = AFTER + timedelta(hours=2)
     assert outcome_permissions.is_wanted(connection, *MIA, now)
-    touched = outcome_permissions.fill_in(connection, *MIA, Answer("read", now))
+    touched = outcome_permissions.fill_in(connection, *MIA, PermissionAnswer("read", now))
     outcomes.rederive(connection, REPOSITORY, touched)
     assert told(connection, group) == []
     assert not outcome_permissions.is_wanted(connection, *MIA, now)
-    assert outcome_permissions.fill_in(connection, *MIA, Answer("admin", now)) == []
+    assert outcome_permissions.fill_in(connection, *MIA, PermissionAnswer("admin", now)) == []
 
 
 def test_what_github_says_today_is_no_answer_for_the_day_before_yesterday(connection, group):
     record(connection, happened(EventKind.HEAD_MOVED, FIRST, 1, head=OTHER, actor="mia"))
     record(connection, closed(FIRST, hours=40, actor="mia"))
     asked_at = AFTER + timedelta(hours=41)
-    touched = outcome_permissions.fill_in(connection, *MIA, Answer("write", asked_at))
+    touched = outcome_permissions.fill_in(connection, *MIA, PermissionAnswer("write", asked_at))
     outcomes.rederive(connection, REPOSITORY, touched)
-    rows = outcomes.rows_for_group(connection, group)
+    rows = outcomes.list_rows(connection, group)
     assert [(row.permission, row.permission_asked_at) for row in rows] == [
         (None, None),
         ("write", asked_at),
@@ -44,11 +44,11 @@ def test_what_github_says_today_is_no_answer_for_the_day_before_yesterday(connec
 
 def test_an_answer_holds_for_a_few_minutes_and_for_one_person(connection, group):
     now = AFTER + timedelta(hours=2)
-    assert outcome_permissions.held(connection, *MIA, now) is None
+    assert outcome_permissions.find_recent_answer(connection, *MIA, now) is None
     record(connection, closed(FIRST, actor="mia"), closed(SECOND, actor="noor"))
-    answer = Answer("triage", now)
+    answer = PermissionAnswer("triage", now)
     outcome_permissions.fill_in(connection, *MIA, answer)
     soon, later = now + timedelta(minutes=4), now + timedelta(minutes=6)
-    assert outcome_permissions.held(connection, *MIA, soon) == answer
-    assert outcome_permissions.held(connection, *MIA, later) is None
-    assert outcome_permissions.held(connection, REPOSITORY, "noor", soon) is None
+    assert outcome_permissions.find_recent_answer(connection, *MIA, soon) == answer
+    assert outcome_permissions.find_recent_answer(connection, *MIA, later) is None
+    assert outcome_permissions.find_recent_answer(connection, REPOSITORY, "noor", soon) is None

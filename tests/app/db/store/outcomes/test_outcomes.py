@@ -43,7 +43,7 @@ def test_a_merge_makes_a_later_closing_of_its_rival_superseded(connection, group
         (FIRST, "merged", None),
         (SECOND, "closed", "superseded"),
     ]
-    (first, _) = outcomes.rows_for_group(connection, group)
+    (first, _) = outcomes.list_rows(connection, group)
     assert (first.actor, first.permission, first.head_sha) == ("mia", "write", head_of(FIRST))
     assert first.as_json() == {
         "pull": 12,
@@ -170,7 +170,7 @@ def test_an_issue_withdrawn_explains_why_its_pull_requests_were_closed(connectio
 
 def test_a_share_of_nothing_is_zero_and_kept(connection, group):
     record(connection, happened(EventKind.SURVIVAL, FIRST, share=0.0, days=7))
-    (row,) = outcomes.rows_for_group(connection, group)
+    (row,) = outcomes.list_rows(connection, group)
     assert (row.reason, row.value) == ("after_7_days", 0.0)
 
 

@@ -93,7 +93,7 @@ def test_a_job_whose_workers_all_die_is_dead_after_its_last_attempt(database):
     assert rows(database, "state, attempt") == [("dead", 3)]
     assert jobs.claim(database, stored.id, LEASE) is None
     with database.connect() as connection:
-        (found,) = upkeep.dead(connection)
+        (found,) = upkeep.list_dead(connection)
     assert "attempt 3" in found.error
 
 

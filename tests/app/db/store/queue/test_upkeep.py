@@ -18,15 +18,15 @@ def test_only_what_could_be_claimed_now_is_due(database):
     jobs.claim(database, running.id, LEASE)
     put(database, an_issue(), delay=60)
     with database.begin() as connection:
-        assert upkeep.due(connection, Queue.GITHUB, 10) == (due,)
-        assert upkeep.due(connection, Queue.VERIFY, 10) == ()
+        assert upkeep.list_due(connection, Queue.GITHUB, 10) == (due,)
+        assert upkeep.list_due(connection, Queue.VERIFY, 10) == ()
 
 
 def test_due_jobs_are_limited_and_those_being_looked_at_are_left_out(database):
     put(database, *(a_pull(number) for number in range(5)))
     with database.begin() as one, database.begin() as other:
-        assert len(upkeep.due(one, Queue.GITHUB, 3)) == 3
-        assert len(upkeep.due(other, Queue.GITHUB, 3)) == 2
+        assert len(upkeep.list_due(one, Queue.GITHUB, 3)) == 3
+        assert len(upkeep.list_due(other, Queue.GITHUB, 3)) == 2
 
 
 def test_a_dead_job_gets_all_its_attempts_again(database):
@@ -54,7 +54,7 @@ def test_jobs_are_counted_by_queue_and_state_with_the_longest_wait(database):
     jobs.claim_next(database, Queue.GITHUB, LEASE)
     execute(database, "update jobs set run_after = now() - interval '30 s'")
     with database.connect() as connection:
-        ready, running = upkeep.counts(connection)
+        ready, running = upkeep.count_jobs(connection)
     assert (ready.queue, ready.state, ready.jobs) == ("github", "ready", 1)
     assert ready.lag_seconds == pytest.approx(30, abs=5)
     assert (running.state, running.jobs, running.lag_seconds) == ("running", 1, 0)
@@ -64,8 +64,8 @@ def test_what_waits_for_a_removed_repository_is_forgotten_but_not_the_purge(data
     purge = PurgeData(InstallationId(5), RepositoryId(7))
     put(database, an_issue(), purge)
     with database.begin() as connection:
-        assert upkeep.forget(connection, InstallationId(5), RepositoryId(8)) == 0
-        assert upkeep.forget(connection, InstallationId(5), RepositoryId(7)) == 1
+        assert upkeep.supersede_jobs_of(connection, InstallationId(5), RepositoryId(8)) == 0
+        assert upkeep.supersede_jobs_of(connection, InstallationId(5), RepositoryId(7)) == 1
     assert rows(database, "kind, state") == [
         ("evaluate_issue", "superseded"),
         ("purge_data", "ready"),
@@ -126,8 +126,8 @@ def test_the_last_one_done_of_a_kind_is_told_by_when_it_was_begun(database):
         end = jobs.finish if number < 2 else lambda *job: jobs.step_aside(*job, "newer work")
         assert end(database, claimed)
     with database.begin() as connection:
-        begun = upkeep.last_done(connection, a_pull().kind)
-        assert upkeep.last_done(connection, "redeliver") is None
+        begun = upkeep.find_last_done(connection, a_pull().kind)
+        assert upkeep.find_last_done(connection, "redeliver") is None
     assert datetime.now(UTC) - begun == pytest.approx(
         timedelta(seconds=60), abs=timedelta(seconds=10)
     )
@@ -158,9 +158,9 @@ def test_what_waits_for_others_is_counted_by_whom_and_told_by_key(database):
         jobs.postpone(database, jobs.claim(database, stored.id, LEASE), "not ready", 60, who)
     execute(database, "update jobs set waits_since = now() - interval '90 s' where id = 2")
     with database.begin() as connection:
-        counted = [(one.who, one.jobs, round(one.seconds)) for one in upkeep.waiting(connection)]
-        told = progress.waits_of(connection, [an_issue(number).key for number in (0, 1, 3)])
-        assert progress.waits_of(connection, [an_issue(3).key, a_pull().key]) is None
+        counted = [(one.who, one.jobs, round(one.seconds)) for one in upkeep.count_waiting(connection)]
+        told = progress.read_waits(connection, [an_issue(number).key for number in (0, 1, 3)])
+        assert progress.read_waits(connection, [an_issue(3).key, a_pull().key]) is None
     assert counted == [("git", 2, 90), ("key", 1, 0)]
     assert (told.who, told.times) == (WaitsFor.GIT, 1)
     assert datetime.now(UTC) - told.since > timedelta(seconds=89)
