@@ -1,4 +1,4 @@
-"""Brings a database to a revision of the schema; the revisions themselves are in `migrations/`."""
+"""Migrate a database to a revision; `migrations/` holds the revisions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +12,17 @@ from app.db.session import open_engine
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Migrate up. Several starters may call this at once: one works, the others wait."""
+    """Migrate up. Several processes may call this at once: one works, the others wait."""
     _run(database_url, lambda config: command.upgrade(config, revision))
 
 
 def downgrade(database_url: str, revision: str) -> None:
-    """Migrate down, `base` being the empty database. Loses what the dropped tables held."""
+    """Migrate down and lose the data of dropped tables; `base` is the empty database."""
     _run(database_url, lambda config: command.downgrade(config, revision))
 
 
 def build_configuration(connection: Connection) -> Config:
-    """Alembic's configuration, bound to a connection."""
+    """Build Alembic's configuration for a connection."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     config.set_main_option("path_separator", "os")

@@ -1,4 +1,4 @@
-"""Engines and transactions: the one place that opens connections through SQLAlchemy."""
+"""Create engines and transactions. Only this module opens connections through SQLAlchemy."""
 
 import sys
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, SQLAlchemyError
 
 DOWN: Final = 5
-"""Exit code of a command whose database is down, as of one whose engine is."""
+"""Exit code of a command whose database or engine is down."""
 
 
 def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
-    """A pooled engine for a `postgresql://` URL. Opens nothing until first used."""
+    """Create a pooled engine for a `postgresql://` URL; it connects at its first use."""
     return create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
@@ -26,9 +26,10 @@ def create_database_engine(database_url: str, *, pool_size: int = 8) -> Engine:
 
 @contextmanager
 def open_engine(database_url: str) -> Iterator[Engine]:
-    """An engine for one command; its connections are closed on leaving.
+    """Open an engine for one command and close its connections afterwards.
 
-    Raises SystemExit with one line on standard error where the database can't be used, or is of another revision.
+    Raises SystemExit with one line on standard error when the database is unusable or has another
+    revision.
     """
     database = create_database_engine(database_url, pool_size=1)
     try:
@@ -46,7 +47,7 @@ def open_engine(database_url: str) -> Iterator[Engine]:
 
 
 def _report_unusable(database_url: str, error: DBAPIError, fix: str) -> SystemExit:
-    """Says so in a line, without the password."""
+    """Write the error in one line without the password."""
     url = make_url(database_url)
     where = {name: value for name, value in url.query.items() if name in {"host", "port"}}
     shown, reason = url.set(query=where).render_as_string(), " ".join(str(error.orig).split())
@@ -56,16 +57,16 @@ def _report_unusable(database_url: str, error: DBAPIError, fix: str) -> SystemEx
 
 @contextmanager
 def transaction(database: Engine) -> Iterator[Connection]:
-    """One short transaction: committed on leaving, rolled back on an exception.
+    """Open one short transaction: committed at the end, rolled back on an exception.
 
-    Never hold one while talking to GitHub or to an engine.
+    Never hold one while calling GitHub or an engine.
     """
     with database.begin() as connection:
         yield connection
 
 
 def is_ready(database: Engine) -> bool:
-    """Whether the database is there and migrated."""
+    """Return whether the database is reachable and migrated."""
     try:
         with database.connect() as connection:
             connection.execute(text("select from jobs limit 0"))

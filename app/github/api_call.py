@@ -1,4 +1,4 @@
-"""One request to GitHub and its answer, as values (pure)."""
+"""Define a request to GitHub and its response as values (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 class Method(StrEnum):
-    """The verbs we use; nothing here deletes."""
+    """The HTTP methods in use; nothing here deletes."""
 
     GET = "GET"
     POST = "POST"
@@ -19,21 +19,21 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, without the credentials it will carry."""
+    """A request without its credentials."""
 
     method: Method
     path: str
-    """From the API's base, beginning with a slash: `/repos/o/r/issues/1`."""
+    """Path below the API's base, with a leading slash: `/repos/o/r/issues/1`."""
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: Json = None
     etag: str | None = None
-    """Ask for the answer only if it is no longer this one."""
+    """Ask for the content only if it changed since this tag."""
     changes: bool = True
-    """A POST that only asks (GraphQL queries, tokens) says False: losing its answer loses nothing."""
+    """False for a POST that only reads (GraphQL queries, tokens): a lost answer loses nothing."""
 
     @property
     def writes(self) -> bool:
-        """Whether something on GitHub may be different afterwards."""
+        """Return whether the call can change something on GitHub."""
         return self.method is not Method.GET and self.changes
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back, whatever the status."""
+    """GitHub's response of any status."""
 
     status: int
     headers: Mapping[str, str]
@@ -51,7 +51,7 @@ class Response:
 
     @property
     def server_time(self) -> datetime | None:
-        """The moment on GitHub's clock, to whole seconds; None when it isn't said."""
+        """Return GitHub's time of the response in whole seconds, or None without a date."""
         try:
             moment = parsedate_to_datetime(self.headers.get("date", ""))
         except ValueError:

@@ -1,4 +1,4 @@
-"""Where a GitHub's doors are, from its one base URL (pure)."""
+"""Build the URLs of a GitHub server from its base URL (pure)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,15 +17,14 @@ class Endpoints:
     graphql: str
 
     def git(self, full_name: str) -> str:
-        """The address git fetches `owner/name` from; it never holds a secret."""
+        """Return the URL from which git fetches `owner/name`; it holds no secret."""
         return f"{self.web}/{full_name}.git"
 
 
 def build_endpoints(github_url: str) -> Endpoints:
-    """The doors of github.com, or of the GitHub Enterprise Server at that base URL.
+    """Build the URLs of github.com, or of the GitHub Enterprise Server at this base URL.
 
-    Raises ValueError for anything but a plain http(s) base: credentials, queries and fragments
-    have no place there.
+    Raises ValueError unless it is a plain http(s) URL without credentials, query or fragment.
     """
     parts = urlsplit(github_url.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -25,24 +25,24 @@ from app.github.api_call import Call, Response
 from app.github.redaction import redact
 
 DEFAULT_WAIT: Final = timedelta(seconds=90)
-"""How long to wait when a limit doesn't say. GitHub asks for at least a minute, and blocks of 72
-seconds have been seen."""
+"""Wait after a limit without a time. GitHub asks for at least a minute, and blocks of 72 seconds
+were seen."""
 _MESSAGE_CHARACTERS: Final = 300
 
 
 class GitHubError(Exception):
-    """Anything that GitHub, or the way to it, did."""
+    """GitHub, or the connection to it, failed."""
 
 
 class Retryable(GitHubError):
-    """Worth another attempt."""
+    """The call may succeed later."""
 
     retry_at: datetime | None = None
-    """Not before this moment; None leaves it to the queue's own back-off."""
+    """Earliest time of a retry; None leaves it to the queue's back-off."""
 
 
 class RateLimited(Retryable):
-    """Nothing was changed, and nothing more may be sent before `retry_at`."""
+    """GitHub limits the rate: nothing changed, and no call may follow before `retry_at`."""
 
     retry_at: datetime
 
@@ -52,27 +52,27 @@ class RateLimited(Retryable):
 
 
 class WritePaceExceeded(RateLimited):
-    """Our own limiter has no turn in the next seconds, and says when."""
+    """The bot's own limiter has no free write soon, and says when."""
 
 
 class GitHubDown(Retryable):
-    """GitHub can't be reached or doesn't answer properly. Nothing was changed."""
+    """GitHub is unreachable or answers badly; nothing changed."""
 
 
 class Ambiguous(Retryable):
-    """A write may have happened."""
+    """A write was sent and its answer was lost: it may have happened."""
 
 
 class Permanent(GitHubError):
-    """Another attempt would end the same way."""
+    """A retry cannot help."""
 
 
 class Unauthorized(Permanent):
-    """Our credentials are refused: compare R4P_APP_ID, the private key and this machine's clock."""
+    """GitHub refuses the credentials: check R4P_APP_ID, the private key and this machine's clock."""
 
 
 class Forbidden(Permanent):
-    """Not allowed."""
+    """GitHub knows the App and does not allow the call."""
 
     def __init__(self, message: str, permission: str | None = None) -> None:
         hint = f": grant the App {permission}" if permission else ""
@@ -82,7 +82,7 @@ class Forbidden(Permanent):
 
 
 class NotFound(Permanent):
-    """Not there, gone, moved, or hidden from this installation."""
+    """The thing is gone, moved, or hidden from this installation."""
 
 
 class Unprocessable(Permanent):
@@ -90,7 +90,7 @@ class Unprocessable(Permanent):
 
 
 def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
-    """What an answer other than 2xx and 304 means."""
+    """Build the error for a response other than 2xx and 304."""
     text = f"{call}: {answer.status} {get_message(answer)}"
     until = _find_limit_end(answer, now)
     if until is not None:
@@ -108,18 +108,18 @@ def from_response(call: Call, answer: Response, now: datetime) -> GitHubError:
 
 
 def from_transport(call: Call, error: requests.RequestException) -> GitHubError:
-    """What it means that no whole answer came back."""
+    """Build the error for a call without a complete response."""
     text = f"{call}: {type(error).__name__}: {redact(str(error))[:_MESSAGE_CHARACTERS]}"
     return GitHubDown(text) if _has_never_left(error) else build_lost_answer_error(call, text)
 
 
 def build_lost_answer_error(call: Call, text: str) -> GitHubError:
-    """An answer was lost or can't be read: harmless for a question, not for a write."""
+    """Build the error for a lost or unreadable answer: harmless for a read, ambiguous for a write."""
     return Ambiguous(text) if call.writes else GitHubDown(text)
 
 
 def from_graphql(call: Call, kind: str, text: str, answer: Response, now: datetime) -> GitHubError:
-    """What one of the `errors` of a GraphQL answer means."""
+    """Build the error for one of the `errors` of a GraphQL answer."""
     said = f"{call}: GraphQL {kind}: {_clean(text)}"
     if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(said, _read_reset(answer, now) or now + DEFAULT_WAIT)
@@ -132,7 +132,7 @@ def from_graphql(call: Call, kind: str, text: str, answer: Response, now: dateti
 
 
 def get_message(answer: Response) -> str:
-    """What GitHub said, on one line and short; the start of the body when it is not its JSON."""
+    """Return GitHub's message on one short line, or the start of a body that is no JSON."""
     try:
         content = json.loads(answer.body)
     except (ValueError, RecursionError):
@@ -149,10 +149,10 @@ def _clean(text: str) -> str:
 
 
 def _find_limit_end(answer: Response, now: datetime) -> datetime | None:
-    """When to come back, if this is a rate limit; None if it is something else.
+    """Return when a rate limit ends, or None when the response is no rate limit.
 
     A secondary limit may come without a usable header: `x-ratelimit-remaining` counts the primary
-    quota, which is untouched then, and its reset may even lie in the past.
+    quota, and its reset may lie in the past.
     """
     asked = _read_retry_after(answer, now)
     spent = answer.headers.get("x-ratelimit-remaining") == "0"
@@ -170,7 +170,7 @@ def _read_retry_after(answer: Response, now: datetime) -> datetime | None:
 
 
 def _read_reset(answer: Response, now: datetime) -> datetime | None:
-    """The primary quota's reset on our clock, None when it is not in the future."""
+    """Return the primary quota's reset on this machine's clock, or None when it is past."""
     value = answer.headers.get("x-ratelimit-reset", "")
     if not _is_count(value):
         return None
@@ -185,7 +185,7 @@ def _is_count(value: str) -> bool:
 
 
 def _has_never_left(error: requests.RequestException) -> bool:
-    """No connection was made, so that not even a write can have happened."""
+    """Return whether no connection was made, so that not even a write can have happened."""
     cause = error.args[0] if error.args else None
     reason = cause.reason if isinstance(cause, MaxRetryError) else None
     return isinstance(error, requests.ConnectTimeout) or isinstance(reason, NewConnectionError)

@@ -1,6 +1,7 @@
-"""What GitHub says of issues, pull requests and the ways they point at each other (pure).
+"""Define what GitHub says about issues, pull requests and their links (pure).
 
-Facts only: how strong a link is, and who is a rival of whom, is decided in `app.policy.rival_links`.
+These are facts only: `app.policy.rival_links` decides how strong a link is and which pull requests
+are rivals.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from app.values.identifiers import CommitSha, IssueNumber, PullNumber, Repositor
 
 
 class IssueState(StrEnum):
-    """Of an issue (never merged) or a pull request."""
+    """The state of an issue (never merged) or of a pull request."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -20,7 +21,7 @@ class IssueState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who opened it. A bot's login ends in `[bot]`, as in webhooks."""
+    """The account that opened an issue or pull request. A bot's login ends in `[bot]`."""
 
     login: str
     is_bot: bool
@@ -28,18 +29,18 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class PullFacts:
-    """A pull request as it stood when it was read."""
+    """A pull request at the time of reading."""
 
     id: int
     number: PullNumber
     repository: str
-    """`owner/name`: another repository's pull request can point at our issue."""
+    """`owner/name`: a pull request of another repository can link to the issue."""
     title: str
     body: str
     state: IssueState
     is_draft: bool
     author: Author | None
-    """None: the account is gone."""
+    """None when the account is gone."""
     base_ref: str
     base_sha: CommitSha
     head_ref: str
@@ -52,25 +53,25 @@ class PullFacts:
     updated_at: datetime
     merged_at: datetime | None
     merge_sha: CommitSha | None
-    """The commit that brought it to the base; None until it is merged."""
+    """The commit that merged it into the base; None before the merge."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFacts:
-    """Every way in which a pull request points at the issue; several can be true."""
+    """All the ways in which a pull request links to the issue; several can be true."""
 
     closes: bool = False
-    """GitHub itself lists it as closing the issue, by keyword or by hand."""
+    """GitHub lists the pull request as closing the issue, by keyword or by hand."""
     connected: bool = False
     """Connected by hand and not disconnected since."""
     will_close: bool = False
-    """Mentioned the issue in words that GitHub reads as closing it."""
+    """The pull request mentions the issue in words that close it."""
     mentions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedPull:
-    """A pull request and how it points at the issue."""
+    """A pull request and its links to the issue."""
 
     pull: PullFacts
     link: LinkFacts
@@ -88,7 +89,7 @@ class ConfigBlob:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFacts:
-    """The repository as it stood when it was read."""
+    """A repository at the time of reading."""
 
     id: RepositoryId
     full_name: str
@@ -102,7 +103,7 @@ class RepositoryFacts:
 
 @dataclass(frozen=True, slots=True)
 class IssueFacts:
-    """One issue with everything that points at it, oldest link first."""
+    """An issue with all pull requests that link to it, oldest link first."""
 
     repository: RepositoryFacts
     id: int
@@ -117,12 +118,12 @@ class IssueFacts:
     updated_at: datetime
     pulls: tuple[LinkedPull, ...]
     is_complete: bool
-    """False: there are more links than we read."""
+    """False when there are more links than the bot reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadFacts:
-    """The little of a pull request that must be true at the moment of publishing."""
+    """The facts of a pull request that must hold when a verdict is published."""
 
     number: PullNumber
     state: IssueState
@@ -133,19 +134,19 @@ class HeadFacts:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """An issue and some pull requests, re-read in one call."""
+    """An issue and some pull requests, read again in one call."""
 
     issue: IssueState | None
-    """None: the issue is gone."""
+    """None when the issue is gone."""
     pulls: tuple[HeadFacts, ...]
-    """In the order asked for, without those that are gone."""
+    """In the requested order, without deleted ones."""
     is_locked: bool = False
-    """Nobody but members may comment on the issue, and an App is none."""
+    """True when only members may comment on the issue; an App is no member."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssueMention:
-    """An issue by its place, in this repository or another."""
+    """An issue by repository and number."""
 
     repository: str
     number: IssueNumber
@@ -155,11 +156,12 @@ class IssueMention:
 class PullIssues:
     """A pull request and the issues that GitHub says it closes.
 
-    An empty list is no evidence: GitHub fills it only for pull requests to the default branch.
+    An empty list proves nothing: GitHub fills it only for pull requests to the default branch.
     """
 
     pull: PullFacts
     default_branch: str | None
     closes: tuple[IssueMention, ...]
     new_config: ConfigBlob | None = None
-    """Our configuration at its head; None: it doesn't change it, or among more than a hundred files."""
+    """The configuration file at the head; None when it is unchanged, or not among the first 100
+    files."""

@@ -1,6 +1,6 @@
-"""Keeps secrets out of text that leaves the process: logs, stored errors, messages.
+"""Mask secrets in text that leaves the process: logs, stored errors, messages.
 
-By value, for what this process was given, and by shape, for what it only passes on.
+Known secrets are masked by value, others by their shape.
 """
 
 import re
@@ -28,9 +28,9 @@ _secrets: OrderedDict[str, None] = OrderedDict()
 
 
 def remember(secret: str) -> None:
-    """Mask this value from now on. Too short ones are left: they would mask ordinary words.
+    """Mask this value from now on, unless it is short enough to be an ordinary word.
 
-    The newest thousand are kept; a token is worthless an hour after it was made.
+    The newest 1,000 values are kept; a token is worthless after an hour.
     """
     if len(secret) < _SHORTEST:
         return
@@ -42,7 +42,7 @@ def remember(secret: str) -> None:
 
 
 def redact(text: str) -> str:
-    """The text with every known secret, and everything that has the shape of one, masked."""
+    """Mask every known secret in a text, and everything that looks like one."""
     with _lock:
         present = [secret for secret in _secrets if secret in text]
     for secret in sorted(present, key=len, reverse=True):

@@ -1,4 +1,4 @@
-"""Tables of what the bot's own agents wrote, and of what was said of it."""
+"""Tables of the agents' attempts."""
 
 from sqlalchemy import (
     BigInteger,

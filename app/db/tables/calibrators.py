@@ -1,4 +1,4 @@
-"""The table of what turns a judge's evidence into probabilities."""
+"""The table of calibrators."""
 
 from sqlalchemy import CheckConstraint, Column, Float, Index, Integer, Table, Text, text
 from sqlalchemy.dialects.postgresql import JSONB

@@ -1,4 +1,4 @@
-"""What all tables have in common: their metadata and the columns that recur."""
+"""The tables' metadata and the columns that recur."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Identity, MetaData, func
 
@@ -14,15 +14,15 @@ metadata = MetaData(
 
 
 def identity() -> Column[int]:
-    """A number of our own."""
+    """Build a generated id column."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def now(name: str) -> Column[object]:
-    """When a row was made; never null."""
+    """Build the column of a row's time; never null."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
 def moment(name: str) -> Column[object]:
-    """A moment that may not have come yet."""
+    """Build a column for a time that may be null."""
     return Column(name, DateTime(timezone=True))

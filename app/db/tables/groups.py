@@ -1,4 +1,4 @@
-"""Tables of who is compared with whom."""
+"""Tables of installations, repositories, groups and pull requests."""
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Table, Text, UniqueConstraint
 

@@ -1,4 +1,4 @@
-"""Tables of trained language models: which there are, who judges, and what a shadow would have said."""
+"""Tables of trained models, their aliases and shadow verdicts."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,4 +1,4 @@
-"""Tables of what maintainers did afterwards."""
+"""Tables of outcomes."""
 
 from sqlalchemy import (
     BigInteger,

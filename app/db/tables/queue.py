@@ -1,4 +1,4 @@
-"""Tables of the queue of record, and of what passes between GitHub and us."""
+"""Tables of the queue of record and of the exchange with GitHub."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,4 +1,4 @@
-"""The table of trainings: what was begun, how far it came, what came of it."""
+"""The table of trainings."""
 
 from sqlalchemy import CheckConstraint, Column, Index, Integer, Table, Text, text
 from sqlalchemy.dialects.postgresql import JSONB

@@ -1,4 +1,4 @@
-"""Tables of what was judged and what was said of it."""
+"""Tables of evaluations, candidates, patches and votes."""
 
 from typing import Any
 
@@ -111,7 +111,7 @@ evaluations = Table(
 
 
 def build_opinion_columns() -> list[Column[Any]]:
-    """Where a patch stands among its rivals, and what was said of it."""
+    """Build the columns of a patch's position and verdict."""
     return [
         Column("position", Integer, nullable=False),
         Column("verdict", Text, comment="null: not yet judged"),

@@ -1,4 +1,4 @@
-"""What we ask as the App itself rather than as one of its installations: which webhooks arrived."""
+"""List GitHub's deliveries of webhooks and request redeliveries, as the App itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ from app.values.identifiers import DeliveryGuid, InstallationId
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """One attempt of GitHub to deliver a webhook; attempts at one webhook share the GUID."""
+    """One attempt by GitHub to deliver a webhook; attempts at one webhook share its GUID."""
 
     id: int
     guid: DeliveryGuid
     at: datetime
     status_code: int
-    """What our door answered; 0, or a 5xx of GitHub's own, when it did not."""
+    """The bot's answer; 0, or a 5xx of GitHub, when there was none."""
     is_redelivery: bool
-    """Not the first attempt."""
+    """True unless this is the first attempt."""
     switches: InstallationId | None = None
-    """The installation that it suspends or wakes; None: it is about something else."""
+    """The installation that the webhook suspends or wakes; None for other webhooks."""
 
     @property
     def has_arrived(self) -> bool:
-        """Whether we said 2xx."""
+        """Return whether the bot answered with 2xx."""
         return 200 <= self.status_code < 300
 
 
 def list_attempts(github: GitHub, since: datetime) -> Iterator[DeliveryAttempt]:
-    """Attempts made since then, newest first, read page by page as they are taken.
+    """Yield the attempts since then, newest first, reading pages as needed.
 
-    GitHub keeps them for three days; one that is under way is not among them.
+    GitHub keeps attempts for three days and lists only ended ones.
     """
     cursor: str | None = None
     while True:
@@ -67,7 +67,7 @@ def _build_attempt(item: rest.HookDelivery) -> DeliveryAttempt:
 
 
 def redeliver(github: GitHub, attempt: int) -> None:
-    """Have GitHub send it again under its old GUID. Doing it twice does no harm."""
+    """Ask GitHub to send a webhook again under its old GUID. A repeat does no harm."""
     path = f"/app/hook/deliveries/{attempt}/attempts"
     github.send_as_app(Call(Method.POST, path, changes=False))
 

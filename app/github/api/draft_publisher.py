@@ -1,7 +1,8 @@
-"""Opens draft pull requests, as the second App: a commit, a branch and the pull request, and nothing else.
+"""Open draft pull requests as the writer App: a commit, a branch and the pull request.
 
-The plan comes before what can be seen, the branch and the pull request. GitHub makes neither twice, and says so: then, and
-after an answer that was lost, ours is looked for and adopted.
+The effect is planned before the visible steps, the branch and the pull request. GitHub refuses to
+create either twice. After such a refusal or a lost answer, this module looks for its own and adopts
+it.
 """
 
 import base64
@@ -21,77 +22,86 @@ Read = TypeVar("Read")
 
 
 class BranchTaken(Exception):
-    """There is a branch of the name that the draft's would have, and it is not ours."""
+    """The draft's branch exists and shows another commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file of the new commit."""
+    """One file of the new commit."""
 
     path: str
     mode: str
-    """As git writes it: `100644` or `100755`."""
+    """The mode as git writes it: `100644` or `100755`."""
     content: bytes | None
-    """None: it is deleted."""
+    """None when the file is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """What the branch shall show, as our own git has made it."""
+    """The commit for the branch, as local git built it."""
 
     parent: CommitSha
     tree: str
-    """The tree's id, which GitHub's must equal."""
+    """The tree's id; GitHub's tree must have the same."""
     changes: tuple[FileChange, ...]
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class NewDraft:
-    """A draft pull request, as it shall be opened."""
+    """A draft pull request to open."""
 
     branch: str
     base: str
-    """The branch that it is for."""
+    """The branch that the draft is for."""
     commit: NewCommit
     title: str
     body: str
 
     @property
     def digest(self) -> str:
-        """Of what it shows."""
+        """Return a SHA-256 of the visible content."""
         return hashlib.sha256(f"{self.commit.tree}\0{self.title}\0{self.body}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class DraftPublisher:
-    """Methods raise a GitHubError when GitHub doesn't let us."""
+    """Opens drafts as the writer App. Methods raise a GitHubError when GitHub refuses."""
 
     github: GitHub
     effects: EffectStore
 
     def find_installation(self, repository: RepositoryRef) -> RepositoryRef:
-        """The repository as the second App sees it. Raises NotFound where it is not installed."""
+        """Return the repository under the writer App's installation.
+
+        Raises NotFound where the App is not installed.
+        """
         call = Call(Method.GET, f"/repos/{repository.full_name}/installation")
         installed = rest.read_slice(rest.CreatedObject, call, self.github.send_as_app(call))
         return replace(repository, installation=InstallationId(installed.id))
 
     def token(self, repository: RepositoryRef) -> str:
-        """To fetch with. Raises Unprocessable or Forbidden where the second App lacks a permission."""
+        """Return a token for git.
+
+        Raises Unprocessable or Forbidden where the App lacks a permission.
+        """
         return self.github.tokens.get_token(Scope.for_repository(repository, Purpose.OPEN_DRAFT))
 
     def default_branch(self, repository: RepositoryRef) -> str:
-        """Of a repository, asked now."""
+        """Read a repository's default branch."""
         call = Call(Method.GET, f"/repos/{repository.full_name}")
         return rest.read_slice(rest.DefaultBranch, call, self._ask(repository, call)).default_branch
 
     def find_opened(self, key: EffectKey) -> PullNumber | None:
-        """Its number, where it is known to be open; that is how GitHub's API names a pull request."""
+        """Return the number of a draft that is known to be open, or None."""
         effect = self.effects.load(key)
         return None if effect is None or effect.github_id is None else PullNumber(effect.github_id)
 
     def open(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> PullNumber:
-        """Open it, once. Raises BranchTaken. After Ambiguous, call it again later: it looks before it sends."""
+        """Open the draft once.
+
+        Raises BranchTaken. After Ambiguous, call it again later: it looks before it sends.
+        """
         planned = self.effects.load(key) is not None
         commit = self._find_own_branch(repository, new) if planned else None
         pull = None if commit is None else self._find_pull(repository, new, commit)
@@ -102,7 +112,7 @@ class DraftPublisher:
         return pull
 
     def _create_branch(self, repository: RepositoryRef, key: EffectKey, new: NewDraft) -> str:
-        """A branch that shows the commit; its id."""
+        """Create the branch with its commit and return the commit's id."""
         commit = self._create_commit(repository, new.commit)
         body: dict[str, Json] = {"ref": f"refs/heads/{new.branch}", "sha": commit}
         try:
@@ -115,7 +125,9 @@ class DraftPublisher:
         return commit
 
     def _create_commit(self, repository: RepositoryRef, new: NewCommit) -> str:
-        """Nobody sees a commit that no branch shows, so it is made without a plan, and again where it must be."""
+        """Create the commit without a plan: nobody sees a commit without a branch, so a repeat is
+        harmless.
+        """
         entries: list[Json] = [self._build_entry(repository, change) for change in new.changes]
         tree: dict[str, Json] = {"base_tree": new.parent, "tree": entries}
         created = self._create_object(repository, "git/trees", tree)
@@ -163,7 +175,7 @@ class DraftPublisher:
     def _find_pull(
         self, repository: RepositoryRef, new: NewDraft, commit: str
     ) -> PullNumber | None:
-        """The pull request of our branch, whatever became of it."""
+        """Find the pull request of the bot's branch, open or closed."""
         owner = repository.full_name.partition("/")[0]
         query: dict[str, str | int] = {"head": f"{owner}:{new.branch}", "state": "all"}
         call = Call(Method.GET, f"/repos/{repository.full_name}/pulls", query)
@@ -172,7 +184,10 @@ class DraftPublisher:
         return next((PullNumber(pull.number) for pull in own), None)
 
     def _find_own_branch(self, repository: RepositoryRef, new: NewDraft) -> str | None:
-        """The commit that the branch shows, if it is ours; None: there is no such branch. Raises BranchTaken."""
+        """Return the branch's commit if the bot made it; None when there is no branch.
+
+        Raises BranchTaken.
+        """
         base = f"/repos/{repository.full_name}/git"
         call = Call(Method.GET, f"{base}/ref/heads/{new.branch}")
         try:
@@ -195,7 +210,7 @@ class DraftPublisher:
         path: str,
         body: dict[str, Json],
     ) -> Read:
-        """Send what can be seen, and read what it became."""
+        """Send a visible write and read the result."""
         repository, key = thing
         self.effects.plan(key, None)
         try:

@@ -1,4 +1,6 @@
-"""What we wrote on GitHub, planned before it is sent, so that a crash never doubles it."""
+"""Define the record of each write to GitHub, planned before it is sent, so that a crash never
+doubles it.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,18 +10,18 @@ from app.values.identifiers import RepositoryRef
 
 
 class EffectState(StrEnum):
-    """How sure we are of a write."""
+    """How certain a write is."""
 
     PLANNED = "planned"
-    """About to be sent; found by a later attempt, it may have happened."""
+    """About to be sent; a later attempt that finds this state must check GitHub."""
     CONFIRMED = "confirmed"
     AMBIGUOUS = "ambiguous"
-    """Sent, and its answer was lost."""
+    """Sent, but the answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectKey:
-    """Names one thing of ours on GitHub: one canonical comment, one check run on one head."""
+    """The name of one thing that the bot writes: a comment, or a check run on one head."""
 
     repository: RepositoryRef
     name: str
@@ -28,34 +30,36 @@ class EffectKey:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The state of one such thing."""
+    """The stored state of one write."""
 
     state: EffectState
     github_id: int | None
-    """None until it is known to exist."""
+    """None until the thing is known to exist."""
     digest: str | None
-    """SHA-256 of what GitHub was last known to show."""
+    """SHA-256 of the content that GitHub last confirmed."""
 
     def shows(self, digest: str) -> bool:
-        """Whether GitHub is known to show exactly this."""
+        """Return whether GitHub is known to show exactly this content."""
         return self.state is EffectState.CONFIRMED and self.digest == digest
 
 
 class EffectStore(Protocol):
-    """Keeps effects; each method is one committed transaction, so no lock outlives a call."""
+    """Stores effects. Each method commits its own transaction, so no lock outlives a call."""
 
     def load(self, key: EffectKey) -> Effect | None:
-        """What is known, None when it was never planned."""
+        """Load an effect; None when it was never planned."""
         ...
 
     def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """A write is about to leave: PLANNED, with the id when it is an edit, None for a new one."""
+        """Record a write that is about to be sent, with the id of an edited thing or None for a new
+        one.
+        """
         ...
 
     def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """It exists under this id and shows this."""
+        """Record that the thing exists under this id with this content."""
         ...
 
     def mark_ambiguous(self, key: EffectKey) -> None:
-        """Its answer was lost; the id, if one is known, stays."""
+        """Record that the answer was lost; a known id stays."""
         ...

@@ -1,4 +1,4 @@
-"""Asks GitHub about an issue and the pull requests that may resolve it, over GraphQL."""
+"""Read issues and the pull requests that may resolve them, over GraphQL."""
 
 from collections.abc import Sequence
 from typing import Final, TypeVar
@@ -13,16 +13,17 @@ from app.settings.repo_config import FILE
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
 
 MOST_PAGES: Final = 5
-"""250 closing references and 500 events; of an issue with more, `is_complete` is False."""
+"""Enough for 250 closing references and 500 events; an issue with more has `is_complete` False."""
 
 Shape = TypeVar("Shape")
 
 
 def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
-    """The issue, its repository with our configuration there, and all that points at it.
+    """Read an issue, its repository with the configuration file, and everything that links to the
+    issue.
 
     One call; more only above 50 closing references or 100 events. Raises NotFound when the number
-    is no issue (a pull request's is none).
+    is no issue, or is a pull request.
     """
     cursors: dict[str, Json] = {"closing": None, "events": None}
     repository, issue = _read_issue_page(github, ref, cursors)
@@ -48,7 +49,7 @@ def read_issue(github: GitHub, ref: IssueRef) -> IssueFacts:
 
 
 def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFacts:
-    """The repository and our configuration on its default branch. Raises NotFound."""
+    """Read a repository and the configuration file of its default branch. Raises NotFound."""
     answer = _ask(
         github, repository, graphql_queries.REPOSITORY, {}, graphql_issues.RepositoryAnswer
     )
@@ -58,8 +59,9 @@ def read_repository(github: GitHub, repository: RepositoryRef) -> RepositoryFact
 
 
 def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> PullIssues:
-    """A pull request, the issues GitHub says it closes and what it does to our configuration, in one
-    call. Raises NotFound.
+    """Read a pull request, the issues it closes and its change to the configuration, in one call.
+
+    Raises NotFound.
     """
     answer = _ask(
         github,
@@ -81,10 +83,10 @@ def read_pull(github: GitHub, repository: RepositoryRef, number: PullNumber) -> 
 
 
 def read_heads(github: GitHub, ref: IssueRef, numbers: Sequence[PullNumber]) -> Heads:
-    """The present heads of these pull requests and the issue's state, in one call.
+    """Read the present heads of pull requests and the issue's state, in one call.
 
-    Made for the moment before publishing, and so with the token that publishes. What is gone is
-    left out rather than an error.
+    It runs just before publishing and uses the publishing token. Deleted pull requests are left
+    out.
     """
     question = Question(
         graphql_queries.build_heads_query(numbers),

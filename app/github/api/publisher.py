@@ -1,8 +1,7 @@
-"""The only hand that writes on GitHub. It can keep our comment up to date, keep our check run up to
-date, and add a reaction; nothing else.
+"""Write to GitHub as the bot's App: one comment, one check run per head, and reactions.
 
-planned → sent once → confirmed; or, when the answer is lost, ambiguous → the next attempt looks →
-ours is adopted, else sent again. In the normal path nothing is read before a write.
+A write is planned, sent once and confirmed. If the answer is lost it is ambiguous: the next attempt
+looks for it, adopts it, or sends it again. Normally nothing is read before a write.
 """
 
 import hashlib
@@ -21,17 +20,17 @@ from app.github.wire import rest
 from app.values.identifiers import CommentId, CommitSha, IssueNumber, RepositoryRef
 
 LONGEST_COMMENT: Final = 65_536
-"""Characters GitHub takes in one comment."""
+"""Most characters of a comment on GitHub."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommentDraft:
-    """Our comment on an issue, as it shall stand."""
+    """The wanted content of the bot's comment on an issue."""
 
     issue: IssueNumber
     body: str
     marker: str
-    """The hidden words inside `body` by which we find it again if its id is lost."""
+    """Hidden text in `body`, by which a comment is found again when its id is lost."""
 
     def __post_init__(self) -> None:
         if not self.marker or self.marker not in self.body:
@@ -54,12 +53,12 @@ class CheckButton:
 
 @dataclass(frozen=True, slots=True)
 class CheckDraft:
-    """Our check run on one head, as it shall stand."""
+    """The wanted content of the bot's check run on one head."""
 
     name: str
     head_sha: CommitSha
     conclusion: str
-    """`success`, `neutral`, `failure` or `skipped`; which one is not decided here."""
+    """`success`, `neutral`, `failure` or `skipped`; the caller decides."""
     title: str
     summary: str
     details_url: str | None = None
@@ -68,7 +67,7 @@ class CheckDraft:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Writes for our App. Every method raises a GitHubError when GitHub doesn't let it.
+    """Writes as the bot's App. Every method raises a GitHubError when GitHub refuses.
 
     After Ambiguous, call the same method again later: it looks before it sends.
     """
@@ -77,10 +76,9 @@ class Publisher:
     effects: EffectStore
 
     def comment(self, key: EffectKey, draft: CommentDraft) -> CommentId:
-        """Bring our comment up to date; nothing is sent when it already stands so.
+        """Create or update the bot's comment; send nothing when it is current.
 
-        A comment that somebody deleted is made anew, one that somebody edited is written over,
-        both on the next change.
+        The next change recreates a deleted comment and overwrites an edited one.
         """
         base = f"/repos/{key.repository.full_name}/issues"
         thing = _PublishedItem(
@@ -94,7 +92,7 @@ class Publisher:
         return CommentId(self._bring_up_to_date(thing))
 
     def check_run(self, key: EffectKey, draft: CheckDraft) -> int:
-        """Bring our check run on this head up to date; nothing is sent when it stands so."""
+        """Create or update the bot's check run on this head; send nothing when it is current."""
         path = f"/repos/{key.repository.full_name}/check-runs"
         thing = _PublishedItem(
             key,
@@ -107,9 +105,9 @@ class Publisher:
         return self._bring_up_to_date(thing)
 
     def react(self, repository: RepositoryRef, comment: CommentId, content: str) -> None:
-        """Add our reaction to a comment.
+        """Add a reaction to a comment.
 
-        Sent without a plan: GitHub keeps one reaction of a kind per author, so twice is once.
+        It needs no plan: GitHub keeps one reaction of a kind per author.
         """
         path = f"/repos/{repository.full_name}/issues/comments/{comment}/reactions"
         call = Call(Method.POST, path, body={"content": content})
@@ -156,14 +154,14 @@ class Publisher:
             raise
 
     def _find_comment(self, key: EffectKey, draft: CommentDraft) -> "_FoundItem | None":
-        """Ours is by our App and bears the marker: anyone can paste the marker."""
+        """Find the comment by author and marker: anyone can paste the marker."""
         for comment in rest_reader.list_comments(self.github, key.repository, draft.issue):
             if comment.is_ours and draft.marker in comment.body:
                 return _FoundItem(comment.id, is_current=comment.body == draft.body)
         return None
 
     def _find_check_run(self, key: EffectKey, draft: CheckDraft) -> "_FoundItem | None":
-        """Ours is by our App and bears the key as its external id."""
+        """Find the check run by App and external id."""
         path = f"/repos/{key.repository.full_name}/commits/{draft.head_sha}/check-runs"
         query: dict[str, str | int] = {
             "app_id": self.github.app.id,
@@ -182,16 +180,16 @@ class Publisher:
 
 @dataclass(frozen=True, slots=True)
 class _FoundItem:
-    """Something of ours whose id was lost."""
+    """A comment or check run whose id was lost."""
 
     id: int
     is_current: bool
-    """It is known to show what it shall."""
+    """True when it is known to show the wanted content."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PublishedItem:
-    """What differs between a comment and a check run."""
+    """The differences between a comment and a check run."""
 
     key: EffectKey
     body: dict[str, Json]
@@ -202,7 +200,7 @@ class _PublishedItem:
 
     @property
     def digest(self) -> str:
-        """Of all that GitHub will show."""
+        """Return a SHA-256 of all visible content."""
         return hashlib.sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What we read over REST, one typed function per question; writing is `publisher`'s."""
+"""Read from GitHub over REST, one typed function per question. `publisher` writes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,13 +23,13 @@ from app.values.permission import Permission
 
 @dataclass(frozen=True, slots=True)
 class CommentFacts:
-    """A comment as it stands."""
+    """One comment."""
 
     id: CommentId
     author: str | None
     body: str
     is_ours: bool
-    """Written by our App itself."""
+    """True when the bot's App wrote it."""
     created_at: datetime
     updated_at: datetime
 
@@ -40,7 +40,7 @@ class ReactionFacts:
 
     id: int
     content: str
-    """GitHub's word: `+1`, `-1`, `eyes`, …"""
+    """GitHub's name: `+1`, `-1`, `eyes`, …"""
     user: str | None
     user_id: int | None
     is_bot: bool
@@ -49,7 +49,7 @@ class ReactionFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReviewComment:
-    """What a review says of a line. Untrusted text."""
+    """A review's comment on a line. Untrusted text."""
 
     path: str
     body: str
@@ -57,7 +57,7 @@ class ReviewComment:
 
 @dataclass(frozen=True, slots=True)
 class PullSummary:
-    """Enough of an open pull request to see whether we missed something of it."""
+    """The facts of an open pull request that show whether the bot missed an event."""
 
     number: PullNumber
     head_sha: CommitSha
@@ -65,10 +65,10 @@ class PullSummary:
 
 
 def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Permission:
-    """What this person may do, asked now. Somebody GitHub doesn't know may nothing.
+    """Read a person's permission. Somebody unknown to GitHub has none.
 
-    `author_association` in payloads is no substitute: private members show as contributors.
-    Raises NotFound when it is the repository, or our installation, that GitHub doesn't find.
+    `author_association` in payloads is no substitute, because private members show as contributors.
+    Raises NotFound when the repository or the installation is gone.
     """
     path = f"/repos/{repository.full_name}/collaborators/{quote(login, safe='')}/permission"
     try:
@@ -82,7 +82,10 @@ def read_permission(github: GitHub, repository: RepositoryRef, login: str) -> Pe
 
 
 def has_repository(github: GitHub, installation: InstallationId, number: RepositoryId) -> bool:
-    """Whether the installation has this repository, asked now. Raises Forbidden while it is suspended."""
+    """Return whether the installation has this repository.
+
+    Raises Forbidden while it is suspended.
+    """
     scope = Scope(installation, number, Purpose.SEE)
     github.tokens.forget(scope)
     try:
@@ -95,7 +98,7 @@ def has_repository(github: GitHub, installation: InstallationId, number: Reposit
 def list_comments(
     github: GitHub, repository: RepositoryRef, number: IssueNumber
 ) -> tuple[CommentFacts, ...]:
-    """All comments of an issue or pull request, oldest first, read to the end."""
+    """List all comments of an issue or pull request, oldest first."""
     path = f"/repos/{repository.full_name}/issues/{number}/comments"
     scope = Scope.for_repository(repository, Purpose.PUBLISH)
     by_id: dict[int, CommentFacts] = {}
@@ -108,7 +111,7 @@ def list_comments(
 def list_reactions(
     github: GitHub, repository: RepositoryRef, comment_id: CommentId
 ) -> tuple[ReactionFacts, ...]:
-    """The first hundred reactions to a comment; asking again is free while nothing changes."""
+    """List the first 100 reactions to a comment. An unchanged list costs no quota."""
     path = f"/repos/{repository.full_name}/issues/comments/{comment_id}/reactions"
     answer = github.get_conditional(repository, path, {"per_page": 100})
     return tuple(
@@ -127,7 +130,7 @@ def list_reactions(
 def list_review_comments(
     github: GitHub, repository: RepositoryRef, pull: PullNumber, review: int
 ) -> tuple[ReviewComment, ...]:
-    """The first hundred remarks on single lines that a review makes. Raises NotFound when it is gone."""
+    """List the first 100 line comments of a review. Raises NotFound when it is gone."""
     path = f"/repos/{repository.full_name}/pulls/{pull}/reviews/{review}/comments"
     answer = github.get(repository, path, {"per_page": 100})
     return tuple(
@@ -137,7 +140,7 @@ def list_review_comments(
 
 
 def list_open_pulls(github: GitHub, repository: RepositoryRef) -> tuple[PullSummary, ...]:
-    """The hundred open pull requests that moved last; asking again is free while none moves."""
+    """List the 100 open pull requests that changed last. An unchanged list costs no quota."""
     path = f"/repos/{repository.full_name}/pulls"
     query: dict[str, str | int] = {
         "state": "open",

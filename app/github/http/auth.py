@@ -1,6 +1,6 @@
-"""Who we are: the App's own web token, and short-lived tokens for one repository and one purpose.
+"""Create the App's own token and short-lived tokens for one repository and one purpose.
 
-Nothing is written to disk; a token lives in this process and is masked in its logs.
+Tokens are never written to disk, and logs mask them.
 """
 
 import threading
@@ -27,16 +27,17 @@ LONGEST_MARGIN_SECONDS: Final = 300.0
 
 
 class Purpose(StrEnum):
-    """What a token is for; each stage holds only what it needs."""
+    """The purpose of a token; each step gets only the permissions that it needs."""
 
     READ = "read"
-    """Reading the API and fetching git objects."""
+    """Read the API and fetch git objects."""
     PUBLISH = "publish"
-    """Our comment, our check runs, our reactions; it can read what it writes."""
+    """Write the comment, check runs and reactions, and read them."""
     OPEN_DRAFT = "open_draft"
-    """A branch and a draft pull request: of the second App's tokens only."""
+    """Create a branch and a draft pull request; for tokens of the writer App only."""
     SEE = "see"
-    """Nothing but that the repository is there. Every App may, so only a missing repository is refused."""
+    """Only check that the repository exists. Every App may do this, so only a missing repository is
+    refused."""
 
 
 PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
@@ -56,11 +57,11 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = {
     Purpose.OPEN_DRAFT: {"contents": "write", "pull_requests": "write", "metadata": "read"},
     Purpose.SEE: {"metadata": "read"},
 }
-"""contents:write is asked for by the second App alone, whose key no other process has; workflows by nobody."""
+"""Only the writer App asks for `contents: write`, and no other process has its key."""
 
 
 class App:
-    """Our App's identity. Raises ValueError at once when the key can't sign."""
+    """The identity of a GitHub App. Raises ValueError when the key cannot sign."""
 
     def __init__(self, app_id: int, private_key: SecretStr) -> None:
         self.id = app_id
@@ -74,12 +75,14 @@ class App:
             ) from None
 
     def authorization(self) -> str:
-        """The header for calls made as the App itself; made anew each time, good for minutes."""
+        """Return a new authorization header for calls as the App itself, valid for minutes."""
         return f"Bearer {self._auth.create_jwt()}"
 
 
 def _create_signer(private_key: SecretStr) -> Callable[[dict[str, Any]], str]:
-    """Signs claims. Reading and proving the key costs fifty signatures, so that is done once."""
+    """Return a function that signs claims; the key is read once, because that costs fifty
+    signatures.
+    """
     key = load_pem_private_key(private_key.get_secret_value().encode(), password=None)
     if not isinstance(key, RSAPrivateKey):
         raise TypeError(f"GitHub's keys are RSA, not {type(key).__name__}")
@@ -95,7 +98,7 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one token may do, and where."""
+    """The repository and the purpose of a token."""
 
     installation: InstallationId
     repository: RepositoryId
@@ -103,15 +106,14 @@ class Scope:
 
     @classmethod
     def for_repository(cls, repository: RepositoryRef, purpose: Purpose) -> "Scope":
-        """One repository, one purpose."""
+        """Build the scope of one repository and one purpose."""
         return cls(repository.installation, repository.id, purpose)
 
 
 class Tokens:
-    """Installation tokens, each for one repository and one purpose, renewed before they expire.
+    """Creates installation tokens and renews them before they expire.
 
-    Safe to share between threads: while one thread fetches a token, others that need the same one
-    wait for it instead of fetching their own.
+    Threads may share it: while one thread fetches a token, others wait for the same one.
     """
 
     def __init__(
@@ -125,10 +127,10 @@ class Tokens:
         self._tokens: dict[Scope, _Token] = {}
 
     def get_token(self, scope: Scope) -> str:
-        """A token with at least the margin left to live: five minutes, or a tenth of its life.
+        """Return a token that lives five more minutes, or a tenth of its life.
 
-        Raises Unauthorized (App unknown or key wrong), NotFound (not installed there any more),
-        Unprocessable (the App was not given a permission, or not this repository).
+        Raises Unauthorized (unknown App or wrong key), NotFound (not installed any more) or
+        Unprocessable (missing permission or repository).
         """
         with self._lock:
             lock = self._locks.setdefault(scope, threading.Lock())
@@ -140,7 +142,7 @@ class Tokens:
             return token.value
 
     def forget(self, scope: Scope) -> None:
-        """Drop a token that GitHub refused, so that the next one is fetched."""
+        """Drop a refused token, so that the next call fetches a new one."""
         self._tokens.pop(scope, None)
 
     def _fetch(self, scope: Scope) -> _Token:

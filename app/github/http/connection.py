@@ -1,7 +1,7 @@
-"""Calls as one installation: its token, its pace, its cache. What the calls mean is elsewhere.
+"""Send calls as one installation, with its token, its write limit and its cache.
 
-A limit that GitHub announces freezes the installation for every process; a refused token is
-replaced once, since a 401 proves that nothing happened.
+A rate limit that GitHub announces stops the installation in every process. A refused token is
+replaced once, because a 401 proves that nothing happened.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ Shape = TypeVar("Shape")
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Shape]):
-    """A GraphQL query, its variables, and the shape of its answer's `data`."""
+    """A GraphQL query, its variables, and the type of its answer's `data`."""
 
     query: str
     variables: Mapping[str, Json]
@@ -36,7 +36,7 @@ class Question(Generic[Shape]):
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """GitHub, as our App. Every method raises a GitHubError when it can't do what it says."""
+    """The connection to GitHub as one App. Methods raise a GitHubError."""
 
     app: App
     transport: Transport
@@ -46,7 +46,7 @@ class GitHub:
 
     @classmethod
     def open(cls, app: App, github: Endpoints, limits: LimiterStore, etags: EtagStore) -> "GitHub":
-        """A connection as a process needs it; `close` it when the process ends."""
+        """Open a connection; `close` it when the process ends."""
         transport = Transport(github)
         return cls(app, transport, Tokens(app, transport), Limiter(limits), etags)
 
@@ -62,7 +62,7 @@ class GitHub:
         return self._send(scope, call)
 
     def permit_write(self, repository: RepositoryRef) -> WritePermit:
-        """Wait for a turn to write, a few seconds at most."""
+        """Wait for a free write, a few seconds at most."""
         return self.limiter.permit_write(repository.installation)
 
     def write(
@@ -78,11 +78,11 @@ class GitHub:
         return self._send(Scope.for_repository(repository, purpose), call)
 
     def send_as_app(self, call: Call) -> Response:
-        """Send a call as the App itself rather than as an installation."""
+        """Send a call as the App itself instead of an installation."""
         return self.transport.send(call, self.app.authorization())
 
     def get(self, repository: RepositoryRef, path: str, query: Query | None = None) -> Response:
-        """Read one thing of a repository."""
+        """Read one resource of a repository."""
         return self.ask(
             Scope.for_repository(repository, Purpose.READ), Call(Method.GET, path, query or {})
         )
@@ -90,9 +90,9 @@ class GitHub:
     def get_conditional(
         self, repository: RepositoryRef, path: str, query: Query | None = None
     ) -> Response:
-        """Read one thing, for free when it is still as it was; `status` is 304 then.
+        """Read one resource; an unchanged one costs no quota and has status 304.
 
-        The body is there either way.
+        The response has the body in both cases.
         """
         call = Call(Method.GET, path, query or {})
         key = f"{path}?{urlencode(sorted(call.query.items()))}" if call.query else path
@@ -107,7 +107,7 @@ class GitHub:
         return answer
 
     def pages(self, scope: Scope, path: str, query: Query | None = None) -> Iterator[Response]:
-        """Read a list to its end, a hundred at a time."""
+        """Yield the pages of a list, 100 entries each."""
         for page in range(1, _MOST_PAGES + 1):
             sized: dict[str, str | int] = {**(query or {}), "per_page": PER_PAGE}
             if page > 1:
@@ -118,9 +118,9 @@ class GitHub:
                 return
 
     def graphql(self, scope: Scope, question: Question[Shape], *, may_miss: bool = False) -> Shape:
-        """The answer to a GraphQL query.
+        """Send a GraphQL query and return its answer.
 
-        With `may_miss`, what GitHub doesn't find is null in it instead of a NotFound.
+        With `may_miss`, missing things are null instead of a NotFound.
         """
         body: dict[str, Json] = {"query": question.query, "variables": dict(question.variables)}
         call = Call(Method.POST, self.transport.endpoints.graphql, body=body, changes=False)
@@ -152,7 +152,7 @@ class GitHub:
     def _freeze_on_limit(
         self, installation: InstallationId, error: errors.GitHubError
     ) -> Exception:
-        """The error, after telling every process if it is a limit."""
+        """Stop the installation in every process if the error is a rate limit; return the error."""
         if isinstance(error, RateLimited):
             self.limiter.freeze(installation, error.retry_at)
         return error

@@ -1,4 +1,4 @@
-"""Where answers are kept that GitHub lets us revalidate for free: a 304 costs no quota."""
+"""Define the store of responses that can be revalidated: a 304 costs no quota."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,19 +8,19 @@ from app.values.identifiers import InstallationId
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer:
-    """One answer and its tag."""
+    """A response and its tag."""
 
     etag: str
     body: str
 
 
 class EtagStore(Protocol):
-    """Answers per installation, so that what one may see never reaches another."""
+    """Stores responses per installation, so that none reaches another installation."""
 
     def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
-        """The last answer kept for this path with its query, None when there is none."""
+        """Return the last response for a path with its query, or None."""
         ...
 
     def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
-        """Keep this answer in place of an earlier one."""
+        """Store a response in place of an earlier one."""
         ...

@@ -1,8 +1,8 @@
-"""One pace per installation, shared by all processes: when may the next write leave?
+"""Limit the writes of one installation over all processes.
 
-GitHub allows 80 content-creating writes a minute and 500 an hour, shared with people at their
-browsers; we aim below. The decisions are pure functions on `AttemptLimits`; where it is kept is behind
-`LimiterStore`.
+GitHub allows 80 content-creating writes a minute and 500 an hour, shared with people in their
+browsers; the bot stays below. The decisions are pure functions on `WriteLimits`, which a
+`LimiterStore` keeps.
 """
 
 import time
@@ -16,35 +16,35 @@ from app.github.http.transport import Clock, utc_now
 from app.values.identifiers import InstallationId
 
 BURST: Final = 10
-"""Writes that may leave at once after a rest."""
+"""Writes that may leave at once after a pause."""
 PER_SECOND: Final = 1.0
 PER_MINUTE: Final = 60
 PER_HOUR: Final = 400
 RELAPSE_SECONDS: Final = 300.0
-"""A limit this soon after the last one shows that the last silence was too short."""
+"""A limit this soon after the last one shows that the last pause was too short."""
 LONGEST_WAIT_SECONDS: Final = 3.0
-"""A worker waits this long for its turn; for longer, the job goes back to the queue."""
+"""A worker waits at most this long for a free write; otherwise its job is postponed."""
 
 Decided = TypeVar("Decided")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteLimits:
-    """What is known of one installation's pace; times are seconds since the epoch."""
+    """The write limits of one installation; times are seconds since the epoch."""
 
     tokens: float = float(BURST)
-    """Writes in hand at `counted_at`; below zero when turns ahead are promised."""
+    """Free writes at `counted_at`; negative when future writes are promised."""
     counted_at: float = 0.0
     writes: tuple[float, ...] = ()
-    """Turns given in the last hour, oldest first; some may lie a few seconds ahead."""
+    """Times of the last hour's writes, oldest first; some may lie a few seconds ahead."""
     blocked_until: float = 0.0
-    """GitHub asked for silence until then."""
+    """GitHub accepts no call before this time."""
     strikes: int = 0
-    """How often in a row it asked again soon after a silence had ended."""
+    """How often in a row GitHub blocked again soon after a block."""
 
 
 def find_write_time(limits: WriteLimits, now: float) -> float:
-    """The earliest moment at which one more write may leave."""
+    """Return the earliest time of the next write."""
     writes = limits.writes
     earliest = max(now, limits.blocked_until)
     if writes:
@@ -60,9 +60,9 @@ def find_write_time(limits: WriteLimits, now: float) -> float:
 
 
 def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[WriteLimits, float]:
-    """The turn's moment, and the limits after it; unchanged when it is further off than `patience`.
+    """Return the limits after one more write, and its time; unchanged if that is beyond `patience`.
 
-    A turn a little ahead is promised, so that nobody who asks later comes before.
+    A time shortly ahead is promised, so that nobody who asks later comes first.
     """
     moment = find_write_time(limits, now)
     if moment - now > patience:
@@ -73,9 +73,9 @@ def reserve_write(limits: WriteLimits, now: float, patience: float) -> tuple[Wri
 
 
 def freeze(limits: WriteLimits, now: float, until: float) -> WriteLimits:
-    """Nothing leaves before `until`; an earlier thaw never shortens a later one.
+    """Block all calls until `until`; a shorter block never ends a longer one.
 
-    Asked again soon after a thaw, a short silence lasts twice as long each time.
+    If GitHub blocks again soon after a block, a short block lasts twice as long each time.
     """
     thawed = limits.blocked_until
     strikes = limits.strikes
@@ -94,33 +94,33 @@ def _count_tokens(limits: WriteLimits, now: float) -> float:
 
 
 class LimiterStore(Protocol):
-    """Keeps `AttemptLimits` per installation, one change at a time over all processes."""
+    """Stores `WriteLimits` per installation and changes them under a lock over all processes."""
 
     def change(
         self,
         installation: InstallationId,
         step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
-        """Apply `step` to the stored limits (fresh ones when there are none) under a lock.
+        """Apply `step` to the stored limits (new ones if there are none) under a lock.
 
-        Stores the new limits and returns what was decided.
+        Stores the new limits and returns the decision.
         """
         ...
 
     def load(self, installation: InstallationId) -> WriteLimits:
-        """The limits as they stand, without a lock."""
+        """Load the limits without a lock."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WritePermit:
-    """Proof that one write of this installation had its turn; good for one call."""
+    """Proof that one write of this installation is within the limits."""
 
     installation: InstallationId
 
 
 class Limiter:
-    """Asks for turns, waits for short ones and refuses long ones."""
+    """Reserves writes, waits for near ones and refuses distant ones."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Limiter:
         self._sleep = sleep
 
     def permit_write(self, installation: InstallationId) -> WritePermit:
-        """Wait for a turn to write, three seconds at most. Raises OutOfTurn for a longer wait."""
+        """Wait up to three seconds for a free write. Raises WritePaceExceeded for a longer wait."""
         now = self._clock().timestamp()
         moment = self._store.change(
             installation, lambda limits: reserve_write(limits, now, LONGEST_WAIT_SECONDS)
@@ -148,13 +148,13 @@ class Limiter:
         return WritePermit(installation)
 
     def check_open(self, installation: InstallationId) -> None:
-        """Raises RateLimited while GitHub has asked this installation for silence."""
+        """Raise RateLimited while GitHub blocks this installation."""
         until = self._store.load(installation).blocked_until
         if until > self._clock().timestamp():
             raise RateLimited(f"installation {installation} is frozen", _to_datetime(until))
 
     def freeze(self, installation: InstallationId, until: datetime) -> None:
-        """Let nothing of this installation leave before `until`, in any process."""
+        """Block this installation until `until` in all processes."""
         now, end = self._clock().timestamp(), until.timestamp()
         self._store.change(installation, lambda limits: (freeze(limits, now, end), None))
 

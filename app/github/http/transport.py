@@ -1,7 +1,7 @@
-"""Sends one call to GitHub's API, over PyGithub's connection, and says what came of it.
+"""Send one call to GitHub over PyGithub's connection and classify the result.
 
-Questions are asked again a few times when the way breaks; a write leaves exactly once. Limits are
-reported at once: no call ever waits for a quota here.
+Reads are retried a few times after connection faults; a write is sent exactly once. Rate limits are
+reported at once: no call waits here.
 """
 
 from collections.abc import Callable
@@ -24,15 +24,15 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """The present moment, aware of its zone."""
+    """Return the present time in UTC."""
     return datetime.now(UTC)
 
 
 def build_retry() -> Retry:
-    """When a call may be sent again by the connection itself: reads after a fault of the way.
+    """Build the rule for retries by the connection itself: only reads, after connection faults.
 
-    PyGithub's own default repeats POST, and sleeps inside the worker for as long as GitHub says;
-    `other=0` because a TLS fault while an answer is read would otherwise repeat even a POST.
+    PyGithub's default repeats POST and sleeps as long as GitHub says. `other=0` because a TLS fault
+    while reading an answer would otherwise repeat even a POST.
     """
     return Retry(
         total=3,
@@ -48,7 +48,7 @@ def build_retry() -> Retry:
 
 
 class Transport:
-    """One connection pool to one GitHub. Holds no credentials: each call brings its own."""
+    """A connection pool to one GitHub server. It holds no credentials; each call brings its own."""
 
     def __init__(
         self, endpoints: Endpoints, *, timeout: int = TIMEOUT_SECONDS, clock: Clock = utc_now
@@ -71,9 +71,9 @@ class Transport:
         )
 
     def send(self, call: Call, authorization: str | None) -> Response:
-        """The answer, if it is 2xx or 304; every other end raises a GitHubError.
+        """Send a call and return a 2xx or 304 response; raise a GitHubError otherwise.
 
-        `authorization` is the header's whole value, None for the few calls that need none.
+        `authorization` is the header's whole value; None for calls without credentials.
         """
         headers = {"Accept": "application/vnd.github+json"}
         if authorization is not None:

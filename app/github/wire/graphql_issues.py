@@ -1,4 +1,4 @@
-"""GraphQL answers about an issue and its repository, read into facts."""
+"""Read GraphQL answers about an issue and its repository into facts."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -85,9 +85,9 @@ class RepositoryAnswer(GraphQLSlice):
 
 
 def link_pulls(closing: Iterable[Pull], events: Iterable[Event]) -> tuple[LinkedPull, ...]:
-    """One entry per pull request, with every way in which it points at the issue.
+    """Return one entry per pull request with all its links to the issue.
 
-    Events come in the order of time, so that a later disconnection undoes a connection.
+    Events come in the order of time, so a later disconnection undoes a connection.
     """
     pulls: dict[tuple[str, int], Pull] = {}
     facts: dict[tuple[str, int], dict[str, bool]] = {}
@@ -120,7 +120,7 @@ def build_issue_facts(
     *,
     is_complete: bool,
 ) -> IssueFacts:
-    """One issue's answer, with the links of all its pages."""
+    """Build an issue's facts with the links of all pages."""
     return IssueFacts(
         repository=repository,
         id=issue.database_id,

@@ -1,6 +1,6 @@
-"""GraphQL answers about pull requests, read into facts; issues are in `wire_issues`.
+"""Read GraphQL answers about pull requests into facts; `graphql_issues` reads issues.
 
-Nodes that we may not see arrive as null and are left out.
+Nodes that the App may not see arrive as null and are left out.
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ Node = TypeVar("Node")
 
 
 def lower_case(value: object) -> object:
-    """GraphQL shouts its enums; we don't."""
+    """Convert GraphQL's upper-case enums to lower case."""
     return value.lower() if isinstance(value, str) else value
 
 
@@ -34,7 +34,7 @@ def _not_null(values: object) -> object:
 
 
 def _pull_or_none(value: object) -> object:
-    """An event can point at an issue; only pull requests are of interest."""
+    """Return the node if it is a pull request: an event can also point at an issue."""
     if isinstance(value, dict) and value.get("__typename") == "PullRequest":
         return value
     return None
@@ -44,7 +44,7 @@ AnyState = Annotated[IssueState, BeforeValidator(lower_case)]
 
 
 class GraphQLSlice(BaseModel):
-    """The fields we ask for, in our spelling."""
+    """The fields in use, with names in snake case."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True, alias_generator=to_camel, validate_by_name=True
@@ -158,7 +158,7 @@ class IssueStateSlice(GraphQLSlice):
 
 
 class HeadsOfRepository(GraphQLSlice):
-    """The issue, and under its own alias each pull request asked for, in that order."""
+    """The issue, and each requested pull request under its own alias, in that order."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Head | None] = Field(init=False)
@@ -187,7 +187,7 @@ class ClosedIssue(GraphQLSlice):
 
 class Blob(GraphQLSlice):
     oid: str | None = None
-    """None: the path is a directory, for which the query names no fields."""
+    """None when the path is a directory, for which the query names no fields."""
     text: Text | None = None
     byte_size: int = 0
     is_truncated: bool = False
@@ -220,7 +220,7 @@ class PullAndIssues(Pull):
     commits: Page[PullCommit] | None = None
 
     def new_config(self, path: str) -> ConfigBlob | None:
-        """The file at the head, if it is among the first hundred that the pull request changes."""
+        """Return the file at the head, if it is among the first 100 changed files."""
         changed = {file.path for file in self.files.nodes} if self.files else set()
         last = self.commits.nodes[-1:] if self.commits and path in changed else ()
         entries = [node.commit.file.object for node in last if node.commit.file]

@@ -1,4 +1,4 @@
-"""The GraphQL that we send; its answers are read in `wire_pulls` and `wire_issues`."""
+"""Define the GraphQL queries; `graphql_pulls` and `graphql_issues` read their answers."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -83,7 +83,7 @@ query Repository($owner: String!, $name: String!) {{
 
 
 def build_heads_query(numbers: Sequence[int]) -> str:
-    """One query for an issue and these pull requests; each answer stands under `p` + number."""
+    """Build one query for an issue and these pull requests, each under the alias `p` + number."""
     pulls = "\n".join(f"    p{n}: pullRequest(number: {n}) {{ ...HEAD }}" for n in numbers)
     fragment = "fragment HEAD on PullRequest { number state isDraft baseRefOid headRefOid }"
     return f"""

@@ -1,8 +1,7 @@
-"""GitHub's JSON, read into the slices we use: REST here, GraphQL in `wire_pulls`
-and `wire_issues`.
+"""Read GitHub's JSON into typed slices: REST here, GraphQL in `graphql_pulls` and `graphql_issues`.
 
-Text is cleaned at this edge: NUL and lone surrogates, which a stranger may write and a database
-refuses, never come in.
+Text is cleaned here: NUL and lone surrogates, which strangers may write and PostgreSQL refuses,
+never enter.
 """
 
 import json
@@ -23,14 +22,14 @@ from app.github.errors import build_lost_answer_error
 
 
 def clean_text(text: object) -> object:
-    """Text without NUL and with U+FFFD for lone surrogates; anything else as it is."""
+    """Remove NUL from text and replace lone surrogates by U+FFFD; return other values unchanged."""
     if not isinstance(text, str):
         return text
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def clean_body(text: object) -> object:
-    """As `clean`, with the null that GitHub sends for an empty body as an empty text."""
+    """Clean text like `clean_text`; GitHub's null for an empty body becomes an empty text."""
     return "" if text is None else clean_text(text)
 
 
@@ -39,7 +38,7 @@ Body = Annotated[str, BeforeValidator(clean_body)]
 
 
 class RestSlice(BaseModel):
-    """The fields we use of an object that has more."""
+    """The fields in use of a larger object."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -79,7 +78,7 @@ class CommentSlice(RestSlice):
     html_url: str = ""
 
     def is_by(self, app_id: int) -> bool:
-        """Whether the App itself wrote it: not a person, not even one acting through the App."""
+        """Return whether the App itself wrote the comment, not a person acting through it."""
         app = self.performed_via_github_app
         bot = self.user is not None and self.user.type == "Bot"
         return bot and app is not None and app.id == app_id
@@ -169,7 +168,7 @@ Read = TypeVar("Read")
 
 
 def decode_json(call: Call, answer: Response) -> Any:
-    """The answer's JSON. Raises GitHubDown, or Ambiguous after a write, when it is none."""
+    """Decode the response's JSON. Raises GitHubDown, or Ambiguous after a write."""
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
@@ -180,12 +179,15 @@ def decode_json(call: Call, answer: Response) -> Any:
 
 
 def read_slice(shape: type[Read], call: Call, answer: Response) -> Read:
-    """The answer as `shape`. Raises as `decode` does, also for JSON of another shape."""
+    """Read the response as `shape`.
+
+    Raises as `decode_json` does, also for JSON of another shape.
+    """
     return parse_slice(shape, call, decode_json(call, answer))
 
 
 def parse_slice(shape: type[Read], call: Call, value: Any) -> Read:
-    """Decoded JSON as `shape`. Raises GitHubDown, or Ambiguous after a write, when it is not."""
+    """Parse decoded JSON as `shape`. Raises GitHubDown, or Ambiguous after a write."""
     try:
         return TypeAdapter(shape).validate_python(value)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Attempts: what the bot's own agents did on an issue, and what it cost."""
+"""Store the agents' attempts on issues, and their cost."""
 
 import hashlib
 import zlib
@@ -20,41 +20,41 @@ from model.agents.trajectories.trajectory import Attempt, StopReason
 from model.domain import EngineInfo, Issue, Tokens
 
 CRASHED = "crashed"
-"""Why an attempt ended whose process died with it."""
+"""The attempt ended with its process."""
 OVER_BUDGET = "over_budget"
-"""Why an attempt ended that could pay for no further reply."""
+"""The attempt ended because its budget was used up."""
 TAKEN_BACK = "taken_back"
-"""Why an attempt ended that nobody waited for any more."""
+"""The attempt ended because nobody waited for it any more."""
 QUOTES_HINT = "quotes_hint"
-"""Why a patch that was handed in is no rival: it repeats its hint, which whoever judges must not see."""
+"""The patch quotes its hint, which judges must not see, so it is no rival."""
 LONGEST_RUN: Final = timedelta(minutes=40)
-"""A run that is open for longer has lost its worker: it costs what it might have cost."""
+"""A run open for longer has lost its worker; it then costs its whole reservation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What attempts are about. Those of one place are alike: none has to be made twice."""
+    """The issue, commit and group of attempts. Attempts of one place are interchangeable."""
 
     repository: RepositoryId
     group: int
     base: CommitSha
-    """The commit whose tree was given."""
+    """The commit whose tree the agent saw."""
     issue: Issue
 
     @property
     def issue_sha256(self) -> str:
-        """Of the issue's text, which anybody may edit."""
+        """Return the hash of the issue's text, which anybody may edit."""
         return hash_issue(self.issue)
 
 
 def hash_issue(issue: Issue) -> str:
-    """Equal for equal text (pure)."""
+    """Return the SHA-256 of an issue's text (pure)."""
     return hashlib.sha256(f"{issue.title}\0{issue.body}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """An attempt as it is kept."""
+    """An attempt as stored."""
 
     agent: str
     engine: EngineInfo
@@ -67,16 +67,16 @@ class AttemptRecord:
     patch: str | None = None
     failure: str | None = None
     trajectory: bytes | None = None
-    """`r4p.trajectory/1`; None: it died with its process."""
+    """`r4p.trajectory/1`; None when the attempt died with its process."""
     guidance: Guidance | None = None
     guided_by: int | None = None
-    """The attempt that the guidance is about; None: there is none."""
+    """The attempt that the guidance is about; None without guidance."""
     quotes_hint: bool = False
-    """Its patch repeats its hint."""
+    """True when the patch quotes its hint."""
 
     @classmethod
     def from_attempt(cls, attempt: Attempt) -> "AttemptRecord":
-        """One that came to its end."""
+        """Build the record of a finished attempt."""
         trajectory = attempt.trajectory
         return cls(
             agent=trajectory.agent,
@@ -100,7 +100,7 @@ def save(
     record: AttemptRecord,
     number: AlternativeNumber | None = None,
 ) -> int:
-    """Keep an attempt; `number` is that of its patch where no rival has the same edit. Returns its id."""
+    """Save an attempt and return its id; `number` names its patch if no rival has the same edit."""
     statement = (
         insert(attempts)
         .values(
@@ -131,7 +131,7 @@ def save(
 
 
 def next_number(connection: Connection, group: int) -> AlternativeNumber:
-    """How a group's next alternative is called."""
+    """Return the number of the group's next alternative."""
     highest = select(func.coalesce(func.max(attempts.c.number), 0)).where(
         attempts.c.group_id == group
     )
@@ -139,7 +139,7 @@ def next_number(connection: Connection, group: int) -> AlternativeNumber:
 
 
 def next_seed(connection: Connection, group: int) -> int:
-    """The seed of a group's next attempt: none is used twice, or the same would come of it."""
+    """Return the seed of the group's next attempt; a repeated seed would repeat the result."""
     highest = select(func.coalesce(func.max(attempts.c.seed), -1)).where(
         attempts.c.group_id == group
     )
@@ -149,7 +149,9 @@ def next_seed(connection: Connection, group: int) -> int:
 def count_tried(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> int:
-    """How many attempts at this text on one of these commits count as made; the agent may not be blamed for others."""
+    """Count the attempts at this text on these commits, without those that ended through no fault
+    of the agent.
+    """
     rows = connection.scalars(
         select(attempts.c.stop).where(
             attempts.c.group_id == group,
@@ -163,7 +165,9 @@ def count_tried(
 def sum_cost(
     connection: Connection, repository: RepositoryId, *, include_running: bool = False
 ) -> Cost:
-    """What agents cost a repository since the day began, in UTC; `at_work`: and what those at work now may cost."""
+    """Sum today's cost of a repository (UTC), with reservations of running agents if
+    `include_running`.
+    """
     run = agent_runs.c
     ended = or_(
         run.ended_at.is_not(None),
@@ -184,20 +188,20 @@ def sum_cost(
 
 
 def lock_budget(connection: Connection, repository: RepositoryId) -> None:
-    """Until this transaction ends nobody else begins a run in it: two would be given the same tokens."""
+    """Lock the budget until the transaction ends: two runs must not reserve the same tokens."""
     lock = func.hashtextextended(f"agents:{repository}", 0)
     connection.execute(select(func.pg_advisory_xact_lock(lock)))
 
 
 def begin_run(connection: Connection, repository: RepositoryId, most: Cost) -> int:
-    """What an agent's process may cost is taken from the budget. Returns the run's id."""
+    """Reserve the highest cost of an agent process and return the run's id."""
     values = {"repository_id": repository, "tokens": most.tokens, "seconds": most.seconds}
     statement = insert(agent_runs).values(values).returning(agent_runs.c.id)
     return int(connection.execute(statement).scalar_one())
 
 
 def end_run(connection: Connection, run: int, cost: Cost) -> None:
-    """What it did cost; nothing where its repository was forgotten meanwhile."""
+    """Store the run's real cost; do nothing when its repository was forgotten."""
     connection.execute(
         update(agent_runs)
         .where(agent_runs.c.id == run)
@@ -206,7 +210,9 @@ def end_run(connection: Connection, run: int, cost: Cost) -> None:
 
 
 def find_last_failure(connection: Connection, group: int) -> RefusalReason | None:
-    """Why nothing came of a group's newest attempt; None: something did, or there is none."""
+    """Return why the group's newest attempt gave no alternative; None when it did, or there is
+    none.
+    """
     row = connection.execute(
         select(attempts.c.stop, attempts.c.number)
         .where(attempts.c.group_id == group, attempts.c.stop != TAKEN_BACK)
@@ -217,7 +223,7 @@ def find_last_failure(connection: Connection, group: int) -> RefusalReason | Non
 
 
 def explain_stop(stop: str) -> RefusalReason:
-    """Why an attempt that ended so is no alternative (pure)."""
+    """Return why an attempt with this end is no alternative (pure)."""
     own_reasons = {
         CRASHED: RefusalReason.CRASHED,
         OVER_BUDGET: RefusalReason.BUDGET,

@@ -1,4 +1,4 @@
-"""Draft pull requests of alternatives: who asked for one, and what came of it."""
+"""Store draft pull requests of alternatives: the request and the result."""
 
 from dataclasses import dataclass
 
@@ -30,18 +30,18 @@ from model.domain import PatchId, Verdict
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """Who asks for one, and where."""
+    """The person who asks for a draft, and the place of the request."""
 
     where: CommandSource
     under: int
-    """The issue or pull request that was written under."""
+    """The issue or pull request of the comment."""
     login: str
-    """A login."""
+    """The person's login."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft as it is wanted, and how far it is."""
+    """A wanted draft and its state."""
 
     id: int
     attempt: int
@@ -51,21 +51,25 @@ class Draft:
     agent: str
     model: str
     verdict: Verdict | None
-    """The newest one on it; None: nobody judged it."""
+    """The newest verdict on it; None when nobody judged it."""
     diff: str
     written_on: CommitSha
-    """The commit that it was written on."""
+    """The commit that the alternative was written on."""
     asked: DraftRequest
     pull: PullNumber | None
-    """None: it is not open yet."""
+    """None until the draft is open."""
     not_opened: DraftRefusal | None
-    """Why the last attempt came to nothing."""
+    """Why the last attempt failed."""
 
 
 def request_draft(
     connection: Connection, repository: RepositoryId, attempt: int, asked: DraftRequest
 ) -> Draft:
-    """One alternative has one draft, whoever asks: the last who does is told, unless it is open already."""
+    """Save a request for an alternative's draft, and return the draft.
+
+    There is one draft per alternative. The last person who asks gets the reply, unless it is open
+    already.
+    """
     asking = {"asked_in": asked.where, "asked_under": asked.under, "asked_by": asked.login}
     connection.execute(
         insert(drafts)
@@ -82,13 +86,13 @@ def request_draft(
 
 
 def load(connection: Connection, identity: int) -> Draft | None:
-    """None: it was forgotten with its repository."""
+    """Load a draft; None when it was deleted with its repository."""
     row = connection.execute(_SELECT.where(drafts.c.id == identity)).one_or_none()
     return None if row is None else _build_draft(connection, row)
 
 
 def save(connection: Connection, identity: int, result: PullNumber | DraftRefusal) -> None:
-    """What came of it: the pull request, or why there is none."""
+    """Save the result: the pull request, or why there is none."""
     values: dict[str, object] = {"pull_number": result, "not_opened": None}
     if isinstance(result, DraftRefusal):
         values = {"not_opened": result.value}
@@ -96,7 +100,7 @@ def save(connection: Connection, identity: int, result: PullNumber | DraftRefusa
 
 
 def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[PullNumber]:
-    """Every pull request that we opened: a copy of an alternative, so no rival of it."""
+    """List the pull requests that the bot opened: copies of alternatives are no rivals."""
     numbers = connection.scalars(
         select(drafts.c.pull_number).where(
             drafts.c.repository_id == repository, drafts.c.pull_number.is_not(None)
@@ -106,7 +110,9 @@ def list_pulls(connection: Connection, repository: RepositoryId) -> frozenset[Pu
 
 
 def find_branch(connection: Connection, draft: Draft) -> str | None:
-    """The branch whose pull requests it was written beside; None: none, so it was the default one."""
+    """Return the base branch of the pull requests at the draft's commit; None means the default
+    branch.
+    """
     query = (
         select(pull_requests.c.base_ref)
         .join(

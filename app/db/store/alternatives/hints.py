@@ -1,4 +1,4 @@
-"""Hints: what was said against alternatives, until a second attempt is made with it."""
+"""Store hints: criticism of alternatives for second attempts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,24 +12,27 @@ from app.values.identifiers import CommitSha
 from model.agents.trajectories.guidance import HintSource
 
 _MOST_WORDS = 16_384
-"""Characters that are kept: more than an agent is shown."""
+"""Most characters that are kept, more than an agent sees."""
 _NONE = frozenset({reason.value for reason in RefusalReason if reason.is_temporary})
-"""Why attempts end that count for none; of attempts a `stop` is called as its reason is."""
+"""Ends of attempts that do not count; an attempt's `stop` has the reason's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What somebody, or something, said against an alternative. Untrusted text."""
+    """Criticism of an alternative. Untrusted text."""
 
     attempt: int
-    """Which wrote the alternative."""
+    """The attempt that wrote the alternative."""
     source: HintSource
     words: str
     said_by: str
 
 
 def save_hint(connection: Connection, hint: Hint) -> None:
-    """Keep it for a second attempt. The first word about an attempt stands, for there is one second attempt."""
+    """Save a hint for a second attempt.
+
+    The first hint about an attempt stays, because there is one second attempt.
+    """
     statement = insert(hints).values(
         attempt_id=hint.attempt,
         source=hint.source.value,
@@ -42,10 +45,10 @@ def save_hint(connection: Connection, hint: Hint) -> None:
 def find_due(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Hint, ...]:
-    """Those about attempts at this text with which no second attempt was made yet: first those on these commits, then the oldest.
+    """Return the hints without a second attempt: those on these commits first, then the oldest.
 
-    Words about a patch hold after its commit was left behind, too. A second attempt that ended through no fault of the
-    agent's was none.
+    A hint stays valid when its commit is outdated. A second attempt that ended through no fault of
+    the agent does not count.
     """
     second = attempts.alias()
     rows = connection.execute(
@@ -64,6 +67,6 @@ def find_due(
 
 
 def find_hinted(connection: Connection, written_by: Collection[int]) -> frozenset[int]:
-    """Those of these attempts against whose alternatives something was said already."""
+    """Return those of the attempts that have a hint already."""
     rows = connection.scalars(select(hints.c.attempt_id).where(hints.c.attempt_id.in_(written_by)))
     return frozenset(map(int, rows))

@@ -1,4 +1,4 @@
-"""Proposals: what becomes of an evaluation that waited for our own agents."""
+"""Update evaluations that waited for agents."""
 
 from collections.abc import Collection, Sequence
 
@@ -19,9 +19,10 @@ def finish(
     more: Sequence[Alternative],
     lack: RefusalReason | None,
 ) -> None:
-    """The agents are done: beside what it had the evaluation has these, and it can be judged.
+    """Add the new alternatives to an evaluation, which can then be judged.
 
-    `lack` says why there are fewer than wanted. Those that a second attempt replaces leave where seats are short.
+    `lack` says why there are fewer than wanted. Where seats are short, second attempts replace
+    their first ones.
     """
     whole = _choose_seated([*evaluation.alternatives, *more], SEATS - len(evaluation.judged))
     evaluation_alternatives.detach(connection, evaluation.id)
@@ -48,7 +49,7 @@ def _choose_seated(whole: Sequence[Alternative], free: int) -> list[Alternative]
 
 
 def count_today(connection: Connection, group: int) -> int:
-    """Attempts at an issue since the day began, in UTC, whatever its text and its commits were."""
+    """Count today's attempts at an issue (UTC), for any text and commit."""
     rows = select(func.count()).where(
         attempts.c.group_id == group,
         attempts.c.created_at >= func.date_trunc("day", func.now(), "UTC"),
@@ -59,7 +60,7 @@ def count_today(connection: Connection, group: int) -> int:
 def find_awaited(
     connection: Connection, identities: Collection[EvaluationId]
 ) -> frozenset[EvaluationId]:
-    """Those of these evaluations that wait for agents."""
+    """Return those of the evaluations that wait for agents."""
     waiting = connection.scalars(
         select(evaluations.c.id).where(
             evaluations.c.id.in_(identities),

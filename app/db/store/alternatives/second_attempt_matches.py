@@ -1,4 +1,4 @@
-"""Copies: pull requests beside alternatives of which they may be made, for whoever compares them."""
+"""Find pull requests and drafts that may be copies of alternatives."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class SecondAttemptMatch:
-    """A pull request at one head, and an alternative of the same group that was judged."""
+    """A pull request at one head and a judged alternative of the same group."""
 
     issue: IssueNumber
     pull: PullNumber
@@ -38,13 +38,13 @@ class SecondAttemptMatch:
     alternative_diff: str
     """The alternative's diff."""
     evaluation: EvaluationId
-    """The newest one in which the alternative was judged."""
+    """The newest evaluation that judged the alternative."""
 
 
 def find_matches(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[SecondAttemptMatch, ...]:
-    """Every pull request whose candidate was read at this head, beside every alternative of its groups."""
+    """Return each pull request read at this head with every alternative of its groups."""
     pull_patches, own_patches = patches.alias(), patches.alias()
     keys = (
         groups.c.issue_number,
@@ -89,9 +89,9 @@ def find_matches(
 def find_drafts_at(
     connection: Connection, number: RepositoryId, head: CommitSha
 ) -> tuple[tuple[IssueNumber, AlternativeNumber, EvaluationId], ...]:
-    """The alternatives whose own draft pull request is at this head, as long as nobody has pushed to it.
+    """Return the alternatives whose draft is at this head and got no other commit.
 
-    Each with its issue and the newest evaluation in which it was judged.
+    Each comes with its issue and the newest evaluation that judged it.
     """
     moved = exists().where(
         outcome_events.c.repository_id == number,

@@ -1,4 +1,4 @@
-"""Candidates: a pull request at one head on one base, its patch stored by content."""
+"""Store candidates: a pull request at one head on one base, with its patch by content."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from model.patches.diff import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One pull request at one head on one base, with its patch if that could be read."""
+    """A pull request at one head on one base, with its patch if it is readable."""
 
     pull: PullNumber
     head_sha: CommitSha
@@ -27,12 +27,12 @@ class Candidate:
     """Why there is no patch."""
     strength: str | None = None
     read_again: bool = False
-    """What kept its patch from being read may pass."""
+    """True when the patch may be readable later."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCandidate:
-    """A candidate with what was said of it; verdict None: not yet judged."""
+    """A candidate and its verdict; None before it is judged."""
 
     candidate: Candidate
     verdict: str | None
@@ -46,7 +46,7 @@ class JudgedCandidate:
 def find_stored(
     connection: Connection, number: RepositoryId, pull: PullNumber, head: str, base: str
 ) -> Candidate | None:
-    """A candidate read earlier at exactly this head and base; None too when it is worth reading again."""
+    """Return the candidate stored for this head and base; None also when it should be read again."""
     row = connection.execute(
         select(candidates, patches.c.diff)
         .outerjoin(patches, patches.c.sha256 == candidates.c.patch_sha256)
@@ -62,7 +62,7 @@ def find_stored(
 
 
 def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> int:
-    """Store a candidate and its patch once; returns its id."""
+    """Save a candidate and its patch, and return its id."""
     digest = None if candidate.diff is None else save_patch(connection, candidate.diff)
     key = {
         "repository_id": number,
@@ -86,7 +86,7 @@ def save(connection: Connection, number: RepositoryId, candidate: Candidate) -> 
 
 
 def save_patch(connection: Connection, diff: str) -> str:
-    """Store a unified diff once; returns its SHA-256."""
+    """Save a unified diff and return its SHA-256."""
     data = diff.encode("utf-8", "replace")
     digest = hashlib.sha256(data).hexdigest()
     row = {"sha256": digest, "diff": data, "edit": _fingerprint_edit(diff, digest)}
@@ -95,7 +95,7 @@ def save_patch(connection: Connection, diff: str) -> str:
 
 
 def _fingerprint_edit(diff: str, digest: str) -> str:
-    """What a diff does, wherever it stands; of a diff that can't be read its own SHA-256."""
+    """Return the fingerprint of a diff's edit wherever it stands; an unreadable diff's own SHA-256."""
     try:
         return fingerprint(diff)
     except BadDiff:
@@ -105,7 +105,7 @@ def _fingerprint_edit(diff: str, digest: str) -> str:
 def save_verdict(
     connection: Connection, row: tuple[EvaluationId, int], verdict: PatchVerdict, evidence: Evidence
 ) -> None:
-    """Keep what was said of a candidate; `row` is the evaluation and the candidate's id."""
+    """Save a candidate's verdict; `row` is the evaluation and the candidate's id."""
     identity, candidate = row
     connection.execute(
         update(evaluation_candidates)
@@ -118,7 +118,7 @@ def save_verdict(
 
 
 def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str, object]:
-    """The columns of an opinion (pure)."""
+    """Build the columns of a verdict (pure)."""
     return {
         "verdict": verdict.verdict.value,
         "probability": verdict.probability,
@@ -135,12 +135,12 @@ def build_opinion_columns(verdict: PatchVerdict, evidence: Evidence) -> dict[str
 def list_of_evaluation(
     connection: Connection, identity: EvaluationId
 ) -> tuple[JudgedCandidate, ...]:
-    """The candidates of an evaluation in the order they were submitted."""
+    """List an evaluation's candidates in the order of submission."""
     return tuple(_build_judged(row) for row in connection.execute(_select_rows(identity)))
 
 
 def map_ids_by_pull(connection: Connection, identity: EvaluationId) -> dict[PullNumber, int]:
-    """The stored candidate behind each pull request of an evaluation."""
+    """Map the pull requests of an evaluation to their candidates' ids."""
     return {
         PullNumber(row.pull_number): int(row.id)
         for row in connection.execute(_select_rows(identity))

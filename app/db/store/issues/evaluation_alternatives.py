@@ -1,4 +1,4 @@
-"""Alternatives: attempts whose patch is a rival, in the evaluations that they are judged in."""
+"""Store alternatives in the evaluations that judge them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,29 +16,29 @@ from model.domain import PatchId, PatchVerdict
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A patch by one of our agents. It belongs to no pull request."""
+    """A patch by an agent of the bot; it belongs to no pull request."""
 
     attempt: int
     number: AlternativeNumber
-    """Within its group."""
+    """Number within the group."""
     agent: str
     model: str
     steps: int
     base_sha: CommitSha
     diff: str
     guided_by: int | None = None
-    """The attempt that its hint was about; None: it had none."""
+    """The attempt that its hint was about; None without a hint."""
 
     @property
     def id(self) -> PatchId:
-        """How it is called among its rivals."""
+        """Return its name among the rivals."""
         return format_alternative_id(self.number)
 
 
 def list_of_group(
     connection: Connection, group: int, bases: Collection[CommitSha], issue_sha256: str
 ) -> tuple[Alternative, ...]:
-    """Those written earlier for this text of the issue on one of these commits, by number."""
+    """List a group's alternatives for this issue text on one of these commits, by number."""
     query = _select().where(
         attempts.c.group_id == group,
         attempts.c.number.is_not(None),
@@ -49,7 +49,7 @@ def list_of_group(
 
 
 def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[Alternative, ...]:
-    """The alternatives of an evaluation, by number."""
+    """List an evaluation's alternatives by number."""
     query = (
         _select()
         .join(evaluation_alternatives, evaluation_alternatives.c.attempt_id == attempts.c.id)
@@ -61,7 +61,7 @@ def list_of_evaluation(connection: Connection, identity: EvaluationId) -> tuple[
 def attach(
     connection: Connection, identity: EvaluationId, alternatives: Sequence[Alternative], after: int
 ) -> None:
-    """Have these judged with an evaluation's candidates, of which there are `after`."""
+    """Add alternatives to an evaluation, behind its `after` candidates."""
     for position, alternative in enumerate(alternatives, after):
         connection.execute(
             insert(evaluation_alternatives)
@@ -71,7 +71,7 @@ def attach(
 
 
 def detach(connection: Connection, identity: EvaluationId) -> None:
-    """Have no alternative judged with an evaluation's candidates."""
+    """Remove all alternatives from an evaluation."""
     connection.execute(
         delete(evaluation_alternatives).where(evaluation_alternatives.c.evaluation_id == identity)
     )
@@ -84,7 +84,7 @@ def save_verdict(
     verdict: PatchVerdict,
     evidence: Evidence,
 ) -> None:
-    """Keep what was said of an alternative."""
+    """Save an alternative's verdict."""
     connection.execute(
         update(evaluation_alternatives)
         .where(

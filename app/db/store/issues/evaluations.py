@@ -1,4 +1,4 @@
-"""Evaluations: one snapshot of a group's candidates, judged once, published once."""
+"""Store evaluations: one frozen group, judged once and published once."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -29,16 +29,16 @@ from model.domain import PatchId, PatchVerdict, Vote
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """Where somebody asked for an evaluation, so that they can be told if nothing comes of it."""
+    """The place where a person asked for an evaluation, for a reply if nothing comes of it."""
 
     where: CommandSource
     under: int
-    """The issue or pull request."""
+    """The issue or pull request of the comment."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvaluation:
-    """What is frozen when a group is submitted."""
+    """The frozen content of a new evaluation."""
 
     group: int
     trigger: str
@@ -49,27 +49,29 @@ class NewEvaluation:
     candidates: tuple[Candidate, ...]
     left_out: tuple[LeftOutPull, ...] = ()
     all_links_read: bool = True
-    """False: the issue has more links than are read, so rivals may be missing."""
+    """False when the issue has more links than the bot reads, so rivals may be missing."""
     alternatives: tuple[Alternative, ...] = ()
-    """Those that are there already."""
+    """Alternatives that exist already."""
     alternatives_wanted: int = 0
-    """How many an agent is to write before it is judged."""
+    """Alternatives that an agent writes before the group is judged."""
     alternatives_base: CommitSha | None = None
-    """The commit that it works on; None: none is wanted."""
+    """The commit for new alternatives; None when none is wanted."""
     alternatives_lack: RefusalReason | None = None
-    """Why there are fewer than wanted; None: there are not."""
+    """Why there are fewer than wanted; None when there are enough."""
     asked: EvaluationRequest | None = None
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal issue text and equal patches at equal heads."""
+        """Return a hash that is equal for the same issue text and the same patches at the same
+        heads.
+        """
         return compute_fingerprint((self.title, self.body), self.candidates, self.alternatives)
 
 
 def compute_fingerprint(
     text: tuple[str, str], candidates: Iterable[Candidate], alternatives: Iterable[Alternative]
 ) -> str:
-    """Equal for equal issue text and equal patches, of pull requests at equal heads (pure)."""
+    """Hash the issue's text, the candidates with their heads, and the alternatives (pure)."""
     digest = hashlib.sha256(f"{text[0]}\0{text[1]}".encode())
     for candidate in sorted(candidates, key=lambda c: c.pull):
         digest.update(f"\0{candidate.pull}\0{candidate.head_sha}\0".encode())
@@ -81,7 +83,7 @@ def compute_fingerprint(
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """An evaluation as stored."""
+    """A stored evaluation."""
 
     id: EvaluationId
     group: int
@@ -97,44 +99,44 @@ class Evaluation:
     title: str
     body: str
     verdict: Json
-    """The `r4p.verdict/1` document; None while there is none."""
+    """The `r4p.verdict/1` document; None before the verdict."""
     failure: str | None
-    """Why the document holds no real verdict; None: it does, or there is none yet."""
+    """Why the document holds no real verdict; None otherwise."""
     left_out: tuple[LeftOutPull, ...]
     all_links_read: bool
     forced: int
-    """Votes that only answered when asked once more."""
+    """Number of forced votes."""
     judged: tuple[JudgedCandidate, ...]
     alternatives: tuple[Alternative, ...] = ()
-    """By our own agents, judged with them."""
+    """Alternatives that are judged with the candidates."""
     alternatives_wanted: int = 0
-    """How many an agent is still to write; 0: it can be judged."""
+    """Alternatives that an agent still has to write; 0 when the group can be judged."""
     alternatives_base: CommitSha | None = None
-    """The commit that it works on; None: none was wanted."""
+    """The commit for new alternatives; None when none was wanted."""
     alternatives_lack: RefusalReason | None = None
-    """Why there are fewer than were wanted; None: there are not."""
+    """Why there are fewer than wanted; None when there are enough."""
     asked: EvaluationRequest | None = None
 
     def is_repeated_by(self, new: NewEvaluation) -> bool:
-        """Whether judging the new snapshot would only repeat this."""
+        """Return whether judging the new group would only repeat this evaluation."""
         return self.failure is None and self.fingerprint == new.fingerprint
 
 
 def patch_id(pull: int) -> PatchId:
-    """How a pull request is called among its rivals."""
+    """Return a pull request's name among its rivals."""
     return PatchId(f"#{pull}")
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedEvaluation:
-    """A new evaluation and those it replaces."""
+    """A new evaluation and those that it replaces."""
 
     id: EvaluationId
     superseded: tuple[EvaluationId, ...]
 
 
 def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> CreatedEvaluation:
-    """Freeze a snapshot. Older ones of the group that are not yet published are superseded."""
+    """Store a frozen group. Older unpublished evaluations of the group are superseded."""
     superseded = supersede_unpublished(connection, new.group)
     statement = (
         insert(evaluations)
@@ -171,7 +173,7 @@ def create(connection: Connection, number: RepositoryId, new: NewEvaluation) -> 
 
 
 def supersede_unpublished(connection: Connection, group: int) -> tuple[EvaluationId, ...]:
-    """Supersede what was submitted of a group and isn't published yet. Returns which those were."""
+    """Supersede the group's unpublished evaluations and return their ids."""
     taken = connection.execute(
         update(evaluations)
         .where(evaluations.c.group_id == group, evaluations.c.state.in_(("collected", "verified")))
@@ -182,13 +184,13 @@ def supersede_unpublished(connection: Connection, group: int) -> tuple[Evaluatio
 
 
 def load(connection: Connection, identity: EvaluationId) -> Evaluation | None:
-    """One evaluation with its candidates in order; None when it was purged."""
+    """Load an evaluation with its candidates in order; None when it was purged."""
     row = connection.execute(_select().where(evaluations.c.id == identity)).one_or_none()
     return None if row is None else _build_evaluation(connection, row)
 
 
 def find_newest(connection: Connection, group: int, *states: str) -> Evaluation | None:
-    """The group's newest evaluation in one of the given states."""
+    """Return the group's newest evaluation in one of these states."""
     row = connection.execute(
         _select()
         .where(evaluations.c.group_id == group, evaluations.c.state.in_(states))
@@ -199,7 +201,9 @@ def find_newest(connection: Connection, group: int, *states: str) -> Evaluation 
 
 
 def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
-    """Whether a newer evaluation of the group was already published: an older one must not overwrite it."""
+    """Return whether a newer evaluation of the group is published, which this one must not
+    overwrite.
+    """
     newer = connection.execute(
         select(evaluations.c.id)
         .where(
@@ -214,24 +218,24 @@ def is_overtaken(connection: Connection, evaluation: Evaluation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """What became of an evaluation."""
+    """The result of judging one evaluation."""
 
     document: Json
-    """`r4p.verdict/1`"""
+    """The `r4p.verdict/1` document."""
     verdicts: tuple[PatchVerdict, ...]
     new_votes: tuple[Vote, ...]
-    """The votes of this evaluation, without earlier ones it counted."""
+    """The votes of this evaluation, without earlier ones that counted too."""
     verifier: str | None = None
-    """Its name in the catalogue; None: none came to an end."""
+    """The verifier's name in the catalog; None when none finished."""
     evidence: Mapping[PatchId, Evidence] = field(default_factory=dict)
-    """What was known of those patches that there is an opinion of."""
+    """The evidence per judged patch."""
     failure: str | None = None
 
 
 def save_verdict(
     connection: Connection, identity: EvaluationId, verified: VerificationResult
 ) -> None:
-    """Store the verdict, the counts per candidate and every reply; the state becomes `verified`."""
+    """Save the verdict, the counts per patch and every vote; the state becomes `verified`."""
     by_patch = {verdict.id: verdict for verdict in verified.verdicts}
     for pull, candidate in candidate_store.map_ids_by_pull(connection, identity).items():
         verdict = by_patch[patch_id(pull)]
@@ -256,12 +260,12 @@ def save_verdict(
 
 
 def mark_published(connection: Connection, identity: EvaluationId) -> None:
-    """The world has seen it or, in shadow mode, would have."""
+    """Mark an evaluation as shown; in shadow mode, as one that would have been shown."""
     connection.execute(_update(identity).values(state="published", published_at=func.now()))
 
 
 def mark_superseded(connection: Connection, identity: EvaluationId) -> None:
-    """Newer work replaced it."""
+    """Mark an evaluation as replaced by newer work."""
     connection.execute(_update(identity).values(state="superseded"))
 
 

@@ -1,4 +1,4 @@
-"""Groups: an issue, the pull requests that claim to resolve it, and how they are linked."""
+"""Store groups: an issue, the pull requests that may resolve it, and their links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class StoredRepository:
-    """A repository as we know it."""
+    """A stored repository."""
 
     ref: RepositoryRef
     config_text: str | None
@@ -29,7 +29,7 @@ class StoredRepository:
 
 @dataclass(frozen=True, slots=True)
 class PullRow:
-    """A pull request's present state, as last read from GitHub."""
+    """A pull request's state as last read from GitHub."""
 
     number: PullNumber
     state: str
@@ -38,22 +38,22 @@ class PullRow:
     base_sha: CommitSha
     base_ref: str
     author: str | None = None
-    """Who opened it; None: the account is gone."""
+    """The login of its author; None when the account is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """One pull request of a group. Strength None: a member by command only."""
+    """A pull request of a group; strength None means a member by command only."""
 
     pull: PullNumber
     strength: str | None
     forced: bool | None
-    """True: added by command, False: removed by one, None: by its link."""
+    """True when a command added it, False when a command removed it, None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group's own facts."""
+    """A group's own columns."""
 
     id: int
     issue: IssueNumber
@@ -64,7 +64,7 @@ class GroupRow:
 
 
 def load_repository(connection: Connection, number: RepositoryId) -> StoredRepository | None:
-    """What is stored of a repository; None when the App is not (or no longer) installed on it."""
+    """Load a repository; None when the App is not installed on it."""
     row = connection.execute(
         select(
             repositories.c.installation_id,
@@ -86,7 +86,7 @@ def load_repository(connection: Connection, number: RepositoryId) -> StoredRepos
 def save_config(
     connection: Connection, number: RepositoryId, *, text: str | None, error: str | None
 ) -> None:
-    """Keep the file in force (None: there is none), and what is wrong with the newest one."""
+    """Save the file in use (None for none) and the newest file's errors."""
     connection.execute(
         repositories.update()
         .where(repositories.c.id == number)
@@ -101,7 +101,7 @@ def upsert_group(
     text: tuple[str, str],
     state: str,
 ) -> int:
-    """The group's id, with the issue's title, body and state brought up to date."""
+    """Insert or update the group of an issue and return its id."""
     values = {"title": text[0], "body": text[1], "state": state}
     statement = (
         insert(groups)
@@ -113,7 +113,7 @@ def upsert_group(
 
 
 def find_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> GroupRow | None:
-    """The group of an issue, if it has been looked at."""
+    """Return the group of an issue, or None before its first evaluation."""
     row = connection.execute(
         select(groups).where(groups.c.repository_id == number, groups.c.issue_number == issue)
     ).one_or_none()
@@ -125,12 +125,12 @@ def find_group(connection: Connection, number: RepositoryId, issue: IssueNumber)
 
 
 def set_waiting(connection: Connection, group: int, reason: str | None) -> None:
-    """Why no verdict is being made for this group; None: nothing is in the way."""
+    """Save why the group gets no verdict now; None clears it."""
     connection.execute(groups.update().where(groups.c.id == group).values(waiting=reason))
 
 
 def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[PullRow]) -> None:
-    """Bring pull requests up to date."""
+    """Insert or update pull requests."""
     for pull in pulls:
         values = {
             "state": pull.state,
@@ -147,7 +147,7 @@ def upsert_pulls(connection: Connection, number: RepositoryId, pulls: Sequence[P
 
 
 def list_members(connection: Connection, group: int) -> list[MemberRow]:
-    """All rows of a group, the removed ones included, by pull request number."""
+    """List all rows of a group by pull request number, removed ones included."""
     rows = connection.execute(
         select(group_members)
         .where(group_members.c.group_id == group)
@@ -159,7 +159,7 @@ def list_members(connection: Connection, group: int) -> list[MemberRow]:
 def save_links(
     connection: Connection, group: int, links: Sequence[tuple[PullNumber, str | None]]
 ) -> None:
-    """Set the links of a group; what a command forced stays forced."""
+    """Save the links of a group; members forced by commands stay."""
     linked = [pull for pull, _ in links]
     connection.execute(
         delete(group_members).where(
@@ -195,7 +195,7 @@ def force_members(
 def list_issues_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> list[IssueNumber]:
-    """The issues in whose group a pull request stands."""
+    """List the issues whose group contains a pull request."""
     rows = connection.execute(
         select(groups.c.issue_number)
         .join(group_members, group_members.c.group_id == groups.c.id)
@@ -210,7 +210,7 @@ def list_issues_of_pull(
 
 
 def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumber) -> int:
-    """The group's id; an issue that was never looked at gets an empty group."""
+    """Return the id of an issue's group, creating an empty group if needed."""
     connection.execute(
         insert(groups)
         .values(repository_id=number, issue_number=issue)
@@ -223,7 +223,7 @@ def ensure_group(connection: Connection, number: RepositoryId, issue: IssueNumbe
 
 
 def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber, CommitSha]:
-    """The last head we saw of each pull request that stands in a group; of others we see no more."""
+    """Return the last stored head of each pull request that belongs to a group."""
     in_a_group = (
         select(group_members.c.pull_number)
         .join(groups, groups.c.id == group_members.c.group_id)
@@ -238,7 +238,7 @@ def list_heads(connection: Connection, number: RepositoryId) -> dict[PullNumber,
 
 
 def list_active_repositories(connection: Connection) -> list[tuple[InstallationId, RepositoryId]]:
-    """Every repository of every installation that is not suspended."""
+    """List every repository whose installation is not suspended."""
     rows = connection.execute(
         select(repositories.c.installation_id, repositories.c.id)
         .join(installations, installations.c.id == repositories.c.installation_id)

@@ -1,7 +1,7 @@
-"""Forgetting an installation, or one repository of it: what is stored of it is deleted, not hidden.
+"""Delete all data of an installation or of one of its repositories.
 
-What was forgotten is remembered by its number alone, so that a delivery that comes late, or again,
-doesn't bring it back. A new installation has a new number; a repository comes back by being added.
+Only the number of a deleted thing is kept, so that a late delivery does not bring it back. A new
+installation has a new number; a repository returns by being added.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,16 +27,16 @@ from app.jobs.job import ForgetCheckout, PurgeData
 from app.values.identifiers import InstallationId, RepositoryId
 
 _ALL = RepositoryId(0)
-"""In place of a repository: everything of the installation."""
+"""Stands for all repositories of an installation."""
 
 
 def purge(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> list[RepositoryId]:
-    """Delete everything of a repository; of the whole installation when `number` is None.
+    """Delete all data of a repository, or of the whole installation when `number` is None.
 
-    Returns the repositories that were forgotten. What else refers to a repository goes with its row.
-    A recording under way is waited for and deleted too. Doing it twice changes nothing.
+    Returns the forgotten repositories; foreign keys delete what refers to them. A recording in
+    progress is awaited and deleted too. A repeat changes nothing.
     """
     upkeep.supersede_jobs_of(connection, installation, number)
     connection.execute(select(func.pg_advisory_xact_lock(installation)))
@@ -65,14 +65,14 @@ def purge(
 
 
 def block_purge(connection: Connection, installation: InstallationId) -> None:
-    """No purge of it begins to delete before this transaction ends; one under way is waited for."""
+    """Wait for a running purge of the installation, and block new ones until this transaction ends."""
     connection.execute(select(func.pg_advisory_xact_lock_shared(installation)))
 
 
 def is_forgotten(
     connection: Connection, installation: InstallationId, number: RepositoryId | None
 ) -> bool:
-    """Whether the installation was forgotten, or this repository of it."""
+    """Return whether the installation, or this repository of it, was forgotten."""
     tombstone = exists().where(
         forgotten.c.installation_id == installation,
         forgotten.c.repository_id.in_((_ALL, number or _ALL)),
@@ -83,7 +83,9 @@ def is_forgotten(
 def restore(
     connection: Connection, installation: InstallationId, numbers: Collection[RepositoryId]
 ) -> None:
-    """Repositories were added to it: forgotten ones may be known again, and none is to be purged."""
+    """Forget that these repositories were forgotten, because they were added again, and cancel
+    their purge.
+    """
     connection.execute(
         delete(forgotten).where(
             forgotten.c.installation_id == installation, forgotten.c.repository_id.in_(numbers)
@@ -93,13 +95,13 @@ def restore(
 
 
 def find_unknown(connection: Connection, numbers: Sequence[RepositoryId]) -> list[RepositoryId]:
-    """Those of these repositories of which nothing is stored."""
+    """Return those of the repositories of which nothing is stored."""
     stored = select(repositories.c.id).where(repositories.c.id.in_(numbers))
     return sorted(set(numbers) - set(map(RepositoryId, connection.scalars(stored))))
 
 
 def prune(connection: Connection) -> None:
-    """Drop what a job that was still at work when its installation was forgotten left behind."""
+    """Delete rows that a running job stored after its installation was forgotten."""
     for table in (etags, write_limits):
         owned = exists().where(installations.c.id == table.c.installation_id)
         connection.execute(delete(table).where(~owned))

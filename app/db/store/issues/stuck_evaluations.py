@@ -1,4 +1,4 @@
-"""Evaluations that got stuck: nobody will judge them, or nobody will publish what was found."""
+"""Find stuck evaluations: nobody will judge or publish them."""
 
 from datetime import timedelta
 from typing import Final
@@ -9,13 +9,14 @@ from app.db.tables.schema import evaluations, groups, installations, jobs, repos
 from app.values.identifiers import EvaluationId
 
 PUBLISHED_WITHIN: Final = timedelta(days=1)
-"""A verdict that could not be published for so long waits for the next event."""
+"""A verdict that could not be published for this long waits for the next event."""
 AGENTS_WITHIN: Final = timedelta(hours=1)
-"""A group whose agents nobody began with for so long is judged without them: perhaps no worker serves their queue."""
+"""A group whose agents did not start for this long is judged without them; perhaps no worker serves
+their queue."""
 
 
 def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
-    """Evaluations that nobody will judge: their job gave up or is gone. With the reason."""
+    """Return evaluations whose judging job gave up or is gone, with the reason."""
     key = func.concat("verify_group:", evaluations.c.id)
     rows = connection.execute(
         select(evaluations.c.id, func.max(jobs.c.error).label("error"))
@@ -32,7 +33,7 @@ def find_abandoned(connection: Connection) -> list[tuple[EvaluationId, str]]:
 
 
 def find_without_agents(connection: Connection) -> list[EvaluationId]:
-    """Evaluations that wait for agents of which none will come: their job gave up, is gone, or waits for too long."""
+    """Return evaluations that wait for agents whose job gave up, is gone or waits too long."""
     key = func.concat("propose_patches:", evaluations.c.id)
     rows = connection.execute(
         select(evaluations.c.id)
@@ -47,7 +48,7 @@ def find_without_agents(connection: Connection) -> list[EvaluationId]:
 
 
 def find_unpublished(connection: Connection) -> list[EvaluationId]:
-    """Verdicts that nobody will publish: the App was suspended then, or the job gave up."""
+    """Return verdicts whose publishing job gave up or never ran."""
     key = func.concat("publish_verdict:", groups.c.repository_id, ":", groups.c.issue_number)
     rows = connection.execute(
         select(evaluations.c.id)
@@ -66,7 +67,7 @@ def find_unpublished(connection: Connection) -> list[EvaluationId]:
 
 
 def _is_at_work(key: ColumnElement[str], within: timedelta | None = None) -> ColumnElement[bool]:
-    """Whether a job of this key runs, or waits; `within`: and is not due for longer than that."""
+    """Match a running or ready job of this key; `within` excludes those due for longer."""
     work = jobs.alias()
     waits = work.c.state == "ready"
     if within is not None:

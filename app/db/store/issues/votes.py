@@ -1,4 +1,4 @@
-"""Votes: every reply of the engine, kept whole, so that it can be explained and learnt from."""
+"""Store votes: every reply of the engine in full, for explanations and training."""
 
 from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -11,9 +11,9 @@ from model.domain import EngineInfo, PatchId, Vote
 def find_earlier(
     connection: Connection, group: int, fingerprint: str, engine: EngineInfo
 ) -> tuple[Vote, ...]:
-    """Votes already cast in a group on exactly these texts by the same weights and wording.
+    """Return earlier votes of a group on exactly these texts, by the same model and prompt.
 
-    Asking again adds votes instead of replacing them: nobody gets to roll until the verdict pleases.
+    New votes are added to these, so nobody can repeat a vote until the verdict pleases.
     """
     spoke = evaluations.c.verdict["engine"]
     rows = connection.execute(
@@ -32,7 +32,7 @@ def find_earlier(
 
 
 def save(connection: Connection, identity: EvaluationId, vote: Vote) -> None:
-    """Keep one vote, readable or not."""
+    """Save one reply, readable or not."""
     connection.execute(
         insert(votes).values(
             evaluation_id=identity,
@@ -58,7 +58,7 @@ def _build_vote(row: Row[*tuple[object, ...]]) -> Vote:
 
 
 def count_forced(connection: Connection, identity: EvaluationId) -> int:
-    """How many votes of an evaluation only answered when asked once more."""
+    """Count an evaluation's forced votes."""
     statement = select(func.count()).where(
         votes.c.evaluation_id == identity, votes.c.forced.is_(True)
     )

@@ -1,7 +1,7 @@
-"""What webhooks tell of installations, repositories, issues and pull requests.
+"""Apply webhook events to installations, repositories, issues and pull requests.
 
-A webhook can be late, so only facts that hold for good, or are newer than ours, are taken from it;
-everything else is read from GitHub when it is needed.
+A webhook can be late, so only permanent or newer facts are taken from it. Everything else is read
+from GitHub when needed.
 """
 
 from collections.abc import Collection
@@ -38,7 +38,7 @@ from app.values.identifiers import DeliveryGuid, InstallationId, IssueNumber
 
 @dataclass(frozen=True, slots=True)
 class StoredDelivery:
-    """A webhook delivery, to be read again."""
+    """A stored webhook delivery."""
 
     event: str
     body: bytes
@@ -46,9 +46,9 @@ class StoredDelivery:
 
 
 def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery | None:
-    """A stored delivery, or None when it was purged.
+    """Load a delivery; None when it was purged.
 
-    It can't be purged before the transaction ends, so what is written about it is purged with it.
+    It cannot be purged before the transaction ends, so data written about it is purged with it.
     """
     owner = connection.scalar(select(deliveries.c.installation_id).where(deliveries.c.guid == guid))
     if owner is not None:
@@ -62,15 +62,15 @@ def load_delivery(connection: Connection, guid: DeliveryGuid) -> StoredDelivery 
 
 
 def find_stored(connection: Connection, guids: Collection[DeliveryGuid]) -> frozenset[DeliveryGuid]:
-    """Those of these deliveries that are stored."""
+    """Return those of the deliveries that are stored."""
     rows = connection.scalars(select(deliveries.c.guid).where(deliveries.c.guid.in_(guids)))
     return frozenset(map(DeliveryGuid, rows))
 
 
 def apply_event(connection: Connection, event: Event, received_at: datetime) -> bool:
-    """Bring the rows that an event is about up to date.
+    """Update the rows that an event is about.
 
-    False: it is about something that was forgotten; its delivery is deleted too, and nothing follows.
+    Returns False when the event is about something forgotten; its delivery is then deleted too.
     """
     about = event.repository.id if isinstance(event, RepositoryEvent) else None
     if purge.is_forgotten(connection, event.installation, about):
@@ -99,7 +99,9 @@ def apply_event(connection: Connection, event: Event, received_at: datetime) -> 
 
 
 def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozenset[IssueNumber]:
-    """The issues we know in whose groups the subject of the event stands; its own if it is one."""
+    """Return the issues whose groups contain the event's subject, or the subject itself if it is an
+    issue.
+    """
     query = (
         select(groups.c.issue_number)
         .outerjoin(group_members, group_members.c.group_id == groups.c.id)
@@ -125,7 +127,7 @@ def find_linked_issues(connection: Connection, event: RepositoryEvent) -> frozen
 def _update_installation(
     connection: Connection, event: InstallationEvent, received_at: datetime
 ) -> None:
-    """A removed installation stays as it is: everything of it is about to be purged."""
+    """Update an installation; a removed one stays, because a purge follows."""
     if event.action == InstallationAction.DELETED:
         return
     _save_installation(connection, event.installation, event.account)
@@ -170,7 +172,9 @@ def _save_repositories(
 
 
 def _update_pull(connection: Connection, event: PullRequestEvent, received_at: datetime) -> None:
-    """Merged is for good; closed and reopened count when they are newer than what we know."""
+    """Update a pull request: merged is final; closed and reopened count when newer than the stored
+    state.
+    """
     _update_default_branch(connection, event)
     if event.action not in {PullAction.CLOSED, PullAction.REOPENED}:
         return
@@ -213,7 +217,7 @@ _ISSUE_STATES = {
 
 
 def _update_issue(connection: Connection, event: IssueEvent, received_at: datetime) -> None:
-    """The group of an issue that is gone counts as closed: nothing more is judged for it."""
+    """Update an issue's group; a deleted issue counts as closed."""
     state = _ISSUE_STATES.get(event.action)
     if state is None:
         return

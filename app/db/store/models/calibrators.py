@@ -1,4 +1,4 @@
-"""Calibrators: every one that was fitted, and of each judge the one in use."""
+"""Store all fitted calibrators, and which one each judge uses."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from model.calibration.calibration import Calibrator, from_json, to_json
 
 @dataclass(frozen=True, slots=True)
 class StoredCalibrator:
-    """A calibrator, its number, and the groups it was fitted on."""
+    """A calibrator, its id and the groups of its history."""
 
     id: int
     calibrator: Calibrator
@@ -20,32 +20,38 @@ class StoredCalibrator:
 
 @dataclass(frozen=True, slots=True)
 class NewCalibrator:
-    """A calibrator as it was fitted, and what was decided about it."""
+    """A fitted calibrator and the decision about it."""
 
     judge: Judge
     calibrator: Calibrator
     brier: float
-    """On issues held out."""
+    """On held-out issues."""
     label_rule: int
     seen: frozenset[int]
-    """The groups it was fitted on."""
+    """The groups of its history."""
     is_active: bool
     why: str
-    """Why it is put into use, or is not."""
+    """Why it is used or refused."""
 
 
 def load_active(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """The one in use. Raises ValueError when it was fitted under other rules than today's."""
+    """Load the judge's active calibrator.
+
+    Raises ValueError when it was fitted under other rules.
+    """
     return _load_first(connection, _select_newest(judge).where(calibrators.c.state == "active"))
 
 
 def load_newest(connection: Connection, judge: Judge) -> StoredCalibrator | None:
-    """The last one fitted, in use or not. Raises ValueError likewise."""
+    """Load the judge's newest calibrator, active or not.
+
+    Raises ValueError as `load_active` does.
+    """
     return _load_first(connection, _select_newest(judge))
 
 
 def save(connection: Connection, new: NewCalibrator) -> int:
-    """Keep a calibrator; one that comes into use retires the one before. Returns its number."""
+    """Save a calibrator and return its id; an active one retires the one before."""
     if new.is_active:
         connection.execute(
             update(calibrators)

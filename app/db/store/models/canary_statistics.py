@@ -1,4 +1,4 @@
-"""What a model did as a judge: counts over the evaluations that it spoke in."""
+"""Count what a model did as a judge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from app.outcomes import OutcomeKind
 from model.domain import Verdict
 
 _MOST = 500
-"""Of the newest evaluations; more would tell the same."""
+"""Newest evaluations that count; more would say the same."""
 _CLAIMS = frozenset({Verdict.CORRECT, Verdict.INCORRECT})
 _speaker = evaluations.c.verdict["engine"]["model"].astext
 _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
@@ -30,7 +30,7 @@ _OVERTURNING = (OutcomeKind.REVERTED, OutcomeKind.DISAGREE)
 def read_statistics(
     connection: Connection, model: str, since: datetime
 ) -> tuple[CanaryStatistics, CanaryStatistics]:
-    """What a model did since, and what all the others did that judged in its place."""
+    """Count what a model did since then, and what the other models did meanwhile."""
     rows = connection.execute(
         select(evaluations.c.id, evaluations.c.verdict, _speaker.label("speaker"))
         .where(evaluations.c.verified_at >= since, evaluations.c.failure.is_(None))
@@ -44,18 +44,18 @@ def read_statistics(
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A shadow's verdicts beside those that were shown."""
+    """A shadow's verdicts compared with the shown ones."""
 
     judged: int
-    """Evaluations."""
+    """Number of evaluations."""
     patches: int
-    """That both called correct or incorrect."""
+    """Patches that both call correct or incorrect."""
     alike: int
-    """Of these, called the same."""
+    """Patches that both call the same."""
 
 
 def measure_agreement(connection: Connection, model: str) -> Agreement:
-    """How far a shadow says what was shown; who of them was right `r4p models outcomes` tells."""
+    """Compare a shadow with the shown verdicts. `r4p models outcomes` tells which was right."""
     rows = connection.execute(
         select(evaluations.c.verdict, shadow_verdicts.c.verdict.label("shadow"))
         .join(shadow_verdicts, shadow_verdicts.c.evaluation_id == evaluations.c.id)
@@ -67,7 +67,7 @@ def measure_agreement(connection: Connection, model: str) -> Agreement:
 
 
 def has_outcomes(connection: Connection, model: str) -> bool:
-    """Whether anything became of what a model judged, shown or as a shadow."""
+    """Return whether any patch that the model judged has an outcome."""
     heard = evaluations.outerjoin(shadow_verdicts).outerjoin(models)
     query = (
         select(outcomes.c.id)
@@ -86,7 +86,7 @@ def has_outcomes(connection: Connection, model: str) -> bool:
 
 
 def _pair_claims(shown: dict[str, Any], shadow: dict[str, Any]) -> list[tuple[str, str]]:
-    """What both say of each patch that both claim something of."""
+    """Pair the verdicts on each patch that both models claim something about."""
     verdicts = {patch["id"]: patch["verdict"] for patch in shadow["patches"]}
     pairs = [(patch["verdict"], verdicts.get(patch["id"], "")) for patch in shown["patches"]]
     return [pair for pair in pairs if _CLAIMS.issuperset(pair)]

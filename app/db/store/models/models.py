@@ -1,4 +1,4 @@
-"""Trained models: which there are, who holds which alias, and every move of one."""
+"""Store trained models, their aliases and every move of an alias."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,32 +18,32 @@ from model.adapters import adapter_probe
 _MEASURED_ANEW = frozenset(
     {ModelState.CANDIDATE, ModelState.SHADOW, ModelState.CANARY, ModelState.RETIRED}
 )
-"""Who may be promoted, and so is held against who is champion now."""
+"""States of models that may be promoted, and so are compared with the present champion."""
 _LOCK = 0x5234504D
-"""One alias moves at a time."""
+"""Advisory lock: one alias moves at a time."""
 
 
 class UnknownModel(Exception):
-    """No trained model has that name."""
+    """No trained model has this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewModel:
-    """A trained model with what was decided about it."""
+    """A trained model and the gate's decision."""
 
     adapter: Adapter
     run: Path
     state: ModelState
     why: str
     gate: Mapping[str, Any]
-    """r4p.gate/1"""
+    """The `r4p.gate/1` document."""
     evaluation: Mapping[str, Any] | None = None
-    """r4p.evaluation/1"""
+    """The `r4p.evaluation/1` document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A trained model as stored."""
+    """A stored model."""
 
     id: int
     adapter: Adapter
@@ -51,7 +51,7 @@ class Model:
     state: ModelState
     why: str
     share: float | None
-    """Of the issues that it judges as a canary."""
+    """The canary's share of the issues."""
     gate: Mapping[str, Any]
     evaluation: Mapping[str, Any] | None
     created_at: datetime
@@ -60,7 +60,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An alias was given to a model, or taken from all."""
+    """An alias given to a model, or taken from all."""
 
     alias: Alias
     model: str | None
@@ -69,10 +69,11 @@ class Move:
 
 
 def register(connection: Connection, new: NewModel) -> str:
-    """Keep a trained model under its name, whose bytes and files stay for ever; returns the name.
+    """Save a trained model under a permanent name and return the name.
 
-    The same bytes on the same base are one model, wherever they lie: the name that it has is returned. Once more keeps what was measured since: a candidate becomes what the gate says now, and who failed it is rejected,
-    also a shadow and a canary. The champion, who was champion, and who was rejected, stay what they are.
+    The same bytes on the same base are one model, which keeps its first name. A repeat updates the
+    measurements: a candidate gets the gate's new decision, and a shadow or canary that now fails is
+    rejected. Champions, former champions and rejected models keep their state.
     """
     adapter = new.adapter
     statement = postgresql.insert(models).values(
@@ -95,14 +96,14 @@ def register(connection: Connection, new: NewModel) -> str:
 
 
 def list_models(connection: Connection) -> list[Model]:
-    """Every trained model, the newest first."""
+    """List all trained models, newest first."""
     return [
         _build_model(row) for row in connection.execute(select(models).order_by(models.c.id.desc()))
     ]
 
 
 def find_by_name(connection: Connection, name: str) -> Model:
-    """One trained model. Raises UnknownModel, with the names that there are."""
+    """Return the model of this name. Raises UnknownModel, which lists the names."""
     row = connection.execute(select(models).where(models.c.name == name)).one_or_none()
     if row is None:
         names = ", ".join(model.adapter.name for model in list_models(connection)) or "none yet"
@@ -111,14 +112,14 @@ def find_by_name(connection: Connection, name: str) -> Model:
 
 
 def find_same_bytes(connection: Connection, adapter: Adapter) -> Model | None:
-    """The model that is these bytes on this base, whatever its name."""
+    """Return the model with these bytes on this base, whatever its name."""
     same = (models.c.sha256 == adapter.sha256, models.c.base == adapter.base)
     row = connection.execute(select(models).where(*same)).one_or_none()
     return None if row is None else _build_model(row)
 
 
 def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
-    """Who holds an alias."""
+    """Return the model that holds an alias."""
     query = (
         select(model_aliases.c.model_id)
         .where(model_aliases.c.alias == alias)
@@ -132,7 +133,7 @@ def find_alias_holder(connection: Connection, alias: Alias) -> Model | None:
 
 
 def load_line_up(connection: Connection) -> LineUp:
-    """Who judges now: holders of an alias, less those that were rejected."""
+    """Load the holders of the aliases, without rejected ones."""
     holders = (
         find_alias_holder(connection, alias)
         for alias in (Alias.CHAMPION, Alias.CANARY, Alias.SHADOW)
@@ -149,7 +150,7 @@ def load_line_up(connection: Connection) -> LineUp:
 
 
 def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
-    """What happened to the aliases, the newest first."""
+    """List the moves of aliases, newest first."""
     query = (
         select(model_aliases, models.c.name)
         .join(models, models.c.id == model_aliases.c.model_id, isouter=True)
@@ -165,9 +166,9 @@ def list_moves(connection: Connection, limit: int = 20) -> list[Move]:
 def promote(
     connection: Connection, name: str, to: Alias, why: str, share: float | None = None
 ) -> None:
-    """Give a model an alias, and take it from who holds it. Raises UnknownModel.
+    """Give an alias to a model and take it from its holder. Raises UnknownModel.
 
-    `share`: of the issues, for a canary.
+    `share` is a canary's share of the issues.
     """
     lock(connection)
     model = find_by_name(connection, name)
@@ -180,10 +181,10 @@ def promote(
 
 
 def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
-    """Take an alias from its holder, which is rejected, and give the champion's to the one before.
+    """Reject the holder of an alias; the champion's alias returns to the champion before.
 
-    That is the latest champion that was not rejected since; without any, the model of the settings. Returns who
-    holds the alias now.
+    That is the latest champion that was not rejected, or else the model of the settings. Returns
+    the new holder.
     """
     lock(connection)
     rejected = find_alias_holder(connection, alias)
@@ -198,7 +199,7 @@ def withdraw(connection: Connection, alias: Alias, why: str) -> Model | None:
 
 
 def find_previous(connection: Connection, champion: Model | None) -> Model | None:
-    """Who comes back when a champion goes: the latest one before it that was not rejected."""
+    """Return the latest earlier champion that was not rejected."""
     query = (
         select(models)
         .join(model_aliases, models.c.id == model_aliases.c.model_id)
@@ -212,12 +213,12 @@ def find_previous(connection: Connection, champion: Model | None) -> Model | Non
 
 
 def lock(connection: Connection) -> None:
-    """Wait until nobody else moves an alias, until this transaction ends."""
+    """Lock the aliases until the transaction ends."""
     connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
 
 
 def reject(connection: Connection, name: str, why: str) -> None:
-    """Never serve a model, and take the alias that it holds. Raises UnknownModel."""
+    """Reject a model for good and take its alias. Raises UnknownModel."""
     lock(connection)
     model = find_by_name(connection, name)
     _set_state(connection, model, ModelState.REJECTED, why)
@@ -227,7 +228,7 @@ def reject(connection: Connection, name: str, why: str) -> None:
 
 
 def set_share(connection: Connection, name: str, share: float, why: str) -> None:
-    """Have a canary judge another share of the issues; what it did since it began still counts. Raises UnknownModel."""
+    """Change a canary's share of the issues; its statistics continue. Raises UnknownModel."""
     lock(connection)
     model = find_by_name(connection, name)
     _record_move(connection, Alias.CANARY, model, why)
@@ -235,7 +236,7 @@ def set_share(connection: Connection, name: str, share: float, why: str) -> None
 
 
 def save_shadow(connection: Connection, evaluation: EvaluationId, name: str, verdict: Json) -> None:
-    """Keep what a shadow says of an evaluation; once more replaces it. Raises UnknownModel."""
+    """Save a shadow's verdict on an evaluation, replacing an earlier one. Raises UnknownModel."""
     statement = postgresql.insert(shadow_verdicts).values(
         evaluation_id=evaluation, model_id=find_by_name(connection, name).id, verdict=verdict
     )
@@ -261,7 +262,7 @@ def _update_measurement(connection: Connection, model: Model, new: NewModel) -> 
 
 
 def _drop_alias(connection: Connection, model: Model, why: str) -> None:
-    """Take from a model the alias that it holds."""
+    """Take the alias that a model holds."""
     for alias in Alias:
         held = find_alias_holder(connection, alias)
         if held and held.id == model.id:

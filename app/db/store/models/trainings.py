@@ -1,4 +1,4 @@
-"""Trainings: one runs at a time; who works on it writes under the fence of its job."""
+"""Store trainings: one runs at a time, and its worker writes under the fence of its job."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -20,25 +20,25 @@ _TRAINED = (TrainingState.FINISHED, TrainingState.REJECTED)
 
 
 def find_running(connection: Connection) -> Training | None:
-    """The one that has not ended, if any."""
+    """Return the training that has not ended, or None."""
     return _read_one(
         connection.execute(select(trainings).where(trainings.c.state == TrainingState.RUNNING))
     )
 
 
 def find_last(connection: Connection) -> Training | None:
-    """The newest, whatever became of it."""
+    """Return the newest training of any state."""
     return _read_one(connection.execute(select(trainings).order_by(trainings.c.id.desc()).limit(1)))
 
 
 def list_newest(connection: Connection, limit: int = 20) -> list[Training]:
-    """What was begun lately, the newest first."""
+    """List the newest trainings, newest first."""
     query = select(trainings).order_by(trainings.c.id.desc()).limit(limit)
     return [_build_training(row) for row in connection.execute(query)]
 
 
 def find_last_learnt(connection: Connection, digest: str) -> Training | None:
-    """The last training that made a model, or failed to, with a dataset and by the same plan and settings."""
+    """Return the last training that made a model, or failed after its dataset with this digest."""
     failed = and_(
         trainings.c.state == TrainingState.FAILED,
         trainings.c.stage != TrainingStage.DATASET,
@@ -51,7 +51,10 @@ def find_last_learnt(connection: Connection, digest: str) -> Training | None:
 def begin(
     connection: Connection, plan: str, digest: str, parent: Path, launcher: LauncherKind
 ) -> Training:
-    """A new training with a folder of its own below `parent`. `digest`: of the plan and the settings."""
+    """Begin a training with a folder of its own below `parent`.
+
+    `digest` covers the plan and the settings.
+    """
     statement = insert(trainings).values(
         state=TrainingState.RUNNING,
         stage=TrainingStage.DATASET,
@@ -70,7 +73,7 @@ def begin(
 def reach_stage(
     connection: Connection, training: Training, stage: TrainingStage, labels: LabelCounts | None
 ) -> Training:
-    """The stage before this one is done. `labels`: what the dataset holds."""
+    """Enter the next stage. `labels` are the dataset's counts."""
     return _change(
         connection,
         training.id,
@@ -81,19 +84,19 @@ def reach_stage(
 
 
 def launch(connection: Connection, training: Training) -> Training:
-    """The stage at hand is about to be started, once more."""
+    """Count one more start of the present stage."""
     return _change(connection, training.id, launches=training.launches + 1)
 
 
 def give_back(connection: Connection, training: Training) -> None:
-    """The last start does not count: the worker ended, not the task."""
+    """Uncount the last start: the worker ended, not the task."""
     _change(connection, training.id, launches=training.launches - 1)
 
 
 def record_progress(
     connection: Connection, training: Training, progress: Mapping[str, Any], why: str = ""
 ) -> None:
-    """It is being worked on. `why`: what is in the way just now."""
+    """Record progress. `why` says what is in the way now."""
     _change(connection, training.id, progress=dict(progress), why=why)
 
 
@@ -104,7 +107,7 @@ def end(
     why: str,
     model: str | None = None,
 ) -> None:
-    """Nothing more is done about it. Of trainings that were skipped only the newest is kept."""
+    """End a training. Of skipped trainings only the newest is kept."""
     if state is TrainingState.SKIPPED:
         connection.execute(delete(trainings).where(trainings.c.state == TrainingState.SKIPPED))
     _change(connection, training.id, state=state, why=why, model=model, finished_at=func.now())

@@ -1,4 +1,4 @@
-"""History: what was submitted and said, with what became of it, as calibration and training read it."""
+"""Load judged pull requests and their outcomes, for calibration and training."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -36,11 +36,14 @@ from model.calibration import evidence
 from model.domain import EngineInfo, Verdict, VoteCount
 
 _Pull = tuple[int, int]
-"""Repository and number."""
+"""Repository id and number."""
 
 
 def load_records(connection: Connection, group: int | None = None) -> list[PullRecord]:
-    """Every pull request that was ever submitted to a judge, once for each issue; `group`: of this issue alone."""
+    """Load every pull request that was submitted to a judge, once per issue.
+
+    `group` limits the result to one issue.
+    """
     fates = _load_outcomes(connection)
     rows = connection.execute(_select_submissions(group))
     return [
@@ -52,7 +55,10 @@ def load_records(connection: Connection, group: int | None = None) -> list[PullR
 def find_issues(
     connection: Connection, number: IssueNumber, repository: str | None = None
 ) -> dict[int, IssueRef]:
-    """Issues of that number, by our numbers of them; `repository`: `owner/name`, whose case GitHub ignores."""
+    """Return the issues of this number by group id.
+
+    GitHub ignores the case of `repository` (`owner/name`).
+    """
     query: Select[Any] = (
         select(
             groups.c.id,
@@ -74,7 +80,7 @@ def find_issues(
 
 
 def load_shadow(connection: Connection, model: str) -> Shadow:
-    """What a trained model said of pull requests while nobody was shown it. Raises UnknownModel."""
+    """Load a shadow's verdicts on pull requests. Raises UnknownModel."""
     stored = models.find_by_name(connection, model)
     rows = connection.execute(
         select(shadow_verdicts.c.evaluation_id, shadow_verdicts.c.verdict, candidates.c.pull_number)
@@ -94,7 +100,7 @@ def load_shadow(connection: Connection, model: str) -> Shadow:
 
 
 def count_outdated(connection: Connection) -> int:
-    """How many pull requests have outcomes that an older rule derived."""
+    """Count the pull requests whose outcomes come from an older rule."""
     pulls = (
         select(outcomes.c.repository_id, outcomes.c.pull_number)
         .where(outcomes.c.rule_version != RULE_VERSION)
@@ -104,7 +110,7 @@ def count_outdated(connection: Connection) -> int:
 
 
 def _select_submissions(group: int | None) -> Select[Any]:
-    """A row for each time a candidate was submitted, oldest first within a pull request."""
+    """Select a row per submission of a candidate, oldest first within a pull request."""
     pushed_by_another = exists().where(
         outcome_events.c.repository_id == candidates.c.repository_id,
         outcome_events.c.pull_number == candidates.c.pull_number,
@@ -165,7 +171,9 @@ def _build_repository(row: Row[Any]) -> RepositoryRef:
 
 
 def _map_first_texts(rows: list[Row[Any]]) -> dict[str | None, str]:
-    """The text in which each edit was submitted first: brought up to date, a patch is the one it was."""
+    """Map each edit to the text in which it was first submitted: an update to a newer base is the
+    same patch.
+    """
     texts: dict[str | None, str] = {}
     for row in sorted(rows, key=lambda row: row.candidate_id):
         if row.edit is not None:
@@ -189,7 +197,7 @@ def _build_submissions(
 
 
 def _build_judgements(rows: list[Row[Any]], texts: dict[str | None, str]) -> Iterator[Judgement]:
-    """What could not be judged is left out."""
+    """Yield the judgements, without candidates that could not be judged."""
     for row in rows:
         if None in {row.verifier, row.verified_at, row.verdict} or row.failure is not None:
             continue

@@ -1,4 +1,4 @@
-"""Label checks: the truth about patches that people looked at; the last answer holds."""
+"""Store label checks: the truth about patches that people looked at."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from app.outcomes.judgement import LabelCheck, PatchKey
 def save_label_checks(
     connection: Connection, answers: Mapping[PatchKey, bool], now: datetime
 ) -> int:
-    """Keep answers; returns how many are new or say something else than before."""
+    """Save answers, newest last, and return how many are new or changed."""
     stored = load_label_checks(connection)
     new = {
         key: is_correct
@@ -32,7 +32,7 @@ def save_label_checks(
 
 
 def load_label_checks(connection: Connection) -> dict[PatchKey, LabelCheck]:
-    """All of them, by what they are about."""
+    """Load all label checks by patch."""
     return {
         (row.group_id, row.pull_number, row.patch_sha256): LabelCheck(
             row.is_correct, row.checked_at

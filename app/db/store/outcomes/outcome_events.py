@@ -1,4 +1,4 @@
-"""Raw outcome events: appended once each; only a permission is filled in later, next door."""
+"""Store raw outcome events, which never change except for permissions filled in later."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -29,7 +29,7 @@ from app.values.identifiers import (
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """A raw event and its row."""
+    """A raw event and its row id."""
 
     id: int
     event: OutcomeEvent
@@ -41,9 +41,9 @@ def append(
     events: Sequence[OutcomeEvent],
     delivery: DeliveryGuid | None = None,
 ) -> tuple[OutcomeEvent, ...]:
-    """Store events with the verdict that was public when they happened; known sources are skipped.
+    """Store events with the verdict that was public at their time, and skip known sources.
 
-    Returns them as they are stored, with that verdict and with what is known of permissions.
+    Returns the events as stored, with that verdict and the known permissions.
     """
     for event in events:
         values = {
@@ -72,7 +72,7 @@ def append(
 def list_of_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[StoredEvent, ...]:
-    """All events that bear on a pull request, those of its issues and commits included."""
+    """List all events about a pull request, with those of its issues and commits."""
     own = _read(connection, number, outcome_events.c.pull_number == pull)
     heads = select(candidates.c.head_sha).where(
         candidates.c.repository_id == number, candidates.c.pull_number == pull
@@ -94,7 +94,7 @@ def list_of_pull(
 def list_rival_merges(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[StoredEvent, ...]:
-    """Merges of the other pull requests that claim to resolve the same issues."""
+    """List the merges of its rivals."""
     merged = outcome_events.c.kind == EventKind.PULL_MERGED.value
     rivals = outcome_events.c.pull_number.in_(_select_rivals(number, pull))
     return _read(connection, number, merged & rivals)
@@ -103,7 +103,7 @@ def list_rival_merges(
 def find_touched_pulls(
     connection: Connection, number: RepositoryId, events: Sequence[OutcomeEvent]
 ) -> list[PullNumber]:
-    """The pull requests whose outcomes may look different after these events, in ascending order."""
+    """Return the pull requests whose outcomes these events may change, in ascending order."""
     direct: set[PullNumber] = set()
     for event in events:
         direct |= _find_directly_touched(connection, number, event)
@@ -114,9 +114,9 @@ def find_touched_pulls(
 
 
 def build_public_at() -> ColumnElement[datetime | None]:
-    """Since when an evaluation's verdict can be read on GitHub, in GitHub's whole seconds.
+    """Build the expression for the time, in whole seconds, since when GitHub shows a verdict.
 
-    In shadow mode only what was asked for by command is shown.
+    In shadow mode only verdicts that a command asked for are shown.
     """
     shown = or_(evaluations.c.mode != "shadow", evaluations.c.trigger == BY_COMMAND)
     return case((shown, func.date_trunc("second", evaluations.c.published_at)))
@@ -125,7 +125,7 @@ def build_public_at() -> ColumnElement[datetime | None]:
 def list_shown_reactions(
     connection: Connection, number: RepositoryId, issue: IssueNumber
 ) -> tuple[OutcomeEvent, ...]:
-    """The thumbs that were there when the issue's verdict was last looked at."""
+    """List the thumbs on the issue's verdict at the last poll."""
     events = _read(
         connection,
         number,
@@ -154,7 +154,7 @@ _OF_THE_VERDICT = (
 
 
 def _select_public_evaluation(number: RepositoryId, event: OutcomeEvent) -> Select[int]:
-    """The newest verdict on what the event names that could be read on GitHub at that time."""
+    """Select the newest verdict on the event's subject that GitHub showed at that time."""
     query = select(evaluations.c.id).where(build_public_at() <= event.occurred_at)
     if event.pull is not None:
         query = query.where(evaluations.c.id.in_(_select_judging(number, event.pull)))
@@ -238,14 +238,14 @@ def _read_numbers(connection: Connection, query: Select[int]) -> set[PullNumber]
 
 
 def _get_landed_commit(event: OutcomeEvent) -> str | None:
-    """The commit on the branch that carries the pull request, if the event tells it."""
+    """Return the branch commit that carries the pull request, if the event names it."""
     if event.kind == EventKind.LANDED:
         return event.head
     return event.details.commit if event.kind == EventKind.PULL_MERGED else None
 
 
 def _names_commit(commit: str) -> ColumnElement[bool]:
-    """A revert names the commit that carries the pull request, perhaps abbreviated."""
+    """Match a revert that names this commit, perhaps abbreviated."""
     named = outcome_events.c.data["commit"].astext
     return func.starts_with(commit, named)
 
@@ -262,7 +262,7 @@ def _read(
 
 
 def build_event(row: Row[*tuple[object, ...]]) -> OutcomeEvent:
-    """The event in a row of `outcome_events`."""
+    """Build the event from a row of `outcome_events`."""
     return OutcomeEvent(
         kind=EventKind(row.kind),
         source=row.source,
@@ -285,6 +285,6 @@ def _to_json(details: Details) -> dict[str, object]:
 
 
 def _from_json(data: Mapping[str, object]) -> Details:
-    """Keys this version doesn't know are passed over: a newer one may have written them."""
+    """Build the details, ignoring keys of newer versions."""
     names = {field.name for field in fields(Details)}
     return Details(**{name: value for name, value in data.items() if name in names})  # type: ignore[arg-type]

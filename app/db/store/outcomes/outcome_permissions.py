@@ -1,4 +1,4 @@
-"""Which permission an outcome's actor had: asked of GitHub soon after the event, else not known."""
+"""Store the permissions of outcomes' actors, as GitHub told them soon after the event."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,22 +11,22 @@ from app.outcomes import EventKind
 from app.values.identifiers import DeliveryGuid, PullNumber, RepositoryId
 
 ANSWERS_FOR = timedelta(days=1)
-"""An answer is taken for the right that somebody had at most this long before."""
+"""An answer counts for events at most this much older."""
 
 HOLDS_FOR = timedelta(minutes=5)
-"""Within this time GitHub isn't asked about the same person again, however much they do."""
+"""GitHub is not asked again about the same person within this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionAnswer:
-    """What GitHub said of somebody's right in a repository, and when."""
+    """GitHub's answer about a person's permission, and its time."""
 
     permission: str
     asked_at: datetime
 
 
 def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: datetime) -> bool:
-    """Whether an event of this person waits for the permission, and is recent enough to be told."""
+    """Return whether a recent event of this person waits for the permission."""
     waiting = select(outcome_events.c.id).where(*_match_waiting(number, actor, now)).limit(1)
     return connection.execute(waiting).first() is not None
 
@@ -34,7 +34,7 @@ def is_wanted(connection: Connection, number: RepositoryId, actor: str, now: dat
 def find_recent_answer(
     connection: Connection, number: RepositoryId, actor: str, now: datetime
 ) -> PermissionAnswer | None:
-    """What GitHub said of this person a moment ago; None: it is time to ask."""
+    """Return GitHub's recent answer about this person, or None when it is time to ask."""
     asked_at = outcome_events.c.permission_asked_at
     row = connection.execute(
         select(outcome_events.c.permission, asked_at)
@@ -49,7 +49,7 @@ def find_recent_answer(
 def fill_in(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[PullNumber]:
-    """Write the answer where none is known yet; returns the pull requests this touches."""
+    """Store the answer where none is known; return the affected pull requests."""
     rows = connection.execute(
         update(outcome_events)
         .where(*_match_waiting(number, actor, answer.asked_at))
@@ -64,7 +64,7 @@ def fill_in(
 def list_change_requests(
     connection: Connection, number: RepositoryId, actor: str, answer: PermissionAnswer
 ) -> list[DeliveryGuid]:
-    """The deliveries of reviews that ask for changes, of those for whose author this answer holds."""
+    """List the deliveries of reviews that request changes, among those with this answer."""
     rows = connection.scalars(
         select(outcome_events.c.delivery_guid).where(
             outcome_events.c.repository_id == number,

@@ -1,4 +1,4 @@
-"""Derived outcomes: replaced as a whole, for one pull request at a time."""
+"""Store derived outcomes, replaced as a whole for one pull request at a time."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -36,33 +36,33 @@ from app.values.identifiers import (
 )
 
 WATCHED_AFTER_CLOSING = timedelta(days=30)
-"""How long after its issue was closed the thumbs on a verdict are still counted."""
+"""How long after an issue's end its verdict's thumbs still count."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """One derived outcome, as people and training read it."""
+    """One derived outcome for people and training."""
 
     pull: PullNumber
     kind: OutcomeKind
     reason: str | None
     value: float | None
     actor: str | None
-    """None: nobody acted (survival is measured), or git alone tells of it."""
+    """None when nobody acted (survival is measured) or only git tells it."""
     permission: str | None
-    """The actor's when it happened; `app`: none applies; None: not known."""
+    """The actor's permission at that time; `app` when none applies; None when unknown."""
     permission_asked_at: datetime | None
     """When GitHub told it."""
     head_sha: CommitSha | None
-    """The pull request's own head that this is about."""
+    """The pull request's head that the outcome is about."""
     source: str
-    """The raw event that stands for it."""
+    """The raw event that the outcome comes from."""
     evaluation: EvaluationId | None
-    """The verdict on it that could be read then: it may have led to this."""
+    """The public verdict at that time, which may have caused the outcome."""
     occurred_at: datetime
 
     def as_json(self) -> dict[str, Json]:
-        """The fields under their own names; times in ISO 8601, UTC."""
+        """Return the fields by name, with times in ISO 8601, UTC."""
         asked_at = self.permission_asked_at
         return {
             **asdict(self),
@@ -74,20 +74,20 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True)
 class MergedPullRow:
-    """A merge, with the commits that git needs to find its lines again."""
+    """A merge and the commits that git needs to find its lines."""
 
     head: CommitSha
     base: CommitSha
     merge: CommitSha
     merged_at: datetime
     branch: str
-    """What it was merged into."""
+    """The branch it was merged into."""
     default_branch: str | None
-    """None: not told yet."""
+    """None before GitHub told it."""
 
 
 def load_history(connection: Connection, number: RepositoryId, pull: PullNumber) -> History:
-    """All that is stored about one pull request's fate."""
+    """Load everything stored about one pull request's outcome."""
     return History(
         pull=pull,
         events=tuple(stored.event for stored in event_store.list_of_pull(connection, number, pull)),
@@ -99,7 +99,7 @@ def load_history(connection: Connection, number: RepositoryId, pull: PullNumber)
 
 
 def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullNumber]) -> None:
-    """Bring the outcomes of pull requests up to date; what is right already stays untouched."""
+    """Update the outcomes of pull requests; correct ones stay untouched."""
     for pull in sorted(pulls):
         # Two deliveries about one pull request may be recorded at once: the second sees the first.
         lock = func.hashtextextended(f"outcomes:{number}:{pull}", 0)
@@ -108,7 +108,7 @@ def rederive(connection: Connection, number: RepositoryId, pulls: Iterable[PullN
 
 
 def rederive_all(database: Engine) -> int:
-    """Derive everything anew, after a change of the rule; returns for how many pull requests."""
+    """Derive all outcomes again after a change of the rule; return the number of pull requests."""
     in_events = select(outcome_events.c.repository_id, outcome_events.c.pull_number)
     collected = select(candidates.c.repository_id, candidates.c.pull_number)
     with transaction(database) as connection:
@@ -123,7 +123,7 @@ def rederive_all(database: Engine) -> int:
 def replace_outcomes(
     connection: Connection, number: RepositoryId, pull: PullNumber, derived: Iterable[Outcome]
 ) -> None:
-    """Make `found` the pull request's outcomes under the present rule."""
+    """Replace a pull request's outcomes by `derived`, under the present rule."""
     rows = list(derived)
     ids = _load_event_ids(connection, [outcome.event.source for outcome in rows])
     wanted = {
@@ -164,7 +164,7 @@ def replace_outcomes(
 
 
 def list_rows(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
-    """The outcomes of a group's members, oldest first."""
+    """List the outcomes of a group's members, oldest first."""
     raw = outcome_events.c
     rows = connection.execute(
         select(outcomes, raw.occurred_at, raw.source, raw.permission_asked_at)
@@ -199,7 +199,7 @@ def list_rows(connection: Connection, group: int) -> tuple[OutcomeRow, ...]:
 def find_merged_pull(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> MergedPullRow | None:
-    """How a pull request of one of our groups was merged; None when that isn't known."""
+    """Return how a pull request was merged, or None when that is unknown."""
     row = connection.execute(
         select(
             outcome_events.c.head_sha,
@@ -235,7 +235,7 @@ def find_merged_pull(
 
 
 def list_watched_comments(connection: Connection) -> list[IssueRef]:
-    """Issues with a comment of ours on which people may still react: open ones, or closed lately."""
+    """List issues with a comment of the bot on which people may still react."""
     recent = groups.c.updated_at > func.now() - WATCHED_AFTER_CLOSING
     rows = connection.execute(
         select(
@@ -266,7 +266,7 @@ def list_watched_comments(connection: Connection) -> list[IssueRef]:
 def _load_snapshots(
     connection: Connection, number: RepositoryId, pull: PullNumber
 ) -> tuple[Snapshot, ...]:
-    """Once for each time a candidate was submitted, and once for one that never was."""
+    """Load a snapshot per submission of a candidate, and one for a candidate never submitted."""
     rows = connection.execute(
         select(
             candidates,

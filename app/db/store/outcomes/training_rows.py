@@ -1,4 +1,4 @@
-"""Lessons: what issues said and which patches were handed in, of repositories that let them be used."""
+"""Load issues, patches and attempts for training, of repositories that allow it."""
 
 import zlib
 from collections.abc import Collection
@@ -27,7 +27,7 @@ from model.domain import Issue
 def find_consenting_repositories(
     connection: Connection, settings: Collection[TrainingConsent] = (TrainingConsent.ON,)
 ) -> frozenset[RepositoryId]:
-    """Repositories whose settings say one of these; where the App is suspended, none."""
+    """Return repositories whose `training` setting is one of `settings`, without suspended ones."""
     rows = connection.execute(
         select(repositories.c.id, repositories.c.config_text, repositories.c.config_error)
         .join(installations, installations.c.id == repositories.c.installation_id)
@@ -41,7 +41,7 @@ def find_consenting_repositories(
 
 
 def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, FrozenIssue]:
-    """What the issues said, by our numbers."""
+    """Load the text of issues by group id."""
     rows = connection.execute(
         select(
             evaluations.c.group_id,
@@ -60,7 +60,7 @@ def load_issues(connection: Connection, groups: Collection[int]) -> dict[int, Fr
 
 
 def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, str]:
-    """Patches by the SHA-256 of their content."""
+    """Load patches by SHA-256."""
     rows = connection.execute(select(patches).where(patches.c.sha256.in_(digests)))
     return {row.sha256: bytes(row.diff).decode() for row in rows}
 
@@ -68,7 +68,7 @@ def load_diffs(connection: Connection, digests: Collection[str]) -> dict[str, st
 def load_authors(
     connection: Connection, among: Collection[RepositoryId]
 ) -> dict[tuple[RepositoryId, PullNumber], str]:
-    """Who opened a pull request, where that is known."""
+    """Load the known authors of pull requests."""
     rows = connection.execute(
         select(pull_requests.c.repository_id, pull_requests.c.number, pull_requests.c.author).where(
             pull_requests.c.repository_id.in_(among), pull_requests.c.author.is_not(None)
@@ -79,18 +79,18 @@ def load_authors(
 
 @dataclass(frozen=True, slots=True)
 class JudgedAttempt:
-    """An attempt of an agent, and the last word of a verdict on its patch."""
+    """An agent's attempt and the last verdict on its patch."""
 
     issue: str
     """`owner/repo#number`"""
     trajectory: bytes
     """`r4p.trajectory/1`"""
     belief: float | None
-    """How likely its patch was held to be correct, or the share of votes for it; None: nobody said."""
+    """The patch's probability, or its share of votes; None when nobody judged it."""
 
 
 def load_attempts(connection: Connection, among: Collection[RepositoryId]) -> list[JudgedAttempt]:
-    """Agents' attempts that came to an end, oldest first."""
+    """Load the agents' finished attempts, oldest first."""
     last = (
         select(evaluation_alternatives)
         .join(evaluations, evaluations.c.id == evaluation_alternatives.c.evaluation_id)

@@ -1,6 +1,6 @@
-"""The thin path of a webhook: a delivery and its jobs, stored by one statement on a bare driver.
+"""Store a webhook delivery and its jobs with one statement on a bare driver.
 
-Everything else goes through SQLAlchemy; here it would cost a third of the throughput.
+All other queries use SQLAlchemy; here it would cost a third of the throughput.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,22 +18,22 @@ from app.jobs.job import Planned, Queue
 from app.values.identifiers import DeliveryGuid, InstallationId, JobId, RepositoryId
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
-"""Of autocommitting connections: a statement is a transaction."""
+"""A pool of connections in autocommit mode: a statement is a transaction."""
 
 
 class StoreResult(StrEnum):
-    """What storing a delivery came to."""
+    """The result of storing a delivery."""
 
     NEW = "new"
     REARMED = "rearmed"
-    """Delivered again, and work of it that had given up gets another chance."""
+    """Delivered again; dead jobs of it are ready again."""
     DUPLICATE = "duplicate"
-    """Delivered again; its work is waiting, running or done."""
+    """Delivered again; its jobs are ready, running or done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One webhook delivery, proven to be GitHub's."""
+    """A webhook delivery with a valid signature."""
 
     guid: DeliveryGuid
     event: str
@@ -44,7 +44,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDelivery:
-    """A delivery that is committed, and the jobs that are ready because of it."""
+    """A committed delivery and its ready jobs."""
 
     result: StoreResult
     jobs: tuple[StoredJob, ...]
@@ -83,7 +83,7 @@ on conflict (reason) do update set count = ignored_deliveries.count + excluded.c
 
 
 def create_pool(database_url: str, *, size: int) -> Pool:
-    """A pool for the webhook; opens no connection until it is opened itself."""
+    """Create the webhook's pool; it connects when it is opened."""
     return AsyncConnectionPool(
         database_url,
         kwargs={"autocommit": True, "connect_timeout": 2, "application_name": "r4p-web"},
@@ -96,9 +96,9 @@ def create_pool(database_url: str, *, size: int) -> Pool:
 
 
 async def accept(pool: Pool, delivery: Delivery, planned: Sequence[Planned]) -> AcceptedDelivery:
-    """Commit a delivery and its jobs together, once per GUID however often it is delivered.
+    """Commit a delivery and its jobs together, once per GUID.
 
-    Raises psycopg.OperationalError (a pool timeout is one) when the database is away.
+    Raises psycopg.OperationalError (a pool timeout is one) when the database is down.
     """
     try:
         return await _accept(pool, delivery, planned)
@@ -144,6 +144,6 @@ async def _rearm(
 
 
 async def count_ignored(pool: Pool, reasons: Mapping[str, int]) -> None:
-    """Add to the counts of deliveries that were not kept, by reason."""
+    """Add to the counts of ignored deliveries by reason."""
     async with pool.connection() as connection:
         await connection.execute(_COUNT_IGNORED, (list(reasons), list(reasons.values())))

@@ -1,4 +1,4 @@
-"""What we wrote on GitHub: planned, then confirmed or ambiguous. Each method is one committed transaction."""
+"""Store effects: writes to GitHub, planned and then confirmed or ambiguous. Each method commits."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ from app.values.identifiers import CommandSource
 
 @dataclass(frozen=True, slots=True)
 class PostgresEffects:
-    """`EffectStore` on a row per thing of ours."""
+    """Implements `EffectStore` with one row per effect."""
 
     database: Engine
 
     def load(self, key: EffectKey) -> Effect | None:
-        """What is known, None when it was never planned."""
+        """Load an effect; None when it was never planned."""
         with transaction(self.database) as connection:
             row = connection.execute(select(effects).where(effects.c.key == key.name)).one_or_none()
         if row is None:
@@ -26,15 +26,15 @@ class PostgresEffects:
         return Effect(EffectState(row.state), row.github_id, row.digest)
 
     def plan(self, key: EffectKey, github_id: int | None) -> None:
-        """A write is about to leave."""
+        """Record a write that is about to be sent."""
         self._save(key, state=EffectState.PLANNED, github_id=github_id)
 
     def confirm(self, key: EffectKey, github_id: int, digest: str) -> None:
-        """It exists under this id and shows this."""
+        """Record that the thing exists under this id with this content."""
         self._save(key, state=EffectState.CONFIRMED, github_id=github_id, digest=digest)
 
     def mark_ambiguous(self, key: EffectKey) -> None:
-        """Its answer was lost; the id, if one is known, stays."""
+        """Record that the answer was lost; a known id stays."""
         with transaction(self.database) as connection:
             connection.execute(
                 update(effects)
@@ -53,35 +53,35 @@ class PostgresEffects:
 
 
 def comment_key(group: int) -> str:
-    """Names a group's canonical comment."""
+    """Return the key of a group's comment."""
     return f"comment:group:{group}"
 
 
 def check_key(group: int, pull: int, head_sha: str) -> str:
-    """Names our check run on one head of one pull request for one group."""
+    """Return the key of the check run on one head of a pull request."""
     return f"check:group:{group}:pull:{pull}:{head_sha}"
 
 
 def config_check_key(pull: int, head_sha: str) -> str:
-    """Names our check run on a head that would break the configuration."""
+    """Return the key of the check run on a head that breaks the configuration."""
     return f"check:config:pull:{pull}:{head_sha}"
 
 
 def reply_key(answers: CommandSource) -> str:
-    """Names our answer to somebody's comment or review."""
+    """Return the key of the answer to a comment or review."""
     return f"reply:{answers}"
 
 
 def draft_key(attempt: int) -> str:
-    """Names the draft pull request of an alternative, by the attempt that wrote it."""
+    """Return the key of an alternative's draft, by the attempt that wrote it."""
     return f"draft:{attempt}"
 
 
 def draft_reply_key(draft: int, asked_in: CommandSource) -> str:
-    """Names our word on what came of a draft pull request that was asked for there."""
+    """Return the key of the reply about a draft's result."""
     return f"draft-told:{draft}:{asked_in}"
 
 
 def refusal_key(asked_in: CommandSource) -> str:
-    """Names our word that nothing could be judged of what was asked for there."""
+    """Return the key of the reply that nothing could be judged."""
     return f"not-judged:{asked_in}"

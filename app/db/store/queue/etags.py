@@ -13,12 +13,12 @@ from app.values.identifiers import InstallationId
 
 @dataclass(frozen=True, slots=True)
 class PostgresEtags:
-    """`EtagStore` on a row per installation and path."""
+    """Implements `EtagStore` with one row per installation and path."""
 
     database: Engine
 
     def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
-        """The last answer kept for this path, None when there is none."""
+        """Return the last response for a path, or None."""
         with transaction(self.database) as connection:
             row = connection.execute(
                 select(etags.c.etag, etags.c.body).where(
@@ -28,7 +28,7 @@ class PostgresEtags:
         return None if row is None else CachedAnswer(row.etag, bytes(row.body).decode())
 
     def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
-        """Keep this answer in place of an earlier one."""
+        """Store a response in place of an earlier one."""
         values = {"etag": cached.etag, "body": cached.body.encode(), "updated_at": func.now()}
         with transaction(self.database) as connection:
             connection.execute(

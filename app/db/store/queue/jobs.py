@@ -1,7 +1,7 @@
-"""The queue of record: jobs are stored, claimed under a lease and a fencing token, and finished.
+"""Store jobs, claim them under a lease and a fencing token, and finish them: the queue of record.
 
-Claiming and finishing are one statement each, sent by the driver itself: Core's own rendering
-costs a quarter of such a round trip. What sweeps over all jobs is in `upkeep`.
+Claiming and finishing are one statement each on the bare driver, because SQLAlchemy's rendering
+costs a quarter of the round trip. `upkeep` holds the queries over all jobs.
 """
 
 import json
@@ -20,13 +20,13 @@ from app.values.identifiers import DeliveryGuid, JobId
 _WAITS_FOR_NOBODY: Final = {"who": None, "times": 0, "since": None}
 
 ERROR_LIMIT: Final = 2_000
-"""Characters kept of why an attempt failed."""
+"""Most characters that are kept of an error."""
 
 log = logging.getLogger(__name__)
 
 
 class Fenced(Exception):
-    """Somebody else holds this job by now, or nobody should: nothing may be written for it."""
+    """Another worker owns this job, or nobody does: nothing may be written for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,21 @@ class StoredJob:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job that is ours until its lease ends; the token tells our claim from any later one."""
+    """A job that this worker owns until its lease ends; the token tells this claim from later ones."""
 
     job: Job
     id: JobId
     token: int
     attempt: int
-    """Counted from 1, at claim, so that a crash counts."""
+    """Counted from 1 at claim, so that a crash counts."""
     delivery: DeliveryGuid | None
-    """The delivery it came from; None: from the bot's own clock."""
+    """The delivery that caused it; None for periodic jobs."""
     waited: Waits | None = None
-    """For whom the last attempts waited; None: for nobody."""
+    """What the last attempts waited for; None for nothing."""
 
 
 def serialize_jobs(planned: Sequence[Planned]) -> str:
-    """The jobs as JSON for `STORE`; of several with one key and wish the last one counts."""
+    """Convert jobs to JSON for `STORE`; of several with one key and wish the last counts."""
     rows: dict[tuple[str, str], dict[str, Json]] = {}
     for item in planned:
         payload = item.job.to_payload()
@@ -148,7 +148,10 @@ where {OURS} returning id
 def enqueue(
     connection: Connection, planned: Sequence[Planned], *, delivery: DeliveryGuid | None = None
 ) -> tuple[StoredJob, ...]:
-    """Store jobs in the caller's transaction. One that waits under the same key absorbs its like."""
+    """Store jobs in the caller's transaction.
+
+    A ready job with the same key and wish absorbs the new one.
+    """
     if not planned:
         return ()
     rows = connection.exec_driver_sql(
@@ -158,27 +161,28 @@ def enqueue(
 
 
 def claim(database: Engine, job: JobId, lease_seconds: float) -> ClaimedJob | None:
-    """This job for us, or None: it is not due, not there, claimed, or its key is being worked on."""
+    """Claim this job; None when it is not due, gone, claimed, or a job with its key is running."""
     return _claim(database, _CLAIM_ONE, {"job": job, "lease": lease_seconds})
 
 
 def claim_next(database: Engine, queue: Queue, lease_seconds: float) -> ClaimedJob | None:
-    """The longest due job of a queue for us, or None when nothing is due."""
+    """Claim the longest due job of a queue, or return None."""
     return _claim(database, _CLAIM_NEXT, {"queue": queue.value, "lease": lease_seconds})
 
 
 def heartbeat(database: Engine, claimed: ClaimedJob, lease_seconds: float) -> bool:
-    """Whether the job is still ours; if so, its lease is renewed."""
+    """Renew the lease; return False when the job is lost."""
     return (
         _fetch_one(database, _HEARTBEAT, _identify(claimed) | {"lease": lease_seconds}) is not None
     )
 
 
 def fence(connection: Connection, claimed: ClaimedJob) -> None:
-    """Keep others from claiming this job until the transaction ends. Raises Fenced if one did.
+    """Block other claims of this job until the transaction ends. Raises Fenced when the job is
+    lost.
 
-    Every write on behalf of a job goes through this, in the same transaction: a process that was
-    paused past its lease finds out here.
+    Every write for a job calls this in the same transaction. A process that was paused beyond its
+    lease learns it here.
     """
     held = connection.exec_driver_sql(
         f"select from jobs where {OURS} for update", _identify(claimed)
@@ -188,22 +192,25 @@ def fence(connection: Connection, claimed: ClaimedJob) -> None:
 
 
 def finish(database: Engine, claimed: ClaimedJob) -> bool:
-    """Done. False: it was no longer ours, and nothing changed."""
+    """Mark the job as done. Return False, changing nothing, when it is lost."""
     return _close(database, claimed, "done", None)
 
 
 def bury(database: Engine, claimed: ClaimedJob, error: str) -> bool:
-    """Give up for good: dead until someone asks again. False: it was no longer ours."""
+    """Mark the job as dead until a person requeues it. Return False when it is lost."""
     return _close(database, claimed, "dead", error)
 
 
 def step_aside(database: Engine, claimed: ClaimedJob, why: str) -> bool:
-    """Superseded: newer work makes this pointless. False: it was no longer ours."""
+    """Mark the job as superseded by newer work. Return False when it is lost."""
     return _close(database, claimed, "superseded", why)
 
 
 def retry(database: Engine, claimed: ClaimedJob, error: str, after_seconds: float) -> bool:
-    """Run again later; superseded when the same work waits already. False: no longer ours."""
+    """Run the job again later, or supersede it when the same work is ready.
+
+    Return False when it is lost.
+    """
     again = {"error": _clean_text(error), "after": after_seconds, "forgiven": 0}
     return _reschedule(database, claimed, again | _WAITS_FOR_NOBODY)
 
@@ -215,13 +222,16 @@ def postpone(
     after_seconds: float,
     who: WaitsFor | None = None,
 ) -> bool:
-    """As `retry`, without counting the attempt: somebody else was not ready. None: nobody in particular."""
+    """Reschedule like `retry`, without counting the attempt.
+
+    `who` None: it waited for nothing in particular.
+    """
     again = {"error": _clean_text(why), "after": after_seconds, "forgiven": 1}
     return _reschedule(database, claimed, again | _count_wait(claimed.waited, who))
 
 
 def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish: str = "") -> bool:
-    """Whether a delivery already led to a job of this kind for this wish, whatever became of it."""
+    """Return whether a delivery already led to a job of this kind and wish, in any state."""
     row = connection.exec_driver_sql(
         "select from jobs where delivery_guid = %(delivery)s and kind = %(kind)s and wish = %(wish)s limit 1",
         {"delivery": delivery, "kind": kind, "wish": wish},
@@ -230,7 +240,7 @@ def has_job_for(connection: Connection, delivery: DeliveryGuid, kind: str, wish:
 
 
 def supersede(connection: Connection, keys: Sequence[str]) -> int:
-    """Take back ready and running jobs by key; who runs one learns it at the next heartbeat."""
+    """Supersede ready and running jobs by key; the heartbeat tells a running one's worker."""
     done = connection.exec_driver_sql(
         """
         update jobs set state = 'superseded', finished_at = now(), lease_until = null
@@ -301,5 +311,5 @@ def _fetch_one(database: Engine, statement: str, values: Mapping[str, Any]) -> R
 
 
 def _clean_text(text: str) -> str:
-    """Text as PostgreSQL takes it: no NUL, no lone surrogates, not endless."""
+    """Return text that PostgreSQL accepts: no NUL, no lone surrogates, a limited length."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:ERROR_LIMIT]

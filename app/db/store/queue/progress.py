@@ -1,4 +1,4 @@
-"""What people may know of a job: how far it is, and for whom it waits."""
+"""Read and write what people may know of a job: its progress and what it waits for."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from app.jobs.waits import Waits, WaitsFor
 
 
 def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> None:
-    """Say how far a job is, in words for a person; nothing is said for one that is no longer ours."""
+    """Save a job's progress in words for people; do nothing when the job is lost."""
     connection.exec_driver_sql(
         f"update jobs set progress = %(progress)s where {OURS}",
         {"id": claimed.id, "token": claimed.token, "progress": progress},
@@ -17,7 +17,9 @@ def set_progress(connection: Connection, claimed: ClaimedJob, progress: str) -> 
 
 
 def read_progress(connection: Connection, key: str) -> str | None:
-    """How far the running job of a key is, empty when it hasn't said; None: none is running."""
+    """Read the progress of a key's running job: empty before it says something, None when none
+    runs.
+    """
     row = connection.exec_driver_sql(
         "select coalesce(progress, '') as said from jobs where key = %(key)s and state = 'running'",
         {"key": key},
@@ -26,7 +28,7 @@ def read_progress(connection: Connection, key: str) -> str | None:
 
 
 def read_waits(connection: Connection, keys: Sequence[str]) -> Waits | None:
-    """For whom the jobs of these keys wait, the longest first; None: none does."""
+    """Read what the jobs of these keys wait for, the longest wait first; None when none waits."""
     row = connection.exec_driver_sql(
         """
         select waits_for, waits, waits_since from jobs

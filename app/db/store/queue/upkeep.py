@@ -1,4 +1,4 @@
-"""The queue of record as a whole: what is due, what was left behind, what gave up, how much waits."""
+"""Query the queue of record as a whole: due, abandoned, dead and waiting jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,24 +15,25 @@ from app.jobs.outcome_jobs import PollReactions
 from app.values.identifiers import InstallationId, JobId, RepositoryId
 
 OUTLIVE: Final = (PurgeData.kind, ForgetCheckout.kind)
-"""Kinds of jobs that forgetting an installation needs itself."""
+"""Kinds of jobs that the purge of an installation itself needs."""
 PRUNE: Final = """
 delete from jobs where state in ('done','superseded')
     and finished_at < now() - %(days)s * interval '1 day'
 """
-"""Spelt as the index `ix_jobs_ended` is, or the whole table would be read."""
+"""Must repeat the condition of the index `ix_jobs_ended`; otherwise PostgreSQL reads the whole
+table."""
 COUNTS: Final = """
 select queue, state, count(*) as jobs, coalesce(extract(epoch from
     now() - min(run_after) filter (where state = 'ready' and run_after < now())), 0) as lag
 from jobs where state = 'ready' or state = 'running' or state = 'dead'
 group by queue, state order by queue, state
 """
-"""Each state spelt as its index is; most jobs of a month are done, and of no interest here."""
+"""Names each state as its partial index does; most jobs of a month are done and not counted."""
 LAST_DONE: Final = """
 select claimed_at from jobs where state in ('done','superseded')
     and state = 'done' and kind = %(kind)s order by finished_at desc limit 1
 """
-"""Spelt as the index `ix_jobs_ended` is, and read from its end."""
+"""Must repeat the condition of the index `ix_jobs_ended`, which is then read from its end."""
 BY_THE_CLOCK: Final = (
     Reconcile.kind,
     PollReactions.kind,
@@ -42,7 +43,7 @@ BY_THE_CLOCK: Final = (
     TrainModel.kind,
     UnloadAdapters.kind,
 )
-"""Kinds that come again by themselves: one that is done makes up for those that gave up before it."""
+"""Periodic kinds: a later job that is done makes up for earlier dead ones."""
 PRUNE_DEAD: Final = """
 delete from jobs where state = 'dead' and kind = any(%(kinds)s) and exists (
     select from jobs as later where later.state in ('done','superseded') and later.state = 'done'
@@ -64,7 +65,7 @@ class DeadJob:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many jobs of a queue are in a state; the oldest due one has waited this long."""
+    """The number of a queue's jobs in one state, and the wait of the oldest due one."""
 
     queue: str
     state: str
@@ -74,7 +75,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many jobs wait for somebody who is not ready, and for how long the first of them does."""
+    """The number of jobs that wait for the same thing, and the longest wait."""
 
     who: str
     jobs: int
@@ -82,7 +83,7 @@ class Waiting:
 
 
 def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJob, ...]:
-    """Jobs that could be claimed now, the longest due first; ones being claimed are left out."""
+    """List jobs that can be claimed now, the longest due first, without those being claimed."""
     chosen = (
         select(jobs.c.id)
         .where(jobs.c.queue == queue.value, jobs.c.state == "ready", jobs.c.run_after <= func.now())
@@ -94,7 +95,7 @@ def list_due(connection: Connection, queue: Queue, limit: int) -> tuple[StoredJo
 
 
 def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
-    """Ready jobs that wait for somebody else, by whom; reads the waiting ones only."""
+    """Count the ready jobs that wait for something, by what they wait for."""
     rows = connection.exec_driver_sql(
         """
         select waits_for, count(*) as jobs, extract(epoch from now() - min(waits_since)) as seconds
@@ -105,9 +106,10 @@ def count_waiting(connection: Connection) -> tuple[Waiting, ...]:
 
 
 def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, ...]:
-    """Take jobs back from workers that stopped beating: ready again, or dead after the last attempt.
+    """Release jobs whose worker stopped renewing its lease: ready again, or dead after the last
+    attempt.
 
-    Returns those that are dead now.
+    Returns the dead ones.
     """
     rows = connection.exec_driver_sql(
         """
@@ -132,7 +134,7 @@ def release_expired(connection: Connection, max_attempts: int) -> tuple[JobId, .
 
 
 def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
-    """The newest jobs that gave up."""
+    """List the newest dead jobs."""
     rows = connection.execute(
         select(jobs.c.id, jobs.c.kind, jobs.c.key, jobs.c.error, jobs.c.finished_at)
         .where(jobs.c.state == "dead")
@@ -145,7 +147,10 @@ def list_dead(connection: Connection, limit: int = 100) -> tuple[DeadJob, ...]:
 
 
 def requeue(connection: Connection, job: JobId) -> bool:
-    """Give a dead job all its attempts again. False: it is not dead, or its work waits already."""
+    """Give a dead job all its attempts again.
+
+    Return False when it is not dead or its work is ready already.
+    """
     try:
         with connection.begin_nested():
             changed = connection.execute(
@@ -168,19 +173,19 @@ def requeue(connection: Connection, job: JobId) -> bool:
 
 
 def count_jobs(connection: Connection) -> tuple[Count, ...]:
-    """Jobs that have not ended well, by queue and state, in one query."""
+    """Count ready, running and dead jobs by queue and state, in one query."""
     rows = connection.exec_driver_sql(COUNTS)
     return tuple(Count(row.queue, row.state, row.jobs, float(row.lag)) for row in rows)
 
 
 def find_last_done(connection: Connection, kind: str) -> datetime | None:
-    """When the last job of this kind that is done was begun; None: none is, or not lately."""
+    """Return when the last finished job of this kind began; None when there is none."""
     begun: datetime | None = connection.exec_driver_sql(LAST_DONE, {"kind": kind}).scalar()
     return begun
 
 
 def count_ignored(connection: Connection) -> dict[str, int]:
-    """How many deliveries were of no interest so far, by reason."""
+    """Return the counts of ignored deliveries by reason."""
     rows = connection.execute(select(ignored_deliveries.c.reason, ignored_deliveries.c.count))
     return {reason: int(count) for reason, count in rows}
 
@@ -188,7 +193,7 @@ def count_ignored(connection: Connection) -> dict[str, int]:
 def supersede_jobs_of(
     connection: Connection, installation: InstallationId, repository: RepositoryId | None
 ) -> int:
-    """Supersede what an installation, or one repository of it, still has waiting or running."""
+    """Supersede the ready and running jobs of an installation or of one of its repositories."""
     where = [jobs.c.installation_id == installation, jobs.c.state.in_(["ready", "running"])]
     if repository is not None:
         where.append(jobs.c.repository_id == repository)
@@ -202,17 +207,17 @@ def supersede_jobs_of(
 
 
 def prune_etags(connection: Connection, days: int) -> int:
-    """Drop revalidation answers nobody has used for so long."""
+    """Delete cached responses that were not used for so many days."""
     age = func.make_interval(0, 0, 0, days)
     return connection.execute(delete(etags).where(etags.c.updated_at < func.now() - age)).rowcount
 
 
 def prune_jobs(connection: Connection, days: int) -> int:
-    """Drop jobs that ended well, or were replaced, so long ago. Those that gave up are kept."""
+    """Delete jobs that were done or superseded so many days ago; dead jobs stay."""
     done = connection.exec_driver_sql(PRUNE, {"days": days})
     return done.rowcount
 
 
 def prune_dead(connection: Connection) -> int:
-    """Drop jobs of the clock's that gave up, once a later one of the same key is done."""
+    """Delete dead periodic jobs once a later job of the same key is done."""
     return connection.exec_driver_sql(PRUNE_DEAD, {"kinds": list(BY_THE_CLOCK)}).rowcount

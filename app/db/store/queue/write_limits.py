@@ -1,4 +1,4 @@
-"""The write limiter's state per installation, one change at a time over all processes."""
+"""Store the write limits per installation and change them under a row lock."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ Decided = TypeVar("Decided")
 
 @dataclass(frozen=True, slots=True)
 class PostgresLimiter:
-    """`LimiterStore` on a row per installation, locked while a step decides."""
+    """Implements `LimiterStore` with one row per installation."""
 
     database: Engine
 
@@ -26,7 +26,7 @@ class PostgresLimiter:
         installation: InstallationId,
         step: Callable[[WriteLimits], tuple[WriteLimits, Decided]],
     ) -> Decided:
-        """Apply a step to the stored limits under a row lock held for that long only."""
+        """Apply a step to the stored limits under a row lock."""
         mine = write_limits.c.installation_id == installation
         with transaction(self.database) as connection:
             connection.execute(
@@ -42,7 +42,7 @@ class PostgresLimiter:
         return decided
 
     def load(self, installation: InstallationId) -> WriteLimits:
-        """The limits as they stand."""
+        """Load the limits."""
         with transaction(self.database) as connection:
             state = connection.execute(
                 select(write_limits.c.state).where(write_limits.c.installation_id == installation)
