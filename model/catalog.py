@@ -208,15 +208,15 @@ def _build_verifier(
     name: str, engine: Engine, prompt: str | Path | None, options: "VotingOptions"
 ) -> Verifier:
     from model.prompts import prompt_template
-    from model.verifiers import pairwise, pointwise, r4p, two_rounds, yes_no
+    from model.verifiers import two_rounds, vote_schemes, yes_no
 
     match name:
         case "pointwise":
-            return pointwise.PointwiseVerifier(
+            return vote_schemes.PointwiseVerifier(
                 engine, prompt_template.load(prompt or "r4p_group"), options
             )
         case "pairwise":
-            return pairwise.PairwiseVerifier(
+            return vote_schemes.PairwiseVerifier(
                 engine, prompt_template.load(prompt or "pairwise"), options
             )
         case "yes-no" | "yes-no-trajectory":
@@ -232,7 +232,9 @@ def _build_verifier(
         case "consensus":
             return load_consensus(options.edited_lines)
         case _:
-            return r4p.R4PVerifier(engine, prompt_template.load(prompt or "r4p_group"), options)
+            return vote_schemes.R4PVerifier(
+                engine, prompt_template.load(prompt or "r4p_group"), options
+            )
 
 
 def prepare_model(choice: EngineChoice) -> Path:

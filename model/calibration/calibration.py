@@ -188,5 +188,5 @@ def _interpolate(curve: tuple[tuple[float, float], ...], logit: float) -> float:
     if after == len(curve):
         return curve[-1][1]
     (left, low), (right, high) = curve[after - 1 : after + 1]
-    # the clamp keeps rounding from leaving the two points, and so from turning an order around
+    # rounding must not leave the interval of the two points: that could reverse the order of two patches
     return min(max(low + (high - low) * (logit - left) / (right - left), low), high)

@@ -44,7 +44,7 @@ class _Language:
 _LANGUAGES: Final = (
     _Language("py pyi pyx pxd", line="#", quotes="\"{3}|'{3}"),
     _Language(
-        # without an ending: a Makefile, a script
+        # "" is a file without a suffix, such as a Makefile
         " bash cfg cmake conf coffee ex exs gemspec ini jl mk nix pl pm properties r rake rb sh tcl tf toml yaml yml zsh",
         line=r"(?<!\S)#",
     ),
@@ -179,7 +179,7 @@ def _read_quotes(cursor: _Cursor, match: re.Match[str]) -> tuple[int, bool]:
     if not is_opening and (
         is_first or (cursor.is_first_on_line(end - 3) and _DOCSTRING_TEXT.match(text, end))
     ):
-        return match.end(), True  # it closed one that began before the hunk
+        return match.end(), True  # these quotes close a string that began before the hunk
     other_quotes = "'''" if quotes == '"""' else '"""'
     is_docstring = is_opening and _REST.match(text, end) and other_quotes not in text[start:end]
     return end, not is_docstring

@@ -15,9 +15,8 @@ from model.errors import BadDiff
 
 MAX_CHARACTERS = 20_000_000
 """A longer diff is refused before it is parsed. Parsing it would block a worker for minutes."""
-_CACHED_CHARACTERS = (
-    100_000  # characters of a diff that stays parsed: who judges it reads it three times
-)
+_CACHED_CHARACTERS = 100_000
+"""A shorter diff stays parsed, because a verifier reads it three times."""
 _DEV_NULL = "/dev/null"
 _PREFIX = re.compile(r"^[abciow12]/")
 _C_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
@@ -188,7 +187,9 @@ def _parse_cached(text: str, contents: bool) -> PatchSet:
             f"diff has {len(text):,} characters, more than the limit of {MAX_CHARACTERS:,}; "
             "leave generated files out of it"
         )
-    if "\r\n" in text and _DOS_HEADER.search(text):  # saved with DOS line ends, not of a DOS file
+    if "\r\n" in text and _DOS_HEADER.search(
+        text
+    ):  # the diff was saved with DOS line ends; the file itself need not have them
         text = text.replace("\r\n", "\n")
     if merge := _COMBINED.search(text):
         raise BadDiff(
@@ -235,7 +236,7 @@ def _locate_error(text: str, error: Exception) -> BadDiff:
 
     def read_lines() -> Iterator[str]:
         nonlocal number, line
-        for number, line in enumerate(StringIO(text), 1):  # noqa: B007 - read after the loop broke off
+        for number, line in enumerate(StringIO(text), 1):  # noqa: B007 - read after the parser stopped
             yield line
 
     with suppress(UnidiffParseError, ValueError):
@@ -300,12 +301,12 @@ def _normalise_file(file: PatchedFile) -> Iterator[str]:
     old, new = _read_paths(file)
     yield f"--- {old}\n+++ {new}\n"
     for info in file.patch_info or ():
-        # the blob ids are all there is to tell two binary edits apart
+        # only the blob ids distinguish two binary edits
         if info.startswith(("old mode", "new mode")) or (
             file.is_binary_file and info.startswith("index ")
         ):
             yield info
     for hunk in file:
         yield "@@\n"
-        # blank lines after a hunk, which belong to no file, have no type
+        # blank lines after a hunk have no type: they belong to no file
         yield from [line.line_type + line.value for line in hunk if line.line_type]

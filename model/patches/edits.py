@@ -21,6 +21,7 @@ KEYWORDS = frozenset(
     function new this null true false public private static void int String final throw throws catch""".splitlines()
     for word in line.split()
 )
+_WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@ ?(.*)")
 _DEFINITION = re.compile(r"^\s*(?:async )?(?:def|class)\s+(\w+)")
 _PROSE = (".adoc", ".markdown", ".md", ".rst", ".txt")
@@ -232,3 +233,19 @@ def _find_definition(line: str) -> str | None:
 
 def _count_tokens(lines: Sequence[str]) -> Counter[str]:
     return Counter(token for line in lines for token in TOKEN.findall(line))
+
+
+def count_changed_words(diff: str) -> Counter[str]:
+    """Count the words and signs on the removed and added lines of a diff, each with its sign in front."""
+    return Counter(
+        line[0] + word
+        for line in diff.splitlines()
+        if line[:1] in {"+", "-"} and not line.startswith(("+++", "---"))
+        for word in _WORD_OR_SIGN.findall(line[1:])
+    )
+
+
+def measure_overlap(left: Counter[str], right: Counter[str]) -> float:
+    """Return the share of words that two bags have in common, from 0 to 1 (Jaccard with repeats). Empty bags give 1."""
+    union = (left | right).total()
+    return (left & right).total() / union if union else 1.0

@@ -15,7 +15,7 @@ class InjectionKind(StrEnum):
 
     DELIMITER = "delimiter"
     """A tag of our prompt, as in `</patch-1>`. Its `<` is escaped."""
-    SPECIAL_TOKEN = "special_token"  # noqa: S105 - no secret, a kind of text
+    SPECIAL_TOKEN = "special_token"  # noqa: S105 - a kind of text, not a secret
     """A chat marker, as in `<|im_start|>` or `[INST]`. Its first character is escaped."""
     BOX = "box"
     r"""The box of an answer. The backslash of `\\boxed` is escaped."""
@@ -41,23 +41,23 @@ HINT_TAG = "<patch-hint>"
 """The tag that opens guidance in an agent's prompt. Untrusted text cannot write it, and a judge never sees it."""
 COMMENT_MARK = "⟦HTML comment removed⟧"
 
-# An open comment hides the rest of the page in GitHub's renderer, so it does here.
+# GitHub's renderer hides the rest of the page after an open comment, so this pattern removes it too.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _INVISIBLE_RANGES = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
     "\U000e0000-\U000e0fff\ud800-\udfff"
 )
-# One variation selector after a symbol is how emoji are written; anywhere else it is hidden data.
+# A variation selector after a symbol belongs to an emoji. Anywhere else it can hide data.
 _STRAY_SELECTOR = r"(?<![\u2190-\u2bff\U0001f000-\U0001faff])\ufe0f"
-# A carriage return alone has a terminal write over the line that was just read.
+# A lone carriage return makes a terminal overwrite the line.
 _INVISIBLE = re.compile(rf"{_STRAY_SELECTOR}|[{_INVISIBLE_RANGES}]|\r(?!\n)")
-# What Unicode folds into our signs (NFKC), and what looks like them.
+# Characters that NFKC folds into our signs, and characters that look like them.
 _LIKE_LESS = "\uff1c\ufe64\u2039\u3008\u27e8\u2329"
 _LIKE_GREATER = "\uff1e\ufe65\u203a\u3009\u27e9\u232a"
 _LIKE_SLASH = "\uff0f\u2044\u2215"
 _LIKE_BACKSLASH = "\uff3c\ufe68\u2216\u29f5\u29f9"
-# Letters of Greek and Cyrillic that are drawn as Latin ones (UTS 39).
+# Greek and Cyrillic letters that look like Latin ones (UTS 39).
 _LATIN_LOOKING = re.compile("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοаеорсухѕіјһԁӏАВЕЅІЈКМНОРСТУХ]")
 _LATIN = re.compile("[A-Za-z]")
 _ESCAPE = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
@@ -67,7 +67,7 @@ _TRICKS = re.compile(
       (?P<escape>⟦(?=U\+))
     | (?P<delimiter>[<{_LIKE_LESS}](?=\s{{0,9}}[/{_LIKE_SLASH}]?\s{{0,9}}patch\s{{0,9}}-
         |\s{{0,9}}[/{_LIKE_SLASH}]\s{{0,9}}issue\s{{0,9}}[>{_LIKE_GREATER}]
-        |\s{{0,9}}(?-i:issue)\s{{0,9}}[>{_LIKE_GREATER}]))  # List<Issue> is Java, not a tag of ours
+        |\s{{0,9}}(?-i:issue)\s{{0,9}}[>{_LIKE_GREATER}]))  # List<Issue> is Java and not our tag
     | (?P<special_token>
           [<{_LIKE_LESS}](?=[|｜])
         | <(?=/?(?:s|think|tool_call|tool_response|start_of_turn|end_of_turn)>)
@@ -140,3 +140,14 @@ def _escape_lookalikes(text: str) -> tuple[str, int]:
 def escape_invisible(text: str) -> str:
     """Escape characters that are invisible or that steer a terminal, for a person's screen."""
     return _INVISIBLE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
+
+
+def cut_middle(text: str, head: int, tail: int, *, ends: str = "\n") -> str:
+    """Keep the first `head` and the last `tail` characters of a long text, and say how many were cut between them.
+
+    `ends` stands on both sides of that remark; a space keeps a one-line text on one line.
+    """
+    more = len(text) - head - tail
+    if more <= 0:
+        return text
+    return f"{text[:head]}{ends}… {more:,} characters left out …{ends}{text[-tail:]}"

@@ -49,7 +49,7 @@ class BoostedTrees:
 
     def sum_leaves(self, standard: Floats) -> Floats:
         """Sum the leaves of all trees for each row. `standard` has the shape (patches, features)."""
-        # single precision, as the trees were grown
+        # single precision, as in training: a double could fall on the other side of a threshold
         rows = standard.astype(np.float32)
         node = np.tile(self.roots, (len(rows), 1))
         seat = np.arange(len(rows))[:, None]

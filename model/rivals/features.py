@@ -176,12 +176,9 @@ def _measure_support(edits: Sequence[PatchEdit], seat: int, rivals: Sequence[int
 
 def _select_distinct(edits: Sequence[PatchEdit], seat: int, rivals: Sequence[int]) -> list[int]:
     """Select the rivals that make another edit, and only the first of equal ones. Copies are no further opinion."""
-    seen = {edits[seat].identity}
-    return [
-        rival
-        for rival in rivals
-        if edits[rival].identity not in seen and not seen.add(edits[rival].identity)  # type: ignore[func-returns-value]
-    ]
+    first = {edits[rival].identity: rival for rival in reversed(rivals)}
+    first.pop(edits[seat].identity, None)
+    return sorted(first.values())
 
 
 def _compare_with_distinct(

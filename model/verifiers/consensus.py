@@ -77,8 +77,8 @@ class ConsensusVerifier:
         issue: Issue,
         candidates: Sequence[Patch],
         *,
-        votes: int = 0,  # noqa: ARG002 - the same answer however often it is asked
-        earlier: Sequence[Vote] = (),  # noqa: ARG002 - it has no votes to count
+        votes: int = 0,  # noqa: ARG002 - the answer is deterministic
+        earlier: Sequence[Vote] = (),  # noqa: ARG002 - there are no votes to count
         on_vote: Callable[[int, int], None] = lambda _done, _asked: None,  # noqa: ARG002
         keep_going: Callable[[], bool] = lambda: True,
     ) -> GroupVerdict:

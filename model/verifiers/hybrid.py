@@ -16,8 +16,9 @@ from model.domain import (
     Tokens,
     Vote,
 )
+from model.prompts.fingerprint import combine_fingerprints
 from model.protocols import Verifier
-from model.verifiers.prompt_builder import KeepGoing, OnVote, combine_fingerprints, index_by_id
+from model.verifiers.prompt_builder import KeepGoing, OnVote, index_by_id
 from model.voting.selection import combine_scores, compute_shortlist_size, select_shortlist
 
 

@@ -1,6 +1,5 @@
 """This module prepares a group for the prompt: it admits candidates and counts the tokens that are free for them."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -9,7 +8,8 @@ from typing import Self
 from model.domain import Coverage, GroupVerdict, Issue, Patch, PatchId, PatchVerdict, Vote
 from model.errors import BadDiff
 from model.patches.diff import parse
-from model.patches.similarity import count_changed_words, measure_overlap
+from model.patches.edits import count_changed_words, measure_overlap
+from model.prompts.fingerprint import derive_seed
 from model.prompts.prompt_template import Template
 from model.prompts.untrusted import escape_issue
 from model.protocols import Engine
@@ -52,7 +52,7 @@ class CandidateGroup:
             if shared[case.candidate.id] == case.candidate.id
         }
         sitting = tuple(case.candidate for case in admitted if case.candidate.id in texts)
-        # who sits alone must not change in which order, and with which seeds, the others are judged
+        # a candidate that sits alone must not change the seating and the seeds of the others
         fingerprints = sorted(
             candidate.fingerprint for candidate in sitting if not candidate.sits_alone
         )
@@ -123,19 +123,6 @@ def add_note(case: AdmittedPatch | RefusedPatch, verdict: PatchVerdict) -> Patch
 def index_by_id(verdict: GroupVerdict) -> dict[PatchId, PatchVerdict]:
     """Map patch ids to verdicts. Do not rely on the order of the patches."""
     return {patch.id: patch for patch in verdict.patches}
-
-
-def derive_seed(*parts: str) -> int:
-    """Derive a seed of 31 bits, which every engine accepts, from the texts of a vote."""
-    digest = hashlib.sha256("\0".join(filter(None, parts)).encode(errors="surrogatepass")).digest()
-    return int.from_bytes(digest[:4]) >> 1
-
-
-def combine_fingerprints(*parts: str) -> str:
-    """Combine fingerprints into one of 12 hex digits. A single fingerprint stays unchanged."""
-    return (
-        parts[0] if len(parts) == 1 else hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-    )
 
 
 def _count_unseen(patch: Patch) -> Coverage:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from model.domain import EngineInfo, GroupVerdict, Issue, Patch, PatchId, PatchVerdict, Vote
+from model.prompts.fingerprint import combine_fingerprints
 from model.prompts.prompt_template import Template
 from model.protocols import Engine, Verifier
 from model.verifiers.hybrid import HybridVerifier
-from model.verifiers.prompt_builder import KeepGoing, OnVote, combine_fingerprints
+from model.verifiers.prompt_builder import KeepGoing, OnVote
 from model.verifiers.voting_verifier import VotingOptions, VotingVerifier
 from model.voting.grouping import Candidate, Likeness, Scheme, Seating, build_group_scheme
 from model.voting.selection import select_survivors
@@ -34,7 +35,7 @@ class MostLikelyVerifier:
         self, engine: Engine, template: Template, options: VotingOptions | None = None
     ) -> None:
         options = options or VotingOptions()
-        # Votes that can't turn a verdict can still turn who is first.
+        # A vote that cannot change a verdict can still change the first rank.
         self._options = replace(options, sampling=replace(options.sampling, stop_early=False))
         self._engine = engine
         self._template = template

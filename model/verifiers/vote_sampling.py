@@ -48,24 +48,24 @@ class VoteSampler:
         self.tokens = Tokens()
         self.seconds = 0.0
 
-    def cast(self, requests: Sequence[VoteRequest]) -> list[Vote]:
+    def cast(self, pending: Sequence[VoteRequest]) -> list[Vote]:
         """Return one vote per request, in order. A reply without a box is continued once from an opened box."""
-        first = self.complete([request.request for request in requests])
+        first = self.complete([wanted.request for wanted in pending])
         boxless = {
             number: replace(
-                request.request,
+                wanted.request,
                 max_tokens=self._sampling.forced_tokens,
                 prefill=drop_open_box(answer.text) + _OPENED_BOX,
             )
-            for number, (request, answer) in enumerate(zip(requests, first, strict=True))
+            for number, (wanted, answer) in enumerate(zip(pending, first, strict=True))
             if isinstance(answer, Completion) and find_box_content(answer.text) is None
         }
         forced = dict(zip(boxless, self.complete(list(boxless.values())), strict=True))
         return [
-            _build_forced_vote(request, boxless[number].prefill or "", forced[number])
+            _build_forced_vote(wanted, boxless[number].prefill or "", forced[number])
             if number in forced
-            else _build_vote(request, answer)
-            for number, (request, answer) in enumerate(zip(requests, first, strict=True))
+            else _build_vote(wanted, answer)
+            for number, (wanted, answer) in enumerate(zip(pending, first, strict=True))
         ]
 
     def complete(self, requests: list[Request]) -> list[Completion | EngineError]:
@@ -95,41 +95,36 @@ def _clean(answer: Completion | EngineError) -> Completion | EngineError:
     return replace(answer, text=text)
 
 
-def _build_vote(request: VoteRequest, answer: Completion | EngineError) -> Vote:
+def _build_vote(wanted: VoteRequest, answer: Completion | EngineError) -> Vote:
     if isinstance(answer, EngineError):
         return Vote(
-            request.request.seed, request.seats, None, "", failure=f"{ENGINE_FAILED}: {answer}"
+            wanted.request.seed, wanted.seats, None, "", failure=f"{ENGINE_FAILED}: {answer}"
         )
-    return _read_vote(request, answer.text, forced=False)
+    return _read_vote(wanted, answer.text, forced=False)
 
 
-def _build_forced_vote(
-    request: VoteRequest, prefill: str, answer: Completion | EngineError
-) -> Vote:
+def _build_forced_vote(wanted: VoteRequest, prefill: str, answer: Completion | EngineError) -> Vote:
     if isinstance(answer, EngineError):
         failure = f"{ENGINE_FAILED} when asked for a box: {answer}"
-        return Vote(
-            request.request.seed, request.seats, None, prefill, forced=True, failure=failure
-        )
-    inside, closing, _ = answer.text.partition(
-        "}"
-    )  # what follows the box is a new thought, not the answer
-    return _read_vote(request, prefill + inside + closing, forced=True)
+        return Vote(wanted.request.seed, wanted.seats, None, prefill, forced=True, failure=failure)
+    # text after the box is not part of the answer
+    inside, closing, _ = answer.text.partition("}")
+    return _read_vote(wanted, prefill + inside + closing, forced=True)
 
 
-def _read_vote(request: VoteRequest, reply: str, *, forced: bool) -> Vote:
+def _read_vote(wanted: VoteRequest, reply: str, *, forced: bool) -> Vote:
     try:
-        correct = _read_patches(request, reply)
+        correct = _read_patches(wanted, reply)
     except UnreadableAnswer as error:
-        return Vote(request.request.seed, request.seats, None, reply, forced, failure=str(error))
-    return Vote(request.request.seed, request.seats, correct, reply, forced)
+        return Vote(wanted.request.seed, wanted.seats, None, reply, forced, failure=str(error))
+    return Vote(wanted.request.seed, wanted.seats, correct, reply, forced)
 
 
-def _read_patches(request: VoteRequest, reply: str) -> frozenset[PatchId]:
+def _read_patches(wanted: VoteRequest, reply: str) -> frozenset[PatchId]:
     """Return the patches in the last box. Raises UnreadableAnswer."""
-    numbers = read_box(reply, [number for number, seat in enumerate(request.seats, 1) if seat])
-    if request.is_single_choice and len(numbers) != 1:
+    numbers = read_box(reply, [number for number, seat in enumerate(wanted.seats, 1) if seat])
+    if wanted.is_single_choice and len(numbers) != 1:
         raise UnreadableAnswer(f"the box names {len(numbers)} patches instead of one")
     return frozenset(
-        seat for number, seat in enumerate(request.seats, 1) if seat and number in numbers
+        seat for number, seat in enumerate(wanted.seats, 1) if seat and number in numbers
     )

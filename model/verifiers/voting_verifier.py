@@ -16,6 +16,7 @@ from model.domain import (
     Vote,
     VoteCount,
 )
+from model.prompts.fingerprint import combine_fingerprints, derive_seed
 from model.prompts.prompt_template import Template
 from model.protocols import Engine, Request
 from model.verifiers.admission import AdmissionRules, AdmittedPatch, RefusedPatch
@@ -25,8 +26,6 @@ from model.verifiers.prompt_builder import (
     OnVote,
     PromptBuilder,
     add_note,
-    combine_fingerprints,
-    derive_seed,
     select_own_votes,
 )
 from model.verifiers.vote_sampling import Sampling, VoteRequest, VoteSampler
@@ -79,7 +78,7 @@ class VotingVerifier:
         self._scheme = scheme
         self._options = options or VotingOptions()
         self._one_only = single_choice
-        # The paper's own way keeps the prompt's name; another way with the same prompt must not share its votes.
+        # The paper's scheme keeps the prompt's own fingerprint. Another scheme with the same prompt must not share votes.
         self._salt = [] if scheme.name == "groups" else [scheme.name]
         sampling = self._options.sampling
         self._prompts = PromptBuilder(

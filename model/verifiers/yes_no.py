@@ -17,6 +17,7 @@ from model.domain import (
     VoteCount,
 )
 from model.errors import EngineDown, EngineError
+from model.prompts.fingerprint import combine_fingerprints, derive_seed
 from model.prompts.prompt_template import Template
 from model.prompts.untrusted import escape_patch
 from model.protocols import Completion, Engine, Request, Token
@@ -27,8 +28,6 @@ from model.verifiers.prompt_builder import (
     OnVote,
     PromptBuilder,
     add_note,
-    combine_fingerprints,
-    derive_seed,
 )
 from model.verifiers.vote_sampling import VoteSampler
 from model.verifiers.voting_verifier import VotingOptions, add_twin_note, build_refused_verdict
@@ -236,7 +235,9 @@ def _read_opinion(patch: PatchId, request: Request, answer: Completion | EngineE
         return _Opinion(replace(vote, failure=f"{ENGINE_FAILED}: {answer}"), None)
     vote = replace(vote, reply=(request.prefill or "") + answer.text)
     token = _find_verdict_token(answer)
-    if token is None and request.prefill is not None:  # the word was due at once, said or not
+    if (
+        token is None and request.prefill is not None
+    ):  # the first token of the repeated question is the answer, even if its text is neither word
         token = next(iter(answer.tokens), None)
     chance = compute_yes_probability(token) if token else None
     if chance is None:

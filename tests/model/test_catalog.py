@@ -5,7 +5,7 @@ import pytest
 from model import catalog
 from model.catalog import EngineChoice, VotingChoice
 from model.engines.scripted import ScriptedEngine
-from model.errors import IncompatibleOptions, EngineDown, TemplateError, UnknownVerifier
+from model.errors import EngineDown, IncompatibleOptions, TemplateError, UnknownVerifier
 from tests.model.chat_server import MODELS, serve_chat
 
 

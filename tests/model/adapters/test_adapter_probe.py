@@ -9,9 +9,9 @@ from model.adapters.adapter_probe import (
     Probe,
     ProbeComparison,
     ServedLogprobs,
-    parse_probe,
-    find_objections,
     compare,
+    find_objections,
+    parse_probe,
 )
 
 PROBE = Probe(
@@ -37,7 +37,7 @@ def test_a_server_that_serves_the_base():
     found = compare(PROBE, ServedLogprobs(BASE, BASE, BASE))
     assert (found.effect, found.max_change, found.mean_distance) == (0.0, 0.0, 1.0)
     assert [one.split(" ")[0] for one in find_objections(found)] == [
-        "it",
+        "its",
         "0.00",
         "log-probabilities",
     ]
@@ -96,7 +96,9 @@ def test_a_server_that_tells_of_other_tokens_is_not_believed():
 
 def test_a_probe_is_read_as_it_was_written():
     assert parse_probe(json.dumps(asdict(PROBE))) == PROBE
-    with pytest.raises(ValueError, match=r"its schema is r4p.probe/9; this version reads r4p.probe/1"):
+    with pytest.raises(
+        ValueError, match=r"its schema is r4p.probe/9; this version reads r4p.probe/1"
+    ):
         parse_probe(json.dumps(asdict(PROBE) | {"schema": "r4p.probe/9"}))
 
 

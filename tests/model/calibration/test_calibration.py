@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from model.calibration.calibration import (
     NO_HISTORY,
     NO_OPINION,
+    CalibrationMethod,
     Calibrator,
     Evidence,
     History,
-    CalibrationMethod,
     build_features,
     from_json,
     sigmoid,

@@ -13,7 +13,7 @@ from model.calibration.calibrator_file import CalibratorFile
 from model.domain import EngineInfo
 from model.errors import IncompatibleOptions
 from model.voting.thresholds import Thresholds
-from tests.model.builders import build_patch_options, build_diff
+from tests.model.builders import build_diff, build_patch_options
 
 KEPT = CalibratorFile(
     "r4p",

@@ -115,3 +115,25 @@ def test_no_text_is_an_error_or_edits_more_than_it_marks(text):
     ):
         assert len(edit.added) <= text.count("+")
         assert len(edit.removed) <= text.count("-")
+
+
+words = st.lists(st.sampled_from(["if", "x", "==", "0", "return"]), max_size=8).map(" ".join)
+bags = words.map(lambda line: edits.count_changed_words(build_diff(line)))
+
+
+def test_only_changed_lines_count_each_on_its_side():
+    bag = edits.count_changed_words(build_diff("return x(1)", removed="return x"))
+    assert bag == {"+return": 1, "+x": 1, "+(": 1, "+1": 1, "+)": 1, "-return": 1, "-x": 1}
+
+
+def test_overlap_of_two_bags_by_hand():
+    left, right = (edits.count_changed_words(f"+{line}\n") for line in ("a b c", "a b d"))
+    assert edits.measure_overlap(left, right) == 0.5
+    assert edits.measure_overlap(edits.count_changed_words(""), edits.count_changed_words("")) == 1
+
+
+@given(bags, bags)
+def test_overlap_is_symmetric_and_between_0_and_1(left, right):
+    assert edits.measure_overlap(left, right) == edits.measure_overlap(right, left)
+    assert 0 <= edits.measure_overlap(left, right) <= 1
+    assert (edits.measure_overlap(left, right) == 1) == (left == right)

@@ -11,11 +11,11 @@ from model.errors import BadArtefact
 from model.patches import edits
 from model.rivals import consensus_model
 from model.rivals.consensus_model import (
-    ConsensusModel,
-    HoldoutBlock,
-    GroupClassifier,
-    FittedModel,
     BoostedTrees,
+    ConsensusModel,
+    FittedModel,
+    GroupClassifier,
+    HoldoutBlock,
 )
 from model.rivals.features import list_columns
 from model.voting.thresholds import Thresholds

@@ -10,10 +10,8 @@ from model.engines.scripted import ScriptedEngine
 from model.errors import EngineError
 from model.prompts import prompt_template
 from model.protocols import Completion
-from model.verifiers.pairwise import PairwiseVerifier
-from model.verifiers.pointwise import PointwiseVerifier
-from model.verifiers.r4p import R4PVerifier
 from model.verifiers.vote_sampling import Sampling
+from model.verifiers.vote_schemes import PairwiseVerifier, PointwiseVerifier, R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from tests.model.builders import build_patch
 

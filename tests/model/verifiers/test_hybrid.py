@@ -17,11 +17,10 @@ from model.domain import (
 from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
 from model.verifiers.hybrid import HybridVerifier
-from model.verifiers.pointwise import PointwiseVerifier
-from model.verifiers.r4p import R4PVerifier
+from model.verifiers.vote_schemes import PointwiseVerifier, R4PVerifier
 from model.verifiers.yes_no import YesNoVerifier
 from tests.model.builders import build_patch
-from tests.model.fake_engines import RecordingEngine, LogprobEngine, build_token
+from tests.model.fake_engines import LogprobEngine, RecordingEngine, build_token
 
 ISSUE = Issue("It breaks", "when the list is empty")
 EIGHT = [build_patch(str(n), f"solution {n};") for n in range(8)]

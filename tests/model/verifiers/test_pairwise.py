@@ -9,8 +9,8 @@ from model.calibration.evidence import apply_calibrator, build_evidence
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
-from model.verifiers.pairwise import PairwiseVerifier
 from model.verifiers.vote_sampling import Sampling
+from model.verifiers.vote_schemes import PairwiseVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from model.voting.thresholds import Thresholds
 from tests.model.builders import build_patch

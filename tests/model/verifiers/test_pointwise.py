@@ -3,8 +3,7 @@
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
-from model.verifiers.pointwise import PointwiseVerifier
-from model.verifiers.r4p import R4PVerifier
+from model.verifiers.vote_schemes import PointwiseVerifier, R4PVerifier
 from tests.model.builders import build_patch
 from tests.model.fake_engines import RecordingEngine
 

@@ -4,10 +4,10 @@ import pytest
 
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import ScriptLine
-from model.errors import EngineDown, Cancelled
+from model.errors import Cancelled, EngineDown
 from model.prompts import prompt_template
-from model.verifiers.r4p import R4PVerifier
 from model.verifiers.vote_sampling import Sampling
+from model.verifiers.vote_schemes import R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from model.voting.thresholds import Thresholds
 from tests.model.builders import build_diff, build_patch

@@ -3,9 +3,9 @@
 from model.domain import Issue, Verdict
 from model.engines.scripted import ScriptLine
 from model.prompts import prompt_template
-from model.verifiers.r4p import R4PVerifier
 from model.verifiers.two_rounds import MostLikelyVerifier, TwoRoundsVerifier
 from model.verifiers.vote_sampling import Sampling
+from model.verifiers.vote_schemes import R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from tests.model.builders import build_patch
 from tests.model.fake_engines import RecordingEngine

@@ -8,18 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.domain import Issue, Patch, PatchId, Verdict
-from model.engines.scripted import ScriptLine, ScriptedEngine
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.prompts import prompt_template
 from model.protocols import Completion
 from model.verifiers.hybrid import HybridVerifier
-from model.verifiers.pointwise import PointwiseVerifier
-from model.verifiers.r4p import R4PVerifier
 from model.verifiers.vote_sampling import Sampling
+from model.verifiers.vote_schemes import PointwiseVerifier, R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from model.voting.grouping import Candidate, build_group_scheme
 from tests.model.builders import build_diff, build_patch
-from tests.model.fake_engines import RecordingEngine
-from tests.model.gullible_engine import read_seats
+from tests.model.fake_engines import RecordingEngine, read_seats
 
 ISSUE = Issue("It breaks", "when the list is empty")
 TEMPLATE = prompt_template.load("r4p_group")

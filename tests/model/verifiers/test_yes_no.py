@@ -4,14 +4,14 @@ import pytest
 
 from model.domain import Issue, Patch, PatchId, Verdict, VoteCount
 from model.engines.scripted import ScriptLine
-from model.errors import EngineDown, Cancelled
+from model.errors import Cancelled, EngineDown
 from model.prompts import prompt_template
 from model.protocols import Token
 from model.verifiers.vote_sampling import Sampling
 from model.verifiers.voting_verifier import VotingOptions
 from model.verifiers.yes_no import YesNoVerifier
 from tests.model.builders import build_diff, build_patch
-from tests.model.fake_engines import RecordingEngine, LogprobEngine, build_token
+from tests.model.fake_engines import LogprobEngine, RecordingEngine, build_token
 
 ISSUE = Issue("It breaks", "when the list is empty")
 A, B, C = (build_patch(name, f"solution {name}") for name in "abc")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import UnreadableAnswer
-from model.voting.boxed_answer import find_box_content, read_box, drop_open_box
+from model.voting.boxed_answer import drop_open_box, find_box_content, read_box
 
 ALL = (1, 2, 3, 4)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.domain import VoteCount
-from model.voting.leave_one_out_effect import explain, count_needed_votes, find_decisive_rivals
+from model.voting.leave_one_out_effect import count_needed_votes, explain, find_decisive_rivals
 from tests.model.builders import build_vote
 
 SHOWN = [build_vote("ar", "")] * 2

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from model.domain import Coverage, PatchId, PatchVerdict, Verdict, VoteCount
 from model.voting.selection import (
-    select_best,
+    combine_scores,
     compute_best_at_k,
+    compute_shortlist_size,
+    fingerprint_edit,
     sample_best_at_k,
     score_by_majority,
-    combine_scores,
-    fingerprint_edit,
+    select_best,
     select_shortlist,
     select_survivors,
-    compute_shortlist_size,
 )
 from tests.model.builders import build_diff
 

@@ -11,12 +11,12 @@ from model.domain import Verdict, VoteCount
 from model.voting.thresholds import AGREEMENT, Thresholds
 from model.voting.votes import (
     EXCERPT_CHARACTERS,
+    compute_wave_size,
+    count_votes_to_settle,
     decide,
     explain,
-    count_votes_to_settle,
-    compute_wave_size,
-    is_settled,
     find_open_ballots,
+    is_settled,
     tally,
 )
 from tests.model.builders import build_vote
