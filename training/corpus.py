@@ -18,7 +18,7 @@ from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import IssueNumber, IssueRef, RepositoryId
 from model.agents.trajectories import trajectory_json
 from training.curation.pools import Pool, build_from_labels
-from training.datasets.guided_pairs import JudgedAttempt
+from training.datasets.pairs import JudgedAttempt
 from training.labels import labels
 from training.objective import episode_rewards
 from training.plans.plan import OverlongHandling

@@ -1,4 +1,4 @@
-"""`r4p labels`: why patches have their labels, how many there are of each rule, and what they are worth."""
+"""`r4p labels`: explain labels, count them by rule, and estimate their precision."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from training.labels.rules import RULE_VERSION, RULES
 
 app = typer.Typer(
     name="labels",
-    help="What became of judged patches says which were correct: why, how many, how sure.",
+    help="Labels of judged patches, derived from outcomes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -66,7 +66,7 @@ def explain(
 
 @app.command()
 def summary(as_of: _AsOf = None, as_json: _Json = False) -> None:
-    """How many patches each rule labels, over all issues."""
+    """Count the patches that each rule labels, over all issues."""
     now = _parse_moment(as_of)
     with _open_corpus() as store:
         patches = labels.label_patches(store.list_records(), now, store.read_checks())
@@ -83,7 +83,7 @@ def sample(
     count: Annotated[int, typer.Option(min=1, help="How many patches.")] = 200,
     seed: Annotated[int, typer.Option(help="The same seed draws the same patches.")] = 0,
 ) -> None:
-    """Labelled patches to check by hand, a JSON object a line on standard output; `r4p labels audit` reads the answers."""
+    """Print labelled patches to check by hand, as JSON lines. `r4p labels audit` reads the answers."""
     with _open_corpus() as store:
         patches = labels.label_patches(store.list_records(), datetime.now(UTC), store.read_checks())
     _print_lines(label_checks.format_questions(label_checks.sample_labels(patches, count, seed)))
@@ -93,10 +93,10 @@ def sample(
 def audit(
     file: Annotated[
         Path | None,
-        typer.Argument(exists=True, dir_okay=False, help="What `sample` printed, answered."),
+        typer.Argument(exists=True, dir_okay=False, help="Output of `sample`, with answers."),
     ] = None,
 ) -> None:
-    """Keep the answers of a file, and tell what labels are worth by all that were ever checked."""
+    """Store the answers of a file, and estimate the precision of labels from all answers."""
     now = datetime.now(UTC)
     with _open_corpus() as store:
         derived = labels.label_patches(store.list_records(), now)
@@ -118,9 +118,9 @@ def export(
         float, typer.Option(min=0.5, max=1, help="Leave out labels that are less sure.")
     ] = MIN_CONFIDENCE,
 ) -> None:
-    """Outcomes as labelled groups, a JSON object a line: what `r4p evaluate --groups` reads.
+    """Write outcomes as labelled groups, as JSON lines for `r4p evaluate --groups`.
 
-    Only of repositories whose .github/r4p.yml says `training: export` or `training: on`.
+    Includes only repositories whose .github/r4p.yml says `training: export` or `training: on`.
     """
     if out is not None and out.exists():
         _refuse(f"{out} exists already; give a new file")

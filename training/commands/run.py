@@ -1,4 +1,4 @@
-"""`r4p train run`: trains by a plan on a dataset, shows how it goes, and leaves a run's folder."""
+"""`r4p train run`: train a model by a plan on a dataset, and write the run's folder."""
 
 import sys
 import warnings
@@ -21,7 +21,7 @@ from training.runs.run_lock import RunLocked
 from training.trl import servable_plan
 
 FAILED: Final = 1
-"""Exit code: the run began, and failed; `result.json` says why."""
+"""Exit code: the run started and failed. `result.json` has the reason."""
 _ROOM: Final = "name a folder that can, or make room and go on with --resume"
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -47,7 +47,7 @@ _Material = Annotated[
 
 
 @app.command()
-def run(  # noqa: PLR0913 - one for each option
+def run(  # noqa: PLR0913 - one parameter per option of the command
     plan: Annotated[str, typer.Argument(help="Name of a shipped plan, or a TOML file.")],
     data: Annotated[Path, typer.Option("--dataset", metavar="DIR", help="Folder of the dataset.")],
     folder: Annotated[Path, typer.Option("--run", metavar="DIR", help="Folder of the run.")],
@@ -72,13 +72,13 @@ def run(  # noqa: PLR0913 - one for each option
             servable_plan.require_servable_plan(wanted, material)
         where = (data, folder, material)
         result = _train(wanted, where, resume=resume, tensorboard=tensorboard)
-    except RunLocked as error:  # for now: who is asked by a program comes back
+    except RunLocked as error:  # a temporary condition: a calling program tries again
         stop("train run", Exit.BACKEND_DOWN, str(error))
     except (BadPlan, BadRun, BadDataset, BadEngine) as error:
         stop("train run", Exit.USAGE, str(error))
     except EngineDown as error:
         stop("train run", Exit.BACKEND_DOWN, str(error))
-    except OSError as error:  # what ends a run that has begun stands in its folder, unless it can't be written there
+    except OSError as error:  # a started run records its failure in its folder, so only an unwritable folder gets here
         stop("train run", Exit.USAGE, f"{folder} can't be written: {error}; {_ROOM}")
     if _is_first():
         sys.stdout.write(run_folder.format_json(result) if as_json else "")
@@ -88,7 +88,7 @@ def run(  # noqa: PLR0913 - one for each option
 
 
 def require_servable(arguments: Sequence[str]) -> None:
-    """Raises BadPlan, or what Typer does, where `r4p train run` with these arguments could never make what judges."""
+    """Raise BadPlan, or Typer's error, when `r4p train run` with these arguments cannot make a serving model."""
     given = typer.main.get_command(app).make_context("r4p train run", list(arguments)).params
     changes = (given[name] for name in ("base", "adapter", "engine_url", "max_steps"))
     servable_plan.require_servable_plan(
@@ -130,14 +130,14 @@ def _train(
 
 
 def _is_first() -> bool:
-    """Of several processes that train together, one speaks."""
+    """Whether this is the main process. Only the main process prints."""
     from accelerate import PartialState
 
     return bool(PartialState().is_main_process)
 
 
 def _silence_libraries() -> None:
-    """What libraries say of their own making is nothing for who watches a run."""
+    """Silence messages of libraries that do not concern the user."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]

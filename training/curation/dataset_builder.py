@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from training.curation import deduplication, patch_filters, source_filters, statement_filters
+from training.curation import deduplication, patch_filters, source_filters
 from training.curation.balance import Balance, balance_groups
 from training.curation.combinations import GroupShape, form_groups, limit_per_issue
 from training.curation.deduplication import EvaluationSet
 from training.curation.patch_filters import ChangeLimits
 from training.curation.pools import Pool
+from training.curation.source_filters import StatementLimits
 from training.curation.splits import SPLITS, TRAIN, SplitPlan, split_pools
-from training.curation.statement_filters import StatementLimits
 from training.curation.steps import AnyStep, IssueStep, PatchStep, PoolsStep, run_steps
 from training.datasets.groups import TrainingGroup
 from training.datasets.manifest import CurationStep
@@ -72,9 +72,7 @@ def build_steps(recipe: DatasetRecipe, evaluation: EvaluationSet | None) -> tupl
         )
     return (
         *optional,
-        IssueStep(
-            "statement", lambda pool: statement_filters.find_rejection(pool, recipe.statements)
-        ),
+        IssueStep("statement", lambda pool: source_filters.find_rejection(pool, recipe.statements)),
         PoolsStep("one-sided sources", source_filters.drop_one_sided),
         PoolsStep("edits", patch_filters.drop_rewrites),
         PatchStep("change", lambda _, patch: patch_filters.find_rejection(patch, recipe.changes)),

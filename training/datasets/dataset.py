@@ -6,8 +6,10 @@ TrainingGroup. Patches are stored in one order; training permutes them anew in e
 
 import hashlib
 import json
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model import typed_json
-from training.datasets import atomic_folder
 from training.datasets.groups import LabelSource, TrainingGroup
 from training.datasets.manifest import SCHEMA, UNKNOWN, Manifest, SplitSummary
 
@@ -52,7 +53,7 @@ def write_dataset(
     Raises BadDataset if the folder exists or a group key occurs twice.
     """
     _check_writable(directory, splits)
-    with atomic_folder.create_atomically(directory) as beside:
+    with create_atomically(directory) as beside:
         summaries = {
             name: _write_split(_get_file(beside, name), groups) for name, groups in splits.items()
         }
@@ -139,3 +140,14 @@ def _build_group(row: Mapping[str, Any]) -> TrainingGroup:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def create_atomically(directory: Path) -> Iterator[Path]:
+    """Yield an empty folder. It becomes `directory` when the block succeeds and is deleted when it raises."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
+        folder = Path(scratch, directory.name)
+        folder.mkdir()
+        yield folder
+        folder.rename(directory)

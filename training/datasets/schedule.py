@@ -4,10 +4,10 @@ Epochs follow one another, each with new seat orders. A trainer drops incomplete
 epoch fill the last round. The schedule counts them.
 """
 
+import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from training.datasets import epochs
 from training.datasets.groups import TrainingGroup
 from training.plans.plan import TrainPlan
 
@@ -42,7 +42,7 @@ def schedule_rounds(groups: Sequence[TrainingGroup], plan: TrainPlan) -> RoundSc
     per_round, steps_per_round = plan.rollout.prompts, count_steps_per_round(plan)
     scheduled: list[TrainingGroup] = []
     for epoch in range(plan.optimiser.epochs):
-        scheduled += epochs.sample_epoch(usable, plan.seed, epoch)
+        scheduled += sample_epoch(usable, plan.seed, epoch)
     rounds = max(1, -(-len(scheduled) // per_round))
     if plan.optimiser.max_steps is not None:
         rounds = min(rounds, -(-plan.optimiser.max_steps // steps_per_round))
@@ -57,5 +57,32 @@ def _repeat_epochs(
     groups: Sequence[TrainingGroup], seed: int, epoch: int
 ) -> Iterator[TrainingGroup]:
     while True:
-        yield from epochs.sample_epoch(groups, seed, epoch) or groups
+        yield from sample_epoch(groups, seed, epoch) or groups
         epoch += 1
+
+
+def sample_epoch(groups: Sequence[TrainingGroup], seed: int, epoch: int) -> list[TrainingGroup]:
+    """Return the groups of one epoch, shuffled, each with permuted patches.
+
+    A group's weight is its expected number of copies: weight 0.5 appears in half of the epochs, weight 2 twice
+    in each.
+    """
+    rng = random.Random(f"{seed} {epoch}")
+    sampled = [
+        permute_patches(group, seed + copy, epoch)
+        for group in groups
+        for copy in range(int(group.weight) + (rng.random() < group.weight % 1))
+    ]
+    rng.shuffle(sampled)
+    return sampled
+
+
+def permute_patches(group: TrainingGroup, seed: int, epoch: int) -> TrainingGroup:
+    """Return the group in the seat order of that epoch, so that no seat reveals a label."""
+    order = list(range(len(group.patches)))
+    random.Random(f"{seed} {epoch} {group.key}").shuffle(order)
+    return replace(
+        group,
+        patches=tuple(group.patches[seat] for seat in order),
+        targets=tuple(group.targets[seat] for seat in order),
+    )

@@ -14,8 +14,8 @@ from model.errors import BadDiff
 from model.prompts.prompt_template import Template
 from model.protocols import Message
 from training.datasets import verifier_prompts
-from training.datasets.epochs import sample_epoch
 from training.datasets.groups import TrainingGroup
+from training.datasets.schedule import sample_epoch
 
 UNKNOWN = "a patch of unknown truth"
 UNREADABLE = "a patch that the bot could not judge"

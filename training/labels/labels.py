@@ -4,6 +4,7 @@ A label belongs to one patch: a merge may contain a later patch than the first o
 history on every use and never stored. A `now` in the past gives the labels that could be known then.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,7 +23,6 @@ from training.labels.rules import (
     LabelGrade,
     probability_of_survival,
 )
-from training.labels.weight_caps import CAPS, WeightCaps, cap_weights
 
 ECHO_WEIGHT = 0.5
 """Weight of an outcome that came while our verdict was visible and may have caused it.
@@ -77,6 +77,18 @@ class LabelledPatch:
 
 
 NO_CHECKS: Mapping[PatchKey, LabelCheck] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class WeightCaps:
+    """Maximum total weight of the labels by one person or CI, and of one repository."""
+
+    actor: float = 50.0
+    """For one person in one repository, or one CI."""
+    repository: float = 500.0
+
+
+CAPS = WeightCaps()
 
 
 def label_patches(
@@ -209,6 +221,32 @@ def _is_echo(record: PullRecord, decided: PullOutcome | None) -> bool:
         if judgement.evaluation == decided.evaluation
     ]
     return bool(verdicts) and verdicts[-1] in _CLAIMS
+
+
+def cap_weights(
+    labels: Sequence[tuple[float, str | None, int]], caps: WeightCaps = CAPS
+) -> tuple[float, ...]:
+    """Return the capped weights in input order. Each label is (weight, who decided, repository id).
+
+    Labels over a cap are scaled down by the same factor. Labels without an actor only count towards the
+    repository's cap.
+    """
+    people = [(repository, actor) if actor else None for _, actor, repository in labels]
+    weights = _scale_weights([label[0] for label in labels], people, caps.actor)
+    return tuple(_scale_weights(weights, [label[2] for label in labels], caps.repository))
+
+
+def _scale_weights(
+    weights: Sequence[float], owners: Sequence[object | None], most: float
+) -> list[float]:
+    total: dict[object, float] = defaultdict(float)
+    for weight, owner in zip(weights, owners, strict=True):
+        if owner is not None:
+            total[owner] += weight
+    return [
+        weight if owner is None or total[owner] <= most else weight * most / total[owner]
+        for weight, owner in zip(weights, owners, strict=True)
+    ]
 
 
 __all__ = [

@@ -28,8 +28,10 @@ def reward_episode(
     stop: StopReason, belief: float | None, overlong: OverlongHandling
 ) -> EpisodeReward:
     """Reward an episode. `belief` is the verifier's score of its patch, 0 to 1, or None if it has none."""
+    # The engine or the clock ended the episode, which says nothing about the agent.
     if stop in _EXTERNAL:
         return EpisodeReward(None, is_trained_on=False)
     reward = rewards.reward_attempt(is_submitted=stop is StopReason.SUBMITTED, belief=belief)
+    # Compact filtering: a cut-off episode has a reward for the mean, but its tokens get no gradient.
     cut_off = stop in _OVERLONG and overlong is OverlongHandling.MASK
     return EpisodeReward(reward, is_trained_on=reward is not None and not cut_off)

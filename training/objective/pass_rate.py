@@ -31,11 +31,13 @@ class PassRateSignals:
     @property
     def entropy(self) -> float:
         """Entropy of one reward in bits, 0 to 1."""
+        # A rate of 0 or 1 has no entropy; log2(0) is undefined, so these shares are skipped.
         return -sum(share * log2(share) for share in (self.rate, 1 - self.rate) if share)
 
     @property
     def survival(self) -> float:
         """Probability that a new group with this size and rate has both a pass and a failure."""
+        # 1 - P(all n pass) - P(all n fail), replies drawn independently.
         return 1 - self.rate**self.total - (1 - self.rate) ** self.total
 
     @property
@@ -44,6 +46,7 @@ class PassRateSignals:
 
         A pass has the advantage (n - k) / (n - 1), a failure -k / (n - 1).
         """
+        # k (n - k)^2 + (n - k) k^2 = k (n - k) n, divided by n and (n - 1)^2.
         return self.pairs / (self.total - 1) ** 2
 
     @property

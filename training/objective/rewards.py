@@ -27,11 +27,14 @@ def reward_judgement(boxed: frozenset[int] | None, targets: Sequence[float | Non
     the probabilities that the patches are correct; with targets of 0 and 1 the result is the paper's reward.
     Seats with an unknown target do not count. Returns None if no target is known.
     """
+    # Seats count from 1, as in the prompt. Padding and unknown patches have no target.
     labelled = [(seat, target) for seat, target in enumerate(targets, 1) if target is not None]
+    # Before the format check: with no known target even an unreadable reply cannot be scored.
     if not labelled:
         return None
     if boxed is None:
         return 0.0
+    # A seat in the box claims correct, any other seat incorrect.
     return fmean(target if seat in boxed else 1 - target for seat, target in labelled)
 
 
@@ -52,6 +55,7 @@ def reward_attempt(*, is_submitted: bool, belief: float | None) -> float | None:
     An attempt without a patch earns 0. A `belief` of None (the verifier failed) returns None, so that a server
     failure does not teach that patches are wrong.
     """
+    # 0 only for a missing patch; a known patch with an unknown belief stays None.
     return belief if is_submitted else 0.0
 
 
@@ -66,6 +70,7 @@ def reward_imitation(
     is malformed, which is stricter than the paper. Returns None if the merged fix is too long to compare.
     """
     match = _ANSWER.fullmatch(text)
+    # A second tag inside the thought would let a reply hide several solutions.
     if match is None or any(text.count(tag) != 1 for tag in _TAGS):
         return MALFORMED_REWARD
     try:
@@ -87,6 +92,7 @@ def measure_similarity(
     own_diffs, merged_diffs = _build_diffs(before, changed), _build_diffs(before, merged)
     if any(len(diff) > MAX_CHARACTERS for diff in merged_diffs.values()):
         return None
+    # An empty set of changes equals an empty merged change.
     touched = sorted(own_diffs.keys() | merged_diffs.keys())
     return (
         fmean(_compute_ratio(own_diffs.get(path), merged_diffs.get(path)) for path in touched)

@@ -57,7 +57,7 @@ class RolloutTask(StrEnum):
 
 
 class AdvantageEstimator(StrEnum):
-    """How the rewards of one group become advantages, see `training/objective/advantages.py`."""
+    """How the rewards of one group become advantages, see `training/objective/policy_gradient.py`."""
 
     GRPO = "grpo"
     LEAVE_ONE_OUT = "leave-one-out"

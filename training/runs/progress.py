@@ -1,12 +1,18 @@
-"""Show the progress of a run: a bar in a terminal, a line for each step in a log."""
+"""Show the progress of a run: a bar in a terminal, a line for each step in a log, scalars in TensorBoard."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from model.commands.exit_codes import STDERR
+from model.commands.extras import describe_installation
+from training.plans.plan import BadPlan
 from training.runs.run_folder import TrainingStep
 
 OnStep = Callable[[TrainingStep], None]
@@ -43,10 +49,44 @@ def show_progress(name: str, console: Console = STDERR) -> Iterator[OnStep]:
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[told]}", markup=False),
+        TextColumn("{task.fields[metrics]}", markup=False),
     )
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task(name, total=None, told="")
+        task = progress.add_task(name, total=None, metrics="")
         yield lambda step: progress.update(
-            task, total=step.of, completed=step.step, told=format_step(step)
+            task, total=step.of, completed=step.step, metrics=format_step(step)
         )
+
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+TENSORBOARD_FOLDER = "tensorboard"
+"""Subfolder of the run, found by `tensorboard --logdir RUN`."""
+
+
+@contextmanager
+def write_to_tensorboard(run: Path) -> Iterator[OnStep]:
+    """Yield the function to call after each step. Repeated steps replace the earlier ones.
+
+    Raises BadPlan if TensorBoard is not installed.
+    """
+    if find_spec("tensorboard") is None:
+        raise BadPlan(describe_installation(["tensorboard"], "train"))
+    boards: list[SummaryWriter] = []
+    try:
+        yield lambda step: _add_step(boards, run / TENSORBOARD_FOLDER, step)
+    finally:
+        for board in boards:
+            board.close()
+
+
+def _add_step(boards: "list[SummaryWriter]", folder: Path, step: TrainingStep) -> None:
+    from torch.utils.tensorboard import SummaryWriter
+
+    if not boards:
+        boards.append(SummaryWriter(str(folder), purge_step=step.step))
+    for name, value in asdict(step).items():
+        if value is not None and name not in {"step", "of", "not_finite"}:
+            boards[0].add_scalar(f"r4p/{name}", value, step.step)
+    boards[0].flush()

@@ -34,6 +34,7 @@ def build_trainer(
     by_prompt, left_out = _filter_askable(plan, tasks, tokenizer)
     rounds = _schedule_rounds(plan, by_prompt, left_out)
     texts = {task.issue: text for text, task in by_prompt.items()}
+    # Every row stands for `rollout.replies` episodes; TRL repeats the prompt itself.
     rows = [{"prompt": texts[task.issue]} for task in rounds.groups]
     source = AgentRollouts(
         plan, by_prompt, verifier or build_verifier(plan), tokenizer, rows, left_out
@@ -54,6 +55,7 @@ def _filter_askable(
         text = render_opening(tokenizer, task.statement)
         if len(tokenization.tokenize_text(tokenizer, text)) > plan.prompt.max_tokens:
             left_out[f"a prompt of more than {plan.prompt.max_tokens} tokens"] += 1
+        # TRL looks a task up by its prompt text, so two tasks with equal prompts cannot both be asked.
         elif text in by_prompt:
             left_out["the same text as another issue's"] += 1
         else:

@@ -46,6 +46,7 @@ class MetricsCallback(TrainerCallback):
         """Start the clock, and count tokens from the checkpoint on."""
         del args, control
         self._last = time.monotonic()
+        # A resumed run continues its token count, so the first step must not count them all.
         self._tokens = float(state.num_input_tokens_seen)
         self.steps = state.global_step
 
@@ -59,10 +60,12 @@ class MetricsCallback(TrainerCallback):
         """Record the step. Raises TrainingDiverged for a non-finite loss or gradient."""
         del args, control
         logs: Mapping[str, Any] = kwargs["logs"]
+        # TRL also logs a summary at the end of training, without a loss.
         if "loss" not in logs:
             return
         now, self.steps = time.monotonic(), state.global_step
         seconds, self._last = now - self._last, now
+        # GRPO reports its own count, which includes sampled tokens. Other trainers have the state's count only.
         tokens = float(logs.get("num_tokens") or state.num_input_tokens_seen)
         new_tokens, self._tokens = tokens - self._tokens, tokens
         step = TrainingStep(
@@ -71,15 +74,18 @@ class MetricsCallback(TrainerCallback):
             seconds=round(seconds, 4),
             tokens=int(tokens),
             tokens_per_second=round(new_tokens / seconds, 1) if seconds > 0 else None,
+            # JSON has no NaN: the value becomes None and its name is listed instead.
             not_finite=tuple(
                 name for name, key in _TRL_NAMES.items() if _is_not_finite(logs.get(key))
             ),
             **{name: _to_number(logs.get(key)) for name, key in _TRL_NAMES.items()},
         )
+        # All processes get the logs. Only one may append to the shared file.
         if state.is_world_process_zero:
             with (self._folder / run_folder.METRICS).open("a") as file:
                 file.write(run_folder.format_step_json(step))
             self._on_step(step)
+        # The loss may be finite while its gradient is not. Checked after writing, so the step stays on record.
         if step.loss is None or not math.isfinite(float(logs.get("grad_norm", 0.0))):
             raise TrainingDiverged(
                 f"step {step.step} has the loss {logs['loss']} and the gradient {logs.get('grad_norm')}, {LOWER_RATE_ADVICE}"

@@ -28,6 +28,7 @@ class CheckpointingTrainer(transformers.Trainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
+        # Sharded training: every process writes a part, so the marker has to wait for all of them.
         self.accelerator.wait_for_everyone()
         if self.is_world_process_zero():
             checkpoint = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
@@ -36,6 +37,7 @@ class CheckpointingTrainer(transformers.Trainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         """Load the trained adapter as well. With two adapters transformers loads only TRL's reference copy."""
         super()._load_from_checkpoint(resume_from_checkpoint, model)
+        # With two adapter folders transformers picks one by name, and "ref" would win over the trained adapter.
         if (Path(resume_from_checkpoint) / _REFERENCE / adapter_files.WEIGHTS).exists():
             into: Any = self.model if model is None else model
             into.load_adapter(resume_from_checkpoint, "default", is_trainable=True)
@@ -46,6 +48,8 @@ class CheckpointingTrainer(transformers.Trainer):
     def training_step(self, *args: Any, **named: Any) -> torch.Tensor:
         """Run one micro batch. Raises TrainingDiverged in every process at once."""
         loss: torch.Tensor = super().training_step(*args, **named)
+        # The sum over processes is equal everywhere, so all raise together. A process that raised alone
+        # would leave the others waiting in their next collective operation.
         spoilt = int(self.accelerator.reduce((~torch.isfinite(loss)).long(), "sum"))
         if spoilt:
             step, processes = self.state.global_step + 1, self.accelerator.num_processes
@@ -58,6 +62,7 @@ class CheckpointingTrainer(transformers.Trainer):
 
 def mark_complete(checkpoint: Path, processes: int) -> None:
     """Flush a checkpoint with its subfolders to disk, then mark it complete."""
+    # Contents before marker: after a power failure a marker without its files would count as complete.
     for path in (*checkpoint.rglob("*"), checkpoint):
         run_folder.flush(path)
     run_folder.write_file(checkpoint / COMPLETE, f"{processes}\n")
@@ -70,6 +75,7 @@ def find_newest(folder: Path) -> tuple[Path, int] | None:
         for path in folder.glob("checkpoint-*")
         if (match := _NAME.fullmatch(path.name))
     ]
+    # transformers would resume from an incomplete checkpoint, because its name has the highest step.
     for path, _ in checkpoints:
         if not (path / COMPLETE).exists():
             shutil.rmtree(path)
@@ -82,5 +88,6 @@ def list_differences(folder: Path, processes: int) -> list[str]:
     replies.
     """
     newest = find_newest(folder)
+    # Checkpoints from before the count was stored have an empty marker.
     wrote = int((newest[0] / COMPLETE).read_text() or processes) if newest else processes
     return [] if wrote == processes else [f"processes were {wrote}, are {processes}"]

@@ -12,8 +12,8 @@ from datasets import Dataset
 from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DataCollatorForPreference, DPOTrainer
 
-from training.datasets import guided_pairs
-from training.datasets.guided_pairs import GuidedPair, JudgedAttempt
+from training.datasets import pairs
+from training.datasets.pairs import GuidedPair, JudgedAttempt
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import chat_encoding
 from training.rollouts.tokenization import TOO_LONG
@@ -32,9 +32,11 @@ class MaskedDPOTrainer(CheckpointingTrainer, DPOTrainer):
     _signature_columns: Any
 
     def _prepare_dataset(self, dataset: Dataset, *_args: Any, **_named: Any) -> Dataset:
+        # TRL tokenizes texts here. Our rows are token ids already, and encoding them twice would change them.
         return dataset
 
     def _set_signature_columns_if_needed(self) -> None:
+        # TRL's list lacks our two masks, and the trainer drops every column that is not listed.
         self._signature_columns = _COLUMNS
 
 
@@ -43,11 +45,14 @@ class CompletionMaskCollator(DataCollatorForPreference):
 
     def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the batch: chosen conversations first, then rejected ones."""
+        # input_ids and completion_mask have shape (2 x batch, tokens): row i is chosen, row batch + i is rejected.
         batch: dict[str, Any] = super().torch_call(examples)
+        # TRL marks the whole completion. Tool outputs inside it must not count, so the mask starts at 0.
         mask = torch.zeros_like(batch["completion_mask"])
         own = [(example, example["chosen_own"]) for example in examples]
         own += [(example, example["rejected_own"]) for example in examples]
         for row, (example, words) in enumerate(own):
+            # TRL pads on the right, so a row is the prompt, then the completion, then padding.
             start = len(example["prompt_ids"])
             mask[row, start : start + len(words)] = torch.tensor(words)
         batch["completion_mask"] = mask
@@ -61,11 +66,12 @@ def build_trainer(
 
     Attempts at the issues in `held_out` are not used.
     """
-    guided = guided_pairs.pair_guided_attempts(attempts, held_out)
+    guided = pairs.pair_guided_attempts(attempts, held_out)
     tokenizer = model_loading.load_tokenizer(plan)
     every = [_build_row(tokenizer, pair) for pair in guided.pairs]
     rows = [row for row in every if _count_longest(row) <= plan.pairs.max_tokens]
     guided.left_out[TOO_LONG] += len(every) - len(rows)
+    # Unary plus drops the reasons with a count of 0.
     left_out = dict(+guided.left_out)
     if not rows:
         raise BadPlan(
@@ -78,8 +84,10 @@ def build_trainer(
             **build_common_arguments(plan, folder),
             num_train_epochs=plan.optimiser.epochs,
             beta=plan.pairs.beta,
+            # "robust" corrects the expected loss for pairs in the wrong order (Chowdhury et al., 2024).
             loss_type=["robust"] if plan.pairs.flip_rate else ["sigmoid"],
             label_smoothing=plan.pairs.flip_rate,
+            # TRL would cut long pairs silently. They were left out and counted above.
             max_length=None,
         ),
         data_collator=CompletionMaskCollator(pad_token_id=tokenizer.pad_token_id),
@@ -95,6 +103,7 @@ def _build_row(tokenizer: Any, pair: GuidedPair) -> dict[str, list[int]]:
         chat_encoding.encode_attempt(tokenizer, attempt) for attempt in (pair.chosen, pair.rejected)
     )
     return {
+        # Both attempts have the same opening and tools, so the chosen prompt is also the rejected prompt.
         "prompt_ids": chosen.prompt,
         "chosen_ids": chosen.completion,
         "rejected_ids": rejected.completion,

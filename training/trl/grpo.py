@@ -1,4 +1,4 @@
-"""Train with GRPO in TRL, with our rollouts and the advantages of `training/objective/advantages.py`.
+"""Train with GRPO in TRL, with our rollouts and the advantages of `training/objective/policy_gradient.py`.
 
 Loading TRL takes seconds.
 """
@@ -19,7 +19,7 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 
 from training.datasets import schedule
 from training.datasets.groups import TrainingGroup
-from training.objective import advantages, importance_sampling
+from training.objective import policy_gradient
 from training.plans.plan import (
     AdvantageEstimator,
     BadPlan,
@@ -34,10 +34,14 @@ from training.trl import grpo_config, model_loading
 from training.trl.checkpoints import LOWER_RATE_ADVICE, CheckpointingTrainer, TrainingDiverged
 from training.trl.training_arguments import build_common_arguments
 
-_ADVANTAGES: dict[AdvantageEstimator, Callable[[advantages.Rewards], advantages.Advantages]] = {
-    AdvantageEstimator.GRPO: partial(advantages.normalise_by_group, epsilon=advantages.TRL_EPSILON),
-    AdvantageEstimator.LEAVE_ONE_OUT: advantages.subtract_leave_one_out,
-    AdvantageEstimator.WITHOUT_DEVIATION: advantages.subtract_mean,
+_ADVANTAGES: dict[
+    AdvantageEstimator, Callable[[policy_gradient.Rewards], policy_gradient.Advantages]
+] = {
+    AdvantageEstimator.GRPO: partial(
+        policy_gradient.normalise_by_group, epsilon=policy_gradient.TRL_EPSILON
+    ),
+    AdvantageEstimator.LEAVE_ONE_OUT: policy_gradient.subtract_leave_one_out,
+    AdvantageEstimator.WITHOUT_DEVIATION: policy_gradient.subtract_mean,
 }
 
 
@@ -53,6 +57,7 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
         super().__init__(reward_funcs=[source.reward], rollout_func=source.rollout, **kwargs)
         self._advantage = _ADVANTAGES[plan.policy.advantage]
         self._plan = plan
+        # A server holds one whole adapter, and FSDP would give each process a shard only.
         self._server = (
             vllm_rollouts.connect_server(
                 plan, Path(str(self.args.output_dir)), sharded=bool(self.is_fsdp_enabled)
@@ -60,8 +65,10 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
             if plan.rollout.engine == RolloutEngine.SERVER
             else None
         )
+        # The callback unloads the last adapters from the server when training ends.
         if self._server:
             self.add_callback(self._server)
+        # TRL does not return the rewards. `_calculate_rewards` keeps them for our advantages.
         self._rewards: torch.Tensor | None = None
         self.left_out = dict(source.left_out)
 
@@ -80,6 +87,7 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
                 prompts, None, {}, count
             )
         except RuntimeError as error:
+            # torch.multinomial reports NaN weights as an invalid "probability tensor".
             if "probability tensor" not in str(error):
                 raise
             raise TrainingDiverged(
@@ -88,14 +96,17 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
         return sampled
 
     def _calculate_rewards(self, *args: Any, **named: Any) -> torch.Tensor:
+        # Shape (replies of all processes, 1): TRL gathers rewards, because groups may span processes.
         self._rewards = super()._calculate_rewards(*args, **named)
         return self._rewards
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Replace TRL's advantages by ours, which also handle unknown rewards."""
+        # TRL computes advantages as well, without a definition for unknown rewards. They are discarded.
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self._rewards is None:
             raise RuntimeError("TRL scored replies without asking for their rewards")
+        # The rewards are those of all processes in rank order. This process trains on its own slice.
         mine = slice(
             self.accelerator.process_index * len(inputs),
             (self.accelerator.process_index + 1) * len(inputs),
@@ -105,16 +116,20 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
         )
         output["advantages"] = torch.tensor(every[mine], device=output["advantages"].device)
         if self._server and self._plan.policy.importance != ImportanceCorrection.OFF:
+            # (replies,) -> (replies, 1) * (replies, tokens): TRL's loss accepts an advantage for each token.
             output["advantages"] = output["advantages"].unsqueeze(1) * self._compute_weights(output)
         return output
 
     def _compute_weights(self, output: dict[str, Any]) -> torch.Tensor:
         """Return importance weights of shape (replies, tokens). Scaling the advantages scales the loss."""
         trainer_logprobs = output.get("old_per_token_logps")
+        # TRL computes these only if it needs them for its own ratio. (replies, completion tokens), in nats.
         if trainer_logprobs is None:
             completion_tokens = output["completion_ids"].size(1)
+            # The model reads prompt and completion, (replies, prompt + completion tokens), and scores the last part.
             ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
             seen = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
+            # These weights are constants: a gradient through them would change the estimator.
             with torch.no_grad():
                 trainer_logprobs, _, _ = self._get_per_token_logps_and_entropies(
                     self.model,
@@ -124,14 +139,16 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
                     batch_size=self.args.per_device_train_batch_size,
                 )
         loss = self._plan.policy
+        # tool_mask is 0 for tool outputs, which no engine sampled.
         mask = output["completion_mask"] * output.get("tool_mask", 1)
-        weights = importance_sampling.compute_weights(
+        weights = compute_weights(
             trainer_logprobs,
             output["sampling_per_token_logps"],
             mask,
             loss.importance,
             loss.importance_ceiling or math.inf,
         )
+        # The mean shows drift between the two engines: 1 means none.
         self._metrics["train"]["importance"].append(weights[mask.bool()].mean().item())
         return weights
 
@@ -139,11 +156,13 @@ class GroupGRPOTrainer(CheckpointingTrainer, GRPOTrainer):
 def compute_group_advantages(
     rewards: Sequence[float],
     replies: int,
-    advantage: Callable[[advantages.Rewards], advantages.Advantages],
+    advantage: Callable[[policy_gradient.Rewards], policy_gradient.Advantages],
 ) -> list[float]:
     """Return the advantages of consecutive groups. A NaN reward is unknown and gets 0."""
+    # TRL stores unknown rewards as NaN.
     scored = [None if math.isnan(value) else value for value in rewards]
     parts = (scored[start : start + replies] for start in range(0, len(scored), replies))
+    # An advantage of None becomes 0, so that the reply has no gradient.
     return [value or 0.0 for part in parts for value in advantage(part)]
 
 
@@ -161,6 +180,7 @@ def build_trainer(
     rounds = _schedule_rounds(plan, kept, left_out)
     source = group_rollouts.build_group_rollouts(plan, rounds.groups, tokenizer)
     source.left_out = left_out
+    # The schedule already contains all epochs, so TRL must not repeat it.
     settings["max_steps"] = rounds.steps
     trainer = build_trainer_on_source(plan, source, tokenizer, settings)
     trainer.filled = rounds.filled
@@ -179,6 +199,7 @@ def build_trainer_on_source(
     plan: TrainPlan, source: RolloutSource, tokenizer: Any, settings: dict[str, Any]
 ) -> GroupGRPOTrainer:
     """Return a trainer on any rollout source. Raises BadPlan."""
+    # Checked here, because TRL fails late and without naming the setting.
     if plan.rollout.engine == RolloutEngine.COLOCATED and find_spec("vllm") is None:
         raise BadPlan(
             "rollout.engine = 'colocated': vLLM is not installed here; install one that TRL knows (pip install "
@@ -202,3 +223,31 @@ def _schedule_rounds(
     except ValueError as error:
         why = f"; left out: {dict(left_out)}" if left_out else ""
         raise BadPlan(f"{error}{why}") from error
+
+
+_SEQUENCES = (ImportanceCorrection.SEQUENCE_TRUNCATE, ImportanceCorrection.SEQUENCE_MASK)
+_MASKED = (ImportanceCorrection.TOKEN_MASK, ImportanceCorrection.SEQUENCE_MASK)
+
+
+def compute_weights(
+    trainer_logprobs: torch.Tensor,
+    sampler_logprobs: torch.Tensor,
+    mask: torch.Tensor,
+    mode: ImportanceCorrection,
+    ceiling: float,
+) -> torch.Tensor:
+    """Return loss factors of shape (replies, tokens) from natural log-probabilities of that shape.
+
+    Tokens with `mask` 0 do not count in sequence ratios. A factor above `ceiling` is cut to it, or set to 0 in
+    the `*-mask` modes.
+    """
+    # Log-ratio of each token, (replies, tokens). Masked tokens become 0, that is a ratio of 1.
+    apart = (trainer_logprobs - sampler_logprobs) * mask
+    if mode in _SEQUENCES:
+        # The ratio of a sequence is the product of its tokens' ratios: sum the logs, then spread them again.
+        apart = apart.sum(dim=-1, keepdim=True).expand_as(apart)
+    ratio = apart.exp()
+    if mode in _MASKED:
+        # Masking drops the token instead of trusting a ratio that one engine's rounding may have caused.
+        return ratio.masked_fill(ratio > ceiling, 0.0)
+    return ratio.clamp(max=ceiling)

@@ -31,7 +31,9 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
     loss, at_once = plan.policy, plan.optimiser.micro_batch * processes
     return {
         "num_generations": plan.rollout.replies,
+        # micro batches of one round, as TRL counts them
         "steps_per_generation": plan.rollout.prompts * plan.rollout.replies // at_once,
+        # TRL's names count the batch in replies, ours in prompts
         "gradient_accumulation_steps": plan.optimiser.batch * plan.rollout.replies // at_once,
         "num_iterations": plan.rollout.passes,
         "num_train_epochs": 1,  # all epochs are laid out in the rows
@@ -40,6 +42,7 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "max_completion_length": plan.rollout.max_tokens,
         "temperature": plan.rollout.temperature,
         "top_p": plan.rollout.top_p,
+        # no truncation of the sampling distribution: the loss needs the true probabilities
         "top_k": 0,
         "min_p": None,
         "repetition_penalty": 1.0,
@@ -48,11 +51,15 @@ def build_grpo_settings(plan: TrainPlan, processes: int) -> dict[str, Any]:
         "epsilon": loss.clip_low,
         "epsilon_high": loss.clip_high,
         "delta": loss.ratio_ceiling,
+        # `dr_grpo` and `grpo` in TRL's loss, see `LossAggregation` for the formulas
         "loss_type": _LOSSES[loss.loss],
         "scale_rewards": "group" if loss.advantage == AdvantageEstimator.GRPO else "none",
+        # TRL's sequence-level ratio (GSPO) is another objective than the plan's
         "importance_sampling_level": "token",
         "mask_truncated_completions": loss.overlong == OverlongHandling.MASK,
+        # our columns carry targets and seats to the reward function
         "remove_unused_columns": False,
+        # every LoRA parameter takes part in each step, and the search costs time
         "ddp_find_unused_parameters": False,
         **_build_vllm_settings(plan),
     }
@@ -155,6 +162,7 @@ def _build_vllm_settings(plan: TrainPlan) -> dict[str, Any]:
         "vllm_tensor_parallel_size": plan.scale.rollout_tensor_parallel,
         "vllm_gpu_memory_utilization": plan.rollout.gpu_memory,
         "vllm_max_model_length": plan.prompt.max_tokens + plan.rollout.max_tokens,
+        # Sleep mode frees the GPU memory of vLLM while the trainer needs it.
         "vllm_enable_sleep_mode": True,
         "vllm_importance_sampling_correction": plan.policy.importance != ImportanceCorrection.OFF,
     }

@@ -25,6 +25,7 @@ def load_tokenizer(plan: TrainPlan) -> Any:
         raise BadPlan(
             f"model.base = {plan.model.base!r} has no chat template; use an instruct model"
         )
+    # Batches need padding. EOS is safe, because padded positions are masked everywhere.
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     return tokenizer
 
@@ -50,8 +51,10 @@ def load_trainable_model(plan: TrainPlan) -> dict[str, Any]:
 
 def load_scoring_model(plan: TrainPlan, pad_id: int) -> Any:
     """Return the base with a new random head of one score. Raises BadPlan."""
+    # Seeded, because the new head is random and a resumed run must start from the same one.
     transformers.set_seed(plan.seed)
     model = _load(plan, transformers.AutoModelForSequenceClassification, num_labels=1)
+    # transformers reads the score at the last token that is not padding, so it must know the padding id.
     model.config.pad_token_id = pad_id
     return model
 
@@ -67,6 +70,7 @@ def build_lora_config(lora: LoraSettings | None, *, for_scoring: bool = False) -
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
         target_modules=list(lora.targets),
+        # vLLM serves neither biases nor other task heads of an adapter.
         bias="none",
         task_type="SEQ_CLS" if for_scoring else "CAUSAL_LM",
     )
@@ -83,6 +87,7 @@ def _refuse_too_long(plan: TrainPlan, config: Any) -> None:
     """Raise BadPlan if the plan's sequences are longer than the model's context, extended by YaRN."""
     reads = getattr(config, "max_position_embeddings", None)
     rope = getattr(config, "rope_parameters", None) or {}
+    # YaRN scales positions: a model made for L tokens reads L x factor.
     if reads and rope.get("rope_type") == "yarn":
         made_for = rope.get("original_max_position_embeddings") or reads
         reads = max(reads, int(made_for * rope.get("factor", 1)))

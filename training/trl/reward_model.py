@@ -14,9 +14,9 @@ from trl.trainer.reward_trainer import RewardTrainer
 
 from model.errors import BadDiff
 from model.prompts import prompt_template
-from training.datasets import preference_pairs, verifier_prompts
+from training.datasets import pairs, verifier_prompts
 from training.datasets.groups import TrainingGroup
-from training.datasets.preference_pairs import PreferencePair
+from training.datasets.pairs import PreferencePair
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import tokenization
 from training.trl import model_loading
@@ -39,7 +39,7 @@ def build_trainer(
     """Return a trainer with checkpoints in `folder`. Raises BadPlan if the plan leaves nothing to learn."""
     tokenizer = model_loading.load_tokenizer(plan)
     left_out: Counter[str] = Counter()
-    rows = _build_rows(plan, preference_pairs.build_preferences(groups), tokenizer, left_out)
+    rows = _build_rows(plan, pairs.build_preferences(groups), tokenizer, left_out)
     if not rows:
         raise BadPlan(
             f"none of {len(groups)} groups has two patches of which one is rather correct and the other is not; "
@@ -84,6 +84,7 @@ def _build_rows(
         if max(len(better), len(worse)) > plan.pairs.max_tokens:
             left_out[tokenization.TOO_LONG] += 1
             continue
+        # TRL subtracts the margin from the score difference inside the log-sigmoid.
         margin = {"margin": pair.margin} if plan.pairs.margin else {}
         rows.append({"chosen_ids": better, "rejected_ids": worse, **margin})
     return rows

@@ -50,6 +50,7 @@ def build_trainer(
             **build_common_arguments(plan, folder),
             # all epochs are laid out in the rows
             num_train_epochs=1,
+            # examples are in the order of their epochs, each with its own seats
             train_sampling_strategy="sequential",
             max_length=None,
         ),

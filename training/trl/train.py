@@ -21,10 +21,10 @@ from transformers import PrinterCallback
 from model.adapters import adapter_files
 from model.errors import EngineDown, ModelError
 from model.prompts import prompt_template
-from training.datasets import agent_tasks, attempt_file, dataset, verifier_prompts
+from training.datasets import agent_tasks, dataset, pairs, verifier_prompts
 from training.datasets.agent_tasks import AgentTask
 from training.datasets.groups import TrainingGroup
-from training.datasets.guided_pairs import JudgedAttempt
+from training.datasets.pairs import JudgedAttempt
 from training.plans import plan_file
 from training.plans.plan import BadPlan, RolloutTask, TrainingMethod, TrainPlan
 from training.rollouts import tokenization
@@ -74,14 +74,17 @@ def train(job: TrainingJob, on_step: OnStep = lambda _: None) -> RunResult:
     PartialState(cpu=not torch.cuda.is_available())
     grpo_config.check_plan(job.plan, PartialState().num_processes)
     with ExitStack() as held:
+        # Parallel processes: exactly one takes the lock, and the others wait for it in `_run_on_main`.
         _run_on_main(lambda: held.enter_context(lock_run(job.folder)))
         groups = dataset.read_split(job.dataset, "train")
         material = _read_material(job)
         about = _build_provenance(job, groups, material)
         _run_on_main(lambda: _check_folder(job, about))
         done = run_folder.read_result(job.folder)
+        # A finished run is returned as it is, so that a repeated command is harmless.
         if done is not None and done.status == RunStatus.FINISHED:
             return done
+        # Built before anything is written: a plan that cannot start leaves no half-made run.
         trainer = _build_or_refuse(job, groups, material)
         _run_on_main(lambda: _prepare_folder(job, about))
         return _train_to_result(job, groups, trainer, MetricsCallback(job.folder, on_step), began)
@@ -95,6 +98,7 @@ def _train_to_result(
     began: float,
 ) -> RunResult:
     """Train and write the result of success or failure. `began` is a monotonic time in seconds."""
+    # Found before training: `_train` itself may write newer checkpoints.
     resumed = checkpoints.find_newest(job.folder)
     facts = _RunFacts()
     try:
@@ -142,15 +146,19 @@ def _train(
 ) -> None:
     resumed = checkpoints.find_newest(job.folder)
     facts.left_out, facts.filled = dict(trainer.left_out), getattr(trainer, "filled", 0)
+    # It prints every log to stdout, where the command prints its result.
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(watch)
     facts.of = trainer.args.max_steps
     trainer.train(resume_from_checkpoint=str(resumed[0]) if resumed else None)
+    # transformers derives the real number of steps from the data only in `train`.
     facts.of = trainer.state.max_steps
     kept = job.folder / (run_folder.WEIGHTS if job.plan.adapter is None else run_folder.ADAPTER)
     _save_weights(trainer, kept)
+    # All shards took part in saving. Hash and probe need the main process only.
     if job.plan.adapter is not None and PartialState().is_main_process:
         facts.adapter_sha256 = adapter_files.hash_adapter(kept)
+        # A reward model has no next-token probabilities to probe.
         if job.plan.trainer != TrainingMethod.REWARD_MODEL:
             _write_probe(job, groups, trainer, facts.adapter_sha256)
 
@@ -162,7 +170,7 @@ Material = Sequence[JudgedAttempt] | Sequence[AgentTask]
 def _read_material(job: TrainingJob) -> Material:
     """Read the plan's material. Raises BadPlan if it is missing or unusable."""
     if job.plan.trainer == TrainingMethod.DPO:
-        return attempt_file.read_attempts(job.material)
+        return pairs.read_attempts(job.material)
     if _has_episodes(job.plan):
         return agent_tasks.read_tasks(job.material, _list_held_out(job.dataset))
     if job.material is not None:
@@ -267,6 +275,7 @@ def _save_weights(trainer: Any, directory: Path) -> None:
     if trainer.is_fsdp_enabled:  # of shards, which checkpoints may be, nothing would be saved here
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
     trainer.save_model(str(beside))
+    # Other processes must not read the folder before the main one has moved it.
     PartialState().wait_for_everyone()
     if not PartialState().is_main_process:
         return
@@ -290,6 +299,7 @@ def _write_probe(
         model = PeftModel.from_pretrained(
             model_loading.load_causal_model(job.plan), str(job.folder / run_folder.ADAPTER)
         )
+    # The shortest prompts: a probe costs every server start.
     measured = adapter_probe.measure_probe(model, sorted(prompts, key=len)[:_PROBED], sha256)
     run_folder.write_file(job.folder / run_folder.PROBE, run_folder.format_json(measured))
 

@@ -34,6 +34,7 @@ def build_common_arguments(
         "use_cpu": on_cpu,
         "save_strategy": "steps",
         "save_steps": plan.checkpoints.every_steps,
+        # The last one stays until the next is complete, so fewer than two would lose it.
         "save_total_limit": max(
             2, plan.checkpoints.keep
         ),  # the last one, while the next isn't whole
@@ -45,6 +46,7 @@ def build_common_arguments(
 
 
 def _get_schedule(plan: TrainPlan) -> str:
+    # transformers' "constant" ignores warm-up steps.
     flat = plan.optimiser.schedule == "constant" and plan.optimiser.warmup_steps
     return "constant_with_warmup" if flat else plan.optimiser.schedule
 

@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import model
 import training
 from model.prompts import prompt_template
-from training.datasets import atomic_folder, dataset
+from model.prompts.prompt_template import Template
+from training.datasets import dataset, verifier_prompts
 from training.datasets.groups import TrainingGroup
-from training.datasets.permutation import permute_patches
-from training.datasets.schedule import schedule_rounds
+from training.datasets.schedule import permute_patches, schedule_rounds
 from training.plans import plan_file
 from training.plans.plan import BadPlan, TrainPlan
 from training.rollouts import group_rollouts
-from training.verl import hydra_overrides, prompt_rows, reward_function
+from training.verl import hydra_overrides, reward_function
 
 VERL = "0.9.1"
 """The verl version that the overrides are tested with."""
@@ -91,13 +91,13 @@ def write_export(plan: TrainPlan, source: Path, out: Path, tokenizer: Any) -> Ve
         validation=len(validation),
         left_out=dict(sorted(left_out.items())),
     )
-    with atomic_folder.create_atomically(out) as beside:
+    with dataset.create_atomically(out) as beside:
         _write_files(
             beside, plan, hydra_overrides.build_overrides(plan, out, schedule.rounds), exported
         )
         template = prompt_template.load(plan.prompt.template)
         for split, groups in (("train", schedule.groups), ("validation", validation)):
-            table = pa.Table.from_pylist(prompt_rows.build_rows(template, groups, split))
+            table = pa.Table.from_pylist(build_rows(template, groups, split))
             pq.write_table(table, beside / f"{split}.parquet", compression="zstd")
     return exported
 
@@ -139,3 +139,27 @@ def _write_files(
     for name, script in (("train.sh", _TRAIN), ("submit.sh", submit)):
         (folder / name).write_text(script)
         (folder / name).chmod(0o755)
+
+
+Row = dict[str, Any]
+
+
+def build_rows(template: Template, groups: Sequence[TrainingGroup], split: str) -> list[Row]:
+    """Return a row for each group, in order."""
+    return [_build_prompt_row(template, group, split, index) for index, group in enumerate(groups)]
+
+
+def _build_prompt_row(template: Template, group: TrainingGroup, split: str, index: int) -> Row:
+    occupied = [seat for seat, patch in enumerate(group.patches, 1) if patch]
+    messages = verifier_prompts.render_group(template, group)
+    return {
+        "data_source": f"r4p/{group.source.value}",
+        "prompt": [{"role": message.role, "content": message.content} for message in messages],
+        "ability": "code-review",
+        # as text, since Arrow would force one shape on the truths of all rows
+        "reward_model": {
+            "style": "rule",
+            "ground_truth": json.dumps({"targets": group.targets, "occupied": occupied}),
+        },
+        "extra_info": {"index": index, "split": split, "key": group.key, "issue": group.issue},
+    }

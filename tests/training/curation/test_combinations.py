@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from tests.builders.patch_pools import patch, pool
-from training.curation.combinations import GroupShape, limit_per_issue, form_groups
+from training.curation.combinations import GroupShape, form_groups, limit_per_issue
 from training.datasets.groups import LabelSource
 
 SIX = pool(targets=(1.0, 0.0, 1.0, 0.0, 0.0, 0.0))

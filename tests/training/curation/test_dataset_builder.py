@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.patch_pools import pool
 from training.curation.balance import Balance
-from training.curation.dataset_builder import NothingToLearn, DatasetRecipe, build_dataset
+from training.curation.dataset_builder import DatasetRecipe, NothingToLearn, build_dataset
 from training.curation.deduplication import EvaluationSet
 from training.curation.splits import SPLITS, SplitPlan
 

@@ -7,9 +7,9 @@ from tests.builders.patch_pools import diff, patch, pool
 from training.curation.deduplication import (
     EvaluationSet,
     build_edit_key,
-    list_edit_keys,
     drop_duplicate_edits,
     drop_duplicate_issues,
+    list_edit_keys,
 )
 from training.curation.patch_filters import MAX_RAW_CHARACTERS
 

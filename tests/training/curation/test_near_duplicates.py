@@ -3,9 +3,9 @@ from hypothesis import strategies as st
 
 from training.curation.near_duplicates import (
     NearDuplicateIndex,
-    is_near_duplicate,
     cluster_by_shared,
     hash_shingles,
+    is_near_duplicate,
 )
 
 ONE = " ".join(f"word{number}" for number in range(100))

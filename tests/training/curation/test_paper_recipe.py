@@ -13,8 +13,8 @@ from training.curation.combinations import GroupShape
 from training.curation.dataset_builder import DatasetRecipe, build_dataset
 from training.curation.patch_filters import ChangeLimits
 from training.curation.pools import build_from_groups
+from training.curation.source_filters import StatementLimits
 from training.curation.splits import SplitPlan
-from training.curation.statement_filters import StatementLimits
 
 PAGE = Path(__file__).parents[3] / "docs" / "training.md"
 ROW = re.compile(r"^\| (paper|ours)?[^|]*\| (none|mirrored|even) \|([\d,| ]+)\|$", re.MULTILINE)

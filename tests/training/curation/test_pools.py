@@ -1,3 +1,5 @@
+"""Pools of patches, and the labelled groups made of them."""
+
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -14,6 +16,7 @@ from app.values.identifiers import (
 from model.domain import Issue, Patch, PatchId
 from model.evaluation import labelled_group
 from tests.builders.patch_pools import patch, pool
+from training.curation import pools
 from training.curation.pools import (
     Pool,
     PoolPatch,
@@ -100,3 +103,39 @@ def test_patches_are_counted_by_what_is_believed_of_them():
         "incorrect": 2,
         "unknown": 1,
     }
+
+
+def diffs_of(*targets):
+    patches = tuple(PoolPatch(f"diff {at}", target) for at, target in enumerate(targets))
+    return Pool("o/r#1", "o/r", "It adds.", patches)
+
+
+def test_a_group_holds_what_is_known_for_sure():
+    found, left_out = pools.build_labelled_groups(
+        [diffs_of(0.9, None, 0.15, 0.3), diffs_of(None, 0.75)]
+    )
+    assert found == [
+        {
+            "instance_id": "o/r#1",
+            "repo": "o/r",
+            "problem_statement": "It adds.",
+            "patches": [
+                {"patch": "diff 0", "resolved": True, "probability": 0.9, "source": "outcomes"},
+                {"patch": "diff 2", "resolved": False, "probability": 0.15, "source": "outcomes"},
+            ],
+        }
+    ]
+    assert left_out == {
+        "patches whose label is unknown": 2,
+        "patches whose label is not sure": 2,
+        "issues without a known patch": 1,
+    }
+
+
+def test_unknown_is_never_exported_as_incorrect():
+    assert pools.build_labelled_groups([diffs_of(None, None)], 0.5)[0] == []
+
+
+def test_how_sure_is_a_choice():
+    ((group,), _) = pools.build_labelled_groups([diffs_of(0.6, 0.4)], 0.6)
+    assert [one["resolved"] for one in group["patches"]] == [True, False]

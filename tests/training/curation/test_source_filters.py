@@ -1,13 +1,17 @@
+"""Filters of whole issues and whole sources."""
+
 from dataclasses import replace
 
 import pytest
 
-from tests.builders.patch_pools import patch, pool
+from tests.builders.patch_pools import TEXT, patch, pool
 from training.curation.source_filters import (
     MIN_LABELLED,
+    StatementLimits,
+    drop_one_sided,
+    find_rejection,
     find_unlicensed,
     find_unwanted,
-    drop_one_sided,
 )
 from training.datasets.groups import LabelSource
 
@@ -65,3 +69,40 @@ def test_sources_are_left_out_by_name():
 def test_licences_are_asked_of_benchmarks_alone(licence, source, said):
     found = pool(licence=licence, source=source)
     assert find_unlicensed(found, ("MIT", "Apache-2.0")) == said
+
+
+def reason(text, **limits):
+    return find_rejection(pool(statement=text), StatementLimits(**limits))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TEXT, None),
+        (TEXT[:99], "shorter than 100 characters"),
+        ("  " + TEXT[:99] + "  ", "shorter than 100 characters"),
+        ("words " * 17, None),
+        (("word " * 800)[:-1] + "s", None),
+        ("word " * 800 + "ss", "longer than 4,000 characters"),
+        (TEXT + " ![what I see](a)", "shows an image"),
+        (TEXT + " ![what I see][1]", "shows an image"),
+        (TEXT + ' <IMG src="a">', "shows an image"),
+        (TEXT + " https://example.org/a/b.PNG", "shows an image"),
+        (TEXT + " https://github.com/user-attachments/assets/1-2", "shows an image"),
+        (TEXT + " see https://example.org/a.html", None),
+        (TEXT + " `if not image[0]:`", None),
+        (
+            f"See #12, o/r#13, GH-14, https://example.org/{'a' * 60}/b by @some-body[bot], {'0123456789' * 4}.",
+            "says it elsewhere",
+        ),
+    ],
+)
+def test_only_what_can_be_understood_by_its_text_is_kept(text, said):
+    assert reason(text) == said
+
+
+def test_other_letters_are_left_out_where_that_is_asked_for():
+    text = TEXT + " Größe"
+    assert reason(text) is None
+    assert reason(text, only_ascii=True) == "not only ASCII"
+    assert reason(TEXT, only_ascii=True) is None

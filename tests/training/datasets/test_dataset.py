@@ -7,7 +7,7 @@ import pytest
 from training.datasets import dataset
 from training.datasets.dataset import BadDataset
 from training.datasets.groups import LabelSource, TrainingGroup
-from training.datasets.manifest import Manifest, SplitSummary, CurationStep
+from training.datasets.manifest import CurationStep, Manifest, SplitSummary
 
 GROUP = TrainingGroup(
     key="a",

@@ -1,9 +1,15 @@
+"""Epochs, permutations and rounds."""
+
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from tests.builders import tiny_model
+from tests.training.datasets.test_groups import GROUP
 from training.datasets import schedule
+from training.datasets.groups import TrainingGroup
+from training.datasets.schedule import permute_patches, sample_epoch
 from training.plans import plan_file
 
 SMOKE = plan_file.load_plan("cpu-smoke")
@@ -62,3 +68,56 @@ def test_a_light_group_may_be_missing_from_an_epoch_but_not_from_a_run_of_its_ow
 def test_nothing_to_learn_is_said(groups):
     with pytest.raises(ValueError, match=f"none of {len(groups)} groups has a patch whose label"):
         schedule.schedule_rounds(groups, SMOKE)
+
+
+GROUPS = [replace(GROUP, key=str(number)) for number in range(40)]
+
+
+def test_every_group_comes_once_and_in_an_order_of_its_own():
+    first, second = sample_epoch(GROUPS, 0, 0), sample_epoch(GROUPS, 0, 1)
+    assert sorted(one.key for one in first) == sorted(one.key for one in GROUPS)
+    assert [one.key for one in first] != [one.key for one in second]
+    assert first != sorted(first, key=lambda one: int(one.key))
+    assert sample_epoch(GROUPS, 0, 0) == first
+
+
+def test_a_patch_keeps_its_target_wherever_it_sits():
+    truth = dict(zip(GROUP.patches, GROUP.targets, strict=True))
+    shown = sample_epoch(GROUPS, 0, 0)
+    assert {one.patches for one in shown} > {GROUP.patches}
+    for one in shown:
+        assert dict(zip(one.patches, one.targets, strict=True)) == truth
+
+
+def test_a_weight_is_how_often_a_group_comes():
+    half = [replace(one, weight=0.5) for one in GROUPS]
+    double = [replace(one, weight=2) for one in GROUPS]
+    assert len(sample_epoch(double, 0, 0)) == 80
+    counts = [len(sample_epoch(half, 0, epoch)) for epoch in range(50)]
+    assert min(counts) < max(counts)
+    assert abs(sum(counts) / 50 - 20) < 2  # the mean of 2,000 draws, 4 deviations wide
+
+
+def test_a_group_that_comes_twice_is_seated_twice():
+    one, two = sample_epoch([replace(GROUP, weight=2)], 1, 0)
+    assert one.patches != two.patches
+
+
+PADDED = TrainingGroup("a", "o/r#1", "o/r", "It adds.", ("w", "x", "y", ""), (1.0, 0.0, 0.5, None))
+
+
+def test_targets_go_with_their_patches():
+    truth = dict(zip(PADDED.patches, PADDED.targets, strict=True))
+    for epoch in range(50):
+        shown = permute_patches(PADDED, 1, epoch)
+        assert dict(zip(shown.patches, shown.targets, strict=True)) == truth
+        assert shown.key == PADDED.key
+
+
+def test_the_same_epoch_shows_the_same_order_and_others_show_others():
+    orders = [permute_patches(PADDED, 1, epoch).patches for epoch in range(240)]
+    assert orders == [permute_patches(PADDED, 1, epoch).patches for epoch in range(240)]
+    assert orders != [permute_patches(PADDED, 2, epoch).patches for epoch in range(240)]
+    assert len(set(orders)) == 24
+    first = Counter(order[0] for order in orders)
+    assert all(40 < count < 80 for count in first.values())

@@ -7,7 +7,7 @@ import pytest
 from model.domain import Verdict
 from tests.builders.pull_outcomes import LATER, MERGED, judgement, record
 from training.labels import labels
-from training.labels.explanation import IssueExplanation, to_document, format_lines
+from training.labels.explanation import IssueExplanation, format_lines, to_document
 
 
 def explained(*fates, **about):

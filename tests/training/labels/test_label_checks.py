@@ -88,7 +88,7 @@ def test_what_is_no_answer_is_refused_by_its_line(line, why):
 
 
 def test_the_report_tells_what_rules_are_worth_and_how_often_labels_flip():
-    lines = answers(KNOWN[:65], lambda one: one.why == "merged" and one.pull % 2 == 0)
+    lines = answers(KNOWN[:65], lambda one: one.rule_name == "merged" and one.pull % 2 == 0)
     found = labels.audit_labels(KNOWN, label_checks.parse_answers(lines, KNOWN))
     assert found.estimate_flip_rates(COUNTS) == FlipRates(pytest.approx(20 / 45), 0.0)
     head, merged, rejected, flips = label_checks.format_audit(found, COUNTS)

@@ -19,8 +19,8 @@ from tests.builders.pull_outcomes import (
     survived,
 )
 from training.labels import labels
+from training.labels.labels import WeightCaps, cap_weights
 from training.labels.rules import LabelGrade
-from training.labels.weight_caps import WeightCaps
 
 
 def test_all_patches_of_all_pull_requests_are_labelled_side_by_side():
@@ -108,3 +108,23 @@ def test_what_was_checked_is_labelled_so():
     assert wrong.evidence[-1] == "looked at on 2026-04-20"
     _, *before = with_checks([MERGED], [True, False], now=START + 49 * DAY)
     assert {one.rule_name for one in before} == {"merged"}
+
+
+CAPS = WeightCaps(actor=4, repository=6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights"),
+    [
+        ([(1.0, "ada", 1), (0.5, "bob", 1)], (1.0, 0.5)),
+        ([(1.0, "ada", 1)] * 8, (0.5,) * 8),
+        ([(1.0, "ada", 1)] * 4 + [(1.0, "ada", 2)] * 4, (1.0,) * 8),
+        ([(1.0, None, 1)] * 12, (0.5,) * 12),
+        ([(1.0, "ada", 1)] * 8 + [(1.0, "bob", 1)] * 4, (0.375,) * 8 + (0.75,) * 4),
+        ([(0.0, None, 1)], (0.0,)),
+        ([], ()),
+    ],
+    ids=["below", "a person", "elsewhere", "a repository", "both", "unknown", "none"],
+)
+def test_weights_are_capped(labels, weights):
+    assert cap_weights(labels, CAPS) == pytest.approx(weights)

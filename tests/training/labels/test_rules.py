@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from training.labels import audit, labels, rules, weight_caps
+from training.labels import audit, labels, rules
 from training.labels.rules import RULES, LabelGrade
 
 PAGE = (Path(__file__).parents[3] / "docs/labels.md").read_text()
@@ -15,7 +15,7 @@ def row(rule):
         f"`{rule.name}`",
         rule.grade.value.replace("_", " "),
         probability,
-        rule.says,
+        rule.condition,
         rule.source,
     )
     return f"| {' | '.join(cells)} |"
@@ -35,7 +35,7 @@ def test_the_page_tells_the_numbers():
     assert f"has to hold for {rules.HOLD_PERIOD.days} days" in TEXT
     assert labels.ECHO_WEIGHT == 0.5
     assert "the label counts half" in TEXT
-    weights = weight_caps.CAPS
+    weights = labels.CAPS
     assert (
         f"weigh {weights.actor:g} together at most, those of a repository {weights.repository:g}"
         in TEXT

@@ -5,8 +5,8 @@ from math import log2
 
 import pytest
 
-from training.objective.advantages import subtract_leave_one_out
 from training.objective.pass_rate import PassRateSignals, compute_signals
+from training.objective.policy_gradient import subtract_leave_one_out
 
 
 def test_the_signals_of_three_in_eight_by_hand():

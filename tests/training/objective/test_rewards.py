@@ -6,10 +6,10 @@ from training.objective import rewards
 from training.objective.rewards import (
     MALFORMED_REWARD,
     MAX_CHARACTERS,
+    measure_similarity,
     reward_attempt,
     reward_imitation,
     reward_judgement,
-    measure_similarity,
 )
 
 FILES = {"a.py": "one\ntwo\nthree\n", "b.py": "four\n"}

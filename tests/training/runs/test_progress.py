@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tests.builders.run_folders import step
-from training.runs import progress, tensorboard_log
+from training.runs import progress
 
 
 def watched(steps, **terminal):
@@ -43,12 +43,12 @@ def test_a_terminal_shows_one_bar_that_ends_full():
 def test_tensorboard_reads_the_numbers_and_steps_taken_again_replace_those_before(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # noqa: PLC0415
 
-    with tensorboard_log.write_to_tensorboard(tmp_path) as on_step:
+    with progress.write_to_tensorboard(tmp_path) as on_step:
         for at in (1, 2, 3):
             on_step(step(at, reward=at / 10, entropy=None))
-    with tensorboard_log.write_to_tensorboard(tmp_path) as on_step:
+    with progress.write_to_tensorboard(tmp_path) as on_step:
         on_step(step(3, reward=0.9, entropy=None))
-    events = EventAccumulator(str(tmp_path / tensorboard_log.TENSORBOARD_FOLDER))
+    events = EventAccumulator(str(tmp_path / progress.TENSORBOARD_FOLDER))
     events.Reload()
     found = [(one.step, one.value) for one in events.Scalars("r4p/reward")]
     assert found == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2)), (3, pytest.approx(0.9))]
@@ -56,6 +56,6 @@ def test_tensorboard_reads_the_numbers_and_steps_taken_again_replace_those_befor
 
 
 def test_a_run_that_ends_before_its_first_step_writes_nothing(tmp_path):
-    with tensorboard_log.write_to_tensorboard(tmp_path):
+    with progress.write_to_tensorboard(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from tests.builders import training_runs
 from tests.services import ROOT
 from training.commands import run
 from training.runs.run_folder import BadRun
-from training.runs.run_lock import LOCK, RunLocked, lock_run, is_empty_run
+from training.runs.run_lock import LOCK, RunLocked, is_empty_run, lock_run
 
 HOLD = """
 import sys

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from model.agents.trajectories.trajectory import Attempt, StopReason
-from model.engines.scripted import ScriptLine, ScriptedEngine
+from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import EngineDown
 from model.prompts import prompt_template
-from model.verifiers.r4p import R4PVerifier
+from model.verifiers.vote_schemes import R4PVerifier
 from tests.builders import guided_attempts, tiny_model
 from tests.model.agents.builders import ISSUE
 from tests.model.chat_server import MODELS, completion, serve_chat

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.builders import guided_attempts, tiny_model
-from training.datasets.guided_pairs import HELD_OUT
+from training.datasets.pairs import HELD_OUT
 from training.plans import plan_file
 from training.plans.plan import BadPlan
 from training.rollouts import chat_encoding

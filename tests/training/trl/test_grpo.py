@@ -11,7 +11,7 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.builders import tiny_model, training_runs
-from training.objective import advantages, rewards
+from training.objective import policy_gradient, rewards
 from training.plans import plan_file
 from training.plans.plan import BadPlan
 from training.rollouts.group_rollouts import check_whole_groups
@@ -210,7 +210,7 @@ def test_without_vllm_a_colocated_one_is_refused_with_its_fix(tmp_path, monkeypa
 
 def test_an_unknown_reward_moves_nobody():
     earned = [1.0, math.nan, 0.0, 0.5, 1.0, 1.0, 1.0, math.nan]
-    found = grpo.compute_group_advantages(earned, 4, advantages.subtract_leave_one_out)
+    found = grpo.compute_group_advantages(earned, 4, policy_gradient.subtract_leave_one_out)
     assert found == [0.75, 0.0, -0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from training.plans import plan_file
-from training.plans.plan import BadPlan, RolloutEngine, ImportanceCorrection, RolloutTask
+from training.plans.plan import BadPlan, ImportanceCorrection, RolloutEngine, RolloutTask
 from training.trl import grpo_config
 
 PAPER = plan_file.load_plan("r4p-paper")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.builders import tiny_model
-from training.datasets import preference_pairs
+from training.datasets.pairs import build_preferences
 from training.plans import plan_file
 from training.plans.plan import BadPlan
 from training.rollouts.tokenization import TOO_LONG
@@ -60,7 +60,7 @@ def right(made, asked) -> float:
 
     made.model.eval()
     with torch.no_grad():
-        pairs = preference_pairs.build_preferences(groups(6, seed=77))
+        pairs = build_preferences(groups(6, seed=77))
         hits = [score(one.statement, one.better) > score(one.statement, one.worse) for one in pairs]
     return sum(hits) / len(hits)
 

@@ -7,8 +7,8 @@ import pytest
 from model.domain import Issue, Patch, PatchId
 from model.engines.local_transformers import LocalTransformers
 from model.prompts import prompt_template
-from model.verifiers.r4p import R4PVerifier
 from model.verifiers.vote_sampling import Sampling
+from model.verifiers.vote_schemes import R4PVerifier
 from model.verifiers.voting_verifier import VotingOptions
 from model.verifiers.yes_no import YesNoVerifier
 from tests.builders import tiny_model

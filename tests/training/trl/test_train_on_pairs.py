@@ -13,7 +13,7 @@ from model.commands.exit_codes import Exit
 from tests.builders import guided_attempts, tiny_model
 from tests.training.trl.test_reward_model import groups
 from training.commands import run as run_cli
-from training.datasets import attempt_file, dataset
+from training.datasets import dataset, pairs
 from training.datasets.manifest import Manifest
 from training.plans import plan_file
 from training.plans.plan import TrainingMethod
@@ -71,7 +71,7 @@ def run(*words):
 
 def test_guided_pairs_make_an_adapter_and_its_probe(base, data, tmp_path):
     attempts = guided_attempts.judged(tmp_path / "tree")
-    attempt_file.write_attempts(tmp_path / "attempts.jsonl", attempts)
+    pairs.write_attempts(tmp_path / "attempts.jsonl", attempts)
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
     done = run(*words, "--material", tmp_path / "attempts.jsonl")
@@ -107,7 +107,7 @@ def test_a_run_goes_on_with_the_same_material_alone_and_notes_whose_it_is(base, 
         dataset.read_split(data, "test")[0].issue,
     )
     told = [*attempts, *(replace(one, issue=held) for one in attempts)]
-    attempt_file.write_attempts(tmp_path / "attempts.jsonl", told)
+    pairs.write_attempts(tmp_path / "attempts.jsonl", told)
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
     words = (*words, "--material", tmp_path / "attempts.jsonl")
@@ -115,7 +115,7 @@ def test_a_run_goes_on_with_the_same_material_alone_and_notes_whose_it_is(base, 
     noted = set(provenance.read_provenance(folder).issues)
     assert {one.issue for one in attempts} <= noted
     assert held not in noted
-    attempt_file.write_attempts(tmp_path / "attempts.jsonl", told[: len(attempts)])
+    pairs.write_attempts(tmp_path / "attempts.jsonl", told[: len(attempts)])
     again = run(*words, "--resume")
     assert again.exit_code == Exit.USAGE
     assert "--material was " in again.output
@@ -127,7 +127,7 @@ def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data,
         type(one)(held, one.belief, one.trajectory)
         for one in guided_attempts.judged(tmp_path / "tree")
     ]
-    attempt_file.write_attempts(tmp_path / "attempts.jsonl", attempts)
+    pairs.write_attempts(tmp_path / "attempts.jsonl", attempts)
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
     done = run(*words, "--material", tmp_path / "attempts.jsonl")
@@ -138,9 +138,7 @@ def test_an_attempt_at_an_issue_of_the_test_split_is_not_learnt_from(base, data,
 def test_pairs_after_a_warm_up_are_held_against_the_warm_up(base, data, tmp_path):
     warm = run(plan("boxed-sft", base, tmp_path), "--dataset", data, "--run", tmp_path / "warm-up")
     assert warm.exit_code == 0, warm.output
-    attempt_file.write_attempts(
-        tmp_path / "attempts.jsonl", guided_attempts.judged(tmp_path / "tree")
-    )
+    pairs.write_attempts(tmp_path / "attempts.jsonl", guided_attempts.judged(tmp_path / "tree"))
     folder = tmp_path / "run"
     words = (plan("guided-dpo", base, tmp_path), "--dataset", data, "--run", folder)
     more = ("--material", tmp_path / "attempts.jsonl", "--adapter", tmp_path / "warm-up/adapter")
@@ -170,9 +168,7 @@ def test_a_reward_model_is_an_adapter_with_its_head(base, data, tmp_path):
     ],
 )
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(base, data, tmp_path, name):
-    attempt_file.write_attempts(
-        tmp_path / "attempts.jsonl", guided_attempts.judged(tmp_path / "tree")
-    )
+    pairs.write_attempts(tmp_path / "attempts.jsonl", guided_attempts.judged(tmp_path / "tree"))
     folder = tmp_path / "run"
     words = (plan(name, base, tmp_path), "--dataset", data, "--run", folder)
     material = ("--material", tmp_path / "attempts.jsonl") if name == "guided-dpo" else ()

@@ -10,13 +10,14 @@ from transformers import AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from tests.builders import tiny_model
-from training.objective.advantages import (
+from training.objective.policy_gradient import (
     TRL_EPSILON,
+    average_loss,
+    compute_token_loss,
     normalise_by_group,
     subtract_leave_one_out,
     subtract_mean,
 )
-from training.objective.policy_loss import average_loss, compute_token_loss
 from training.plans.plan import LossAggregation, PolicySettings
 from training.trl.grpo import compute_group_advantages
 

@@ -9,11 +9,11 @@ from training.plans import plan_file
 from training.plans.plan import (
     AdvantageEstimator,
     BadPlan,
-    RolloutEngine,
     ImportanceCorrection,
     LoraSettings,
     LossAggregation,
     OverlongHandling,
+    RolloutEngine,
     RolloutTask,
     TrainingMethod,
 )

@@ -19,8 +19,8 @@ from model.protocols import Message
 from tests.builders import tiny_model
 from tests.services import ROOT
 from tests.training.verl.small_export import PLAN, dataset_at
-from training.objective import advantages, rewards
-from training.objective.policy_loss import average_loss, compute_token_loss
+from training.objective import policy_gradient, rewards
+from training.objective.policy_gradient import average_loss, compute_token_loss
 from training.plans.plan import LossAggregation
 from training.rollouts import tokenization
 from training.verl import export_folder
@@ -144,9 +144,9 @@ def test_both_reward_managers_pay_what_ours_does(said, export):
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("grpo", advantages.normalise_by_group),
-        ("without-deviation", advantages.subtract_mean),
-        ("leave-one-out", advantages.subtract_leave_one_out),
+        ("grpo", policy_gradient.normalise_by_group),
+        ("without-deviation", policy_gradient.subtract_mean),
+        ("leave-one-out", policy_gradient.subtract_leave_one_out),
     ],
 )
 def test_advantages_are_verls(said, name, ours):

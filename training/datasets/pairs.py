@@ -1,16 +1,24 @@
-"""Pair each guided attempt with the failed attempt before it (Agent-RLVR, section 3) (pure).
+"""Build pairs to learn from: a guided attempt with the failed one before it, or a correct with an incorrect
+patch.
 
-Training on a pair teaches the agent to act without the hint as it did with the hint. The hint is removed from
-the chosen prompt. Attempts that quote their hint and issues of an evaluation are left out.
+A guided pair (Agent-RLVR, section 3) teaches the agent to act without the hint as it did with the hint. The
+hint is removed from the chosen prompt. Attempts that quote their hint and issues of an evaluation are left out.
+A file of judged attempts has one JSON object a line (`r4p.attempt/1`).
 """
 
+import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
 
 from model.agents.trajectories import trajectory_json
 from model.agents.trajectories.guidance import HintSource
 from model.agents.trajectories.trajectory import Trajectory
+from model.errors import BadTrajectory
+from training.datasets.groups import TrainingGroup
+from training.plans.plan import BadPlan
 
 HELD_OUT = "its issue is held out for evaluation"
 NO_PARENT = "the attempt that its hint is about is not known"
@@ -114,3 +122,85 @@ def _find_objection(better: float | None, worse: float | None, at_least: float) 
     if better is None or worse is None:
         return UNJUDGED
     return None if better >= at_least and better > worse else NO_BETTER
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencePair:
+    """A correct and an incorrect patch of one issue."""
+
+    issue: str
+    statement: str
+    better: str
+    worse: str
+    margin: float
+    """Difference of their targets, 0 to 1."""
+
+
+def build_preferences(groups: Iterable[TrainingGroup]) -> list[PreferencePair]:
+    """Return every pair once, however many groups contain it. Unlabelled patches are skipped."""
+    pairs = {
+        (pair.issue, pair.better, pair.worse): pair
+        for group in groups
+        for pair in _iterate_preferences(group)
+    }
+    return list(pairs.values())
+
+
+def _iterate_preferences(group: TrainingGroup) -> Iterator[PreferencePair]:
+    pairs = zip(group.patches, group.targets, strict=True)
+    labelled = [(patch, target) for patch, target in pairs if patch and target is not None]
+    right = [patch for patch in labelled if patch[1] >= 0.5]
+    wrong = [patch for patch in labelled if patch[1] < 0.5]
+    for (better, high), (worse, low) in product(right, wrong):
+        yield PreferencePair(group.issue, group.problem_statement, better, worse, high - low)
+
+
+FORMAT = "r4p.attempt/1"
+
+
+def write_attempts(path: Path, attempts: Iterable[JudgedAttempt]) -> int:
+    """Replace the file with these attempts and return their number."""
+    lines = [_format_attempt(attempt) for attempt in attempts]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text("".join(lines))
+    beside.replace(path)
+    return len(lines)
+
+
+def read_attempts(path: Path | None) -> list[JudgedAttempt]:
+    """Read the file that `write_attempts` wrote. Raises BadPlan with file and line."""
+    if path is None:
+        raise BadPlan("this plan learns from attempts: name their file with --material")
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise BadPlan(
+            f"attempts {path} can't be read: {error.strerror}; write them with: r4p train attempts"
+        ) from error
+    return [_parse_attempt(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+
+
+def _format_attempt(attempt: JudgedAttempt) -> str:
+    trajectory = json.loads(trajectory_json.dump_trajectory(attempt.trajectory))
+    document = {
+        "format": FORMAT,
+        "issue": attempt.issue,
+        "belief": attempt.belief,
+        "trajectory": trajectory,
+    }
+    return json.dumps(document, separators=(",", ":")) + "\n"
+
+
+def _parse_attempt(line: str, where: str) -> JudgedAttempt:
+    try:
+        document = json.loads(line)
+        if document["format"] != FORMAT:
+            raise BadPlan(f"{where} is {document['format']!r}, and {FORMAT} is understood here")
+        raw = json.dumps(document["trajectory"]).encode()
+        belief = None if document["belief"] is None else float(document["belief"])
+        return JudgedAttempt(str(document["issue"]), belief, trajectory_json.load_trajectory(raw))
+    except (ValueError, KeyError, TypeError, BadTrajectory) as error:
+        if isinstance(error, BadPlan):
+            raise
+        raise BadPlan(f"{where} is no attempt: {error}; write the file anew") from error

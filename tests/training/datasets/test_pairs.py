@@ -1,3 +1,5 @@
+"""Pairs to learn from, and their file."""
+
 from collections import Counter
 from dataclasses import replace
 
@@ -5,15 +7,17 @@ import pytest
 
 from model.agents.trajectories.guidance import HintSource
 from tests.builders import guided_attempts as attempts
-from training.datasets import attempt_file, guided_pairs
-from training.datasets.guided_pairs import (
+from tests.builders import tiny_model
+from training.datasets import pairs
+from training.datasets.pairs import (
     HELD_OUT,
     NO_BETTER,
-    NO_PARENT,
     NO_CONVERSATION,
+    NO_PARENT,
     OTHER_PROMPT,
     QUOTES_HINT,
     UNJUDGED,
+    build_preferences,
     pair_guided_attempts,
 )
 from training.plans.plan import BadPlan
@@ -93,9 +97,9 @@ def test_a_pipelines_record_and_another_prompt_make_no_pair(both):
 def test_attempts_come_back_from_their_file_as_they_were(both, tmp_path):
     path = tmp_path / "deep" / "attempts.jsonl"
     unjudged = replace(both[0], belief=None)
-    assert attempt_file.write_attempts(path, [*both, unjudged]) == 3
-    assert attempt_file.read_attempts(path) == [*both, unjudged]
-    assert attempt_file.read_attempts(path)[1].identity == both[1].identity
+    assert pairs.write_attempts(path, [*both, unjudged]) == 3
+    assert pairs.read_attempts(path) == [*both, unjudged]
+    assert pairs.read_attempts(path)[1].identity == both[1].identity
 
 
 @pytest.mark.parametrize(
@@ -110,15 +114,35 @@ def test_a_file_of_something_else_is_refused_with_its_line(tmp_path, text, said)
     path = tmp_path / "attempts.jsonl"
     path.write_text(text)
     with pytest.raises(BadPlan, match=said):
-        attempt_file.read_attempts(path)
+        pairs.read_attempts(path)
 
 
 def test_a_missing_file_is_named_with_how_to_make_it(tmp_path):
     with pytest.raises(BadPlan, match="r4p train attempts"):
-        attempt_file.read_attempts(tmp_path / "none.jsonl")
+        pairs.read_attempts(tmp_path / "none.jsonl")
     with pytest.raises(BadPlan, match="--material"):
-        attempt_file.read_attempts(None)
+        pairs.read_attempts(None)
 
 
 def test_without_attempts_there_are_no_pairs():
-    assert guided_pairs.pair_guided_attempts([]) == guided_pairs.GuidedPairs()
+    assert pairs.pair_guided_attempts([]) == pairs.GuidedPairs()
+
+
+GROUP = replace(tiny_model.groups(1)[0], targets=(0.9, 0.1, None, 0.6))
+
+
+def test_each_correct_patch_is_paired_with_each_that_is_not():
+    found = build_preferences([GROUP])
+    first, second, _, fourth = GROUP.patches
+    assert [(one.better, one.worse) for one in found] == [(first, second), (fourth, second)]
+    assert [round(one.margin, 9) for one in found] == [0.8, 0.5]
+    assert {one.issue for one in found} == {GROUP.issue}
+
+
+def test_a_pair_of_several_groups_is_one_pair():
+    assert len(build_preferences([GROUP, replace(GROUP, key="again")])) == 2
+
+
+def test_padding_and_groups_of_one_sort_make_no_pair():
+    padded = replace(GROUP, patches=(GROUP.patches[0], "", "", ""), targets=(1.0, 0.0, 0.0, None))
+    assert build_preferences([padded, replace(GROUP, targets=(1.0,) * 4)]) == []

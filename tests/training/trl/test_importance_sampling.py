@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
-from training.objective import importance_sampling
 from training.plans.plan import ImportanceCorrection
+from training.trl import grpo
 
 SAMPLED = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 TRAINED = torch.tensor([[math.log(4), math.log(0.5), 9.0], [math.log(0.5), math.log(0.5), 0.0]])
@@ -21,5 +21,5 @@ MASK = torch.tensor([[1, 1, 0], [1, 1, 1]])
     ],
 )
 def test_a_token_counts_by_its_ratio_up_to_the_ceiling(mode, expected):
-    found = importance_sampling.compute_weights(TRAINED, SAMPLED, MASK, mode, 1.5)
+    found = grpo.compute_weights(TRAINED, SAMPLED, MASK, mode, 1.5)
     assert torch.allclose(found, torch.tensor(expected))
