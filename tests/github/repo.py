@@ -1,21 +1,18 @@
 """One repository of the stand-in, with everything that people and CI do in it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from tests.github.actions import checks, pulls, threads
 from tests.github.actions.checks import Reporter
 from tests.github.actions.pulls import Change, Files, NewPull
 from tests.github.actions.threads import Author
 from tests.github.facts import CheckFacts, CommentFacts, IssueFacts, PullFacts
-from tests.github.server_thread import ServerThread
+from tests.github.server_thread import ServerThread, run_on_server
 from tests.github.webhooks import payloads
 from tests.github.world.http_values import not_found
-from tests.github.world.state import CheckRun, Issue, Repository
+from tests.github.world.state import CheckRun, Issue, Repository, User
 from tests.github.world.world import World
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +31,13 @@ class Repo:
 
     # ---- issues
 
+    @run_on_server
     def open_issue(self, title: str, body: str = "", author: str = "reporter") -> int:
         """Open an issue; return its number."""
+        user = self._world.account(author)
+        return threads.open_issue(self._world, self._record, title, body, user).number
 
-        def act(world: World, repo: Repository) -> int:
-            return threads.open_issue(world, repo, title, body, world.account(author)).number
-
-        return self._call(act)
-
+    @run_on_server
     def edit_issue(
         self,
         number: int,
@@ -51,17 +47,14 @@ class Repo:
         by: str | None = None,
     ) -> None:
         """Change title or body; None keeps the old text. `by` None is the author."""
+        issue = self._issue(number)
+        sender = self._account(by, issue.author)
+        threads.edit(self._world, self._record, issue, sender, title=title, body=body)
 
-        def act(world: World, repo: Repository, issue: Issue) -> None:
-            sender = world.account(by) if by else issue.author
-            if title is not None or body is not None:
-                threads.edit(world, repo, issue, sender, title=title, body=body)
-
-        self._call_issue(number, act)
-
+    @run_on_server
     def issue(self, number: int) -> IssueFacts:
         """Return the state of an issue."""
-        return self._call_issue(number, lambda _, __, issue: IssueFacts.of_record(issue))
+        return IssueFacts.of_record(self._issue(number))
 
     def close(self, number: int, by: str = "maintainer") -> None:
         """Close an issue, or a pull request without merging it."""
@@ -71,81 +64,68 @@ class Repo:
         """Reopen an issue or a pull request."""
         self._set_state(number, "open", by)
 
+    @run_on_server
     def _set_state(self, number: int, state: str, by: str) -> None:
-        def act(world: World, repo: Repository, issue: Issue) -> None:
-            threads.set_state(world, repo, issue, state, world.account(by))
+        issue = self._issue(number)
+        threads.set_state(self._world, self._record, issue, state, self._world.account(by))
 
-        self._call_issue(number, act)
-
+    @run_on_server
     def lock(self, number: int, *, locked: bool = True) -> None:
         """Lock or unlock the conversation."""
+        issue = self._issue(number)
+        issue.locked = locked
+        send = payloads.pull if issue.pull else payloads.issue
+        action = "locked" if locked else "unlocked"
+        send(self._world, self._record, issue, action, self._record.owner)
 
-        def act(world: World, repo: Repository, issue: Issue) -> None:
-            issue.locked = locked
-            send = payloads.pull if issue.pull else payloads.issue
-            send(world, repo, issue, "locked" if locked else "unlocked", repo.owner)
-
-        self._call_issue(number, act)
-
+    @run_on_server
     def delete_issue(self, number: int) -> None:
         """Delete an issue; GitHub answers 410 from now on."""
-
-        def act(world: World, repo: Repository, issue: Issue) -> None:
-            issue.deleted = True
-            payloads.issue(world, repo, issue, "deleted", repo.owner)
-
-        self._call_issue(number, act)
+        issue = self._issue(number)
+        issue.deleted = True
+        payloads.issue(self._world, self._record, issue, "deleted", self._record.owner)
 
     # ---- comments
 
+    @run_on_server
     def comment(self, number: int, body: str, author: str = "reporter") -> int:
         """Comment on an issue or pull request; return the comment's id."""
+        writer = Author(self._world.account(author))
+        issue = self._issue(number)
+        return threads.add_comment(self._world, self._record, issue, body, writer).id
 
-        def act(world: World, repo: Repository, issue: Issue) -> int:
-            return threads.add_comment(world, repo, issue, body, Author(world.account(author))).id
-
-        return self._call_issue(number, act)
-
+    @run_on_server
     def edit_comment(self, comment_id: int, body: str, by: str | None = None) -> None:
         """Replace a comment's text; `by` None is the author."""
+        comment = self._world.comment(self._record, comment_id)
+        sender = self._account(by, comment.author)
+        threads.edit_comment(self._world, self._record, comment, body, sender)
 
-        def act(world: World, repo: Repository) -> None:
-            comment = world.comment(repo, comment_id)
-            sender = world.account(by) if by else comment.author
-            threads.edit_comment(world, repo, comment, body, sender)
-
-        self._call(act)
-
+    @run_on_server
     def delete_comment(self, comment_id: int, by: str | None = None) -> None:
         """Delete a comment; `by` None is the repository's owner."""
+        comment = self._world.comment(self._record, comment_id)
+        sender = self._account(by, self._record.owner)
+        threads.delete_comment(self._world, self._record, comment, sender)
 
-        def act(world: World, repo: Repository) -> None:
-            sender = world.account(by) if by else repo.owner
-            threads.delete_comment(world, repo, world.comment(repo, comment_id), sender)
-
-        self._call(act)
-
+    @run_on_server
     def react(self, comment_id: int, content: str, user: str = "reporter") -> int:
         """React to a comment (+1, -1, laugh, ...) and return the reaction's id.
 
         GitHub sends no webhook for it.
         """
+        comment = self._world.comment(self._record, comment_id)
+        reaction, _ = threads.react(self._world, comment, content, self._world.account(user))
+        return reaction.id
 
-        def act(world: World, repo: Repository) -> int:
-            comment = world.comment(repo, comment_id)
-            reaction, _ = threads.react(world, comment, content, world.account(user))
-            return reaction.id
-
-        return self._call(act)
-
+    @run_on_server
     def comments(self, number: int) -> list[CommentFacts]:
         """Return the comments on an issue or pull request, oldest first."""
-        return self._call(
-            lambda _, repo: [CommentFacts.of_record(c) for c in repo.comments_of(number)]
-        )
+        return [CommentFacts.of_record(comment) for comment in self._record.comments_of(number)]
 
     # ---- pull requests
 
+    @run_on_server
     def open_pr(
         self,
         title: str,
@@ -160,12 +140,10 @@ class Repo:
     ) -> PullFacts:
         """Open a pull request that changes whole files (None deletes) or applies a unified diff."""
         new = NewPull(title, body, Change(files, diff), base, draft, fork)
+        user = self._world.account(author)
+        return PullFacts.of_record(pulls.open_pull(self._world, self._record, new, user))
 
-        def act(world: World, repo: Repository) -> PullFacts:
-            return PullFacts.of_record(pulls.open_pull(world, repo, new, world.account(author)))
-
-        return self._call(act)
-
+    @run_on_server
     def push(
         self,
         number: int,
@@ -178,12 +156,8 @@ class Repo:
 
         With `force` the commit replaces all others and starts at the tip of the base.
         """
-        change = Change(files, diff)
-
-        def act(world: World, repo: Repository, issue: Issue) -> str:
-            return pulls.push(world, repo, issue, change, force)
-
-        return self._call_issue(number, act)
+        issue = self._issue(number)
+        return pulls.push(self._world, self._record, issue, Change(files, diff), force)
 
     def edit_pr(
         self,
@@ -195,22 +169,22 @@ class Repo:
         by: str | None = None,
     ) -> None:
         """Change title, body or base branch; None keeps the old value."""
+        if base is not None:
+            self._change_base(number, base, by)
+        if title is not None or body is not None:
+            self.edit_issue(number, title=title, body=body, by=by)
 
-        def act(world: World, repo: Repository, issue: Issue) -> None:
-            if base is not None:
-                sender = world.account(by) if by else issue.author
-                pulls.change_base(world, repo, issue, base, sender)
+    @run_on_server
+    def _change_base(self, number: int, base: str, by: str | None) -> None:
+        issue = self._issue(number)
+        sender = self._account(by, issue.author)
+        pulls.change_base(self._world, self._record, issue, base, sender)
 
-        self._call_issue(number, act)
-        self.edit_issue(number, title=title, body=body, by=by)
-
+    @run_on_server
     def merge(self, number: int, by: str = "maintainer", method: str = "merge") -> str:
         """Merge by merge, squash or rebase; return the SHA of the merge commit."""
-
-        def act(world: World, repo: Repository, issue: Issue) -> str:
-            return pulls.merge(world, repo, issue, world.account(by), method)
-
-        return self._call_issue(number, act)
+        user = self._world.account(by)
+        return pulls.merge(self._world, self._record, self._issue(number), user, method)
 
     def ready(self, number: int, by: str | None = None) -> None:
         """Mark a draft as ready for review."""
@@ -220,21 +194,20 @@ class Repo:
         """Turn a pull request into a draft."""
         self._set_draft(number, True, by)
 
+    @run_on_server
     def _set_draft(self, number: int, draft: bool, by: str | None) -> None:
-        def act(world: World, repo: Repository, issue: Issue) -> None:
-            sender = world.account(by) if by else issue.author
-            pulls.set_draft(world, repo, issue, draft, sender)
+        issue = self._issue(number)
+        sender = self._account(by, issue.author)
+        pulls.set_draft(self._world, self._record, issue, draft, sender)
 
-        self._call_issue(number, act)
-
+    @run_on_server
     def revert(self, number: int, by: str = "maintainer") -> PullFacts:
         """Open the pull request that reverts a merged one."""
+        user = self._world.account(by)
+        reverting = pulls.revert(self._world, self._record, self._issue(number), user)
+        return PullFacts.of_record(reverting)
 
-        def act(world: World, repo: Repository, issue: Issue) -> PullFacts:
-            return PullFacts.of_record(pulls.revert(world, repo, issue, world.account(by)))
-
-        return self._call_issue(number, act)
-
+    @run_on_server
     def review(
         self,
         number: int,
@@ -249,43 +222,39 @@ class Repo:
         `comments` are path, line and text of remarks on single lines.
         """
         given = pulls.Given(state, body, tuple(comments))
+        user = self._world.account(author)
+        return pulls.review(self._world, self._record, self._issue(number), given, user).id
 
-        def act(world: World, repo: Repository, issue: Issue) -> int:
-            return pulls.review(world, repo, issue, given, world.account(author)).id
-
-        return self._call_issue(number, act)
-
+    @run_on_server
     def pull(self, number: int) -> PullFacts:
         """Return the state of a pull request."""
-        return self._call_issue(number, lambda _, __, issue: PullFacts.of_record(issue))
+        return PullFacts.of_record(self._issue(number))
 
     def head(self, number: int) -> str:
         """Return the head SHA of a pull request."""
         return self.pull(number).head_sha
 
+    @run_on_server
     def delete_fork(self, number: int) -> None:
         """Delete the head repository; its commits stay under refs/pull."""
+        _, pull = self._world.pull(self._record, number)
+        pull.head_repository_deleted = True
 
-        def act(world: World, repo: Repository) -> None:
-            _, pull = world.pull(repo, number)
-            pull.head_repository_deleted = True
-
-        self._call(act)
-
+    @run_on_server
     def link(self, pull: int, issue: int) -> None:
         """Link a pull request to an issue by hand."""
-        self._call_issue(
-            issue, lambda world, repo, target: threads.link(world, repo, target, pull, repo.owner)
-        )
+        owner = self._record.owner
+        threads.link(self._world, self._record, self._issue(issue), pull, owner)
 
+    @run_on_server
     def unlink(self, pull: int, issue: int) -> None:
         """Take a manual link away."""
-        self._call_issue(
-            issue, lambda world, repo, target: threads.unlink(world, repo, target, pull, repo.owner)
-        )
+        owner = self._record.owner
+        threads.unlink(self._world, self._record, self._issue(issue), pull, owner)
 
     # ---- commits and checks
 
+    @run_on_server
     def commit(
         self,
         files: Files,
@@ -294,67 +263,59 @@ class Repo:
         branch: str | None = None,
     ) -> str:
         """Push a commit to a branch (None: the default branch) and return its SHA."""
+        words = (message, self._world.account(author))
+        branch = branch or self._record.default_branch
+        return pulls.commit_on_branch(self._world, self._record, branch, files, words)
 
-        def act(world: World, repo: Repository) -> str:
-            words = (message, world.account(author))
-            return pulls.commit_on_branch(world, repo, branch or repo.default_branch, files, words)
-
-        return self._call(act)
-
+    @run_on_server
     def check_suite(self, sha: str, conclusion: str, app: str = "ci") -> int:
         """Complete the check suite of a third party's App on a commit; return its id."""
+        reporter = Reporter(app, self._world.account(f"{app}[bot]", "Bot"))
+        return checks.finish_suite(self._world, self._record, sha, conclusion, reporter).id
 
-        def act(world: World, repo: Repository) -> int:
-            reporter = Reporter(app, world.account(f"{app}[bot]", "Bot"))
-            return checks.finish_suite(world, repo, sha, conclusion, reporter).id
-
-        return self._call(act)
-
+    @run_on_server
     def press(self, check_id: int, identifier: str, by: str = "maintainer") -> None:
         """Press a button of a check run."""
+        user = self._world.account(by)
+        checks.press(self._world, self._record, self._check_run(check_id), identifier, user)
 
-        def act(world: World, repo: Repository) -> None:
-            run = _check_run(repo, check_id)
-            checks.press(world, repo, run, identifier, world.account(by))
-
-        self._call(act)
-
+    @run_on_server
     def rerequest(self, check_id: int, by: str = "maintainer", *, suite: bool = False) -> None:
         """Ask GitHub to run a check run, or its whole suite, again."""
-
-        def act(world: World, repo: Repository) -> None:
-            run, sender = _check_run(repo, check_id), world.account(by)
-            if suite:
-                asked = repo.suites[run.suite_id]
-                payloads.check_suite_asked(world, repo, asked, "rerequested", sender)
-            else:
-                payloads.check_run_asked(world, repo, run, sender, None)
-
-        self._call(act)
+        run, sender = self._check_run(check_id), self._world.account(by)
+        if suite:
+            target = self._record.suites[run.suite_id]
+            payloads.check_suite_asked(self._world, self._record, target, "rerequested", sender)
+        else:
+            payloads.check_run_asked(self._world, self._record, run, sender, None)
 
     def check_runs(self, pull: int) -> list[CheckFacts]:
         """Return the check runs on a pull request's present head, oldest first."""
         return self.check_runs_of(self.head(pull))
 
+    @run_on_server
     def check_runs_of(self, sha: str) -> list[CheckFacts]:
         """Return the check runs on a commit, oldest first."""
+        runs = [run for run in self._record.checks.values() if run.head_sha == sha]
+        return [CheckFacts.of_record(self._world, self._record, run) for run in runs]
 
-        def act(world: World, repo: Repository) -> list[CheckFacts]:
-            runs = [run for run in repo.checks.values() if run.head_sha == sha]
-            return [CheckFacts.of_record(world, repo, run) for run in runs]
+    # ---- the records; only on the server's thread
 
-        return self._call(act)
+    @property
+    def _world(self) -> World:
+        return self.server.world
 
-    # ---- on the server's thread
+    @property
+    def _record(self) -> Repository:
+        return self._world.repository(self.full_name)
 
-    def _call(self, act: Callable[[World, Repository], T]) -> T:
-        return self.server.call(lambda world: act(world, world.repository(self.full_name)))
+    def _issue(self, number: int) -> Issue:
+        return self._world.issue(self._record, number)
 
-    def _call_issue(self, number: int, act: Callable[[World, Repository, Issue], T]) -> T:
-        return self._call(lambda world, repo: act(world, repo, world.issue(repo, number)))
+    def _check_run(self, check_id: int) -> CheckRun:
+        if check_id not in self._record.checks:
+            raise not_found()
+        return self._record.checks[check_id]
 
-
-def _check_run(repo: Repository, check_id: int) -> CheckRun:
-    if check_id not in repo.checks:
-        raise not_found()
-    return repo.checks[check_id]
+    def _account(self, login: str | None, default: User) -> User:
+        return self._world.account(login) if login else default

@@ -5,8 +5,9 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,6 +22,8 @@ from tests.github.world.limits import Limits
 from tests.github.world.state import Ids
 from tests.github.world.world import World
 
+P = ParamSpec("P")
+S = TypeVar("S", bound="_OnServer")
 T = TypeVar("T")
 _START_SECONDS = 30.0
 _CALL_SECONDS = 120.0
@@ -61,7 +64,7 @@ class ServerThread:
         data.mkdir(parents=True, exist_ok=True)
         self._listener = _listen(port)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._world = World(
+        self.world = World(
             data=data.resolve(),
             url=self.url,
             clock=clock,
@@ -72,7 +75,7 @@ class ServerThread:
             limits=Limits(clock),
         )
         config = uvicorn.Config(
-            create_app(self._world),
+            create_app(self.world),
             http=_Protocol,
             log_config=None,  # the process belongs to the caller, and so does its logging
             access_log=False,
@@ -97,20 +100,16 @@ class ServerThread:
         self._server.should_exit = True
         self._thread.join(_STOP_SECONDS)
 
-    def call(self, action: Callable[[World], T]) -> T:
-        """Run `action` on the server's thread; StandInError if the world refuses it.
+    def call(self, action: Callable[[], T]) -> T:
+        """Run `action` on the server's thread and return its result.
 
-        The world has no locks, so every access from outside goes through here.
+        StandInError if GitHub would refuse the action.
         """
 
         async def act() -> T:
-            return action(self._world)
+            return action()
 
         return self.wait_for(act())
-
-    def drain(self, timeout_seconds: float) -> bool:
-        """Wait for the queued deliveries; False if the time ran out first."""
-        return self.wait_for(self._world.deliveries.drain(timeout_seconds))
 
     def wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the server's thread and return its result."""
@@ -121,6 +120,24 @@ class ServerThread:
 
     def _serve(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._listener]))
+
+
+class _OnServer(Protocol):
+    @property
+    def server(self) -> ServerThread: ...
+
+
+def run_on_server(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Decorate a method to run on the thread of `self.server`.
+
+    The world has no locks, so only that thread may touch it.
+    """
+
+    @wraps(method)
+    def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.server.call(lambda: method(self, *args, **kwargs))
+
+    return run
 
 
 def _listen(port: int) -> socket.socket:
