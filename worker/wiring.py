@@ -11,8 +11,8 @@ from typing import Any, Final
 from app import logs
 from app.db.session import create_database_engine
 from app.db.store.queue.effects import PostgresEffects
-from app.db.store.queue.etags import PostgresEtags
-from app.db.store.queue.write_limits import PostgresLimiter
+from app.db.store.queue.github_state import PostgresEtags
+from app.db.store.queue.github_state import PostgresLimiter
 from app.dispatch import Doorbell
 from app.github.api.draft_publisher import DraftPublisher
 from app.github.endpoints import build_endpoints

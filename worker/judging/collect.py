@@ -22,9 +22,9 @@ from app.policy.group_policy import EvaluateNow, WaitForMore, should_evaluate
 from app.settings.repo_config import FILE, Alternatives
 from app.values.identifiers import EvaluationId, IssueRef, RepositoryRef
 from worker.judging.rivals import RivalCollector, Rivals, save_rivals
-from worker.judging.seats import choose_seats
+from worker.judging.rivals import choose_seats
 from worker.judging.tree_handover import BaseCommit, ExportedTree, TreeHandover
-from worker.publishing import config_check
+from worker.publishing import publish_verdict
 from worker.publishing.replies import Replies
 from worker.queue.context import Context
 from worker.queue.errors import Postponed
@@ -75,7 +75,7 @@ class EvaluateIssueHandler:
         # What was never read may change our file too.
         for candidate in rivals.candidates:
             if candidate.diff is None or FILE in candidate.diff:
-                config_check.check_pull_request(self.replies.publisher, stored.ref, candidate.pull)
+                publish_verdict.check_pull_request(self.replies.publisher, stored.ref, candidate.pull)
         self._submit(context, job, stored, rivals)
 
     def _submit(

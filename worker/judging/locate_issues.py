@@ -10,7 +10,7 @@ from app.github.errors import NotFound
 from app.github.facts import IssueState
 from app.github.http.connection import GitHub
 from app.jobs.job import EvaluateIssue, LocateIssues, Planned
-from worker.publishing import config_check
+from worker.publishing import publish_verdict
 from worker.queue.context import Context
 
 
@@ -39,7 +39,7 @@ class LocateIssuesHandler:
             return
         if pull_issues.pull.state is not IssueState.OPEN:
             return
-        config_check.report_broken_config(self.publisher, stored.ref, pull_issues)
+        publish_verdict.report_broken_config(self.publisher, stored.ref, pull_issues)
         here = stored.ref.full_name.lower()
         numbers = [issue.number for issue in pull_issues.closes if issue.repository.lower() == here]
         with context.transaction() as connection:

@@ -1,6 +1,8 @@
-"""Read the rival pull requests of an issue with one GitHub query and one git fetch."""
+"""Read the rivals of an issue with one GitHub query and one git fetch, and choose the seats of
+alternatives.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -9,6 +11,8 @@ from app.db.session import transaction
 from app.db.store.alternatives import drafts
 from app.db.store.issues import candidates, groups
 from app.db.store.issues.candidates import Candidate
+from app.db.store.issues.evaluation_alternatives import Alternative
+from app.db.store.issues.evaluations import Evaluation
 from app.db.store.issues.groups import PullRow, StoredRepository
 from app.github.api import graphql_reader as github_links
 from app.github.errors import NotFound
@@ -16,12 +20,14 @@ from app.github.facts import IssueFacts, IssueState, PullFacts
 from app.github.http.auth import Purpose, Scope
 from app.github.http.connection import GitHub
 from app.policy import rival_links
+from app.policy.alternative_policy import SeatCandidate, count_seats, find_new_edits, keep_seats
 from app.policy.group_policy import CandidateFacts, select_judgeable
 from app.policy.rival_links import LinkStrength, Member
 from app.values.identifiers import IssueRef, PullNumber, RepositoryRef
-from model.domain import Issue
+from model.domain import Issue, PatchId, PatchVerdict
 from model.errors import BadDiff
 from model.patches import diff
+from model.verdict_json import read_patches
 from worker.git.checkout import BUSY_SECONDS, CheckoutBusy, Checkouts
 from worker.git.hardened_git import GitUnreachable
 from worker.git.patches import FetchedPull, RefusedPull, WantedPull
@@ -225,3 +231,42 @@ def _build_pull_row(pull: PullFacts) -> PullRow:
         base_ref=pull.base_ref,
         author=pull.author.login if pull.author else None,
     )
+
+
+def choose_seats(
+    rivals: Rivals, alternatives: Sequence[Alternative], newest: Evaluation | None, to_come: int
+) -> tuple[Alternative, ...]:
+    """Return the alternatives that differ from every pull request, as far as seats are free.
+
+    `to_come` seats stay free for new alternatives.
+    """
+    kept = set(rivals.judgeable)
+    rival_diffs = [patch.diff for patch in rivals.candidates if patch.pull in kept]
+    distinct = [
+        alternatives[index]
+        for index in find_new_edits(rival_diffs, [patch.diff for patch in alternatives])
+    ]
+    free = count_seats(rivals.settings.config, len(kept), to_come)
+    return tuple(
+        distinct[index] for index in keep_seats([*_describe_seats(distinct, newest)], free)
+    )
+
+
+def _describe_seats(
+    alternatives: Sequence[Alternative], newest: Evaluation | None
+) -> Iterator[SeatCandidate]:
+    present = {alternative.attempt for alternative in newest.alternatives} if newest else set[int]()
+    verdicts = _index_verdicts(newest)
+    replaced = {alternative.guided_by for alternative in alternatives}
+    for alternative in alternatives:
+        yield SeatCandidate(
+            alternative.attempt not in present,
+            alternative.attempt in replaced,
+            verdicts.get(alternative.id),
+        )
+
+
+def _index_verdicts(newest: Evaluation | None) -> dict[PatchId, PatchVerdict]:
+    if newest is None or not isinstance(newest.verdict, dict):
+        return {}
+    return {patch.id: patch for patch in read_patches(newest.verdict)}

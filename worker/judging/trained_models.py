@@ -1,6 +1,4 @@
-"""Choose the trained model that judges an issue, record a shadow's verdict, and remove a failing
-canary.
-"""
+"""Choose the judge of an issue, record a shadow's verdict, and reject a failing canary."""
 
 import logging
 from collections.abc import Callable
@@ -15,9 +13,28 @@ from app.db.store.models.canary_statistics import read_statistics
 from app.jobs.job import Json
 from app.learning.canary import CanaryLimits, find_canary_problem
 from app.learning.model_serving import Adapter, Alias, LineUp, choose_judge
+from app.outcomes.judgement import Judge
 from model.errors import EngineDown, ModelError
-from worker.judging.judge import JudgeSetup
+from model.protocols import Verifier
 from worker.queue.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSetup:
+    """A loaded verifier and the prior that is stored beside its votes."""
+
+    name: str
+    """The verifier's name in the catalog."""
+    verifier: Verifier
+    prior: Verifier | None = None
+    """A verifier without an engine, so it costs nothing; None when the verifier itself has no
+    engine."""
+
+    @property
+    def judge(self) -> Judge:
+        """Return the judge's identity, by which calibrators are found."""
+        return Judge(self.name, self.verifier.engine)
+
 
 log = logging.getLogger(__name__)
 

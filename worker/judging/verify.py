@@ -29,7 +29,7 @@ from model.domain import (
 from model.errors import ModelError
 from model.protocols import Verifier
 from model.verdict_json import Calibration, Proposer, Subject, to_json
-from worker.judging.judge import JudgeSetup
+from worker.judging.trained_models import JudgeSetup
 from worker.judging.trained_models import TrainedModels
 from worker.queue.context import Context
 

@@ -22,7 +22,6 @@ from app.learning.training_plan import (
 )
 from app.settings import TrainSettings
 from model.errors import EngineDown
-from worker.learning.dataset_issues import read_issues
 from worker.learning.launchers.task import LaunchTask, Phase, TaskState, describe_exit_code
 
 _TAIL_BYTES: Final = 65_536
@@ -226,3 +225,20 @@ def _build_arguments(
     rules = (f"--margin={settings.gate_margin}", f"--least-issues={settings.gate_least_issues}")
     extra = shlex.split(settings.train_evaluate_args)
     return ("evaluate", *run, *data, *against, *rules, *extra)
+
+
+def read_issues(dataset: Path) -> frozenset[DatasetIssue]:
+    """Return the issues of a dataset; none when its operator deleted it.
+
+    Raises OSError or ValueError.
+    """
+    from pyarrow import parquet  # noqa: PLC0415 (loads once a dataset was built, in no other worker)
+
+    issues: set[DatasetIssue] = set()
+    for path in dataset.glob("*.parquet"):
+        table = parquet.read_table(path, columns=["issue", "source"])
+        columns = (table[name].to_pylist() for name in ("issue", "source"))
+        issues |= {
+            DatasetIssue(issue, source, path.stem) for issue, source in zip(*columns, strict=True)
+        }
+    return frozenset(issues)

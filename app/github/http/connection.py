@@ -1,12 +1,13 @@
 """Send calls as one installation, with its token, its write limit and its cache.
 
 A rate limit that GitHub announces stops the installation in every process. A refused token is
-replaced once, because a 401 proves that nothing happened.
+replaced once, because a 401 proves that nothing happened. A 304 costs no quota, so responses are
+cached with their ETag.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from app.github import errors
@@ -14,11 +15,31 @@ from app.github.api_call import Call, Json, Method, Response
 from app.github.endpoints import Endpoints
 from app.github.errors import RateLimited, Unauthorized
 from app.github.http.auth import App, Purpose, Scope, Tokens
-from app.github.http.etag_store import CachedAnswer, EtagStore
 from app.github.http.rate_limiter import Limiter, LimiterStore, WritePermit
 from app.github.http.transport import PER_PAGE, Transport
 from app.github.wire import rest
 from app.values.identifiers import InstallationId, RepositoryRef
+
+
+@dataclass(frozen=True, slots=True)
+class CachedAnswer:
+    """A response and its tag."""
+
+    etag: str
+    body: str
+
+
+class EtagStore(Protocol):
+    """Stores responses per installation, so that none reaches another installation."""
+
+    def get(self, installation: InstallationId, path: str) -> CachedAnswer | None:
+        """Return the last response for a path with its query, or None."""
+        ...
+
+    def put(self, installation: InstallationId, path: str, cached: CachedAnswer) -> None:
+        """Store a response in place of an earlier one."""
+        ...
+
 
 Query = Mapping[str, str | int]
 _MOST_PAGES = 50

@@ -25,7 +25,7 @@ from model.errors import EngineDown
 from tests.builders.job_attempts import carry_out
 from tests.worker.judging import waiting_issues
 from tests.worker.judging.waiting_issues import GOOD, REPOSITORY
-from worker.judging.judge import JudgeSetup
+from worker.judging.trained_models import JudgeSetup
 from worker.judging.trained_models import TrainedModels, check_canary
 from worker.judging.verify import VerifyGroupHandler
 

@@ -1,11 +1,12 @@
-"""Load issues, patches and attempts for training, of repositories that allow it."""
+"""Load issues, patches, attempts and label checks for training."""
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, Row, select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 
 from app.db.tables.schema import attempts as attempt_table
 from app.db.tables.schema import (
@@ -13,11 +14,12 @@ from app.db.tables.schema import (
     evaluations,
     groups,
     installations,
+    label_checks,
     patches,
     pull_requests,
     repositories,
 )
-from app.outcomes.judgement import FrozenIssue
+from app.outcomes.judgement import FrozenIssue, LabelCheck, PatchKey
 from app.policy import consent
 from app.settings.repo_config import TrainingConsent
 from app.values.identifiers import PullNumber, RepositoryId
@@ -133,3 +135,34 @@ def _compute_belief(row: Row[*tuple[object, ...]]) -> float | None:
         return float(row.probability)
     valid = (row.votes_correct or 0) + (row.votes_incorrect or 0)
     return row.votes_correct / valid if valid else None
+
+
+def save_label_checks(
+    connection: Connection, answers: Mapping[PatchKey, bool], now: datetime
+) -> int:
+    """Save answers, newest last, and return how many are new or changed."""
+    stored = load_label_checks(connection)
+    new = {
+        key: is_correct
+        for key, is_correct in answers.items()
+        if key not in stored or stored[key].is_correct is not is_correct
+    }
+    for (group, pull, patch), is_correct in new.items():
+        key = {"group_id": group, "pull_number": pull, "patch_sha256": patch}
+        values = {"is_correct": is_correct, "checked_at": now}
+        connection.execute(
+            insert(label_checks)
+            .values(**key, **values)
+            .on_conflict_do_update(index_elements=list(key), set_=values)
+        )
+    return len(new)
+
+
+def load_label_checks(connection: Connection) -> dict[PatchKey, LabelCheck]:
+    """Load all label checks by patch."""
+    return {
+        (row.group_id, row.pull_number, row.patch_sha256): LabelCheck(
+            row.is_correct, row.checked_at
+        )
+        for row in connection.execute(select(label_checks))
+    }

@@ -1,4 +1,4 @@
-"""Tables of the agents' attempts."""
+"""Tables of the agents' attempts, their runs, hints and draft pull requests."""
 
 from sqlalchemy import (
     BigInteger,
@@ -110,4 +110,52 @@ evaluation_alternatives = Table(
     ),
     *build_opinion_columns(),
     comment="patches of our own that were judged beside pull requests",
+)
+
+
+drafts = Table(
+    "drafts",
+    metadata,
+    identity(),
+    Column(
+        "repository_id",
+        BigInteger,
+        ForeignKey(repositories.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column(
+        "attempt_id",
+        BigInteger,
+        ForeignKey(attempts.c.id, ondelete="CASCADE"),
+        nullable=False,
+        unique=True,
+        comment="which wrote the alternative",
+    ),
+    Column("asked_in", Text, nullable=False, comment="the comment or review that asked last"),
+    Column("asked_under", BigInteger, nullable=False),
+    Column("asked_by", Text, nullable=False),
+    Column("pull_number", BigInteger, comment="null: it is not open yet"),
+    Column("not_opened", Text, comment="why the last attempt came to nothing"),
+    now("created_at"),
+    UniqueConstraint("repository_id", "pull_number"),
+    comment="draft pull requests of alternatives: ours, so nobody's rivals",
+)
+
+
+hints = Table(
+    "hints",
+    metadata,
+    Column(
+        "attempt_id",
+        BigInteger,
+        ForeignKey(attempts.c.id, ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+        comment="which wrote the alternative",
+    ),
+    Column("source", Text, nullable=False, comment="who speaks: maintainer, check, verdict"),
+    Column("words", Text, nullable=False),
+    Column("said_by", Text, nullable=False, comment="the login, the check or the verifier"),
+    now("created_at"),
+    comment="what was said against an alternative; one second attempt is made with it",
 )
