@@ -1,1 +1,1 @@
-"""Alembic's revisions of the database. `app.db.migrate` runs them; nothing else lives here."""
+"""The revisions of the database, run by `app.db.migrate`. `initial` holds the tables of the first revision."""

@@ -1,27 +1,47 @@
-"""What revisions say again and again. A revision that ran must go on meaning the same: add here, change nothing."""
+"""Columns and keys that revisions repeat. Add here and change nothing: a revision must keep its meaning."""
 
 import sqlalchemy as sa
 from alembic import op
 
 
 def identity() -> sa.Column[int]:
-    """A number of our own."""
+    """Build a generated id column."""
     return sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False)
 
 
 def now(name: str) -> sa.Column[object]:
-    """When a row was made or changed; never null."""
+    """Build a column for the time of a row; never null."""
     return sa.Column(
         name, sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
     )
 
 
 def moment(name: str) -> sa.Column[object]:
-    """A moment that may not have come yet."""
+    """Build a column for a time that may be null."""
     return sa.Column(name, sa.DateTime(timezone=True))
 
 
 def belongs_to(table: str, column: str, owner: str) -> sa.ForeignKeyConstraint:
-    """A row of `table` goes when the row of `owner` that `column` names does."""
+    """Build a foreign key: deleting the owner deletes the row."""
     name = op.f(f"fk_{table}_{column}_{owner}")
     return sa.ForeignKeyConstraint([column], [f"{owner}.id"], name=name, ondelete="CASCADE")
+
+
+def opinion() -> list[sa.Column[object]]:
+    """Build the columns of a patch's position and verdict."""
+    return [
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("verdict", sa.Text(), comment="null: not yet judged"),
+        sa.Column("probability", sa.Float()),
+        sa.Column("votes_correct", sa.Integer()),
+        sa.Column("votes_incorrect", sa.Integer()),
+        sa.Column("votes_none", sa.Integer()),
+        sa.Column(
+            "score", sa.Float(), comment="evidence: the model's belief; null: none that can be read"
+        ),
+        sa.Column(
+            "forced_share", sa.Float(), comment="evidence: share of votes that were asked once more"
+        ),
+        sa.Column("consensus", sa.Float(), comment="evidence: how rivals agree"),
+        sa.Column("reason", sa.Text()),
+    ]

@@ -1,15 +1,15 @@
-"""How Alembic reaches the database: on the connection that `app.db.migrate` hands it."""
+"""Run the revisions on the connection that `app.db.migrate` passes in."""
 
 from alembic import context
 from sqlalchemy import text
 
 from app.db.tables.schema import metadata
 
-_LOCK = 0x5234505F  # one starter migrates, the others wait and find nothing to do
+_LOCK = 0x5234505F  # one process migrates; the others wait, then find nothing to do
 
 
 def migrate() -> None:
-    """Run in one transaction, so that a failed revision leaves nothing behind."""
+    """Run the revisions in one transaction, so that a failed one leaves nothing behind."""
     connection = context.config.attributes["connection"]
     context.configure(connection=connection, target_metadata=metadata, compare_server_default=True)
     with context.begin_transaction():

@@ -1,31 +1,22 @@
-"""What was judged, and what was said of it."""
+"""Create the tables of candidates, evaluations and votes."""
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-from migrations.columns import belongs_to, identity, moment, now
-
-revision = "0003"
-down_revision = "0002"
-branch_labels = None
-depends_on = None
+from migrations.columns import belongs_to, identity, moment, now, opinion
 
 TABLES = ("patches", "candidates", "evaluations", "evaluation_candidates", "votes")
 """In the order of creation."""
 
 
-def upgrade() -> None:
+def create() -> None:
+    """Create the tables and their indexes."""
     _patches()
     _candidates()
     _evaluations()
     _evaluation_candidates()
     _votes()
-
-
-def downgrade() -> None:
-    for table in reversed(TABLES):
-        op.drop_table(table)
 
 
 def _patches() -> None:
@@ -124,7 +115,7 @@ def _evaluations() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_evaluations")),
         comment="one snapshot of a group, judged once; the newest published one is current",
     )
-    op.create_index(op.f("ix_evaluations_group_id"), "evaluations", ["group_id"], unique=False)
+    op.create_index(op.f("ix_evaluations_group_id"), "evaluations", ["group_id"])
 
 
 def _how_evaluations_came_about() -> list[sa.Column[object]]:
@@ -164,21 +155,8 @@ def _evaluation_candidates() -> None:
         "evaluation_candidates",
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
         sa.Column("candidate_id", sa.BigInteger(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("strength", sa.Text()),
-        sa.Column("verdict", sa.Text(), comment="null: not yet judged"),
-        sa.Column("probability", sa.Float()),
-        sa.Column("votes_correct", sa.Integer()),
-        sa.Column("votes_incorrect", sa.Integer()),
-        sa.Column("votes_none", sa.Integer()),
-        sa.Column(
-            "score", sa.Float(), comment="evidence: the model's belief; null: none that can be read"
-        ),
-        sa.Column(
-            "forced_share", sa.Float(), comment="evidence: share of votes that were asked once more"
-        ),
-        sa.Column("consensus", sa.Float(), comment="evidence: how rivals agree"),
-        sa.Column("reason", sa.Text()),
+        *opinion(),
         belongs_to("evaluation_candidates", "candidate_id", "candidates"),
         belongs_to("evaluation_candidates", "evaluation_id", "evaluations"),
         sa.PrimaryKeyConstraint(
@@ -207,4 +185,4 @@ def _votes() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_votes")),
         comment="every reply, kept whole: what training learns from",
     )
-    op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"], unique=False)
+    op.create_index(op.f("ix_votes_evaluation_id"), "votes", ["evaluation_id"])

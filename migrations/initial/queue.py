@@ -1,4 +1,4 @@
-"""The queue of record, and what passes between GitHub and us."""
+"""Create the queue of record and the tables of the exchange with GitHub."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,16 +6,12 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from migrations.columns import belongs_to, identity, moment, now
 
-revision = "0002"
-down_revision = "0001"
-branch_labels = None
-depends_on = None
-
 TABLES = ("deliveries", "ignored_deliveries", "jobs", "effects", "etags", "write_limits")
 """In the order of creation."""
 
 
-def upgrade() -> None:
+def create() -> None:
+    """Create the tables and their indexes."""
     _deliveries()
     _ignored_deliveries()
     _jobs()
@@ -23,11 +19,6 @@ def upgrade() -> None:
     _effects()
     _etags()
     _write_limits()
-
-
-def downgrade() -> None:
-    for table in reversed(TABLES):
-        op.drop_table(table)
 
 
 def _deliveries() -> None:
@@ -44,9 +35,7 @@ def _deliveries() -> None:
         sa.UniqueConstraint("guid", name=op.f("uq_deliveries_guid")),
         comment="webhook deliveries that were kept; ignored ones are only counted",
     )
-    op.create_index(
-        op.f("ix_deliveries_installation_id"), "deliveries", ["installation_id"], unique=False
-    )
+    op.create_index(op.f("ix_deliveries_installation_id"), "deliveries", ["installation_id"])
 
 
 def _ignored_deliveries() -> None:
@@ -115,7 +104,7 @@ def _indexes_of_jobs() -> None:
         unique=False,
         postgresql_where=sa.text("state = 'dead'"),
     )
-    op.create_index(op.f("ix_jobs_delivery_guid"), "jobs", ["delivery_guid"], unique=False)
+    op.create_index(op.f("ix_jobs_delivery_guid"), "jobs", ["delivery_guid"])
     op.create_index(
         "ix_jobs_due",
         "jobs",
@@ -130,7 +119,7 @@ def _indexes_of_jobs() -> None:
         unique=False,
         postgresql_where=sa.text("state in ('done','superseded')"),
     )
-    op.create_index(op.f("ix_jobs_installation_id"), "jobs", ["installation_id"], unique=False)
+    op.create_index(op.f("ix_jobs_installation_id"), "jobs", ["installation_id"])
     op.create_index(
         "ix_jobs_lease",
         "jobs",
@@ -170,7 +159,7 @@ def _effects() -> None:
         sa.PrimaryKeyConstraint("key", name=op.f("pk_effects")),
         comment="what we wrote on GitHub, planned before it is sent",
     )
-    op.create_index(op.f("ix_effects_repository_id"), "effects", ["repository_id"], unique=False)
+    op.create_index(op.f("ix_effects_repository_id"), "effects", ["repository_id"])
 
 
 def _etags() -> None:

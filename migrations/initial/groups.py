@@ -1,31 +1,22 @@
-"""Who is compared with whom."""
+"""Create the tables of installations, repositories and groups."""
 
 import sqlalchemy as sa
 from alembic import op
 
 from migrations.columns import belongs_to, identity, moment, now
 
-revision = "0001"
-down_revision = None
-branch_labels = None
-depends_on = None
-
 TABLES = ("installations", "repositories", "forgotten", "groups", "pull_requests", "group_members")
 """In the order of creation."""
 
 
-def upgrade() -> None:
+def create() -> None:
+    """Create the tables and their indexes."""
     _installations()
     _repositories()
     _forgotten()
     _groups()
     _pull_requests()
     _group_members()
-
-
-def downgrade() -> None:
-    for table in reversed(TABLES):
-        op.drop_table(table)
 
 
 def _installations() -> None:
@@ -54,9 +45,7 @@ def _repositories() -> None:
         belongs_to("repositories", "installation_id", "installations"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_repositories")),
     )
-    op.create_index(
-        op.f("ix_repositories_installation_id"), "repositories", ["installation_id"], unique=False
-    )
+    op.create_index(op.f("ix_repositories_installation_id"), "repositories", ["installation_id"])
 
 
 def _forgotten() -> None:

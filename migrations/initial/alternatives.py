@@ -1,31 +1,22 @@
-"""What our own agents wrote, and what was said of it."""
+"""Create the tables of attempts, drafts and hints."""
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-from migrations.columns import belongs_to, identity, moment, now
-
-revision = "0005"
-down_revision = "0004"
-branch_labels = None
-depends_on = None
+from migrations.columns import belongs_to, identity, moment, now, opinion
 
 TABLES = ("attempts", "agent_runs", "drafts", "evaluation_alternatives", "hints")
 """In the order of creation."""
 
 
-def upgrade() -> None:
+def create() -> None:
+    """Create the tables and their indexes."""
     _attempts()
     _agent_runs()
     _drafts()
     _evaluation_alternatives()
     _hints()
-
-
-def downgrade() -> None:
-    for table in reversed(TABLES):
-        op.drop_table(table)
 
 
 def _attempts() -> None:
@@ -71,9 +62,7 @@ def _attempts() -> None:
         sa.UniqueConstraint("group_id", "number", name=op.f("uq_attempts_group_id_number")),
         comment="every attempt of an agent, kept whole: what training learns from",
     )
-    op.create_index(
-        "ix_attempts_repository_id", "attempts", ["repository_id", "created_at"], unique=False
-    )
+    op.create_index("ix_attempts_repository_id", "attempts", ["repository_id", "created_at"])
 
 
 def _bill_of_attempts() -> list[sa.Column[object]]:
@@ -120,9 +109,7 @@ def _agent_runs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_agent_runs")),
         comment="the bill: what an agent's process may cost, and what it did; whose worker died costs what it might have",
     )
-    op.create_index(
-        "ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"], unique=False
-    )
+    op.create_index("ix_agent_runs_repository_id", "agent_runs", ["repository_id", "created_at"])
 
 
 def _drafts() -> None:
@@ -157,20 +144,7 @@ def _evaluation_alternatives() -> None:
         "evaluation_alternatives",
         sa.Column("evaluation_id", sa.BigInteger(), nullable=False),
         sa.Column("attempt_id", sa.BigInteger(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("verdict", sa.Text(), comment="null: not yet judged"),
-        sa.Column("probability", sa.Float()),
-        sa.Column("votes_correct", sa.Integer()),
-        sa.Column("votes_incorrect", sa.Integer()),
-        sa.Column("votes_none", sa.Integer()),
-        sa.Column(
-            "score", sa.Float(), comment="evidence: the model's belief; null: none that can be read"
-        ),
-        sa.Column(
-            "forced_share", sa.Float(), comment="evidence: share of votes that were asked once more"
-        ),
-        sa.Column("consensus", sa.Float(), comment="evidence: how rivals agree"),
-        sa.Column("reason", sa.Text()),
+        *opinion(),
         belongs_to("evaluation_alternatives", "attempt_id", "attempts"),
         belongs_to("evaluation_alternatives", "evaluation_id", "evaluations"),
         sa.PrimaryKeyConstraint(

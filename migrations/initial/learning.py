@@ -1,4 +1,4 @@
-"""What learning keeps: calibrators, trained models, who judges, what a shadow would have said."""
+"""Create the tables of calibrators, trained models and trainings."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,26 +6,17 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from migrations.columns import belongs_to, identity, moment, now
 
-revision = "0006"
-down_revision = "0005"
-branch_labels = None
-depends_on = None
-
 TABLES = ("calibrators", "models", "model_aliases", "shadow_verdicts", "trainings")
 """In the order of creation."""
 
 
-def upgrade() -> None:
+def create() -> None:
+    """Create the tables and their indexes."""
     _calibrators()
     _models()
     _model_aliases()
     _shadow_verdicts()
     _trainings()
-
-
-def downgrade() -> None:
-    for table in reversed(TABLES):
-        op.drop_table(table)
 
 
 def _calibrators() -> None:

@@ -1,4 +1,4 @@
-"""What maintainers did afterwards, and what somebody found who looked."""
+"""Create the tables of outcomes and label checks."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,25 +6,16 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from migrations.columns import belongs_to, identity, now
 
-revision = "0004"
-down_revision = "0003"
-branch_labels = None
-depends_on = None
-
 TABLES = ("outcome_events", "outcomes", "label_checks")
 """In the order of creation."""
 
 
-def upgrade() -> None:
+def create() -> None:
+    """Create the tables and their indexes."""
     _outcome_events()
     _indexes_of_outcome_events()
     _outcomes()
     _label_checks()
-
-
-def downgrade() -> None:
-    for table in reversed(TABLES):
-        op.drop_table(table)
 
 
 def _outcome_events() -> None:
@@ -61,9 +52,7 @@ def _outcome_events() -> None:
 
 
 def _indexes_of_outcome_events() -> None:
-    op.create_index(
-        "ix_outcome_events_head", "outcome_events", ["repository_id", "head_sha"], unique=False
-    )
+    op.create_index("ix_outcome_events_head", "outcome_events", ["repository_id", "head_sha"])
     op.create_index(
         "ix_outcome_events_issue",
         "outcome_events",

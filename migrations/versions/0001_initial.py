@@ -1,0 +1,26 @@
+"""Create the whole schema. Each module of `migrations.initial` creates the tables of one subject."""
+
+from alembic import op
+
+from migrations.initial import alternatives, groups, learning, outcomes, queue, verdicts
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+SUBJECTS = (groups, queue, verdicts, outcomes, alternatives, learning)
+"""In the order of creation: later tables refer to earlier ones."""
+
+
+def upgrade() -> None:
+    """Create all tables."""
+    for subject in SUBJECTS:
+        subject.create()
+
+
+def downgrade() -> None:
+    """Drop all tables, the referring ones first."""
+    for subject in reversed(SUBJECTS):
+        for table in reversed(subject.TABLES):
+            op.drop_table(table)
