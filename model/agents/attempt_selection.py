@@ -19,17 +19,17 @@ def find_equal_edits(patches: Sequence[str | None]) -> tuple[int | None, ...]:
     """Return, for each patch, the index of the first patch with the same edit; None where there is no patch."""
     first: dict[str, int] = {}
     return tuple(
-        None if patch is None else first.setdefault(fingerprint_edit(patch) or patch, at)
-        for at, patch in enumerate(patches)
+        None if patch is None else first.setdefault(fingerprint_edit(patch) or patch, index)
+        for index, patch in enumerate(patches)
     )
 
 
 def choose_attempt(patches: Sequence[str | None]) -> AttemptSelection:
     """Choose the edit that most attempts made. The earliest attempt wins a tie."""
-    counts = Counter(at for at in find_equal_edits(patches) if at is not None)
+    counts = Counter(index for index in find_equal_edits(patches) if index is not None)
     if not counts:
         return AttemptSelection(None, f"none of {len(patches)} attempts handed in a patch")
-    chosen, most = max(counts.items(), key=lambda one: (one[1], -one[0]))
+    chosen, most = max(counts.items(), key=lambda entry: (entry[1], -entry[0]))
     if len(counts) == 1:
         return AttemptSelection(chosen, f"the only edit, made by {most} of {len(patches)} attempts")
     rivals = sum(count == most for count in counts.values())

@@ -34,14 +34,14 @@ def open_tool_contexts(
             except WorkspaceError as error:
                 raise UnreadableFile(str(error)) from error
 
-        blobs = _blobs(root, read)
+        blobs = _hash_files(root, read)
         snapshot, _ = index.build_snapshot(blobs, read)
-        known = compute_tree_digest(blobs)
+        tree_digest = compute_tree_digest(blobs)
 
         @contextmanager
         def context() -> Iterator[ToolContext]:
-            with Workspace.open(root) as own:
-                yield ToolContext(own, snapshot, known)
+            with Workspace.open(root) as workspace:
+                yield ToolContext(workspace, snapshot, tree_digest)
 
         yield context
 
@@ -55,7 +55,7 @@ def compute_tree_digest(blobs: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()
 
 
-def _blobs(root: Path, read: Callable[[str], bytes]) -> dict[str, str]:
+def _hash_files(root: Path, read: Callable[[str], bytes]) -> dict[str, str]:
     """Return the paths that tools can show with the git hashes of their content on disk.
 
     The content may differ from the last commit. A file that is gone is left out.
@@ -64,10 +64,10 @@ def _blobs(root: Path, read: Callable[[str], bytes]) -> dict[str, str]:
     named = {path: blob for path, blob in surveyed.items() if explain_refusal(path) is None}
     if not (root / ".git").exists():  # then the survey read the disk itself, just now
         return named
-    found = {}
-    for path, known in named.items():
+    hashes = {}
+    for path, committed in named.items():
         try:
-            found[path] = known and hash_blob(read(path))
+            hashes[path] = committed and hash_blob(read(path))
         except (OSError, UnreadableFile):
             continue
-    return found
+    return hashes

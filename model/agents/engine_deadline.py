@@ -24,14 +24,14 @@ def complete_within(engine: Engine, requests: Sequence[Request], seconds: float)
     answered: SimpleQueue[_Answers | BaseException] = SimpleQueue()
     Thread(target=_ask, args=(engine, timed, answered), daemon=True).start()
     try:
-        found = answered.get(timeout=seconds + GRACE_SECONDS)
+        result = answered.get(timeout=seconds + GRACE_SECONDS)
     except Empty:
-        found = EngineTimeout(f"the engine gave no answer within {seconds:,.1f} s")
-    if isinstance(found, EngineTimeout):
-        return [found] * len(requests)
-    if isinstance(found, BaseException):
-        raise found
-    return found
+        result = EngineTimeout(f"the engine gave no answer within {seconds:,.1f} s")
+    if isinstance(result, EngineTimeout):
+        return [result] * len(requests)
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def _ask(

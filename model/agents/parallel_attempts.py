@@ -43,25 +43,25 @@ def run_attempts(
     """
     over = threading.Event()
 
-    def told(at: int, step: Step) -> None:
+    def report(index: int, step: Step) -> None:
         if over.is_set():
             raise Cancelled("another attempt was ended from outside")
-        callbacks.on_step(at, step)
+        callbacks.on_step(index, step)
 
-    def one(at: int) -> Attempt:
+    def run(index: int) -> Attempt:
         with open_context() as context:
             attempt = agent.propose(
                 issue,
                 context,
-                seed=seeds[at],
+                seed=seeds[index],
                 guidance=guidance,
-                on_step=lambda step: told(at, step),
+                on_step=lambda step: report(index, step),
             )
-        callbacks.on_end(at, attempt)
+        callbacks.on_end(index, attempt)
         return attempt
 
     pool = ThreadPoolExecutor(min(len(seeds), MAX_PARALLEL))
-    futures = [pool.submit(one, at) for at in range(len(seeds))]
+    futures = [pool.submit(run, index) for index in range(len(seeds))]
     waits = True
     try:
         done, _ = wait(futures, return_when=FIRST_EXCEPTION)

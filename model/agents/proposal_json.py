@@ -17,27 +17,29 @@ SCHEMA = "r4p.proposal/1"
 
 def to_json(issue: Issue, attempts: Sequence[Attempt], *, seconds: float) -> dict[str, Json]:
     """Convert attempts to the document's JSON values. All attempts (at least one) share an agent and an engine."""
-    patches = [one.patch for one in attempts]
+    patches = [attempt.patch for attempt in attempts]
     selection = choose_attempt(patches)
     first = attempts[0].trajectory
     return {
         "schema": SCHEMA,
         "issue": {"title": issue.title},
         "agent": first.agent,
-        "engine": _engine(first.engine),
-        "guidance": _guidance(first.guidance),
+        "engine": _convert_engine(first.engine),
+        "guidance": _convert_guidance(first.guidance),
         "attempts": [
-            _attempt(at, one, same)
-            for at, (one, same) in enumerate(zip(attempts, find_equal_edits(patches), strict=True))
+            _convert_attempt(index, attempt, same)
+            for index, (attempt, same) in enumerate(
+                zip(attempts, find_equal_edits(patches), strict=True)
+            )
         ],
-        "chosen": _number(selection.index),
+        "chosen": _number_attempt(selection.index),
         "why": selection.why,
         "patch": None if selection.index is None else patches[selection.index],
         "seconds": round(seconds, 3),
     }
 
 
-def _engine(engine: EngineInfo) -> Json:
+def _convert_engine(engine: EngineInfo) -> Json:
     return {
         "name": engine.name,
         "model": engine.model,
@@ -45,7 +47,7 @@ def _engine(engine: EngineInfo) -> Json:
     }
 
 
-def _guidance(hint: Guidance | None) -> Json:
+def _convert_guidance(hint: Guidance | None) -> Json:
     if hint is None:
         return None
     return {
@@ -57,9 +59,9 @@ def _guidance(hint: Guidance | None) -> Json:
     }
 
 
-def _attempt(at: int, attempt: Attempt, same: int | None) -> Json:
+def _convert_attempt(index: int, attempt: Attempt, same: int | None) -> Json:
     return {
-        "number": _number(at),
+        "number": _number_attempt(index),
         "seed": attempt.trajectory.seed,
         "stop": attempt.stop.value,
         "failure": attempt.trajectory.failure,
@@ -68,10 +70,10 @@ def _attempt(at: int, attempt: Attempt, same: int | None) -> Json:
         "tokens": asdict(attempt.tokens),
         "seconds": attempt.seconds,
         "patch": attempt.patch,
-        "same_as": _number(same) if same != at else None,
+        "same_as": _number_attempt(same) if same != index else None,
     }
 
 
-def _number(at: int | None) -> int | None:
+def _number_attempt(index: int | None) -> int | None:
     """Convert an index into an attempt number. People count attempts from 1."""
-    return None if at is None else at + 1
+    return None if index is None else index + 1

@@ -23,7 +23,7 @@ class ReplayEngine:
         self._failure = trajectory.failure
         self._was_late = trajectory.stop is StopReason.TIMEOUT
         self._counts = iter([trajectory.opening_tokens, *(one.answer_tokens for one in steps)])
-        self._said = iter([_said(step) for step in steps])
+        self._completions = iter([_read_completion(step) for step in steps])
 
     def count_tokens(self, _text: str) -> int:
         """Return the recorded counts in the order in which the loop asks for them."""
@@ -39,9 +39,9 @@ class ReplayEngine:
         """Do nothing: there is nothing to release."""
 
     def _next(self) -> Completion | EngineError:
-        said = next(self._said, None)
-        if said:
-            return said
+        completion = next(self._completions, None)
+        if completion:
+            return completion
         if self._failure is None:
             raise EngineDown("the loop asks for more than was recorded; was it recorded here?")
         return (EngineTimeout if self._was_late else EngineError)(self._failure)
@@ -55,7 +55,7 @@ class SampleReplayEngine:
         self.context_tokens = trajectory.limits.tokens
         self._failure = trajectory.failure or "more is asked for than was recorded"
         self._counts = iter(counts)
-        self._answers = iter([_answer(step) for step in trajectory.steps])
+        self._answers = iter([_read_answer(step) for step in trajectory.steps])
 
     def count_tokens(self, _text: str) -> int:
         """Return the recorded counts in order, and 0 after the last one."""
@@ -83,16 +83,16 @@ def replay_attempt(trajectory: Trajectory, context: ToolContext) -> Trajectory:
             f"the attempt was made on a tree with digest {trajectory.tree!r}, this one has {context.tree!r}; "
             "replay it on the commit it was made on"
         )
-    agent = _agent(trajectory)
+    agent = _build_agent(trajectory)
     again = agent.propose(
         trajectory.issue, context, seed=trajectory.seed, guidance=trajectory.guidance
     )
     return again.trajectory
 
 
-def _agent(trajectory: Trajectory) -> Agent:
+def _build_agent(trajectory: Trajectory) -> Agent:
     """Build the recorded agent with its recorded settings. Raises UnknownAgent."""
-    limits, clock = trajectory.limits, _clock(trajectory)
+    limits, clock = trajectory.limits, _build_clock(trajectory)
     if trajectory.agent == MiniSE.name:
         return MiniSE(ReplayEngine(trajectory), limits=limits, clock=clock)
     if trajectory.agent == AgentlessMini.name:
@@ -102,7 +102,7 @@ def _agent(trajectory: Trajectory) -> Agent:
             engine,
             limits=limits,
             plan=SamplingPlan(**setting["plan"]),
-            keep=_keep(setting["kept"]),
+            keep=_build_filter(setting["kept"]),
             clock=clock,
         )
     raise UnknownAgent(
@@ -110,21 +110,21 @@ def _agent(trajectory: Trajectory) -> Agent:
     )
 
 
-def _keep(kept: list[str] | None) -> CandidateFilter | None:
+def _build_filter(kept: list[str] | None) -> CandidateFilter | None:
     """Return a filter that keeps the candidates that the recorded filter kept."""
     if kept is None:
         return None
-    return lambda candidates: [one for one in candidates if one.id in kept]
+    return lambda candidates: [candidate for candidate in candidates if candidate.id in kept]
 
 
-def _answer(step: Step) -> Completion | EngineError:
+def _read_answer(step: Step) -> Completion | EngineError:
     """Return the recorded answer of one pipeline step."""
     outcome = json.loads(step.outcome)
     failed = {"engine": EngineError, "late": EngineTimeout}.get(outcome.get("dropped"))
-    return failed(outcome["why"]) if failed else _said(step)
+    return failed(outcome["why"]) if failed else _read_completion(step)
 
 
-def _said(step: Step) -> Completion:
+def _read_completion(step: Step) -> Completion:
     return Completion(
         text=step.reply.content,
         finished=step.finished,
@@ -136,7 +136,7 @@ def _said(step: Step) -> Completion:
     )
 
 
-def _clock(trajectory: Trajectory) -> Callable[[], float]:
-    seconds = [0.0, *(one.seconds for one in trajectory.steps)]
+def _build_clock(trajectory: Trajectory) -> Callable[[], float]:
+    seconds = [0.0, *(step.seconds for step in trajectory.steps)]
     readings = chain(seconds, repeat(seconds[-1]))
     return lambda: next(readings)

@@ -18,7 +18,7 @@ from model.errors import NoIndex
 KEPT_DAYS: Final = 14
 """Days for which a snapshot stays valid, and for which a returning tree needs no new reading."""
 _BUSY_SECONDS: Final = 60
-_OURS: Final = 0x52345002
+_APPLICATION_ID: Final = 0x52345002
 """SQLite application id of this schema. A new schema gets a new id."""
 _SCHEMA: Final = (
     """create table blobs (
@@ -31,7 +31,7 @@ _SCHEMA: Final = (
         start_line integer not null, end_line integer not null,
         start_byte integer not null, end_byte integer not null, signature text not null
     )""",
-    f"pragma application_id = {_OURS}",
+    f"pragma application_id = {_APPLICATION_ID}",
 )
 _INDEX: Final = "create index if not exists entities_by_name on entities (name, construct, blob)"
 """The index is created after the first tree is stored, which is faster."""
@@ -73,24 +73,24 @@ class Database:
     def find_blobs(self, keys: Iterable[BlobKey]) -> dict[BlobKey, IndexedBlob]:
         """Return the stored blobs among these keys, and mark them as used today."""
         hashes = json.dumps(list({blob for blob, _ in keys}))
-        today = _today()
-        with self._asked() as connection:
-            found = _blobs(connection, hashes)
-            if all(blob.used == today for blob in found.values()):
-                return found
-            with _transaction(connection):
+        today = _get_today()
+        with self._use_connection() as connection:
+            stored = _select_blobs(connection, hashes)
+            if all(blob.used == today for blob in stored.values()):
+                return stored
+            with _begin_transaction(connection):
                 connection.execute(
                     "update blobs set used = ? where hash in (select value from json_each(?))",
                     (today, hashes),
                 )
-                return _blobs(connection, hashes)
+                return _select_blobs(connection, hashes)
 
     def store(self, readings: Iterable[tuple[BlobKey, FileDefinitions]]) -> None:
         """Store blobs with their definitions in one transaction. Blobs that another process stored first are
         skipped.
         """
-        today = _today()
-        with self._asked() as connection, _transaction(connection):
+        today = _get_today()
+        with self._use_connection() as connection, _begin_transaction(connection):
             for key, reading in readings:
                 blob = connection.execute(
                     "insert into blobs (hash, edition, size, entities, broken, reason, used)"
@@ -105,13 +105,13 @@ class Database:
 
     def prune(self) -> None:
         """Delete blobs that are out of use, once a day, and make sure that the name index exists."""
-        today = _today()
-        with self._asked() as connection:
+        today = _get_today()
+        with self._use_connection() as connection:
             connection.execute(_INDEX)
             (tidied,) = connection.execute("pragma user_version").fetchone()
             if tidied == today:
                 return
-            with _transaction(connection):
+            with _begin_transaction(connection):
                 old = (today - KEPT_DAYS,)
                 connection.execute(
                     "delete from entities where blob in (select id from blobs where used < ?)", old
@@ -123,7 +123,7 @@ class Database:
         self, construct: str, name: str, blobs: Container[int]
     ) -> list[tuple[Any, ...]]:
         """Return blob, scope, name, place and signature of each entity of that name in these blobs."""
-        with self._asked() as connection:
+        with self._use_connection() as connection:
             places = connection.execute(
                 "select blob, rowid from entities where name = ? and construct = ?",
                 (name, construct),
@@ -137,22 +137,22 @@ class Database:
 
     def list_names(self, blobs: Iterable[int]) -> list[tuple[str, str]]:
         """Return every pair of construct and name in these blobs, sorted."""
-        with self._asked() as connection:
+        with self._use_connection() as connection:
             # most of an index of many trees is not asked for: one pass over the table, and nothing of it is handed up
-            found: list[tuple[str, str]] = connection.execute(
+            pairs: list[tuple[str, str]] = connection.execute(
                 "select distinct construct, name from entities not indexed"
                 " where blob in (select value from json_each(?))",
                 (json.dumps(list(blobs)),),
             ).fetchall()
-        return sorted(found)
+        return sorted(pairs)
 
     @contextmanager
-    def _asked(self) -> Iterator[sqlite3.Connection]:
+    def _use_connection(self) -> Iterator[sqlite3.Connection]:
         try:
             with self._lock:
                 yield self._connection
         except sqlite3.Error as error:
-            raise _failure(self._file, error) from error
+            raise _explain_failure(self._file, error) from error
 
 
 def open_database(file: Path) -> Database:
@@ -168,7 +168,7 @@ def open_database(file: Path) -> Database:
         _prepare(connection, file)
     except sqlite3.Error as error:
         connection.close()
-        raise _failure(file, error) from error
+        raise _explain_failure(file, error) from error
     except NoIndex:
         connection.close()
         raise
@@ -178,10 +178,10 @@ def open_database(file: Path) -> Database:
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     """Create the tables in an empty file. A file of another program is left unchanged."""
     connection.execute("pragma synchronous = normal")
-    if _is_ours(connection):
+    if _has_schema(connection):
         return
-    with _transaction(connection):
-        if _is_ours(connection):  # by another process, just now
+    with _begin_transaction(connection):
+        if _has_schema(connection):  # by another process, just now
             return
         (tables,) = connection.execute("select count(*) from sqlite_schema").fetchone()
         if tables:
@@ -191,12 +191,12 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     connection.execute("pragma journal_mode = wal")
 
 
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    (found,) = connection.execute("pragma application_id").fetchone()
-    return bool(found == _OURS)
+def _has_schema(connection: sqlite3.Connection) -> bool:
+    (application_id,) = connection.execute("pragma application_id").fetchone()
+    return bool(application_id == _APPLICATION_ID)
 
 
-def _blobs(connection: sqlite3.Connection, hashes: str) -> dict[BlobKey, IndexedBlob]:
+def _select_blobs(connection: sqlite3.Connection, hashes: str) -> dict[BlobKey, IndexedBlob]:
     rows = connection.execute(
         "select hash, edition, id, size, entities, broken, reason, used from blobs"
         " where hash in (select value from json_each(?))",
@@ -206,16 +206,16 @@ def _blobs(connection: sqlite3.Connection, hashes: str) -> dict[BlobKey, Indexed
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def _begin_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     with connection:  # commits, or takes back what was begun
         connection.execute("begin immediate")
         yield
 
 
-def _failure(file: Path, error: sqlite3.Error) -> NoIndex:
+def _explain_failure(file: Path, error: sqlite3.Error) -> NoIndex:
     fix = _FIXES.get(getattr(error, "sqlite_errorname", ""), "delete it, or name another file")
     return NoIndex(f"the index {file} can't be used: {error}; {fix}")
 
 
-def _today() -> int:
+def _get_today() -> int:
     return int(time.time() // 86_400)

@@ -4,6 +4,8 @@ Parsing is linear in the file's size. Finding definitions can be quadratic in a 
 interrupted, so `reader_pool` runs it in a process with a CPU limit.
 """
 
+import ast
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -13,7 +15,6 @@ from tree_sitter import Node
 from model.codegraph.definition_spans import DefinitionSpan, find_spans
 from model.codegraph.entities import EntityKind
 from model.codegraph.languages import create_parser
-from model.codegraph.python_syntax import is_valid_python
 
 FILE_BYTES: Final = 512 * 1024
 """Larger files are left out. For generated code a parser needs up to 300 times the file's size."""
@@ -46,7 +47,7 @@ class FileDefinitions(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Around:
+class _Enclosing:
     """A definition or namespace that encloses the current position."""
 
     end: int
@@ -62,10 +63,10 @@ class _Outer(NamedTuple):
     row: int
 
 
-_NOWHERE: Final = _Around(0, "", "")
+_NOWHERE: Final = _Enclosing(0, "", "")
 _NO_OUTER: Final = _Outer(0, 0, 0)
 _CLASS, _METHOD, _FUNCTION = (
-    one.value for one in (EntityKind.CLASS, EntityKind.CLASS_METHOD, EntityKind.FUNCTION)
+    kind.value for kind in (EntityKind.CLASS, EntityKind.CLASS_METHOD, EntityKind.FUNCTION)
 )
 
 
@@ -88,7 +89,7 @@ def read_definitions(language: str, content: bytes) -> FileDefinitions:
     if reason := explain_unreadable(content):
         return FileDefinitions([], reason=reason, size=len(content))
     root = create_parser(language).parse(content).root_node
-    rows = list(_nested(_distinct(find_spans(language, root, content)), content))
+    rows = list(_build_rows(_drop_duplicates(find_spans(language, root, content)), content))
     return FileDefinitions(rows, is_broken(language, root, content), size=len(content))
 
 
@@ -97,66 +98,81 @@ def is_broken(language: str, root: Node, content: bytes) -> bool:
     return root.has_error and not (language == "python" and is_valid_python(content))
 
 
-def _distinct(found: Iterable[DefinitionSpan]) -> Iterator[DefinitionSpan]:
+def is_valid_python(content: bytes) -> bool:
+    """Return whether Python parses the file. A file that is nested too deeply counts as invalid.
+
+    Limit the size by `FILE_BYTES`: a syntax tree takes many times the file's size.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            ast.parse(content)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+def _drop_duplicates(spans: Iterable[DefinitionSpan]) -> Iterator[DefinitionSpan]:
     before = None
-    for mark in found:
-        place = mark.start, mark.negated_end, mark.name
+    for span in spans:
+        place = span.start, span.negated_end, span.name
         if place != before:
-            yield mark
+            yield span
         before = place
 
 
-def _nested(found: Iterable[DefinitionSpan], content: bytes) -> Iterator[DefinitionRow]:
+def _build_rows(spans: Iterable[DefinitionSpan], content: bytes) -> Iterator[DefinitionRow]:
     """Convert spans in file order to rows, each within the definitions that enclose it."""
-    around: list[_Around] = []
+    enclosing: list[_Enclosing] = []
     outer = _NO_OUTER
-    for mark in found:
-        start, end = mark.start, -mark.negated_end
-        if mark.kind == "outer":
+    for span in spans:
+        start, end = span.start, -span.negated_end
+        if span.kind == "outer":
             if outer.end < end:
-                outer = _Outer(start, end, mark.node.start_point[0])
+                outer = _Outer(start, end, span.node.start_point[0])
             continue
-        while around and around[-1].end <= start:
-            around.pop()
-        inside = around[-1] if around else _NOWHERE
-        scope = _joined(inside.scope, mark.scope)
-        if mark.kind == "declaration" and inside.kind in {"function", "method"}:
+        while enclosing and enclosing[-1].end <= start:
+            enclosing.pop()
+        inside = enclosing[-1] if enclosing else _NOWHERE
+        scope = _join(inside.scope, span.scope)
+        if span.kind == "declaration" and inside.kind in {"function", "method"}:
             continue
-        if mark.kind not in {"declaration", "alias"}:
-            around.append(_Around(end, _joined(scope, mark.name), mark.kind))
-        if mark.kind in {"impl", "namespace"}:
+        if span.kind not in {"declaration", "alias"}:
+            enclosing.append(_Enclosing(end, _join(scope, span.name), span.kind))
+        if span.kind in {"impl", "namespace"}:
             continue
-        first = outer if outer.end >= end else _Outer(start, end, mark.node.start_point[0])
+        first = outer if outer.end >= end else _Outer(start, end, span.node.start_point[0])
         outer = _NO_OUTER
         yield DefinitionRow(
-            _construct(mark.kind, inside.kind),
+            _choose_construct(span.kind, inside.kind),
             scope,
-            mark.name,
+            span.name,
             first.row + 1,
-            _last_line(mark.node),
+            _find_last_line(span.node),
             first.start,
             end,
-            _signature(mark.node, content),
+            _read_signature(span.node, content),
         )
 
 
-def _construct(kind: str, inside: str) -> str:
+def _choose_construct(kind: str, inside: str) -> str:
     if kind in {"class", "alias"}:
         return _CLASS
     return _METHOD if kind == "method" or inside in {"class", "impl"} else _FUNCTION
 
 
-def _last_line(node: Node) -> int:
+def _find_last_line(node: Node) -> int:
     """Return the last line. Some nodes end at the start of the next line."""
     row, column = node.end_point
     return row + 1 if column else row
 
 
-def _joined(scope: str, name: str) -> str:
+def _join(scope: str, name: str) -> str:
     return f"{scope}.{name}" if scope and name else scope or name
 
 
-def _signature(node: Node, content: bytes) -> str:
+def _read_signature(node: Node, content: bytes) -> str:
     """Return the text before the body on one line, or the first line of a definition without a body."""
     body = node.child_by_field_name("body")
     if body is None:
@@ -164,12 +180,12 @@ def _signature(node: Node, content: bytes) -> str:
     else:
         head = content[node.start_byte : body.start_byte]
         if b"#" in head:
-            head = content[node.start_byte : _end_of_head(body)]
+            head = content[node.start_byte : _find_head_end(body)]
     words = " ".join(head.decode(errors="replace").split()).rstrip(":{ ")
     return words[:_SIGNATURE]
 
 
-def _end_of_head(body: Node) -> int:
+def _find_head_end(body: Node) -> int:
     """Return where the head ends before a comment that precedes the body."""
     before = body.prev_sibling
     while before is not None and before.type == "comment":

@@ -38,12 +38,14 @@ class DefinitionSpan(NamedTuple):
 def find_spans(language: str, root: Node, content: bytes) -> list[DefinitionSpan]:
     """Find all definition spans of a parsed file, in order."""
     if language == "python":
-        return sorted(_of_python(root, content))
+        return sorted(_find_python_spans(root, content))
     matches = QueryCursor(load_query(language)).matches(root)
-    return sorted(_mark(number, found, content) for number, (_, found) in enumerate(matches))
+    return sorted(
+        _build_span(number, captures, content) for number, (_, captures) in enumerate(matches)
+    )
 
 
-def _of_python(root: Node, content: bytes) -> Iterator[DefinitionSpan]:
+def _find_python_spans(root: Node, content: bytes) -> Iterator[DefinitionSpan]:
     """Find Python definitions by the words `class` and `def`, which takes a quarter of a query's time."""
     for number, word in enumerate(_PYTHON.finditer(content)):
         token = root.descendant_for_byte_range(*word.span())
@@ -52,33 +54,33 @@ def _of_python(root: Node, content: bytes) -> Iterator[DefinitionSpan]:
         if node is None or name is None or node.type not in _PYTHON_KINDS:
             continue  # in a comment, a string, or what can't be parsed
         if (around := node.parent) and around.type == "decorated_definition":
-            yield _placed(around, number, "outer", "", "")
-        yield _placed(node, number, _PYTHON_KINDS[node.type], _text(name, content), "")
+            yield _place_span(around, number, "outer", "", "")
+        yield _place_span(node, number, _PYTHON_KINDS[node.type], _decode(name, content), "")
 
 
-def _mark(number: int, captures: dict[str, list[Node]], content: bytes) -> DefinitionSpan:
+def _build_span(number: int, captures: dict[str, list[Node]], content: bytes) -> DefinitionSpan:
     kind = next(filter(_KINDS.__contains__, captures))
     node = captures[kind][0]
-    own = _text(captures["name"][0], content) if "name" in captures else ""
-    before = _text(captures["scope"][0], content) if "scope" in captures else ""
+    own = _decode(captures["name"][0], content) if "name" in captures else ""
+    before = _decode(captures["scope"][0], content) if "scope" in captures else ""
     if "::" in own or own.startswith("operator"):
-        before, own = _split(own)
-    return _placed(node, number, kind, own, before)
+        before, own = _split_name(own)
+    return _place_span(node, number, kind, own, before)
 
 
-def _split(qualified: str) -> tuple[str, str]:
+def _split_name(qualified: str) -> tuple[str, str]:
     """Split a C++ name into dotted scope and name, without template or conversion arguments."""
-    if found := _OPERATOR.match(qualified):
-        scope, name = found[1] or "", found[2]
+    if operator := _OPERATOR.match(qualified):
+        scope, name = operator[1] or "", operator[2]
         if _CONVERSION.match(name):
             name = name.partition("(")[0]
     else:
-        scope, _, name = _plain(qualified).rpartition("::")
-    parts = (part.strip() for part in _plain(scope).split("::"))
+        scope, _, name = _strip_templates(qualified).rpartition("::")
+    parts = (part.strip() for part in _strip_templates(scope).split("::"))
     return ".".join(filter(None, parts)), " ".join(name.split())
 
 
-def _plain(qualified: str) -> str:
+def _strip_templates(qualified: str) -> str:
     """Remove everything in angle brackets, nested ones too."""
     kept, depth = [], 0
     for letter in qualified:
@@ -91,10 +93,10 @@ def _plain(qualified: str) -> str:
     return "".join(kept)
 
 
-def _placed(node: Node, number: int, kind: str, name: str, scope: str) -> DefinitionSpan:
+def _place_span(node: Node, number: int, kind: str, name: str, scope: str) -> DefinitionSpan:
     start, end = node.start_byte, node.end_byte
     return DefinitionSpan(start, -end, kind != "outer", not scope, number, kind, node, name, scope)
 
 
-def _text(node: Node, content: bytes) -> str:
+def _decode(node: Node, content: bytes) -> str:
     return content[node.start_byte : node.end_byte].decode(errors="replace")

@@ -15,12 +15,12 @@ from model.codegraph.snapshot import Snapshot
 
 MAX_SECONDS: Final = 600.0
 """Time limit for one tree. Finished files are kept, and the next call continues."""
-_TOGETHER: Final = 512
+_BATCH: Final = 512
 """Files per transaction."""
 
 
 @dataclass(slots=True)
-class _Account:
+class _ReportBuilder:
     """Collects the numbers of an IndexReport."""
 
     files: int = 0
@@ -59,17 +59,17 @@ class Index:
         with the reason. Raises NoReader and NoIndex.
         """
         started = time.perf_counter()
-        account = _Account()
-        keys = dict(_keys(blobs, account))
-        known = self._database.find_blobs(keys.values())
-        fresh = {key: path for path, key in keys.items() if key not in known}
+        account = _ReportBuilder()
+        keys = dict(_list_keys(blobs, account))
+        stored = self._database.find_blobs(keys.values())
+        fresh = {key: path for path, key in keys.items() if key not in stored}
         refused: dict[BlobKey, str] = {}
         if fresh:
-            refused = self._read(fresh, read, seconds)
-            known = self._database.find_blobs(keys.values())
+            refused = self._read_new_blobs(fresh, read, seconds)
+            stored = self._database.find_blobs(keys.values())
         paths: dict[int, list[str]] = {}
         for path, key in keys.items():
-            if blob := known.get(key):
+            if blob := stored.get(key):
                 paths.setdefault(blob.id, []).append(path)
                 account.add(path, blob)
             else:
@@ -102,7 +102,7 @@ class Index:
     ) -> None:
         self.close()
 
-    def _read(
+    def _read_new_blobs(
         self, fresh: Mapping[BlobKey, str], read: Callable[[str], bytes], seconds: float
     ) -> dict[BlobKey, str]:
         """Read new blobs and store them. Return why some could not be read this time."""
@@ -111,17 +111,17 @@ class Index:
         wanted = [
             ReadRequest(language.partition(" ")[0], path) for (_, language), path in fresh.items()
         ]
-        together = []
-        for one, reading in read_all(wanted, read, seconds):
-            key = by_path[one.path]
+        batch = []
+        for request, reading in read_all(wanted, read, seconds):
+            key = by_path[request.path]
             if reading.is_repeatable:
-                together.append((key, reading))
+                batch.append((key, reading))
             else:
                 refused[key] = reading.reason or ""
-            if len(together) == _TOGETHER:
-                self._database.store(together)
-                together = []
-        self._database.store(together)
+            if len(batch) == _BATCH:
+                self._database.store(batch)
+                batch = []
+        self._database.store(batch)
         self._database.prune()
         return refused
 
@@ -131,13 +131,13 @@ def open_index(database: Path) -> Index:
     return Index(open_database(database))
 
 
-def _keys(blobs: Mapping[str, str], account: _Account) -> Iterator[tuple[str, BlobKey]]:
+def _list_keys(blobs: Mapping[str, str], account: _ReportBuilder) -> Iterator[tuple[str, BlobKey]]:
     """Yield the files in languages whose grammar is installed, and report the others to the account."""
     for path, blob in blobs.items():
         if (language := detect_language(path)) is None:
             continue
         account.files += 1
-        if made := get_edition(language):
-            yield path, (blob, made)
+        if edition := get_edition(language):
+            yield path, (blob, edition)
         else:
             account.skipped.append(Skipped(path, describe_missing_grammar(language)))

@@ -85,16 +85,16 @@ def describe_missing_grammar(language: str) -> str:
 
 def create_parser(language: str) -> Parser:
     """Create a parser for one thread. Raises ImportError when the grammar is not installed."""
-    return Parser(_loaded(language))
+    return Parser(_load_language(language))
 
 
 @cache
 def load_query(language: str) -> Query:
     """Load the language's query for definitions. Raises ImportError."""
-    return Query(_loaded(language), _BY_NAME[language].tags)
+    return Query(_load_language(language), _BY_NAME[language].tags)
 
 
 @cache
-def _loaded(language: str) -> Language:
+def _load_language(language: str) -> Language:
     grammar = _BY_NAME[language]
     return Language(getattr(import_module(grammar.module), grammar.entry)())

@@ -71,21 +71,21 @@ def read_all(
     if len(wanted) <= _FEW:
         left = []
         spent = 0
-        for one in wanted:
-            content = _loaded(one.path, load)
+        for request in wanted:
+            content = _load_content(request.path, load)
             if isinstance(content, FileDefinitions):
-                yield one, content
+                yield request, content
             elif len(content) <= _SMALL and spent + len(content) <= _SMALL_TOGETHER:
                 spent += len(content)
-                yield one, read_definitions(one.language, content)
+                yield request, read_definitions(request.language, content)
             else:
-                left.append(one)
+                left.append(request)
     if left:
         with closing(_Pool(load, time.monotonic() + seconds)) as pool:
             yield from pool.read(left)
 
 
-def _loaded(path: str, load: LoadContent) -> bytes | FileDefinitions:
+def _load_content(path: str, load: LoadContent) -> bytes | FileDefinitions:
     """Load a content, or explain why there is none this time."""
     try:
         return load(path)
@@ -107,60 +107,62 @@ class _Process:
     """A child process that reads files. It holds nothing but its socket."""
 
     def __init__(self) -> None:
-        self._ours, theirs = Pipe()
-        command = [sys.executable, *_ISOLATED, "-m", _MODULE, str(theirs.fileno())]
+        self._socket, child_socket = Pipe()
+        command = [sys.executable, *_ISOLATED, "-m", _MODULE, str(child_socket.fileno())]
         self._process = subprocess.Popen(
             command,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[child_socket.fileno()],
             env={},
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # whoever interrupts us at a terminal does not interrupt it
         )
-        theirs.close()
+        child_socket.close()
 
     def is_ready(self) -> bool:
         """Return whether the process has started."""
         with suppress(EOFError, OSError):
-            return self._ours.poll(_START_SECONDS) and self._ours.recv_bytes(len(READY)) == READY
+            return (
+                self._socket.poll(_START_SECONDS) and self._socket.recv_bytes(len(READY)) == READY
+            )
         return False
 
     def ask(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[FileDefinitions]:
         """Read files within that many CPU seconds. Raises _Lost; afterwards the process is useless."""
         try:
-            self._ours.send((seconds, jobs))
-            if not self._ours.poll(_PATIENCE * seconds):
+            self._socket.send((seconds, jobs))
+            if not self._socket.poll(_PATIENCE * seconds):
                 raise _Lost("the machine is too busy to read it")
-            answer = self._ours.recv_bytes(_ANSWER_BYTES)
+            answer = self._socket.recv_bytes(_ANSWER_BYTES)
         except (EOFError, OSError) as error:
-            raise self._ended(seconds) from error
+            raise self._explain_loss(seconds) from error
         try:
-            readings = [_reading(told) for told in json.loads(answer)]
+            readings = [_decode_result(result) for result in json.loads(answer)]
         except (ValueError, TypeError, RecursionError) as error:
             raise _Lost("the parser's process answered with what is no reading") from error
         if len(readings) != len(jobs):
             raise _Lost(f"the parser's process answered {len(readings)} of {len(jobs)} files")
         return readings
 
-    def _ended(self, seconds: float) -> _Lost:
+    def _explain_loss(self, seconds: float) -> _Lost:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         code = self._process.returncode
         if own := _OWN_FAULT.get(code):
             return _Lost(own.format(seconds), is_repeatable=True)
-        return _Lost(f"the parser's process was lost ({_ending(code)})")
+        return _Lost(f"the parser's process was lost ({_describe_exit(code)})")
 
     def close(self) -> None:
         """Kill the process, whatever it does."""
-        self._ours.close()
+        self._socket.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
         self._process.kill()
         self._process.wait()
 
 
-def _reading(told: list[Any]) -> FileDefinitions:
+def _decode_result(result: list[Any]) -> FileDefinitions:
     """Decode one result. Raises ValueError or TypeError for anything else: the sender has parsed hostile files."""
-    rows, *more = told
+    rows, *more = result
     if tuple(map(type, more)) not in _READING:
         raise TypeError("a field of a reading holds what it can't")
     if not {tuple(map(type, row)) for row in rows} <= {_ROW}:
@@ -168,14 +170,14 @@ def _reading(told: list[Any]) -> FileDefinitions:
     return FileDefinitions([DefinitionRow(*row) for row in rows], *more)
 
 
-def _ending(code: int | None) -> str:
+def _describe_exit(code: int | None) -> str:
     """Describe an exit code."""
     if code is None:
         return "no answer"
     return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 
-def _started() -> _Process:
+def _start_process() -> _Process:
     """Start a process, with retries: an out-of-memory kill is no proof of a broken installation."""
     for _ in range(_STARTS):
         process = _Process()
@@ -212,17 +214,19 @@ class _Pool:
 
     def read(self, wanted: Sequence[ReadRequest]) -> Iterator[tuple[ReadRequest, FileDefinitions]]:
         """Yield the results in the order of the requests."""
-        batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
-        for batch, readings in zip(batches, self._threads.map(self._batch, batches), strict=True):
+        batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+        for batch, readings in zip(
+            batches, self._threads.map(self._read_batch, batches), strict=True
+        ):
             yield from zip(batch, readings, strict=True)
 
-    def _batch(self, batch: Sequence[ReadRequest]) -> list[FileDefinitions]:
+    def _read_batch(self, batch: Sequence[ReadRequest]) -> list[FileDefinitions]:
         if time.monotonic() > self._deadline:
             return [_LATE] * len(batch)
-        contents = [_loaded(one.path, self._load) for one in batch]
+        contents = [_load_content(request.path, self._load) for request in batch]
         jobs = [
-            (one.language, content)
-            for one, content in zip(batch, contents, strict=True)
+            (request.language, content)
+            for request, content in zip(batch, contents, strict=True)
             if isinstance(content, bytes)
         ]
         readings = iter(self._ask(jobs))
@@ -234,27 +238,29 @@ class _Pool:
     def _ask(self, jobs: Sequence[tuple[str, bytes]]) -> list[FileDefinitions]:
         """Send a whole batch. When that loses the process, send its files singly to find the culprit."""
         try:
-            return self._ask_one(jobs, _BATCH_SECONDS)
+            return self._ask_process(jobs, _BATCH_SECONDS)
         except _Lost:
-            return list(self._one_by_one(jobs))
+            return list(self._ask_singly(jobs))
 
-    def _one_by_one(self, jobs: Iterable[tuple[str, bytes]]) -> Iterator[FileDefinitions]:
+    def _ask_singly(self, jobs: Iterable[tuple[str, bytes]]) -> Iterator[FileDefinitions]:
         for job in jobs:
             if time.monotonic() > self._deadline:
                 yield _LATE
                 continue
             try:
-                yield from self._ask_one([job], _FILE_SECONDS)
+                yield from self._ask_process([job], _FILE_SECONDS)
             except _Lost as lost:
                 yield FileDefinitions(
                     [], reason=str(lost), size=len(job[1]), is_repeatable=lost.is_repeatable
                 )
 
-    def _ask_one(self, jobs: Sequence[tuple[str, bytes]], seconds: float) -> list[FileDefinitions]:
+    def _ask_process(
+        self, jobs: Sequence[tuple[str, bytes]], seconds: float
+    ) -> list[FileDefinitions]:
         """Ask an idle process. Raises _Lost after it freed the slot for a new process."""
         process = self._idle.get()
         try:
-            process = process or _started()
+            process = process or _start_process()
             return process.ask(jobs, seconds)
         except _Lost:
             if process:

@@ -26,26 +26,26 @@ class Snapshot:
     def find(self, construct: EntityKind, name: str) -> tuple[Entity, ...]:
         """Return all entities of that simple name, by path and line. Raises NoIndex."""
         rows = self._database.find_entities(construct.value, name, self._blobs)
-        found = [
+        entities = [
             Entity(construct, own, f"{scope}.{own}" if scope else own, path, *place)
             for blob, scope, own, *place in rows
             for path in self._blobs[blob]
         ]
-        return tuple(sorted(found, key=lambda entity: (entity.path, entity.start_byte)))
+        return tuple(sorted(entities, key=lambda entity: (entity.path, entity.start_byte)))
 
     def find_similar_names(
         self, construct: EntityKind, name: str, limit: int = 5
     ) -> tuple[str, ...]:
         """Return names similar to `name`, the most similar first and without itself. Raises NoIndex."""
         names = self._names.get(construct.value, ())
-        found = process.extract(
+        matches = process.extract(
             name.lower(),
             {own: own.lower() for own in names if own != name},
             scorer=fuzz.WRatio,
             limit=limit,
             score_cutoff=_LIKENESS,
         )
-        return tuple(own for _, _, own in found)
+        return tuple(own for _, _, own in matches)
 
     def list_paths(self) -> tuple[str, ...]:
         """Return all paths of the tree in any language, sorted."""

@@ -24,7 +24,7 @@ _LISTING_BYTES: Final = 64 * 1024**2
 _GIT_SECONDS: Final = 60.0
 """Time in which git must produce output."""
 _SUBMODULE: Final = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
-_ELSEWHERE: Final = "a submodule: its files are in another repository, left out"
+_SUBMODULE_REASON: Final = "a submodule: its files are in another repository, left out"
 _LINK: Final = "a symbolic link, not followed"
 _UNREADABLE_NAME: Final = "its name is not UTF-8"
 
@@ -52,7 +52,7 @@ def survey(directory: Path, *, may_be_bare: bool = True) -> SourceTree:
         is_bare = (directory / "HEAD").is_file() and (directory / "objects").is_dir()
         is_repository = (is_bare and may_be_bare) or (directory / ".git").exists()
     except OSError as error:
-        raise NoTree(f"{directory} can't be looked at: {_why(error)}") from error
+        raise NoTree(f"{directory} can't be looked at: {_describe_error(error)}") from error
     return read_commit(directory) if is_repository else read_directory(directory)
 
 
@@ -62,34 +62,34 @@ def read_directory(directory: Path) -> SourceTree:
     skipped: list[Skipped] = []
 
     def read(path: str) -> bytes:
-        return _content(os.path.join(directory, path))  # noqa: PTH118 - many times faster
+        return _read_content(os.path.join(directory, path))  # noqa: PTH118 - many times faster
 
-    for path, found in _walk(directory):
-        if isinstance(found, Skipped):
-            skipped.append(found)
+    for path, place in _walk(directory):
+        if isinstance(place, Skipped):
+            skipped.append(place)
         elif detect_language(path) is None:
             blobs[path] = ""
         else:
             try:
-                blobs[path] = hash_blob(_content(found))
+                blobs[path] = hash_blob(_read_content(place))
             except (OSError, UnreadableFile) as error:
-                skipped.append(Skipped(path, _why(error)))
+                skipped.append(Skipped(path, _describe_error(error)))
     if ".gitmodules" in blobs:
-        skipped += _submodules(blobs, read)
+        skipped += _list_submodules(blobs, read)
     return SourceTree(blobs, read, tuple(skipped))
 
 
-def _submodules(blobs: Iterable[str], read: LoadContent) -> Iterator[Skipped]:
+def _list_submodules(blobs: Iterable[str], read: LoadContent) -> Iterator[Skipped]:
     """Yield submodules of which an archive contains only the name."""
     try:
         named = _SUBMODULE.findall(read(".gitmodules").decode(errors="replace"))
     except (OSError, UnreadableFile):
         return
-    inhabited = {parent for path in blobs for parent in _parents(path)}
-    yield from (Skipped(path, _ELSEWHERE) for path in named if path not in inhabited)
+    inhabited = {parent for path in blobs for parent in _list_parents(path)}
+    yield from (Skipped(path, _SUBMODULE_REASON) for path in named if path not in inhabited)
 
 
-def _parents(path: str) -> Iterator[str]:
+def _list_parents(path: str) -> Iterator[str]:
     while path := path.rpartition("/")[0]:
         yield path
 
@@ -108,25 +108,25 @@ def _walk(directory: Path) -> Iterator[tuple[str, str | Skipped]]:
         place, prefix = waiting.pop()
         try:
             with os.scandir(place) as entries:
-                found = sorted(islice(entries, left + 1), key=lambda entry: entry.name)
+                listed = sorted(islice(entries, left + 1), key=lambda entry: entry.name)
         except OSError as error:
-            yield prefix, Skipped(prefix or ".", _why(error))
+            yield prefix, Skipped(prefix or ".", _describe_error(error))
             continue
-        for entry in found[:left]:
+        for entry in listed[:left]:
             path = prefix + entry.name
-            if reason := _strange(entry):
-                yield path, Skipped(_shown(path), reason)
+            if reason := _explain_entry(entry):
+                yield path, Skipped(_escape_path(path), reason)
             elif not entry.is_dir(follow_symlinks=False):
                 yield path, entry.path
             elif entry.name != ".git":
                 waiting.append((entry.path, path + "/"))
-        left -= len(found)
+        left -= len(listed)
         if left < 0:
-            yield ".", _too_many()
+            yield ".", _skip_rest()
             return
 
 
-def _strange(entry: os.DirEntry[str]) -> str | None:
+def _explain_entry(entry: os.DirEntry[str]) -> str | None:
     if not _is_text(entry.name):
         return _UNREADABLE_NAME
     if entry.is_symlink():
@@ -136,7 +136,7 @@ def _strange(entry: os.DirEntry[str]) -> str | None:
     return "no regular file"
 
 
-def _content(path: str) -> bytes:
+def _read_content(path: str) -> bytes:
     """Read a file. Raises OSError, and UnreadableFile when it is too large or not a regular file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
@@ -151,7 +151,7 @@ def _content(path: str) -> bytes:
 def read_commit(directory: Path, revision: str = "HEAD") -> SourceTree:
     """List the files of a commit; the work tree is ignored. Raises NoTree."""
     arguments = ["ls-tree", "-rz", "--full-tree", "--end-of-options", revision]
-    repository = _repository(directory)
+    repository = _locate_repository(directory)
     try:
         listing = git.read_beginning(
             repository, *arguments, max_bytes=_LISTING_BYTES, seconds=_GIT_SECONDS
@@ -165,31 +165,31 @@ def read_commit(directory: Path, revision: str = "HEAD") -> SourceTree:
         facts, _, name = line.partition(b"\t")
         mode, _, blob = facts.decode().split(" ")
         path = os.fsdecode(name)
-        if reason := _strange_mode(mode, path):
-            skipped.append(Skipped(_shown(path), reason))
+        if reason := _explain_mode(mode, path):
+            skipped.append(Skipped(_escape_path(path), reason))
         else:
             blobs[path] = blob
     if len(listing) == _LISTING_BYTES or len(lines) > _ENTRIES:
-        skipped.append(_too_many())
-    objects = _Objects(repository)
+        skipped.append(_skip_rest())
+    objects = _BlobReader(repository)
     return SourceTree(blobs, lambda path: objects.content(blobs[path]), tuple(skipped))
 
 
-def _strange_mode(mode: str, path: str) -> str | None:
+def _explain_mode(mode: str, path: str) -> str | None:
     if not _is_text(path):
         return _UNREADABLE_NAME
-    return {"120000": _LINK, "160000": _ELSEWHERE}.get(mode)
+    return {"120000": _LINK, "160000": _SUBMODULE_REASON}.get(mode)
 
 
-def _too_many() -> Skipped:
+def _skip_rest() -> Skipped:
     return Skipped(".", f"more than {_ENTRIES:,} entries, or names too long: the rest is left out")
 
 
-class _Objects:
+class _BlobReader:
     """Reads blobs from one git process, which starts on first use. After a failure it stays failed."""
 
     def __init__(self, repository: Path) -> None:
-        self._repository = repository
+        self._locate_repository = repository
         self._git: git.GitProcess | None = None
         self._lost: UnreadableFile | None = None
         self._lock = threading.Lock()
@@ -200,7 +200,7 @@ class _Objects:
             if self._lost:
                 raise self._lost
             try:
-                return self._asked(blob)
+                return self._request(blob)
             except (OSError, GitFailed) as error:
                 self._lost = UnreadableFile(
                     f"git gives no contents: {error or type(error).__name__}"
@@ -209,10 +209,10 @@ class _Objects:
                     self._git.close()
                 raise self._lost from error
 
-    def _asked(self, blob: str) -> bytes:
+    def _request(self, blob: str) -> bytes:
         if self._git is None:
             self._git = git.GitProcess(
-                self._repository, "cat-file", "--batch", seconds=_GIT_SECONDS
+                self._locate_repository, "cat-file", "--batch", seconds=_GIT_SECONDS
             )
         self._git.send_line(blob)
         answers = self._git.answers
@@ -233,7 +233,7 @@ class _Objects:
         return content[:-1]
 
 
-def _repository(directory: Path) -> Path:
+def _locate_repository(directory: Path) -> Path:
     """Return the explicit git directory. For a broken repository git would search the parent folders."""
     inner = directory / ".git"
     return inner if os.path.lexists(inner) else directory
@@ -243,9 +243,9 @@ def _is_text(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
-def _shown(path: str) -> str:
+def _escape_path(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -22,12 +22,12 @@ def check_syntax(path: str, before: bytes, after: bytes) -> str | None:
     tree = create_parser(language).parse(after)
     if not is_broken(language, tree.root_node, after):
         return None
-    errors = list(_broken(tree.root_node))
-    known = [] if explain_unreadable(before) else _errors(language, before)
-    unseen = Counter(map(_what, errors)) - Counter(map(_what, known))
-    if not unseen or len(errors) < len(known):
+    errors = list(_list_error_nodes(tree.root_node))
+    old_errors = [] if explain_unreadable(before) else _find_errors(language, before)
+    unseen = Counter(map(_identify, errors)) - Counter(map(_identify, old_errors))
+    if not unseen or len(errors) < len(old_errors):
         return None
-    return _message(path, next(node for node in errors if _what(node) in unseen), after)
+    return _format_message(path, next(node for node in errors if _identify(node) in unseen), after)
 
 
 def explain_unchecked(path: str, content: bytes) -> str | None:
@@ -42,12 +42,12 @@ def explain_unchecked(path: str, content: bytes) -> str | None:
     )
 
 
-def _errors(language: str, content: bytes) -> list[Node]:
+def _find_errors(language: str, content: bytes) -> list[Node]:
     root = create_parser(language).parse(content).root_node
-    return list(_broken(root)) if root.has_error else []
+    return list(_list_error_nodes(root)) if root.has_error else []
 
 
-def _broken(root: Node) -> Iterator[Node]:
+def _list_error_nodes(root: Node) -> Iterator[Node]:
     """Yield the outermost error nodes in file order."""
     waiting = [root]
     while waiting:
@@ -58,12 +58,12 @@ def _broken(root: Node) -> Iterator[Node]:
             waiting += [child for child in reversed(node.children) if child.has_error]
 
 
-def _what(node: Node) -> tuple[str, bytes | None]:
+def _identify(node: Node) -> tuple[str, bytes | None]:
     """Identify an error by its text, independent of its place."""
     return node.type, node.text
 
 
-def _message(path: str, node: Node, content: bytes) -> str:
+def _format_message(path: str, node: Node, content: bytes) -> str:
     row, column = node.start_point
     line = content.split(b"\n")[row].decode(errors="replace").strip()
     shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"

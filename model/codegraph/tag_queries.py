@@ -114,12 +114,12 @@ RUST: Final = f"""
 """
 
 
-def _declarators(name: str) -> str:
+def _build_declarators(name: str) -> str:
     """Build the patterns of a function declarator that returns a value or up to three levels of pointers."""
-    found = [f"(function_declarator declarator: {name})"]
+    patterns = [f"(function_declarator declarator: {name})"]
     for _ in range(3):
-        found.append(f"(pointer_declarator declarator: {found[-1]})")
-    return " ".join(found)
+        patterns.append(f"(pointer_declarator declarator: {patterns[-1]})")
+    return " ".join(patterns)
 
 
 _PLAIN: Final = "(identifier) @name (parenthesized_declarator . (identifier) @name .)"
@@ -138,21 +138,21 @@ _C_FAMILY: Final = f"""
 
 C: Final = f"""{_C_FAMILY}
 [{_STRUCTURE.format("name: (type_identifier) @name body: (_)")}] @class
-(function_definition declarator: [{_declarators(f"[{_PLAIN}]")}]) @function
-(declaration declarator: [{_declarators(f"[{_PLAIN}]")}]) @declaration
+(function_definition declarator: [{_build_declarators(f"[{_PLAIN}]")}]) @function
+(declaration declarator: [{_build_declarators(f"[{_PLAIN}]")}]) @declaration
 """
 
 
-def _returning_references(name: str) -> str:
+def _add_references(name: str) -> str:
     reference = f"(reference_declarator (function_declarator declarator: {name}))"
-    return f"{_declarators(name)} {reference}"
+    return f"{_build_declarators(name)} {reference}"
 
 
-_WITHIN: Final = _returning_references(
+_WITHIN: Final = _add_references(
     f"[{_PLAIN} (template_function name: (_) @name) (field_identifier) @name"
     " (destructor_name) @name (operator_name) @name]"
 )
-_OUTSIDE: Final = _returning_references("(qualified_identifier) @name")
+_OUTSIDE: Final = _add_references("(qualified_identifier) @name")
 _CPP_NAME: Final = """name: [(type_identifier) @name (template_type name: (_) @name) (qualified_identifier) @name]
   body: (_)"""
 

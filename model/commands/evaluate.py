@@ -83,12 +83,10 @@ _Out = Annotated[
     ),
 ]
 _Attack = Annotated[
-    bool,
-    typer.Option("--attack", help="Attack the groups, and report which verdicts flip."),
+    bool, typer.Option("--attack", help="Attack the groups, and report which verdicts flip.")
 ]
 _Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one r4p.evaluate/1 (or r4p.attack/1) document."),
+    bool, typer.Option("--json", help="Print one r4p.evaluate/1 (or r4p.attack/1) document.")
 ]
 
 
@@ -122,33 +120,39 @@ def evaluate(  # noqa: PLR0913 - one parameter per option of the command
     kept: Path | None = None
     try:
         catalog.check_choice(verifier, voting)
-        by = calibrator_file.read(calibrator, verifier) if calibrator else None
-        kept = _run_file(
-            out, groups, judge_catalog.build_run_name(verifier, voting, by) + ".attack" * attack
+        fitted = calibrator_file.read(calibrator, verifier) if calibrator else None
+        kept = _choose_run_file(
+            out, groups, judge_catalog.build_run_name(verifier, voting, fitted) + ".attack" * attack
         )
         choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
         refuse_unused_options(list_given_options(context), verifier, choice.name)
-        cases, read = _attacked(groups, limit, kept) if attack else ([], _groups(groups, limit))
+        cases, read = (
+            _build_attacks(groups, limit, kept) if attack else ([], _read_groups(groups, limit))
+        )
         judge_catalog.check_trajectories(verifier, read)
-        with _progress(len(read)) as (say, advance):
-            told = replace(choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}"))
+        with _show_progress(len(read)) as (say, advance):
+            reporting = replace(
+                choice, on_step=lambda step, done, _total: say(f"{step} {done or ''}")
+            )
             with judge_catalog.open_judges(
-                verifier, told, votes, voting, independent=not attack, calibrator=by
+                verifier, reporting, votes, voting, independent=not attack, calibrator=fitted
             ) as who:
                 say("groups judged")
                 heard = who[:1] if attack else who
-                runs = [_judged(read, judge, kept, advance, together) for judge in heard]
+                runs = [_judge_groups(read, judge, kept, advance, together) for judge in heard]
     except USAGE_ERRORS as error:
         stop(_EVALUATE, Exit.USAGE, str(error))
     except ModelError as error:
-        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_held(kept)}")
+        stop(_EVALUATE, Exit.BACKEND_DOWN, f"{error}{_describe_kept(kept)}")
     if attack:
-        _tell_attacks(cases, runs[0], kept, json_output=json_output)
+        _write_attacks(cases, runs[0], kept, json_output=json_output)
     else:
-        _tell(runs, kept, judge_catalog.build_caution(verifier, read), json_output=json_output)
+        _write_result(
+            runs, kept, judge_catalog.build_caution(verifier, read), json_output=json_output
+        )
 
 
-def _tell_attacks(
+def _write_attacks(
     cases: "Sequence[AttackCase]",
     judged: "Sequence[JudgedGroup]",
     kept: Path | None,
@@ -160,12 +164,12 @@ def _tell_attacks(
     attack_run.write_result(cases, judged, kept, json_output=json_output)
 
 
-def _held(kept: Path | None) -> str:
+def _describe_kept(kept: Path | None) -> str:
     """Say where to continue when anything was judged."""
     return f"; what was judged is in {kept}: run again to go on" if kept and kept.exists() else ""
 
 
-def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:
+def _choose_run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | None:
     """Choose the run file. A folder gets one file per file of groups and verifier."""
     if out is None or out.suffix == ".jsonl":
         return out
@@ -173,7 +177,7 @@ def _run_file(out: Path | None, groups: Path | None, verifier: str) -> Path | No
     return out / f"{name}.{verifier.replace(':', '-')}.jsonl"
 
 
-def _attacked(
+def _build_attacks(
     path: Path | None, limit: int | None, kept: Path | None
 ) -> "tuple[list[AttackCase], list[LabelledGroup]]":
     from model.evaluation.attacks import attack_run
@@ -183,7 +187,7 @@ def _attacked(
     return cases, attack_run.list_groups(cases)
 
 
-def _groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
+def _read_groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
     from model.evaluation import evaluation_run, labelled_group
 
     if path is None:
@@ -191,7 +195,7 @@ def _groups(path: Path | None, limit: int | None) -> "list[LabelledGroup]":
     return evaluation_run.sample_groups(labelled_group.read_groups(path), limit)
 
 
-def _judged(
+def _judge_groups(
     groups: "Sequence[LabelledGroup]",
     judge: "Judge",
     kept: Path | None,
@@ -205,7 +209,7 @@ def _judged(
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
+def _show_progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int], None]]]:
     """Show the current step and the number of finished groups on a terminal; show nothing when stderr is a file."""
     columns = (
         TextColumn("{task.description}"),
@@ -218,12 +222,12 @@ def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[int
     with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
         task = bar.add_task("starting", total=total)
         yield (
-            lambda said: bar.update(task, description=said),
+            lambda text: bar.update(task, description=text),
             lambda done: bar.update(task, completed=done),
         )
 
 
-def _tell(
+def _write_result(
     runs: "Sequence[Sequence[JudgedGroup]]",
     kept: Path | None,
     caution: str | None,
@@ -245,8 +249,8 @@ def _tell(
     if json_output:
         sys.stdout.write(text)
     else:
-        for one in (result, *twin):
-            _show(one)
+        for document in (result, *twin):
+            _show(document)
 
 
 def _show(document: dict[str, Any]) -> None:
@@ -254,14 +258,14 @@ def _show(document: dict[str, Any]) -> None:
     baselines = document["constant_baselines"] | {"majority": document["majority"] or {}}
     names = (name.replace("_", " ") for name in baselines)
     table = Table("metric", "value", "95 % interval", *names, box=SIMPLE_HEAD, padding=0)
-    for name, found in document.items():
-        if isinstance(found, dict) and "low" in found:
+    for name, metric in document.items():
+        if isinstance(metric, dict) and "low" in metric:
             beside = [base.get(name) for base in baselines.values()]
             table.add_row(
                 name.replace("_", " "),
-                _number(found["value"]),
-                f"{_number(found['low'])} … {_number(found['high'])}",
-                *(_number(base["value"]) if base else "" for base in beside),
+                _format_number(metric["value"]),
+                f"{_format_number(metric['low'])} … {_format_number(metric['high'])}",
+                *(_format_number(base["value"]) if base else "" for base in beside),
             )
     out.print(table)
     seconds, engine = document["seconds_per_patch"], document["engine"]
@@ -274,5 +278,5 @@ def _show(document: dict[str, Any]) -> None:
     )
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"

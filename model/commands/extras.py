@@ -53,7 +53,7 @@ _ELSEWHERE = ("local", "bot", "embedded", "calibrate", "demo", "train", "report"
 
 def require_extras(command: str, *extras: str) -> None:
     """Stop the command unless these extras are installed."""
-    lacking = {extra: modules for extra in extras if (modules := _missing(extra))}
+    lacking = {extra: modules for extra in extras if (modules := _find_missing(extra))}
     if lacking:
         names = [name for modules in lacking.values() for name in modules]
         stop(command, Exit.USAGE, describe_installation(names, *lacking))
@@ -93,5 +93,5 @@ def stop_for_missing_extra(error: ModuleNotFoundError, command: str, extras: Seq
             stop(command, Exit.USAGE, describe_installation([module], extra))
 
 
-def _missing(extra: str) -> list[str]:
+def _find_missing(extra: str) -> list[str]:
     return [module for module in EXTRAS[extra] if find_spec(module) is None]

@@ -22,8 +22,7 @@ def index(
         Path, typer.Argument(metavar="DIR", help="A git repository (its HEAD), or any directory.")
     ],
     database: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File of the index (~/.cache/r4p/index)."),
+        Path | None, typer.Option(metavar="FILE", help="File of the index (~/.cache/r4p/index).")
     ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print one r4p.index/1 document.")
@@ -71,7 +70,7 @@ def _show(report: IndexReport) -> None:
         f"{report.entities:,} entities in {report.files:,} files ({report.bytes:,} bytes):"
         f" {report.parsed:,} read, {report.reused:,} known, {report.seconds:.2f} s"
     )
-    left_out = [f"left out: {one.path}: {one.reason}" for one in report.skipped]
+    left_out = [f"left out: {file.path}: {file.reason}" for file in report.skipped]
     broken = [f"broken syntax, read as far as possible: {path}" for path in report.broken]
     lines = left_out + broken
     for line in lines[:_SHOWN]:

@@ -21,7 +21,7 @@ class BadInput(Exception):
 
 def read_issue(path: Path) -> Issue:
     """Read an issue: the title on the first line, the body below. Raises BadInput."""
-    lines = _read(path, "issue").strip().splitlines()
+    lines = _read_text(path, "issue").strip().splitlines()
     if not lines:
         raise BadInput(f"issue {path} is empty; write the title on its first line")
     return Issue(title=lines[0].lstrip("# ").strip(), body="\n".join(lines[1:]).strip())
@@ -40,19 +40,20 @@ def read_patches(paths: Sequence[Path]) -> tuple[list[Patch], list[str]]:
     short = ["stdin" if path == STDIN else path.name for path in paths]
     names = short if len(set(short)) == len(short) else [str(path) for path in paths]
     read = [
-        Patch(PatchId(name), _read(path, "patch")) for name, path in zip(names, paths, strict=True)
+        Patch(PatchId(name), _read_text(path, "patch"))
+        for name, path in zip(names, paths, strict=True)
     ]
     unread = [
         f"patch {path} can't be judged: {why}"
-        for path, one in zip(paths, read, strict=True)
-        if (why := _unreadable(one))
+        for path, patch in zip(paths, read, strict=True)
+        if (why := _explain_unreadable(patch))
     ]
     if len(unread) == len(read):
         raise BadInput("; ".join(unread))
     return read, unread
 
 
-def _unreadable(patch: Patch) -> str | None:
+def _explain_unreadable(patch: Patch) -> str | None:
     """Return why no verifier can judge the patch; None when it contains a line of text."""
     try:
         files = diff.parse(patch.diff)
@@ -75,14 +76,14 @@ def attach_trajectories(
             "give --trajectory once for each patch, in their order"
         )
     return [
-        replace(one, trajectory=_unguided(path))
-        for one, path in zip(candidates, paths, strict=True)
+        replace(candidate, trajectory=_read_trajectory(path))
+        for candidate, path in zip(candidates, paths, strict=True)
     ]
 
 
-def _unguided(path: Path) -> str:
+def _read_trajectory(path: Path) -> str:
     """Read a trajectory. Raises BadInput for one with a hint, because the hint would tell the judge the answer."""
-    text = _read(path, "trajectory")
+    text = _read_text(path, "trajectory")
     if HINT_TAG in text:
         raise BadInput(
             f"trajectory {path} was made with a hint, which no judge may see; give another"
@@ -90,7 +91,7 @@ def _unguided(path: Path) -> str:
     return text
 
 
-def _read(path: Path, what: str) -> str:
+def _read_text(path: Path, what: str) -> str:
     """Read a file as text. Bytes that are not UTF-8 survive as escapes; a NUL byte marks a binary file."""
     try:
         raw = sys.stdin.buffer.read() if path == STDIN and what == "patch" else path.read_bytes()

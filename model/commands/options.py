@@ -78,7 +78,10 @@ _READ_BY = {
     "scripted": ("--script",),
 }
 """The options that each engine reads."""
-_OF_ENGINES = ("--engine", *dict.fromkeys(one for read in _READ_BY.values() for one in read))
+_ENGINE_OPTIONS = (
+    "--engine",
+    *dict.fromkeys(option for options in _READ_BY.values() for option in options),
+)
 
 
 def choose_engine(
@@ -116,34 +119,39 @@ def choose_engine(
 
 def list_given_options(context: typer.Context) -> list[str]:
     """Return the options on the command line as they are written, such as `--votes`."""
-    sources = {one: context.get_parameter_source(one.name or "") for one in context.command.params}
+    sources = {
+        parameter: context.get_parameter_source(parameter.name or "")
+        for parameter in context.command.params
+    }
     return [
-        one.opts[0] for one, source in sources.items() if source and source.name == "COMMANDLINE"
+        parameter.opts[0]
+        for parameter, source in sources.items()
+        if source and source.name == "COMMANDLINE"
     ]
 
 
 def refuse_unused_options(options: Collection[str], verifier: str, engine: str) -> None:
     """Raise IncompatibleOptions for an option that changes nothing; UnknownVerifier for an unknown verifier."""
-    idle = _idle_for_engine(engine) | _idle_for_verifier(verifier)
-    if vain := [one for one in options if one in idle]:
+    idle = _list_ignored_by_engine(engine) | _list_ignored_by_verifier(verifier)
+    if vain := [option for option in options if option in idle]:
         raise IncompatibleOptions(f"{vain[0]} does nothing for {idle[vain[0]]}; leave it out")
 
 
-def _idle_for_engine(name: str) -> dict[str, str]:
+def _list_ignored_by_engine(name: str) -> dict[str, str]:
     """Return each option that the engine ignores, with the explanation."""
-    unread = set(_OF_ENGINES) - {"--engine", *_READ_BY[name]}
+    unread = set(_ENGINE_OPTIONS) - {"--engine", *_READ_BY[name]}
     idle = dict.fromkeys(unread, f"engine {name}")
     if name.startswith("local_"):
         idle["--together"] = f"engine {name}, which answers one group after the other"
     return idle
 
 
-def _idle_for_verifier(name: str) -> dict[str, str]:
+def _list_ignored_by_verifier(name: str) -> dict[str, str]:
     """Return each option that the verifier ignores, with the explanation."""
     parts = catalog.parse_verifier_name(name)
     idle = {}
     if name in catalog.ENGINELESS_VERIFIERS:
-        idle = dict.fromkeys(_OF_ENGINES, f"verifier {name}, which asks no language model")
+        idle = dict.fromkeys(_ENGINE_OPTIONS, f"verifier {name}, which asks no language model")
     if parts[-1] in catalog.ENGINELESS_VERIFIERS:
         idle["--prompt"] = f"verifier {name}, which settles without a prompt"
     if catalog.VOTING_VERIFIERS.isdisjoint(parts):

@@ -66,8 +66,7 @@ _Seed = Annotated[
     ),
 ]
 _Database = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="File of the code graph (~/.cache/r4p/index)."),
+    Path | None, typer.Option(metavar="FILE", help="File of the code graph (~/.cache/r4p/index).")
 ]
 _Trajectories = Annotated[
     Path | None,
@@ -116,24 +115,24 @@ def propose(  # noqa: PLR0913 - one parameter per option of the command
         reported = inputs.read_issue(issue)
         if trajectories:
             trajectories.mkdir(parents=True, exist_ok=True)
-        hint = _hint(feedback, parent, reported)
+        hint = _prepare_hint(feedback, parent, reported)
         tree = repo, database or locate_index(repo)
         unkept: list[OSError] = []
-        how = _How(range(seed, seed + attempts), hint, _keeper(trajectories, unkept))
-        done = _attempted(choice, agent, reported, tree, how)
+        how = _RunSettings(range(seed, seed + attempts), hint, _build_writer(trajectories, unkept))
+        done = _run_attempts(choice, agent, reported, tree, how)
     except KeyboardInterrupt:
-        _leave()
+        _exit_at_once()
     except _USAGE as error:
         stop("propose", Exit.USAGE, str(error))
     except ModelError as error:
         stop("propose", Exit.BACKEND_DOWN, str(error))
-    code = _tell(reported, done, time.monotonic() - began, json_output=json_output)
+    code = _print_result(reported, done, time.monotonic() - began, json_output=json_output)
     if unkept:
         stop("propose", Exit.USAGE, f"the attempts can't be kept: {unkept[0]}")
     raise typer.Exit(code)
 
 
-def _hint(
+def _prepare_hint(
     feedback: str | None, parent: Path | None, issue: Issue
 ) -> "Callable[[Collection[str]], Guidance | None]":
     """Return a function that builds the hint from the tree's paths. Raises BadInput, BadTrajectory."""
@@ -151,13 +150,13 @@ def _hint(
     first = load_trajectory(parent.read_bytes()) if parent else None
     if first and first.issue != issue:
         raise inputs.BadInput(f"{parent} is an attempt at another issue, {first.issue.title!r}")
-    known = compute_identity(first) if first else ""
+    parent_id = compute_identity(first) if first else ""
     source = guidance.HintSource.MAINTAINER
-    return lambda paths: guidance.build_guidance(source, feedback, paths=paths, parent=known)
+    return lambda paths: guidance.build_guidance(source, feedback, paths=paths, parent=parent_id)
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _RunSettings:
     """The seeds, the hint and the function that stores each finished attempt."""
 
     seeds: Sequence[int]
@@ -165,23 +164,19 @@ class _How:
     keep: "Callable[[int, Attempt], None]"
 
 
-def _attempted(
-    choice: EngineChoice,
-    agent: str,
-    issue: Issue,
-    tree: tuple[Path, Path],
-    how: _How,
+def _run_attempts(
+    choice: EngineChoice, agent: str, issue: Issue, tree: tuple[Path, Path], how: _RunSettings
 ) -> "tuple[Attempt, ...]":
     """Run the attempts. `tree` is the directory with the file of its code graph."""
     from model.agents import agent_catalog as agents
     from model.agents import attempt_setup, parallel_attempts
 
     agents.require_agent(agent)
-    with _progress() as show, attempt_setup.open_tool_contexts(*tree) as desk:
+    with _show_progress() as show, attempt_setup.open_tool_contexts(*tree) as desk:
         with desk() as first:
             guidance = how.hint(frozenset(first.snapshot.list_paths()))
-        told = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
-        with closing(catalog.load_engine(told)) as engine:
+        reporting = replace(choice, on_step=lambda step, n, _total: show(f"{step} {n or ''}"))
+        with closing(catalog.load_engine(reporting)) as engine:
             show(f"{engine.model} works on it")
             return parallel_attempts.run_attempts(
                 agents.build_agent(agent, engine),
@@ -189,21 +184,21 @@ def _attempted(
                 desk,
                 seeds=how.seeds,
                 guidance=guidance,
-                callbacks=parallel_attempts.AttemptCallbacks(_say, how.keep),
+                callbacks=parallel_attempts.AttemptCallbacks(_print_step, how.keep),
             )
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def _show_progress() -> Iterator[Callable[[str], None]]:
     """Show the current step on a terminal. Finished steps are printed everywhere."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     shown = STDERR.is_terminal
     with Progress(*columns, console=STDERR, transient=True, disable=not shown) as bar:
         task = bar.add_task("reading the code", total=None)
-        yield lambda said: bar.update(task, description=escape_invisible(said))
+        yield lambda text: bar.update(task, description=escape_invisible(text))
 
 
-def _say(at: int, step: "Step") -> None:
+def _print_step(index: int, step: "Step") -> None:
     calls = [f"{call.name} {call.arguments}" for call in step.reply.tool_calls]
     did = "; ".join(calls) or step.stage or "no tool call"
     short = did if len(did) <= 100 else f"{did[:99]}…"
@@ -211,20 +206,20 @@ def _say(at: int, step: "Step") -> None:
     wrong = ", malformed" if step.malformed else ""
     STDERR.print(
         escape_invisible(
-            f"attempt {at + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}"
+            f"attempt {index + 1}, {step.seconds:.1f} s, {tokens:,} tokens{wrong}: {short}"
         )
     )
 
 
-def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attempt], None]":
+def _build_writer(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attempt], None]":
     """Return a function that writes each attempt as it ends: it is paid for, even when others fail."""
     from model.agents.trajectories import trajectory_json
 
-    def keep(at: int, attempt: "Attempt") -> None:
+    def keep(index: int, attempt: "Attempt") -> None:
         if folder is None:
             return
         try:
-            path = folder / f"attempt-{at + 1}.json"
+            path = folder / f"attempt-{index + 1}.json"
             path.write_bytes(trajectory_json.dump_trajectory(attempt.trajectory))
         except OSError as error:
             unkept.append(error)
@@ -232,13 +227,13 @@ def _keeper(folder: Path | None, unkept: list[OSError]) -> "Callable[[int, Attem
     return keep
 
 
-def _leave() -> Never:
+def _exit_at_once() -> Never:
     """Exit at once. A thread that waits for a reply would keep the process alive."""
     STDERR.print("r4p propose: stopped")
     os._exit(130)
 
 
-def _tell(
+def _print_result(
     issue: Issue, attempts: "Sequence[Attempt]", seconds: float, *, json_output: bool
 ) -> Exit:
     """Print the patch or the document on stdout and a summary on stderr, and return the exit code."""

@@ -30,51 +30,51 @@ def report(folder: _Folder) -> None:
     from model.evaluation.report.input_folder import read_report_input
 
     try:
-        found = read_report_input(folder)
+        inputs = read_report_input(folder)
     except BadRun as error:
         stop(_REPORT, Exit.USAGE, str(error))
-    for note in found.notes:
+    for note in inputs.notes:
         warn(_REPORT, note)
     with STDERR.status("measuring and drawing", spinner="line"):
-        made = _made(found)
-        from model.evaluation.report.report_writer import PAGE, write_report
+        page = _build_report(inputs)
+        from model.evaluation.report.html_page import PAGE, write_report
 
         try:
-            figures = write_report(made, folder)
+            figures = write_report(page, folder)
         except OSError as error:
             stop(
                 _REPORT,
                 Exit.USAGE,
                 f"{error.filename or folder} can't be written: {error.strerror}",
             )
-    files = len(found.runs) + len(found.attacks)
+    files = len(inputs.runs) + len(inputs.attacks)
     typer.echo(
         f"{folder / PAGE}: {format_count(files, 'run file')}, {format_count(figures, 'figure')}"
     )
 
 
-def _made(folder: "ReportInput") -> "Report":
+def _build_report(folder: "ReportInput") -> "Report":
     from model.evaluation.report.content import Report
     from model.evaluation.report.outline import build_sections
     from model.evaluation.report.series import build_sets
 
-    found = build_sets(folder.runs)
+    series_sets = build_sets(folder.runs)
     cautions = tuple(
-        f"{one.name}, {series.label}: {caution}"
-        for one in found
-        for series in one.series
-        if (caution := _caution(series))
+        f"{series_set.name}, {series.label}: {caution}"
+        for series_set in series_sets
+        for series in series_set.series
+        if (caution := _get_caution(series))
     )
-    names = ", ".join(one.name for one in found)
+    names = ", ".join(series_set.name for series_set in series_sets)
     return Report(
         "How right the verifiers are",
         (f"Measured offline on patches whose truth is known: {names}.",),
         (*folder.notes, *cautions),
-        build_sections(found, folder.attacks),
+        build_sections(series_sets, folder.attacks),
     )
 
 
-def _caution(series: "Series") -> str | None:
+def _get_caution(series: "Series") -> str | None:
     """Return the warning that `r4p evaluate` printed; None for a verifier of another version."""
     from model.evaluation import judge_catalog
 

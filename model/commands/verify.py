@@ -66,8 +66,7 @@ _Prompt = Annotated[
     Path | None, typer.Option("--prompt", metavar="FILE", help="Another prompt template.")
 ]
 _Verifier = Annotated[
-    str,
-    typer.Option("--verifier", metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}."),
+    str, typer.Option("--verifier", metavar="NAME", help=f"Method: {', '.join(catalog.VERIFIERS)}.")
 ]
 _Trajectories = Annotated[
     list[Path] | None,
@@ -113,23 +112,25 @@ def verify(  # noqa: PLR0913 - one parameter per option of the command
         catalog.check_choice(verifier, voting)
         choice = choose_engine(engine, engine_url, model, api_key_file, script, cache)
         refuse_unused_options(list_given_options(context), verifier, choice.name)
-        by = calibrator_file.read(calibrator, verifier) if calibrator else None
+        fitted = calibrator_file.read(calibrator, verifier) if calibrator else None
     except USAGE_ERRORS as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     paths = [*(patch or []), *(more or [])]
-    reported, patches = _read(issue, paths, trajectory or [], verifier)
+    reported, patches = _read_inputs(issue, paths, trajectory or [], verifier)
     _warn_of_tricks(reported, patches)
     _warn_of_few_votes(votes, verifier, len(patches), leave_one_out=leave_one_out)
     if verifier in catalog.ENGINELESS_VERIFIERS:
-        verdict = _without_engine(by, reported, patches, min_lines)
+        verdict = _judge_by_consensus(fitted, reported, patches, min_lines)
     else:
-        make = partial(_made, verifier, prompt, voting, by)
+        make = partial(_build_verifier, verifier, prompt, voting, fitted)
         verdict = _judge(choice, make, reported, patches, votes)
-    if by:
+    if fitted:
         consensus = partial(catalog.load_consensus(min_lines).verify, reported, patches, votes=0)
-        verdict = by.calibrate(verdict, consensus)
-    known = by.calibration if by else None
-    document = to_json(verdict, _subject(reported, patches), verifier=verifier, calibration=known)
+        verdict = fitted.calibrate(verdict, consensus)
+    calibration = fitted.calibration if fitted else None
+    document = to_json(
+        verdict, _build_subject(reported, patches), verifier=verifier, calibration=calibration
+    )
     _write(document) if json_output else _show(verdict)
     if caution := describe_caution(verdict.engine):
         warn(_VERIFY, caution)
@@ -140,18 +141,18 @@ def _write(document: Mapping[str, Json]) -> None:
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
 
 
-def _subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
-    texts = [issue.text, *(one.diff for one in patches)]
+def _build_subject(issue: Issue, patches: Sequence[Patch]) -> Subject:
+    texts = [issue.text, *(patch.diff for patch in patches)]
     identity = hashlib.sha256("\0".join(texts).encode(errors="replace"))
     return Subject(title=issue.title, group_id=identity.hexdigest()[:16])
 
 
 def choose_exit_code(verdict: GroupVerdict) -> Exit:
     """Choose the exit code for a group's verdicts."""
-    said = {one.verdict for one in verdict.patches}
-    if Verdict.CORRECT in said:
+    verdicts = {patch.verdict for patch in verdict.patches}
+    if Verdict.CORRECT in verdicts:
         return Exit.OK
-    return Exit.NONE_CORRECT if said == {Verdict.INCORRECT} else Exit.UNSURE
+    return Exit.NONE_CORRECT if verdicts == {Verdict.INCORRECT} else Exit.UNSURE
 
 
 def describe_caution(engine: EngineInfo) -> str | None:
@@ -175,25 +176,29 @@ def _warn_of_few_votes(votes: int, verifier: str, patches: int, *, leave_one_out
         )
 
 
-def _made(
-    name: str, prompt: Path | None, voting: VotingChoice, by: CalibratorFile | None, engine: Engine
+def _build_verifier(
+    name: str,
+    prompt: Path | None,
+    voting: VotingChoice,
+    fitted: CalibratorFile | None,
+    engine: Engine,
 ) -> Verifier:
     """Build the verifier and check it against the calibrator. Raises IncompatibleOptions and the errors of
     `catalog.verifier`.
     """
-    made = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
-    if by:
-        by.check_engine(made.engine)
-    return made
+    built = catalog.load_verifier(name, engine, prompt=prompt, voting=voting)
+    if fitted:
+        fitted.check_engine(built.engine)
+    return built
 
 
-def _without_engine(
-    by: CalibratorFile | None, issue: Issue, patches: Sequence[Patch], min_lines: int
+def _judge_by_consensus(
+    fitted: CalibratorFile | None, issue: Issue, patches: Sequence[Patch], min_lines: int
 ) -> GroupVerdict:
     consensus = catalog.load_consensus(min_lines)
     try:
-        if by:
-            by.check_engine(consensus.engine)
+        if fitted:
+            fitted.check_engine(consensus.engine)
     except USAGE_ERRORS as error:
         stop(_VERIFY, Exit.USAGE, str(error))
     return consensus.verify(issue, patches, votes=0)
@@ -207,7 +212,7 @@ def _judge(
     votes: int,
 ) -> GroupVerdict:
     try:
-        with _progress() as show:
+        with _show_progress() as show:
             engine = catalog.load_engine(
                 replace(choice, on_step=lambda step, done, _total: show(step, done))
             )
@@ -227,7 +232,7 @@ def _judge(
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int], None]]:
+def _show_progress() -> Iterator[Callable[[str, int], None]]:
     """Show the current step and its count (0: unknown) on a terminal; show nothing when stderr is a file."""
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     shown = STDERR.is_terminal
@@ -236,7 +241,7 @@ def _progress() -> Iterator[Callable[[str, int], None]]:
         yield lambda step, done: bar.update(task, description=f"{step} {done}" if done else step)
 
 
-def _read(
+def _read_inputs(
     issue: Path, paths: Sequence[Path], trajectories: Sequence[Path], verifier: str
 ) -> tuple[Issue, list[Patch]]:
     """Read the inputs. An unusable file stops the command before a model is loaded."""
@@ -257,42 +262,44 @@ def _read(
 
 def _warn_of_tricks(issue: Issue, patches: Sequence[Patch]) -> None:
     texts = [("the issue", escape_issue(issue.text))]
-    texts += [(f"patch {one.id}", escape_patch(one.diff)) for one in patches]
-    texts += [(f"trajectory of {one.id}", escape_patch(one.trajectory or "")) for one in patches]
+    texts += [(f"patch {patch.id}", escape_patch(patch.diff)) for patch in patches]
+    texts += [
+        (f"trajectory of {patch.id}", escape_patch(patch.trajectory or "")) for patch in patches
+    ]
     for where, safe in texts:
         if safe.injections:
-            found = ", ".join(
+            tricks = ", ".join(
                 f"{count} × {trick.value.replace('_', ' ')}" for trick, count in safe.injections
             )
-            warn(_VERIFY, f"{where}: {found} made harmless before the model reads it")
+            warn(_VERIFY, f"{where}: {tricks} made harmless before the model reads it")
 
 
 def _show(verdict: GroupVerdict) -> None:
     out = Console(highlight=False, markup=False)
     names = ("patch", "verdict", "votes for", "against", "none", "files seen", "score")
-    weighed = any(one.probability is not None for one in verdict.patches)
+    weighed = any(patch.probability is not None for patch in verdict.patches)
     table = Table(*names, *(["probability"] if weighed else []))
-    for one in verdict.patches:
+    for patch in verdict.patches:
         table.add_row(
-            Text(escape_invisible(one.id)),
-            Text(one.verdict.value.replace("_", " "), style=_COLOURS[one.verdict]),
-            str(one.votes.correct),
-            str(one.votes.incorrect),
-            str(one.votes.none),
-            f"{one.coverage.files_seen} of {one.coverage.files}",
-            *map(_two_places, (one.score, one.probability)[: 1 + weighed]),
+            Text(escape_invisible(patch.id)),
+            Text(patch.verdict.value.replace("_", " "), style=_COLOURS[patch.verdict]),
+            str(patch.votes.correct),
+            str(patch.votes.incorrect),
+            str(patch.votes.none),
+            f"{patch.coverage.files_seen} of {patch.coverage.files}",
+            *map(_format_number, (patch.score, patch.probability)[: 1 + weighed]),
         )
     out.print(table)
-    for one in verdict.patches:
-        out.print(Text(escape_invisible(f"{one.id}: {one.reason}")))
-    out.print(Text(_paid(verdict)))
+    for patch in verdict.patches:
+        out.print(Text(escape_invisible(f"{patch.id}: {patch.reason}")))
+    out.print(Text(_describe_cost(verdict)))
 
 
-def _two_places(belief: float | None) -> str:
+def _format_number(belief: float | None) -> str:
     return "–" if belief is None else f"{belief:.2f}"
 
 
-def _paid(verdict: GroupVerdict) -> str:
+def _describe_cost(verdict: GroupVerdict) -> str:
     """Describe which engine was asked and what it cost."""
     if verdict.engine.name in catalog.ENGINELESS_VERIFIERS:
         return (

@@ -17,39 +17,39 @@ def group_by_prompt(requests: Sequence[Request]) -> list[list[int]]:
     """Group request indices that can share one HTTP request. Greedy requests stay alone: servers refuse `n` for
     them.
     """
-    together: dict[tuple[Request, int], list[int]] = {}
-    for at, request in enumerate(requests):
-        alone = at if request.temperature <= 0 else -1
-        together.setdefault((replace(request, seed=0), alone), []).append(at)
-    return list(together.values())
+    groups: dict[tuple[Request, int], list[int]] = {}
+    for index, request in enumerate(requests):
+        own_group = index if request.temperature <= 0 else -1
+        groups.setdefault((replace(request, seed=0), own_group), []).append(index)
+    return list(groups.values())
 
 
-def build_body(model: str, company: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
+def build_body(model: str, samples: Sequence[Request], *, token_ids: bool = True) -> dict[str, Any]:
     """Build the JSON body for requests that differ only in the seed. `token_ids` says whether the server supports
     them.
     """
-    request = company[0]
-    messages = [_message(one) for one in request.messages]
-    asked: dict[str, Any] = {
+    request = samples[0]
+    messages = [_encode_message(item) for item in request.messages]
+    body: dict[str, Any] = {
         "model": model,
         "messages": messages,
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "seed": request.seed,
-        "n": len(company),
+        "n": len(samples),
         "stream": False,
     }
     if request.top_logprobs:
-        asked |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
     if request.tools:
-        asked["tools"] = [_tool(one) for one in request.tools]
+        body["tools"] = [_encode_tool(item) for item in request.tools]
     if request.token_ids and token_ids:
-        asked["return_token_ids"] = True
+        body["return_token_ids"] = True
     if request.prefill is not None:
         # vLLM's words for going on with a turn instead of starting the next one
         messages.append({"role": "assistant", "content": request.prefill})
-        asked |= {"continue_final_message": True, "add_generation_prompt": False}
-    return asked
+        body |= {"continue_final_message": True, "add_generation_prompt": False}
+    return body
 
 
 def parse_completions(document: Any) -> list[Completion]:
@@ -69,36 +69,36 @@ def parse_completions(document: Any) -> list[Completion]:
     share, rest = divmod(sampled, len(choices))
     return [
         Completion(
-            text=_said(choice),
+            text=_read_text(choice),
             finished=choice.get("finish_reason") != "length",
-            prompt_tokens=0 if at else prompt[0],
-            cached_tokens=0 if at else prompt[1],
-            completion_tokens=share + (at < rest),
-            tokens=_tokens(choice),
-            tool_calls=_calls(choice),
-            token_ids=tuple(int(one) for one in choice.get("token_ids") or ()),
+            prompt_tokens=0 if index else prompt[0],
+            cached_tokens=0 if index else prompt[1],
+            completion_tokens=share + (index < rest),
+            tokens=_read_tokens(choice),
+            tool_calls=_read_calls(choice),
+            token_ids=tuple(int(token_id) for token_id in choice.get("token_ids") or ()),
         )
-        for at, choice in enumerate(choices)
+        for index, choice in enumerate(choices)
     ]
 
 
-def _message(one: Message) -> dict[str, Any]:
-    sent: dict[str, Any] = {"role": one.role, "content": one.content}
-    if one.tool_calls:
+def _encode_message(message: Message) -> dict[str, Any]:
+    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
         sent["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": _object(call.arguments)},
+                "function": {"name": call.name, "arguments": _require_object(call.arguments)},
             }
-            for call in one.tool_calls
+            for call in message.tool_calls
         ]
-    if one.tool_call_id is not None:
-        sent["tool_call_id"] = one.tool_call_id
+    if message.tool_call_id is not None:
+        sent["tool_call_id"] = message.tool_call_id
     return sent
 
 
-def _object(arguments: str) -> str:
+def _require_object(arguments: str) -> str:
     """Return arguments that a chat template can show. Servers refuse a conversation whose arguments are no JSON
     object.
     """
@@ -108,49 +108,49 @@ def _object(arguments: str) -> str:
         return "{}"
 
 
-def _tool(one: Tool) -> dict[str, Any]:
+def _encode_tool(tool: Tool) -> dict[str, Any]:
     described = {
-        "name": one.name,
-        "description": one.description,
-        "parameters": dict(one.parameters),
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
     }
     return {"type": "function", "function": described}
 
 
-def _said(choice: dict[str, Any]) -> str:
+def _read_text(choice: dict[str, Any]) -> str:
     """Return the reply's text, which a server may omit only beside tool calls."""
     message = choice["message"]
     return str((message.get("content") if message.get("tool_calls") else message["content"]) or "")
 
 
-def _calls(choice: dict[str, Any]) -> tuple[ToolCall, ...]:
+def _read_calls(choice: dict[str, Any]) -> tuple[ToolCall, ...]:
     asked = choice["message"].get("tool_calls") or ()
     return tuple(
         ToolCall(
-            str(one.get("id") or f"call-{at}"),
-            str(one["function"]["name"]),
-            _written(one["function"].get("arguments")),
+            str(call.get("id") or f"call-{index}"),
+            str(call["function"]["name"]),
+            _dump_arguments(call["function"].get("arguments")),
         )
-        for at, one in enumerate(asked)
+        for index, call in enumerate(asked)
     )
 
 
-def _written(arguments: Any) -> str:
+def _dump_arguments(arguments: Any) -> str:
     """Return the arguments as text. Some servers have already parsed the model's JSON."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
-def _tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
+def _read_tokens(choice: dict[str, Any]) -> tuple[Token, ...]:
     reported = (choice.get("logprobs") or {}).get("content") or ()
     tokens = tuple(
         Token(
-            str(one["token"]),
-            float(one["logprob"]),
-            tuple((str(o["token"]), float(o["logprob"])) for o in one.get("top_logprobs") or ()),
+            str(entry["token"]),
+            float(entry["logprob"]),
+            tuple((str(o["token"]), float(o["logprob"])) for o in entry.get("top_logprobs") or ()),
         )
-        for one in reported
+        for entry in reported
     )
-    said = _said(choice)
+    text = _read_text(choice)
     # vLLM reports the token that ended the reply as well, which is no part of it
-    ended = choice.get("finish_reason") == "stop" and tokens and not said.endswith(tokens[-1].text)
+    ended = choice.get("finish_reason") == "stop" and tokens and not text.endswith(tokens[-1].text)
     return tokens[:-1] if ended else tokens

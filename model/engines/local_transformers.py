@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import transformers
 
-from model.engines import cpu_attention, token_prefix
+from model.engines import local_decoding
 from model.errors import EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Message, Request, Token
 
@@ -40,7 +40,7 @@ class _Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _Prefix:
     """The cached keys and values of one prefix with its tokens. Nobody writes into it."""
 
     tokens: list[int]
@@ -67,12 +67,12 @@ class _Row:
     prompt_tokens: int
     cached_tokens: int
     tokens: list[int] = field(default_factory=list)
-    told: list[Token] = field(default_factory=list)
+    report: list[Token] = field(default_factory=list)
     """The same tokens with their alternatives, when the request asks for them."""
     finished: bool = False
-    until: float = math.inf
+    deadline: float = math.inf
     """Deadline on the monotonic clock."""
-    late: bool = False
+    is_late: bool = False
 
 
 class LocalTransformers:
@@ -108,7 +108,7 @@ class LocalTransformers:
             self._weights: Any = transformers.AutoModelForCausalLM.from_pretrained(
                 directory,
                 dtype=torch.bfloat16,
-                attn_implementation=cpu_attention.register_grouped_attention(),
+                attn_implementation=local_decoding.register_grouped_attention(),
             ).eval()  # type: ignore[no-untyped-call]
         except (OSError, ValueError, ImportError) as error:
             raise EngineDown(f"no usable model in {directory}: {error}") from error
@@ -116,7 +116,7 @@ class LocalTransformers:
         self._ends = {*(ends if isinstance(ends, list) else [ends]), self._tokenizer.eos_token_id}
         self._pad: int = next(end for end in self._ends if end is not None)
         self._kept: tuple[list[_Row], _Batch] | None = None
-        self._head = _Head([], transformers.DynamicCache())
+        self._prefix = _Prefix([], transformers.DynamicCache())
 
     def count_tokens(self, text: str) -> int:
         """Count exactly, by the model's own tokenizer."""
@@ -131,83 +131,85 @@ class LocalTransformers:
             answers: dict[int, Completion | EngineError] = {}
             rows = self._continue(requests, began)
             fresh: dict[int, _Row] = {}
-            for at, request in enumerate(requests):
-                if at not in rows:
-                    row = self._row(request, began)
+            for index, request in enumerate(requests):
+                if index not in rows:
+                    row = self._build_row(request, began)
                     if row.prompt_tokens + request.max_tokens > self.context_tokens:
-                        answers[at] = EngineError(
+                        answers[index] = EngineError(
                             f"prompt of {row.prompt_tokens} tokens and reply of {request.max_tokens} exceed "
                             f"the context of {self.context_tokens}"
                         )
                     else:
-                        fresh[at] = row
-            order = sorted(fresh, key=lambda at: fresh[at].feed)  # those that begin alike, together
+                        fresh[index] = row
+            order = sorted(
+                fresh, key=lambda index: fresh[index].feed
+            )  # those that begin alike, together
             for start in range(0, len(order), BATCH_ROWS):
                 part = order[start : start + BATCH_ROWS]
-                self._start([fresh[at] for at in part])
+                self._start([fresh[index] for index in part])
             rows.update(fresh)
-            answers.update((at, self._completion(row)) for at, row in rows.items())
-            return [answers[at] for at in range(len(requests))]
+            answers.update((index, self._build_completion(row)) for index, row in rows.items())
+            return [answers[index] for index in range(len(requests))]
 
     def close(self) -> None:
         """Release the weights and the last call's keys and values."""
-        self._weights = self._tokenizer = self._kept = self._head = None  # type: ignore[assignment]
+        self._weights = self._tokenizer = self._kept = self._prefix = None  # type: ignore[assignment]
 
-    def _row(self, request: Request, began: float) -> _Row:
+    def _build_row(self, request: Request, began: float) -> _Row:
         ids = self._tokenizer(
-            self._chat(request.messages) + (request.prefill or ""), add_special_tokens=False
+            self._render_chat(request.messages) + (request.prefill or ""), add_special_tokens=False
         )["input_ids"]
-        return _Row(request, ids, len(ids), 0, until=_until(request, began))
+        return _Row(request, ids, len(ids), 0, deadline=_get_deadline(request, began))
 
-    def _chat(self, messages: tuple[Message, ...]) -> str:
+    def _render_chat(self, messages: tuple[Message, ...]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         return str(
             self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         )
 
-    def _completion(self, row: _Row) -> Completion | EngineTimeout:
-        if row.late:
+    def _build_completion(self, row: _Row) -> Completion | EngineTimeout:
+        if row.is_late:
             return EngineTimeout(
                 f"{self.name} had decoded {len(row.tokens)} tokens when time was up"
             )
         return Completion(
-            text=self._text(row),
+            text=self._decode_text(row),
             finished=row.finished,
             prompt_tokens=row.prompt_tokens,
             cached_tokens=row.cached_tokens,
             completion_tokens=len(row.tokens),
-            tokens=tuple(row.told),
+            tokens=tuple(row.report),
             token_ids=tuple(row.tokens) if row.request.token_ids else (),
         )
 
-    def _text(self, row: _Row) -> str:
+    def _decode_text(self, row: _Row) -> str:
         return str(self._tokenizer.decode(row.tokens, skip_special_tokens=True))
 
     def _start(self, rows: list[_Row]) -> None:
         """Read the prompts, their common prefix once, and decode."""
-        shared = token_prefix.count_common_prefix([row.feed for row in rows])
-        known = self._know(rows[0].feed[:shared])
+        shared = local_decoding.count_common_prefix([row.feed for row in rows])
+        cached = self._cache_prefix(rows[0].feed[:shared])
         batch = _Batch(
-            self._head.first(shared),
+            self._prefix.first(shared),
             torch.ones(len(rows), shared, dtype=torch.long),
             torch.full((len(rows), 1), shared),
         )
         if shared:
             batch.cache.batch_repeat_interleave(len(rows))
-        for at, row in enumerate(rows):
+        for index, row in enumerate(rows):
             row.feed = row.feed[shared:]
-            row.cached_tokens = shared if at else known
+            row.cached_tokens = shared if index else cached
         self._decode(rows, batch)
 
-    def _know(self, tokens: list[int]) -> int:
+    def _cache_prefix(self, tokens: list[int]) -> int:
         """Cache a prefix for the next batch. Return how many of its tokens were cached before."""
-        known = token_prefix.count_equal_prefix(tokens, self._head.tokens)
-        if known < len(tokens):
-            cache = self._head.first(known)
-            ones = torch.ones(1, known, dtype=torch.long)
-            self._feed(_Batch(cache, ones, torch.full((1, 1), known)), [tokens[known:]])
-            self._head = _Head(tokens, cache)
-        return known
+        cached = local_decoding.count_equal_prefix(tokens, self._prefix.tokens)
+        if cached < len(tokens):
+            cache = self._prefix.first(cached)
+            ones = torch.ones(1, cached, dtype=torch.long)
+            self._feed(_Batch(cache, ones, torch.full((1, 1), cached)), [tokens[cached:]])
+            self._prefix = _Prefix(tokens, cache)
+        return cached
 
     def _continue(self, requests: Sequence[Request], began: float) -> dict[int, _Row]:
         """Continue replies of the last call whose keys and values are still cached."""
@@ -215,26 +217,26 @@ class LocalTransformers:
             return {}
         kept, batch = self._kept
         self._kept = None
-        found: dict[int, tuple[int, str]] = {}
+        matches: dict[int, tuple[int, str]] = {}
         free = dict(enumerate(kept))
         for at, request in enumerate(requests):
-            for index, row in free.items():
-                said = (row.request.prefill or "") + self._text(row)
+            for kept_index, row in free.items():
+                reply = (row.request.prefill or "") + self._decode_text(row)
                 opened = request.prefill or ""
-                if row.request.messages == request.messages and said and opened.startswith(said):
-                    found[at] = (index, opened[len(said) :])
-                    del free[index]
+                if row.request.messages == request.messages and reply and opened.startswith(reply):
+                    matches[at] = (kept_index, opened[len(reply) :])
+                    del free[kept_index]
                     break
-        if not found:
+        if not matches:
             return {}
         rows = {}
-        for at, (index, more) in found.items():
-            old = kept[index]
+        for at, (kept_index, more) in matches.items():
+            old = kept[kept_index]
             seen = old.prompt_tokens + len(old.tokens) - len(old.feed)
             ids = old.feed + self._tokenizer(more, add_special_tokens=False)["input_ids"]
-            until = _until(requests[at], began)
-            rows[at] = _Row(requests[at], ids, seen + len(ids), seen, until=until)
-        chosen = torch.tensor([index for index, _ in found.values()])
+            until = _get_deadline(requests[at], began)
+            rows[at] = _Row(requests[at], ids, seen + len(ids), seen, deadline=until)
+        chosen = torch.tensor([kept_index for kept_index, _ in matches.values()])
         batch.cache.batch_select_indices(chosen)
         batch.mask, batch.positions = batch.mask[chosen], batch.positions[chosen]
         self._decode(list(rows.values()), batch)
@@ -254,8 +256,8 @@ class LocalTransformers:
                 row.feed = [] if row.finished else [token]
                 row.tokens.extend(row.feed)
                 if row.feed and row.request.top_logprobs:
-                    row.told.append(self._told(scores, token, row.request.top_logprobs))
-                row.late = not row.finished and time.monotonic() > row.until
+                    row.report.append(self._report_token(scores, token, row.request.top_logprobs))
+                row.is_late = not row.finished and time.monotonic() > row.deadline
             step += 1
             self._on_token(step)
         self._kept = (rows, batch)
@@ -278,27 +280,29 @@ class LocalTransformers:
         )
         return output.logits[:, -1].float()
 
-    def _told(self, scores: Any, token: int, most: int) -> Token:
+    def _report_token(self, scores: Any, token: int, most: int) -> Token:
         """Return a token with the likeliest tokens, in the model's probabilities before temperature and top-p."""
-        chances = scores.log_softmax(-1)
-        top = chances.topk(most)
-        texts = [self._tokenizer.decode([one]) for one in [token, *top.indices.tolist()]]
+        log_probabilities = scores.log_softmax(-1)
+        top = log_probabilities.topk(most)
+        texts = [self._tokenizer.decode([token_id]) for token_id in [token, *top.indices.tolist()]]
         return Token(
-            texts[0], float(chances[token]), tuple(zip(texts[1:], top.values.tolist(), strict=True))
+            texts[0],
+            float(log_probabilities[token]),
+            tuple(zip(texts[1:], top.values.tolist(), strict=True)),
         )
 
     def _sample(self, scores: Any, temperature: float, generator: Any) -> int:
         if temperature <= 0:
             return int(scores.argmax())
         top = (scores / temperature).topk(min(TOP_K, len(scores)))
-        chances = top.values.softmax(-1)
-        chances[chances.cumsum(-1) - chances >= TOP_P] = 0
-        return int(top.indices[torch.multinomial(chances, 1, generator=generator)])
+        probabilities = top.values.softmax(-1)
+        probabilities[probabilities.cumsum(-1) - probabilities >= TOP_P] = 0
+        return int(top.indices[torch.multinomial(probabilities, 1, generator=generator)])
 
 
 def _is_open(row: _Row) -> bool:
-    return not (row.finished or row.late) and len(row.tokens) < row.request.max_tokens
+    return not (row.finished or row.is_late) and len(row.tokens) < row.request.max_tokens
 
 
-def _until(request: Request, began: float) -> float:
+def _get_deadline(request: Request, began: float) -> float:
     return math.inf if request.seconds is None else began + request.seconds

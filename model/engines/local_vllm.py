@@ -57,33 +57,33 @@ class LocalVLLM:
         """Answer each request in order. A request longer than the context gets an EngineError."""
         if any(request.tools for request in requests):
             return [NoTools(f"{self.name} offers no tools")] * len(requests)
-        prompts = [self._prompt(request) for request in requests]
+        prompts = [self._encode_prompt(request) for request in requests]
         answers: dict[int, Completion | EngineError] = {
-            at: EngineError(
+            index: EngineError(
                 f"prompt of {len(prompt)} tokens and reply of {request.max_tokens} exceed "
                 f"the context of {self.context_tokens}"
             )
-            for at, (prompt, request) in enumerate(zip(prompts, requests, strict=True))
+            for index, (prompt, request) in enumerate(zip(prompts, requests, strict=True))
             if len(prompt) + request.max_tokens > self.context_tokens
         }
-        fitting = [at for at in range(len(requests)) if at not in answers]
+        fitting = [index for index in range(len(requests)) if index not in answers]
         outputs = self._llm.generate(
-            [{"prompt_token_ids": prompts[at]} for at in fitting],
-            [self._parameters(requests[at]) for at in fitting],
+            [{"prompt_token_ids": prompts[index]} for index in fitting],
+            [self._build_parameters(requests[index]) for index in fitting],
             use_tqdm=False,
         )
         answers |= {
-            at: _completion(output, requests[at])
-            for at, output in zip(fitting, outputs, strict=True)
+            index: _build_completion(output, requests[index])
+            for index, output in zip(fitting, outputs, strict=True)
         }
-        return [answers[at] for at in range(len(requests))]
+        return [answers[index] for index in range(len(requests))]
 
     def close(self) -> None:
         """Stop vLLM's own processes."""
         self._llm.llm_engine.engine_core.shutdown()
 
-    def _prompt(self, request: Request) -> list[int]:
-        turns = [{"role": one.role, "content": one.content} for one in request.messages]
+    def _encode_prompt(self, request: Request) -> list[int]:
+        turns = [{"role": message.role, "content": message.content} for message in request.messages]
         text: str = self._tokenizer.apply_chat_template(
             turns, add_generation_prompt=True, tokenize=False
         )
@@ -92,7 +92,7 @@ class LocalVLLM:
         )
         return ids
 
-    def _parameters(self, request: Request) -> Any:
+    def _build_parameters(self, request: Request) -> Any:
         """Start from the model's defaults, as vLLM's server does, and apply the request."""
         chosen = self._llm.get_default_sampling_params()
         chosen.temperature = request.temperature
@@ -102,10 +102,10 @@ class LocalVLLM:
         return chosen
 
 
-def _completion(output: Any, request: Request) -> Completion:
+def _build_completion(output: Any, request: Request) -> Completion:
     (sample,) = output.outputs
     finished = sample.finish_reason != "length"
-    tokens = _tokens(sample, request.top_logprobs) if request.top_logprobs else ()
+    tokens = _read_tokens(sample, request.top_logprobs) if request.top_logprobs else ()
     ended = finished and tokens and not sample.text.endswith(tokens[-1].text)
     return Completion(
         text=sample.text,
@@ -118,16 +118,16 @@ def _completion(output: Any, request: Request) -> Completion:
     )
 
 
-def _tokens(sample: Any, most: int) -> tuple[Token, ...]:
+def _read_tokens(sample: Any, most: int) -> tuple[Token, ...]:
     """Return the likeliest tokens at each position. vLLM reports those, plus the sampled one when it ranks lower."""
-    found = []
+    tokens = []
     for token, places in zip(sample.token_ids, sample.logprobs, strict=True):
-        ranked = sorted(places.values(), key=lambda one: one.logprob, reverse=True)
-        found.append(
+        ranked = sorted(places.values(), key=lambda candidate: candidate.logprob, reverse=True)
+        tokens.append(
             Token(
                 places[token].decoded_token,
                 places[token].logprob,
-                tuple((one.decoded_token, one.logprob) for one in ranked[:most]),
+                tuple((candidate.decoded_token, candidate.logprob) for candidate in ranked[:most]),
             )
         )
-    return tuple(found)
+    return tuple(tokens)

@@ -30,7 +30,7 @@ DEFAULT_CONTEXT_TOKENS = 32_768
 COUNT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 30.0
 _BUSY = (429, 503)
-_UNWANTED = (400, 422)
+_REFUSED_STATUSES = (400, 422)
 """The server read the request and refused it; it sampled nothing."""
 
 
@@ -62,7 +62,7 @@ class ServedModel:
     """False: the server does not report it, and DEFAULT_CONTEXT_TOKENS is a guess."""
 
 
-class _Unwanted(EngineError):
+class _RequestRefused(EngineError):
     """The server refused this request as it was. It may accept another form."""
 
 
@@ -81,13 +81,13 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> ServedMode
         ) from error
     except httpx.HTTPError as error:
         raise EngineDown(
-            f"no engine answers at {url} ({_words(error)}); check the URL and that the server runs"
+            f"no engine answers at {url} ({_describe_error(error)}); check the URL and that the server runs"
         ) from error
     if refusal := explain_refused_key(answer, url, api_key):
         raise EngineDown(refusal)
     try:
         cards = {str(one["id"]): one for one in answer.json()["data"]}
-        offered = {name: _context(card, cards) for name, card in cards.items()}
+        offered = {name: _get_context_length(card, cards) for name, card in cards.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineDown(
             f"{url}/models is no list of models (HTTP {answer.status_code}); the URL ends in /v1 as a rule"
@@ -104,7 +104,7 @@ def probe(url: str, model: str | None, api_key: str | None = None) -> ServedMode
     )
 
 
-def _context(card: dict[str, Any], cards: dict[str, Any]) -> Any:
+def _get_context_length(card: dict[str, Any], cards: dict[str, Any]) -> Any:
     """Return a model's context length; an adapter inherits that of its base. None when it is not reported."""
     base = cards.get(str(card.get("parent")), {})
     return card.get("max_model_len") or base.get("max_model_len")
@@ -126,7 +126,7 @@ class OpenAICompatible:
         self._client = create_client(endpoint.url, endpoint.api_key, endpoint.reply_seconds)
         self._tokenizes = True
         self._samples_several = True
-        self._tells_ids = True
+        self._returns_ids = True
         self._stop = threading.Event()
 
     @property
@@ -171,50 +171,59 @@ class OpenAICompatible:
         if not requests:
             return []
         now = time.monotonic()
-        alone = [[at] for at in range(len(requests))]
-        companies = chat_api.group_by_prompt(requests) if self._samples_several else alone
-        with ThreadPoolExecutor(min(len(companies), self._endpoint.concurrency)) as pool:
+        single = [[index] for index in range(len(requests))]
+        groups = chat_api.group_by_prompt(requests) if self._samples_several else single
+        with ThreadPoolExecutor(min(len(groups), self._endpoint.concurrency)) as pool:
             parts = list(
-                pool.map(lambda them: self._answers([requests[at] for at in them], now), companies)
+                pool.map(
+                    lambda group: self._answer_samples([requests[index] for index in group], now),
+                    groups,
+                )
             )
-        pairs = (zip(them, part, strict=True) for them, part in zip(companies, parts, strict=True))
-        found = dict(pair for one in pairs for pair in one)
-        answers = [found[at] for at in range(len(requests))]
+        pairs = (zip(group, part, strict=True) for group, part in zip(groups, parts, strict=True))
+        by_index = dict(pair for part_pairs in pairs for pair in part_pairs)
+        answers = [by_index[index] for index in range(len(requests))]
         down = [answer for answer in answers if isinstance(answer, EngineDown)]
         if len(down) == len(answers):
             raise down[0]
         return answers
 
-    def _answers(self, company: list[Request], asked: float) -> list[Completion | EngineError]:
+    def _answer_samples(
+        self, samples: list[Request], asked: float
+    ) -> list[Completion | EngineError]:
         """Answer requests that differ only in the seed. Samples missing from an `n` are requested one by one."""
-        until = asked + (math.inf if company[0].seconds is None else company[0].seconds)
+        until = asked + (math.inf if samples[0].seconds is None else samples[0].seconds)
         try:
-            answer = self._sent(
-                chat_api.build_body(self.model, company, token_ids=self._tells_ids), until
+            answer = self._send(
+                chat_api.build_body(self.model, samples, token_ids=self._returns_ids), until
             )
-            found: list[Completion | EngineError] = [*_completions(answer)[: len(company)]]
-        except _Unwanted as error:
-            if len(company) == 1:
-                return self._refused(company[0], error, asked)
-            found = []
+            answers: list[Completion | EngineError] = [*_decode_answer(answer)[: len(samples)]]
+        except _RequestRefused as error:
+            if len(samples) == 1:
+                return self._handle_refusal(samples[0], error, asked)
+            answers = []
         except EngineError as error:
-            return [error] * len(company)
-        left = [one for request in company[len(found) :] for one in self._answers([request], asked)]
-        if any(isinstance(one, Completion) for one in left):
+            return [error] * len(samples)
+        left = [
+            late
+            for request in samples[len(answers) :]
+            for late in self._answer_samples([request], asked)
+        ]
+        if any(isinstance(late, Completion) for late in left):
             self._samples_several = False
-        return found + left
+        return answers + left
 
-    def _refused(
-        self, request: Request, error: _Unwanted, asked: float
+    def _handle_refusal(
+        self, request: Request, error: _RequestRefused, asked: float
     ) -> list[Completion | EngineError]:
         """Interpret a refusal: repeat without token ids, or report NoTools."""
-        said = str(error).lower()
-        if request.token_ids and self._tells_ids and "return_token_ids" in said:
-            self._tells_ids = False
-            return self._answers([request], asked)
-        return [NoTools(str(error)) if request.tools and "tool" in said else error]
+        message = str(error).lower()
+        if request.token_ids and self._returns_ids and "return_token_ids" in message:
+            self._returns_ids = False
+            return self._answer_samples([request], asked)
+        return [NoTools(str(error)) if request.tools and "tool" in message else error]
 
-    def _sent(self, body: dict[str, Any], until: float) -> httpx.Response:
+    def _send(self, body: dict[str, Any], until: float) -> httpx.Response:
         """Return the successful HTTP answer. Raises EngineDown when it was not accepted, EngineError when it
         failed.
 
@@ -231,30 +240,32 @@ class OpenAICompatible:
             wait = min(left, self._endpoint.pause_seconds * 2 ** (attempt - 1))
             try:
                 answer = self._client.post(
-                    "chat/completions", json=body, timeout=self._patience(left)
+                    "chat/completions", json=body, timeout=self._build_timeout(left)
                 )
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 if last or self._stop.wait(wait):
-                    raise EngineDown(f"{place} can't be reached: {_words(error)}") from error
+                    raise EngineDown(
+                        f"{place} can't be reached: {_describe_error(error)}"
+                    ) from error
                 continue
             except httpx.HTTPError as error:
                 kind = EngineTimeout if time.monotonic() >= until else EngineError
-                raise kind(f"{place} broke off: {_words(error)}") from error
+                raise kind(f"{place} broke off: {_describe_error(error)}") from error
             if answer.is_success:
                 return answer
-            asked = _retry_after(answer)
+            asked = _read_retry_after(answer)
             if answer.status_code not in _BUSY or asked is None or last:
-                raise _refusal(place, answer)
+                raise _build_refusal(place, answer)
             if self._stop.wait(min(left, asked)):
-                raise _refusal(place, answer)
+                raise _build_refusal(place, answer)
 
-    def _patience(self, left: float) -> httpx.Timeout:
+    def _build_timeout(self, left: float) -> httpx.Timeout:
         return httpx.Timeout(
             min(left, self._endpoint.reply_seconds), connect=min(left, CONNECT_SECONDS)
         )
 
 
-def _completions(answer: httpx.Response) -> list[Completion]:
+def _decode_answer(answer: httpx.Response) -> list[Completion]:
     try:
         return chat_api.parse_completions(answer.json())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -263,16 +274,20 @@ def _completions(answer: httpx.Response) -> list[Completion]:
         ) from error
 
 
-def _refusal(place: str, answer: httpx.Response) -> EngineError:
-    said = " ".join(answer.text.split())[:200] or "no reason given"
-    message = f"{place} answered HTTP {answer.status_code}: {said}"
+def _build_refusal(place: str, answer: httpx.Response) -> EngineError:
+    reason = " ".join(answer.text.split())[:200] or "no reason given"
+    message = f"{place} answered HTTP {answer.status_code}: {reason}"
     down = (*REFUSED_KEY_STATUSES, 404, *_BUSY)
     if answer.status_code in down:
         return EngineDown(message)
-    return _Unwanted(message) if answer.status_code in _UNWANTED else EngineError(message)
+    return (
+        _RequestRefused(message)
+        if answer.status_code in _REFUSED_STATUSES
+        else EngineError(message)
+    )
 
 
-def _retry_after(answer: httpx.Response) -> float | None:
+def _read_retry_after(answer: httpx.Response) -> float | None:
     """Return the seconds of Retry-After; None when the header is missing or asks for more than 30 s."""
     try:
         seconds = float(answer.headers["Retry-After"])
@@ -281,5 +296,5 @@ def _retry_after(answer: httpx.Response) -> float | None:
     return seconds if 0 <= seconds <= _LONGEST_WAIT_SECONDS else None
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return str(error) or type(error).__name__

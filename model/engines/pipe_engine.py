@@ -12,7 +12,7 @@ from typing import Final
 from model.errors import BadEngine, EngineDown, EngineError, EngineTimeout, NoTools
 from model.protocols import Completion, Engine, Request
 
-_FAILURES: Final = {one.__name__: one for one in (BadEngine, EngineDown, NoTools, EngineTimeout)}
+_FAILURES: Final = {kind.__name__: kind for kind in (BadEngine, EngineDown, NoTools, EngineTimeout)}
 """Errors that keep their type on the way, subclasses first. Any other becomes an EngineError."""
 
 
@@ -83,15 +83,15 @@ class PipeEngine:
         """Count by the real engine. Raises its errors."""
         answer = self._ask(TokenCountQuestion(next(self._ids), text))
         if answer.down:
-            raise _raised(answer.down)
+            raise _decode_failure(answer.down)
         return answer.tokens
 
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """Answer by the real engine. Raises EngineDown when it does."""
         answer = self._ask(CompletionQuestion(next(self._ids), tuple(requests)))
         if answer.down:
-            raise _raised(answer.down)
-        return [one.completion or _raised(one.failure) for one in answer.replies]
+            raise _decode_failure(answer.down)
+        return [reply.completion or _decode_failure(reply.failure) for reply in answer.replies]
 
     def close(self) -> None:
         """Do nothing: the real engine belongs to the other side."""
@@ -107,10 +107,10 @@ def answer_question(engine: Engine, question: Question) -> PipeAnswer:
     if isinstance(question, TokenCountQuestion):
         return PipeAnswer(question.id, engine.count_tokens(question.text))
     try:
-        found = engine.complete(question.requests)
+        answers = engine.complete(question.requests)
     except EngineError as error:
         return PipeAnswer(question.id, down=encode_failure(error))
-    return PipeAnswer(question.id, replies=tuple(_reply(one) for one in found))
+    return PipeAnswer(question.id, replies=tuple(_build_reply(item) for item in answers))
 
 
 def encode_failure(error: EngineError) -> Failure:
@@ -119,11 +119,13 @@ def encode_failure(error: EngineError) -> Failure:
     return Failure(next(kinds, EngineError.__name__), str(error))
 
 
-def _reply(one: Completion | EngineError) -> Reply:
-    return Reply(failure=encode_failure(one)) if isinstance(one, EngineError) else Reply(one)
+def _build_reply(answer: Completion | EngineError) -> Reply:
+    return (
+        Reply(failure=encode_failure(answer)) if isinstance(answer, EngineError) else Reply(answer)
+    )
 
 
-def _raised(failed: Failure | None) -> EngineError:
+def _decode_failure(failed: Failure | None) -> EngineError:
     if failed is None:
         return EngineDown("the engine's answer holds neither a completion nor a failure")
     return _FAILURES.get(failed.kind, EngineError)(failed.said)

@@ -40,7 +40,7 @@ class ScriptLine:
 _EXPECTED = (
     "write one JSON object a line, as "
     r'{"reply": "Patch 1 is right. \\boxed{1}", "repeat": true}'
-    f"; its fields are {', '.join(one.name for one in fields(ScriptLine))}"
+    f"; its fields are {', '.join(field.name for field in fields(ScriptLine))}"
 )
 
 
@@ -70,7 +70,7 @@ class ScriptedEngine:
         prompt = "\n".join(message.content for message in request.messages) + (
             request.prefill or ""
         )
-        line = self._take(prompt)
+        line = self._take_line(prompt)
         if request.seconds is not None and line.stall_seconds > request.seconds:
             threading.Event().wait(request.seconds)
             return EngineTimeout(f"the script had no answer within {request.seconds:g} s")
@@ -82,20 +82,20 @@ class ScriptedEngine:
             return EngineError(line.fail)
         reply = line.reply
         if line.box_containing is not None:
-            reply += _box(prompt, line.box_containing, opened=bool(request.prefill))
+            reply += _write_box(prompt, line.box_containing, opened=bool(request.prefill))
         calls = tuple(
-            ToolCall(f"call-{len(request.messages)}-{at}", name, arguments)
-            for at, (name, arguments) in enumerate(line.calls)
+            ToolCall(f"call-{len(request.messages)}-{index}", name, arguments)
+            for index, (name, arguments) in enumerate(line.calls)
         )
         said = reply + "".join(call.arguments for call in calls)
         read, written = self.count_tokens(prompt), self.count_tokens(said)
         return Completion(reply, True, read, 0, written, tool_calls=calls)
 
-    def _take(self, prompt: str) -> ScriptLine:
+    def _take_line(self, prompt: str) -> ScriptLine:
         with self._lock:
-            for at, line in enumerate(self._lines):
+            for index, line in enumerate(self._lines):
                 if line.when in prompt:
-                    return line if line.repeat else self._lines.pop(at)
+                    return line if line.repeat else self._lines.pop(index)
         raise EngineDown(
             "the script has no line left for this request; add one, or let the last repeat"
         )
@@ -107,20 +107,20 @@ def load_script(path: Path) -> ScriptedEngine:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise BadEngine(
-            f"script {path} can't be read ({_why(error)}); give a UTF-8 file of JSON lines"
+            f"script {path} can't be read ({_describe_error(error)}); give a UTF-8 file of JSON lines"
         ) from error
     lines = []
     for number, raw in enumerate(text.splitlines(), 1):
         try:
-            lines += [_line(json.loads(raw))] if raw.strip() else []
+            lines += [_parse_line(json.loads(raw))] if raw.strip() else []
         except (ValueError, TypeError, KeyError) as error:
             raise BadEngine(
-                f"script {path}, line {number} is no answer ({_why(error)}); {_EXPECTED}"
+                f"script {path}, line {number} is no answer ({_describe_error(error)}); {_EXPECTED}"
             ) from error
     return ScriptedEngine(lines)
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     match error:
         case json.JSONDecodeError():
             return f"no JSON: {error.msg.lower()} at column {error.colno}"
@@ -132,22 +132,24 @@ def _why(error: Exception) -> str:
             return str(error)
 
 
-def _line(values: Any) -> ScriptLine:
+def _parse_line(values: Any) -> ScriptLine:
     if not isinstance(values, dict):
         raise TypeError("JSON, but no object")
-    known = [one.name for one in fields(ScriptLine)]
-    if unknown := sorted(set(values) - set(known)):
+    names = [item.name for item in fields(ScriptLine)]
+    if unknown := sorted(set(values) - set(names)):
         raise ValueError(f"unknown field {unknown[0]!r}")
     boxed = values.pop("box_containing", None)
-    calls = tuple((one["name"], _written(one["arguments"])) for one in values.pop("calls", ()))
+    calls = tuple(
+        (item["name"], _dump_arguments(item["arguments"])) for item in values.pop("calls", ())
+    )
     return ScriptLine(**values, box_containing=None if boxed is None else tuple(boxed), calls=calls)
 
 
-def _written(arguments: Any) -> str:
+def _dump_arguments(arguments: Any) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
-def _box(prompt: str, texts: Sequence[str], *, opened: bool) -> str:
+def _write_box(prompt: str, texts: Sequence[str], *, opened: bool) -> str:
     seats = [
         number
         for number, patch in _PATCH.findall(prompt)

@@ -58,7 +58,9 @@ class ServerCheck:
     @property
     def missing_abilities(self) -> tuple[str, ...]:
         """One line for each missing ability."""
-        return tuple(f"no {one.name}: {one.remedy}" for one in self.checks if not one.is_available)
+        return tuple(
+            f"no {check.name}: {check.remedy}" for check in self.checks if not check.is_available
+        )
 
 
 def check_server(url: str, model: str | None = None, api_key: str | None = None) -> ServerCheck:
@@ -71,35 +73,37 @@ def check_server(url: str, model: str | None = None, api_key: str | None = None)
         closing(OpenAICompatible(endpoint)) as engine,
         create_client(url, api_key, CONNECT_SECONDS) as client,
     ):
-        found = {
+        abilities = {
             "context length": served.is_context_reported,
             "tokenizer": _has_tokenizer(client, served.name),
-            PROBABILITIES: _tells_probabilities(engine),
-            "continued replies": _continues(engine),
-            "several samples of one prompt": _samples_several(client, served.name),
-            "adapters at run time": _takes_adapters(client),
+            PROBABILITIES: _has_probabilities(engine),
+            "continued replies": _has_prefill(engine),
+            "several samples of one prompt": _has_several_samples(client, served.name),
+            "adapters at run time": _has_adapters(client),
         }
     return ServerCheck(
         served,
-        tuple(CapabilityCheck(name, there, _REMEDIES[name]) for name, there in found.items()),
+        tuple(CapabilityCheck(name, there, _REMEDIES[name]) for name, there in abilities.items()),
     )
 
 
-def _request(prefill: str | None = None, alternatives: int = 0) -> Request:
+def _build_request(prefill: str | None = None, alternatives: int = 0) -> Request:
     return Request(_QUESTION, 1, 1.0, 0, prefill, alternatives)
 
 
-def _tells_probabilities(engine: OpenAICompatible) -> bool:
-    plain, told = engine.complete([_request(), _request(alternatives=TOP_LOGPROBS)])
+def _has_probabilities(engine: OpenAICompatible) -> bool:
+    plain, detailed = engine.complete([_build_request(), _build_request(alternatives=TOP_LOGPROBS)])
     if not isinstance(plain, Completion):
         raise EngineDown(f"not even one token comes back: {plain}") from plain
-    return isinstance(told, Completion) and bool(told.tokens and told.tokens[0].top_logprobs)
+    return isinstance(detailed, Completion) and bool(
+        detailed.tokens and detailed.tokens[0].top_logprobs
+    )
 
 
-def _continues(engine: OpenAICompatible) -> bool:
+def _has_prefill(engine: OpenAICompatible) -> bool:
     """Return whether prefill works. A server without it closes the turn and opens another, so the prompt is longer."""
-    closed_turn = replace(_request(), messages=(*_QUESTION, Message("assistant", _OPENED)))
-    closed, opened = engine.complete([closed_turn, _request(prefill=_OPENED)])
+    closed_turn = replace(_build_request(), messages=(*_QUESTION, Message("assistant", _OPENED)))
+    closed, opened = engine.complete([closed_turn, _build_request(prefill=_OPENED)])
     return (
         isinstance(closed, Completion)
         and isinstance(opened, Completion)
@@ -107,7 +111,7 @@ def _continues(engine: OpenAICompatible) -> bool:
     )
 
 
-def _samples_several(client: httpx.Client, model: str) -> bool:
+def _has_several_samples(client: httpx.Client, model: str) -> bool:
     asked = {
         "model": model,
         "messages": [{"role": "user", "content": "Hi"}],
@@ -121,7 +125,7 @@ def _samples_several(client: httpx.Client, model: str) -> bool:
         return False
 
 
-def _takes_adapters(client: httpx.Client) -> bool:
+def _has_adapters(client: httpx.Client) -> bool:
     """Return whether adapters can be loaded. The path accepts only POST, and is missing when vLLM does not offer
     it.
     """

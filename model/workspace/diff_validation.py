@@ -32,56 +32,62 @@ def validate_diff(diff: str) -> None:
 
     It rejects links, files that control automation, and paths that leave the tree.
     """
-    if not diff or "\0" in diff or any("\ud800" <= one <= "\udfff" for one in diff):
+    if not diff or "\0" in diff or any("\ud800" <= letter <= "\udfff" for letter in diff):
         raise BadDiff("the patch is empty, or no text")
-    at = 0
-    while at < len(diff):
-        at = _file_end(diff, at)
+    start = 0
+    while start < len(diff):
+        start = _check_file(diff, start)
 
 
-def _file_end(diff: str, at: int) -> int:
+def _check_file(diff: str, start: int) -> int:
     """Return where the part of the file that begins at `start` ends."""
-    header = _HEADER.match(diff, at)
+    header = _HEADER.match(diff, start)
     if header is None:
-        raise BadDiff(f"{_place(diff, at)} is no header of a file in a diff as git writes it")
-    _require_path((header["plain"] or header["quoted"]).replace('\\"', '"'))
+        raise BadDiff(
+            f"{_describe_line(diff, start)} is no header of a file in a diff as git writes it"
+        )
+    _check_path((header["plain"] or header["quoted"]).replace('\\"', '"'))
     quote, name = ('"', header["quoted"]) if header["quoted"] else ("", header["plain"])
     modes = _MODES.match(diff, header.end())
-    at = modes.end() if modes else header.end()
-    if binary := _BINARY.match(diff, at):
+    start = modes.end() if modes else header.end()
+    if binary := _BINARY.match(diff, start):
         return binary.end()
-    if (sides := _SIDES.match(diff, at)) is None:
-        return at
-    for side, said in zip("ab", sides.groups(), strict=True):
-        if said not in {f"{quote}{side}/{name}{quote}", "/dev/null"}:
-            raise BadDiff(f"{_place(diff, at)}: the paths of one file in the patch differ")
-    at = sides.end()
-    while hunk := _HUNK.match(diff, at):
-        at = _hunk_end(diff, hunk)
-    return at
+    if (sides := _SIDES.match(diff, start)) is None:
+        return start
+    for side, label in zip("ab", sides.groups(), strict=True):
+        if label not in {f"{quote}{side}/{name}{quote}", "/dev/null"}:
+            raise BadDiff(
+                f"{_describe_line(diff, start)}: the paths of one file in the patch differ"
+            )
+    start = sides.end()
+    while hunk := _HUNK.match(diff, start):
+        start = _check_hunk(diff, hunk)
+    return start
 
 
-def _require_path(path: str) -> None:
+def _check_path(path: str) -> None:
     if reason := explain_refusal(path) or explain_write_refusal(path):
         raise BadDiff(f"the patch names {quote_path(path)}: {reason}")
 
 
-def _hunk_end(diff: str, hunk: re.Match[str]) -> int:
+def _check_hunk(diff: str, hunk: re.Match[str]) -> int:
     """Return where the hunk ends, by the line counts of its header."""
     old, new = (int(count or 1) for count in hunk.groups())
-    at = hunk.end()
+    start = hunk.end()
     while old > 0 or new > 0:
-        sign, end = diff[at : at + 1], diff.find("\n", at)
+        sign, end = diff[start : start + 1], diff.find("\n", start)
         if sign not in {" ", "-", "+"} or end < 0:
-            raise BadDiff(f"{_place(diff, at)} is no line of a hunk, and some are missing")
+            raise BadDiff(
+                f"{_describe_line(diff, start)} is no line of a hunk, and some are missing"
+            )
         old, new = old - (sign != "+"), new - (sign != "-")
-        at = end + 1
-        if diff.startswith(_NO_NEWLINE, at):
-            at += len(_NO_NEWLINE)
+        start = end + 1
+        if diff.startswith(_NO_NEWLINE, start):
+            start += len(_NO_NEWLINE)
     if old or new:
-        raise BadDiff(f"{_place(diff, at)}: the hunk above is longer than it says")
-    return at
+        raise BadDiff(f"{_describe_line(diff, start)}: the hunk above is longer than it says")
+    return start
 
 
-def _place(diff: str, at: int) -> str:
-    return f"line {diff.count(chr(10), 0, at) + 1} of the patch"
+def _describe_line(diff: str, offset: int) -> str:
+    return f"line {diff.count(chr(10), 0, offset) + 1} of the patch"

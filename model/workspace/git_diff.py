@@ -67,8 +67,8 @@ def build_diff(changes: Sequence[FileChange], seconds: float) -> str:
         store = _Store(Path(home), seconds)
         store.git("init", "--quiet", "--bare", "--template=", home)
         (Path(home) / "binary").write_text("* -diff\n")
-        store.git("fast-import", "--quiet", data=b"".join(_commits(changes)))
-        return "".join(_file_diff(store, change.path) for change in changes)
+        store.git("fast-import", "--quiet", data=b"".join(_write_commits(changes)))
+        return "".join(_diff_file(store, change.path) for change in changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class _Store:
             raise WorkspaceError(f"{error}; there is no diff of these changes") from error
 
 
-def _file_diff(store: _Store, path: str) -> str:
+def _diff_file(store: _Store, path: str) -> str:
     """Diff one file: as text when both sides are UTF-8, otherwise as a binary patch that keeps every byte."""
     try:
         text = store.git(*_DIFF, path).decode()
@@ -101,7 +101,7 @@ def _file_diff(store: _Store, path: str) -> str:
     return store.git(*as_binary, *_DIFF, path).decode()
 
 
-def _commits(changes: Iterable[FileChange]) -> Iterator[bytes]:
+def _write_commits(changes: Iterable[FileChange]) -> Iterator[bytes]:
     """Yield input for `git fast-import`: one commit of the original files and one of the current files."""
     sides = (
         (b"before", [(one, one.before) for one in changes]),

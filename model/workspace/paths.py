@@ -95,7 +95,7 @@ def explain_write_refusal(path: str) -> str | None:
     Refused are files that run with a repository's secrets, select dependencies' sources or reviewers, or configure
     the bot.
     """
-    first, *_ = names = [_plain(name) for name in path.split("/")]
+    first, *_ = names = [_fold_name(name) for name in path.split("/")]
     stem, _, kind = names[-1].rpartition(".")
     steers = names[-1] in _STEERING or (stem in _STEERING_STEMS and kind in _SETTINGS)
     if first in _AUTOMATION or steers:
@@ -110,11 +110,11 @@ def explain_name_refusal(name: str) -> str | None:
         return (
             "it holds `..`, `.` or an empty part; name the file itself, from the root of the tree"
         )
-    if not name.isprintable() and any(unicodedata.category(one) in _UNSEEN for one in name):
+    if not name.isprintable() and any(unicodedata.category(letter) in _UNSEEN for letter in name):
         return "it holds a character that can't be seen or is no text"
     if len(name.encode()) > _MOST_NAME_BYTES:
         return f"a name in it is longer than {_MOST_NAME_BYTES} bytes"
-    if _is_gits_own(name):
+    if _is_git_directory(name):
         return "it leads into git's own directory, or does so on some machine"
     return None
 
@@ -125,18 +125,18 @@ def quote_path(path: str) -> str:
     return quoted if len(quoted) <= 120 else f"{quoted[:119]}…"
 
 
-def _is_gits_own(name: str) -> bool:
+def _is_git_directory(name: str) -> bool:
     """Return whether some file system takes this name for `.git`, also by its short name `GIT~1`."""
-    plain = _plain(name)
+    plain = _fold_name(name)
     return plain == ".git" or _SHORT_NAME.fullmatch(plain) is not None
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     """Return the name as the most lenient file system reads it.
 
     Some file systems fold case and width. Windows drops trailing dots and spaces, and text after a colon names a
     stream of the same file.
     """
     folded = unicodedata.normalize("NFKC", name).upper().casefold()
-    seen = "".join(one for one in folded if unicodedata.category(one) not in {"Cf", "Mn"})
+    seen = "".join(letter for letter in folded if unicodedata.category(letter) not in {"Cf", "Mn"})
     return seen.partition(":")[0].lstrip(" ").rstrip(" .")

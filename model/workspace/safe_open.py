@@ -27,11 +27,7 @@ class NotARegularFile(OSError):
 
 
 class _OpenHow(ctypes.Structure):
-    _fields_ = (
-        ("flags", ctypes.c_uint64),
-        ("mode", ctypes.c_uint64),
-        ("resolve", ctypes.c_uint64),
-    )
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 @contextmanager
@@ -39,7 +35,7 @@ def open_below(root: int, path: str, flags: int, mode: int = 0) -> Iterator[int]
     """Open a path below `root`. Raises OSError: ELOOP, ENOTDIR or EXDEV when the path leads out of it."""
     if any(part in {"", ".", ".."} for part in path.split("/")) and path != ".":
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
-    way = _by_the_kernel if has_openat2() else _step_by_step
+    way = _open_by_kernel if has_openat2() else _open_stepwise
     handle = way(root, path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         yield handle
@@ -52,10 +48,10 @@ def read_file(root: int, path: str, most: int) -> tuple[bytes, bool]:
     NotARegularFile.
     """
     with open_below(root, path, _LOOK) as handle:
-        _require_plain(handle, path)
+        _check_regular(handle, path)
     with open_below(root, path, _READ) as handle, open(handle, "rb", closefd=False) as file:
-        found = _require_plain(handle, path)
-        return file.read(most + 1), bool(found.st_mode & stat.S_IXUSR)
+        status = _check_regular(handle, path)
+        return file.read(most + 1), bool(status.st_mode & stat.S_IXUSR)
 
 
 @cache
@@ -65,7 +61,7 @@ def has_openat2() -> bool:
         return False
     here = os.open("/", FOLDER | os.O_CLOEXEC)
     try:
-        os.close(_by_the_kernel(here, ".", FOLDER | os.O_CLOEXEC, 0))
+        os.close(_open_by_kernel(here, ".", FOLDER | os.O_CLOEXEC, 0))
     except OSError:  # an older kernel, or a sandbox that allows only calls it knows
         return False
     finally:
@@ -73,11 +69,11 @@ def has_openat2() -> bool:
     return True
 
 
-def _require_plain(handle: int, path: str) -> os.stat_result:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
-        raise NotARegularFile(errno.EINVAL, describe_kind(found.st_mode), path)
-    return found
+def _check_regular(handle: int, path: str) -> os.stat_result:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotARegularFile(errno.EINVAL, describe_kind(status.st_mode), path)
+    return status
 
 
 def describe_kind(mode: int) -> str:
@@ -96,7 +92,7 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _by_the_kernel(root: int, path: str, flags: int, mode: int) -> int:
+def _open_by_kernel(root: int, path: str, flags: int, mode: int) -> int:
     how = _OpenHow(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS)
     number, size = ctypes.c_long(_OPENAT2), ctypes.c_size_t(ctypes.sizeof(how))
     handle = _libc().syscall(number, root, os.fsencode(path), ctypes.byref(how), size)
@@ -106,7 +102,7 @@ def _by_the_kernel(root: int, path: str, flags: int, mode: int) -> int:
     return int(handle)
 
 
-def _step_by_step(root: int, path: str, flags: int, mode: int) -> int:
+def _open_stepwise(root: int, path: str, flags: int, mode: int) -> int:
     *folders, name = path.split("/")
     step = _LOOK | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here = os.dup(root)

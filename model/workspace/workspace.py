@@ -82,18 +82,18 @@ class Workspace:
 
     def list_paths(self) -> tuple[str, ...]:
         """Return every readable file, sorted. Links and special files are left out."""
-        return tuple(sorted({*self._on_disk(), *self._edits}))
+        return tuple(sorted({*self._walk_disk(), *self._edits}))
 
     def read(self, path: str) -> bytes:
         """Read a file with the edits so far. Raises PathRefused, NoSuchFile, TooBig."""
         path = check_path(path)
         edit = self._edits.get(path)
-        return self._stored(path).require_before() if edit is None else edit.require_after()
+        return self._read_stored(path).require_before() if edit is None else edit.require_after()
 
     def read_original(self, path: str) -> bytes:
         """Read a file as it was before any edit. Raises PathRefused, NoSuchFile, TooBig."""
         path = check_path(path)
-        return (self._edits.get(path) or self._stored(path)).require_before()
+        return (self._edits.get(path) or self._read_stored(path)).require_before()
 
     def write(self, path: str, content: bytes) -> None:
         """Change or create a file. Raises PathRefused, TooBig."""
@@ -104,36 +104,36 @@ class Workspace:
             raise TooBig(
                 f"{quote_path(path)} would have {len(content):,} bytes; at most {self._limits.file_bytes:,} may be written"
             )
-        if clash := next(self._clashes(path), None):
+        if clash := next(self._find_clashes(path), None):
             raise PathRefused(
                 f"path {quote_path(path)} is refused: {quote_path(clash)} is a file; a name is either a file or a folder"
             )
-        self._change(path, content)
+        self._store_edit(path, content)
 
     def list_changed(self) -> tuple[str, ...]:
         """Return the files that differ from the originals or are new, sorted."""
-        return tuple(change.path for change in self._changes())
+        return tuple(change.path for change in self._list_changes())
 
     def diff(self) -> str:
         """Return the changes as a git diff that applies to the original tree; "" without changes.
 
         Content that is not UTF-8 becomes a binary patch. Raises WorkspaceError when git fails.
         """
-        return git_diff.build_diff(self._changes(), self._limits.diff_seconds)
+        return git_diff.build_diff(self._list_changes(), self._limits.diff_seconds)
 
-    def _changes(self) -> tuple[FileChange, ...]:
+    def _list_changes(self) -> tuple[FileChange, ...]:
         edits = sorted(self._edits.items())
         return tuple(edit for _, edit in edits if edit.before != edit.after)
 
-    def _change(self, path: str, content: bytes) -> None:
-        edit = replace(self._edits.get(path) or self._stored(path), after=content)
+    def _store_edit(self, path: str, content: bytes) -> None:
+        edit = replace(self._edits.get(path) or self._read_stored(path), after=content)
         edits = self._edits | {path: edit}
-        changed = [one for one in edits.values() if one.before != one.after]
+        changed = [change for change in edits.values() if change.before != change.after]
         if len(changed) > self._limits.changed_files:
             raise TooBig(
                 f"{quote_path(path)} was not changed: {self._limits.changed_files} files were already, more may not be"
             )
-        total = sum(len(one.after or b"") for one in changed)
+        total = sum(len(change.after or b"") for change in changed)
         if total > self._limits.changed_bytes:
             raise TooBig(
                 f"{quote_path(path)} was not changed: all changed files together would have {total:,} bytes, "
@@ -141,11 +141,11 @@ class Workspace:
             )
         self._edits = edits
 
-    def _clashes(self, path: str) -> Iterator[str]:
+    def _find_clashes(self, path: str) -> Iterator[str]:
         """Yield new files that would have to be folders for `path` to exist, or the reverse."""
         return (o for o in self._edits if o.startswith(f"{path}/") or path.startswith(f"{o}/"))
 
-    def _stored(self, path: str) -> FileChange:
+    def _read_stored(self, path: str) -> FileChange:
         """Read a checked path from disk as an unchanged file, or as a missing one."""
         most = self._limits.file_bytes
         try:
@@ -168,31 +168,35 @@ class Workspace:
             )
         return FileChange(path, content, content, is_executable=is_executable)
 
-    def _on_disk(self) -> Iterator[str]:
+    def _walk_disk(self) -> Iterator[str]:
         room = self._limits.files
         folders = [""]
         while folders and room:
             folder = folders.pop()
-            for path, is_folder in self._entries(folder):
+            for path, is_folder in self._list_entries(folder):
                 if is_folder:
                     folders.append(path)
                 elif room:
                     room -= 1
                     yield path
 
-    def _entries(self, folder: str) -> list[tuple[str, bool]]:
+    def _list_entries(self, folder: str) -> list[tuple[str, bool]]:
         """List path and kind of a folder's entries. The list is empty when the folder cannot be read."""
         try:
             with (
                 safe_open.open_below(self._root, folder or ".", safe_open.FOLDER) as handle,
                 os.scandir(handle) as entries,
             ):
-                named = [(f"{folder}/{one.name}" if folder else one.name, one) for one in entries]
+                named = [
+                    (f"{folder}/{entry.name}" if folder else entry.name, entry) for entry in entries
+                ]
                 return [
-                    (path, one.is_dir(follow_symlinks=False))
-                    for path, one in named
+                    (path, entry.is_dir(follow_symlinks=False))
+                    for path, entry in named
                     if explain_refusal(path) is None
-                    and (one.is_dir(follow_symlinks=False) or one.is_file(follow_symlinks=False))
+                    and (
+                        entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
+                    )
                 ]
         except OSError:
             return []

@@ -34,7 +34,7 @@ from model.domain import EngineInfo, Issue, Patch, PatchId
 from model.prompts import prompt_template
 from model.prompts.untrusted import escape_issue, escape_patch
 from model.protocols import Engine, Message
-from model.verifiers.prompt_builder import combine_fingerprints
+from model.prompts.fingerprint import combine_fingerprints
 
 CandidateFilter = Callable[[Sequence[Patch]], Sequence[Patch]]
 
@@ -112,7 +112,7 @@ class AgentlessMini:
         When time runs out, the candidates so far are voted on. When the engine fails, the attempt stops without a
         patch.
         """
-        brief = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
+        attempt_input = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
         sampler = Sampler(self._engine, self._limits, self._plan.batch, seed, self._clock, on_step)
         hint = hints.render_hint(guidance) if guidance else ""
         task = _Task(
@@ -123,61 +123,63 @@ class AgentlessMini:
         )
         kept: list[PatchId] | None = None
         try:
-            sets = rank_file_sets(sampler.collect_values(self._localisations(task)))
-            candidates = sampler.collect_values(self._repairs(task, sets))
-            kept = self._kept(candidates)
-            end = AttemptEnded(StopReason.SUBMITTED, patch=_winner(candidates, kept))
+            sets = rank_file_sets(sampler.collect_values(self._build_localisations(task)))
+            candidates = sampler.collect_values(self._build_repairs(task, sets))
+            kept = self._filter_candidates(candidates)
+            end = AttemptEnded(StopReason.SUBMITTED, patch=_choose_winner(candidates, kept))
         except AttemptEnded as ended:
             end = ended
         setting = {"plan": asdict(self._plan), "counts": sampler.token_counts, "kept": kept}
-        course = AttemptProgress(
+        progress = AttemptProgress(
             self._limits, tuple(sampler.steps), sampler.elapsed_seconds, setting=json.dumps(setting)
         )
-        return attempt_record.build_attempt(brief, course, end)
+        return attempt_record.build_attempt(attempt_input, progress, end)
 
-    def _localisations(self, task: _Task) -> list[Sample[LocatedPaths]]:
+    def _build_localisations(self, task: _Task) -> list[Sample[LocatedPaths]]:
         """Build the localisation samples. Raises AttemptEnded when no file of the tree fits beside the issue."""
         paths, most = task.context.snapshot.list_paths(), f"{self._plan.files}"
-        room = self._room(self._locate.render(**task.shared, most=most, tree=""), task.count_tokens)
-        tree = build_outline(paths, task.issue.text, room, task.count_tokens)
+        free_tokens = self._count_free_tokens(
+            self._locate.render(**task.shared, most=most, tree=""), task.count_tokens
+        )
+        tree = build_outline(paths, task.issue.text, free_tokens, task.count_tokens)
         if not tree.listed_files:
             raise AttemptEnded(
                 StopReason.TOKENS,
                 failure=f"of {tree.omitted_files:,} source files none fits beside the issue",
             )
         prompt = self._locate.render(**task.shared, most=most, tree=tree.text)
-        known = frozenset(paths)
+        tree_paths = frozenset(paths)
 
         def read(reply: str) -> ReadResult[LocatedPaths]:
-            found = read_paths(reply, known, self._plan.files)
-            if found.paths:
-                return found, asdict(found)
-            return None, asdict(found) | describe_drop("no_file", "no file of the tree is named")
+            located = read_paths(reply, tree_paths, self._plan.files)
+            if located.paths:
+                return located, asdict(located)
+            return None, asdict(located) | describe_drop("no_file", "no file of the tree is named")
 
         return [Sample("locate", prompt, read)] * self._plan.localisations
 
-    def _repairs(self, task: _Task, sets: Sequence[Paths]) -> list[Sample[Patch]]:
+    def _build_repairs(self, task: _Task, sets: Sequence[Paths]) -> list[Sample[Patch]]:
         """Build the repair samples. Raises AttemptEnded when no located file can be shown."""
         skeleton = self._repair.render(**task.shared, paths=(), files=(), left_out="")
-        room = self._room(skeleton, task.count_tokens)
+        free_tokens = self._count_free_tokens(skeleton, task.count_tokens)
         files = [
-            load_fitting_files(task.context.workspace, paths, room, task.count_tokens)
+            load_fitting_files(task.context.workspace, paths, free_tokens, task.count_tokens)
             for paths in sets
         ]
-        usable = [place for place, one in enumerate(files) if one.texts]
+        usable = [place for place, shown in enumerate(files) if shown.texts]
         if not usable:
             why = "; ".join(
-                f"{path}: {said}" for one in files for path, said in one.left_out.items()
+                f"{path}: {reason}" for shown in files for path, reason in shown.left_out.items()
             )
             raise AttemptEnded(StopReason.TOKENS, failure=f"no located file can be shown: {why}")
         repairs = RepairCache(task.context.workspace)
         turns = assign_file_sets([sets[place] for place in usable], self._plan.repairs)
         return [
-            self._repair_of(files[usable[turn]], number, repairs, task.shared)
+            self._build_repair(files[usable[turn]], number, repairs, task.shared)
             for number, turn in enumerate(turns, 1)
         ]
 
-    def _repair_of(
+    def _build_repair(
         self, files: FullFiles, number: int, repairs: RepairCache, shared: Mapping[str, str]
     ) -> Sample[Patch]:
         prompt = self._repair.render(
@@ -195,22 +197,22 @@ class AgentlessMini:
 
         return Sample("repair", prompt, read)
 
-    def _kept(self, candidates: Sequence[Patch]) -> list[PatchId] | None:
+    def _filter_candidates(self, candidates: Sequence[Patch]) -> list[PatchId] | None:
         """Return the ids that the filter kept; None without a filter."""
         if self._keep is None:
             return None
         passed = {patch.id for patch in self._keep(candidates)}
         return [patch.id for patch in candidates if patch.id in passed]
 
-    def _room(self, skeleton: Iterable[Message], count: Callable[[str], int]) -> int:
+    def _count_free_tokens(self, skeleton: Iterable[Message], count: Callable[[str], int]) -> int:
         """Return the tokens that are left beside a prompt without its files."""
         fixed = sum(count(message.content) for message in skeleton)
         return self._engine.context_tokens - self._limits.reply_tokens - _SPARE_TOKENS - fixed
 
 
-def _winner(candidates: Sequence[Patch], kept: Collection[PatchId] | None) -> str:
+def _choose_winner(candidates: Sequence[Patch], kept: Collection[PatchId] | None) -> str:
     """Return the most frequent patch among the kept candidates. Raises AttemptEnded when none was kept."""
-    diffs = [one.diff for one in candidates if kept is None or one.id in kept]
+    diffs = [patch.diff for patch in candidates if kept is None or patch.id in kept]
     if not diffs:
         raise AttemptEnded(StopReason.NONE_KEPT)
     return diffs[choose_attempt(diffs).index or 0]

@@ -78,17 +78,17 @@ def build_outline(
     share few or common words with the issue, then deep folders. The last line counts the omitted files by top
     folder.
     """
-    lines = sorted(_lines_of(paths, _words(issue)), key=lambda line: line.rank)
-    fits, most = 0, len(lines)
-    while fits < most:
-        middle = (fits + most + 1) // 2
-        text = _text(lines, middle)
+    lines = sorted(_build_lines(paths, _extract_words(issue)), key=lambda line: line.rank)
+    fits, too_many = 0, len(lines)
+    while fits < too_many:
+        middle = (fits + too_many + 1) // 2
+        text = _render(lines, middle)
         if len(text) <= max_tokens * _LONGEST_TOKEN and count_tokens(text) <= max_tokens:
             fits = middle
         else:
-            most = middle - 1
+            too_many = middle - 1
     listed = sum(len(line.files) for line in lines[:fits])
-    return TreeOutline(_text(lines, fits), listed, sum(len(one.files) for one in lines) - listed)
+    return TreeOutline(_render(lines, fits), listed, sum(len(one.files) for one in lines) - listed)
 
 
 def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> LocatedPaths:
@@ -98,9 +98,11 @@ def read_paths(reply: str, tree_paths: Collection[str], max_paths: int) -> Locat
     """
     answer = think_tags.strip_thought(reply) or ""
     blocks = _FENCED.findall(answer)
-    named = [_bare(line) for line in (blocks[-1] if blocks else answer).splitlines()]
-    paths = dict.fromkeys(one for one in named if one in tree_paths)
-    unknown = dict.fromkeys(one for one in named if one not in tree_paths and _like_path(one))
+    named = [_strip_line(line) for line in (blocks[-1] if blocks else answer).splitlines()]
+    paths = dict.fromkeys(name for name in named if name in tree_paths)
+    unknown = dict.fromkeys(
+        name for name in named if name not in tree_paths and _is_path_like(name)
+    )
     return LocatedPaths(tuple(paths)[:max_paths], tuple(unknown))
 
 
@@ -123,13 +125,17 @@ def assign_file_sets(sets: Sequence[Paths], samples: int) -> tuple[int, ...]:
     return tuple(sample % len(sets) for sample in range(samples)) if sets else ()
 
 
-def _lines_of(paths: Iterable[str], words: frozenset[str]) -> list[_Line]:
+def _build_lines(paths: Iterable[str], words: frozenset[str]) -> list[_Line]:
     folders: dict[str, list[PurePosixPath]] = {}
     for path in map(PurePosixPath, paths):
         if path.suffix.lower() in _SOURCES and not _UNLISTED.search(str(path)):
             folders.setdefault(f"{path.parent}/", []).append(path)
-    cut = [(folder, names) for folder, files in folders.items() for names in _cut(files, words)]
-    shared = [words & _words(" ".join([folder, *names])) for folder, names in cut]
+    cut = [
+        (folder, names)
+        for folder, files in folders.items()
+        for names in _split_folder(files, words)
+    ]
+    shared = [words & _extract_words(" ".join([folder, *names])) for folder, names in cut]
     spread = Counter(word for some in shared for word in some)
     return [
         _Line(folder, names, _rank(folder, fsum(1 / spread[word] for word in some)))
@@ -137,10 +143,10 @@ def _lines_of(paths: Iterable[str], words: frozenset[str]) -> list[_Line]:
     ]
 
 
-def _cut(files: list[PurePosixPath], words: frozenset[str]) -> list[tuple[str, ...]]:
+def _split_folder(files: list[PurePosixPath], words: frozenset[str]) -> list[tuple[str, ...]]:
     """Split the files of a folder into lines. Files that share words with the issue come first."""
-    files.sort(key=lambda file: (-len(words & _words(file.name)), file.name))
-    cuts = (files[at : at + _LINE_FILES] for at in range(0, len(files), _LINE_FILES))
+    files.sort(key=lambda file: (-len(words & _extract_words(file.name)), file.name))
+    cuts = (files[start : start + _LINE_FILES] for start in range(0, len(files), _LINE_FILES))
     return [tuple(sorted(file.name for file in some)) for some in cuts]
 
 
@@ -148,28 +154,28 @@ def _rank(folder: str, score: float) -> tuple[bool, float, int]:
     return bool(_TESTS.search(folder.lower())), -score, folder.count("/")
 
 
-def _text(lines: Sequence[_Line], shown: int) -> str:
+def _render(lines: Sequence[_Line], shown: int) -> str:
     """Render the first lines in tree order, and count the files of the others."""
     tree = sorted(lines[:shown], key=lambda line: (line.folder, line.files))
     folded: Counter[str] = Counter()
     for line in lines[shown:]:
         folded[f"{line.folder.partition('/')[0]}/"] += len(line.files)
-    said = folded.most_common(_MOST_FOLDED)
-    if rest := folded.total() - sum(count for _, count in said):
-        said.append(("elsewhere", rest))
-    left_out = ", ".join(f"{folder} {count:,}" for folder, count in said)
+    counts = folded.most_common(_MOST_FOLDED)
+    if rest := folded.total() - sum(count for _, count in counts):
+        counts.append(("elsewhere", rest))
+    left_out = ", ".join(f"{folder} {count:,}" for folder, count in counts)
     return "\n".join(
         [*(line.text for line in tree), *([f"Files not listed: {left_out}"] if left_out else [])]
     )
 
 
-def _words(text: str) -> frozenset[str]:
+def _extract_words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(text) if len(word) >= _SHORTEST_WORD)
 
 
-def _bare(line: str) -> str:
+def _strip_line(line: str) -> str:
     return restore_escapes(_BULLET.sub("", line.strip()).strip("`").strip()).removeprefix("./")
 
 
-def _like_path(text: str) -> bool:
+def _is_path_like(text: str) -> bool:
     return bool(text) and not re.search(r"\s", text) and ("/" in text or "." in text)

@@ -38,7 +38,7 @@ def load_fitting_files(
             left_out[path] = str(error)
             continue
         text = raw.decode(errors="surrogateescape")
-        size = _size(text, free_tokens, count_tokens)
+        size = _count_size(text, free_tokens, count_tokens)
         if b"\0" in raw:
             left_out[path] = "it is no text"
         elif size > free_tokens:
@@ -49,7 +49,7 @@ def load_fitting_files(
     return FullFiles(texts, left_out)
 
 
-def _size(text: str, room: int, count_tokens: Callable[[str], int]) -> int:
+def _count_size(text: str, free_tokens: int, count_tokens: Callable[[str], int]) -> int:
     """Count a file's tokens with its frame. For a text that is far too long, return a lower bound."""
     least = _FRAME_TOKENS + len(text) // _LONGEST_TOKEN
-    return least if least > room else _FRAME_TOKENS + count_tokens(escape_file(text))
+    return least if least > free_tokens else _FRAME_TOKENS + count_tokens(escape_file(text))

@@ -63,7 +63,7 @@ class Sampler:
         When time runs out, the values so far are returned. Without any value, AttemptEnded names the reason: the
         engine when every request failed, time when it ran out, otherwise malformed replies.
         """
-        found: list[T] = []
+        values: list[T] = []
         failures: list[str] = []
         stop = StopReason.MALFORMED
         for start in range(0, len(samples), self.batch):
@@ -71,59 +71,61 @@ class Sampler:
                 stop = StopReason.TIMEOUT
                 break
             some = samples[start : start + self.batch]
-            for sample, answer in zip(some, self._answers(some), strict=True):
+            for sample, answer in zip(some, self._send_batch(some), strict=True):
                 if isinstance(answer, EngineError):
                     failures.append(str(answer))
-                    self._keep(_failed(sample, answer, self.elapsed_seconds))
+                    self._record_step(_build_failed_step(sample, answer, self.elapsed_seconds))
                     stop = StopReason.TIMEOUT if isinstance(answer, EngineTimeout) else stop
                 else:
-                    found += self._read(sample, answer)
-        if not found:
+                    values += self._record_reply(sample, answer)
+        if not values:
             failed = len(failures) == len(samples) and stop is not StopReason.TIMEOUT
             raise (
                 AttemptEnded(StopReason.ENGINE, failure=failures[0])
                 if failed
                 else AttemptEnded(stop)
             )
-        return found
+        return values
 
     @property
     def _seconds_left(self) -> float:
         """Seconds left, counted at the last answer. A replay has the same answers and so the same value."""
         return self.limits.seconds - (self.steps[-1].seconds if self.steps else 0.0)
 
-    def _answers(self, samples: Sequence[Sample[T]]) -> list[Completion | EngineError]:
+    def _send_batch(self, samples: Sequence[Sample[T]]) -> list[Completion | EngineError]:
         """Send one batch. Raises AttemptEnded when the engine is down."""
         requests = [
             Request(
                 sample.prompt,
                 max_tokens=self.limits.reply_tokens,
                 temperature=self.limits.temperature,
-                seed=self.seed * _MOST_SAMPLES + len(self.steps) + at,
+                seed=self.seed * _MOST_SAMPLES + len(self.steps) + index,
                 token_ids=True,
             )
-            for at, sample in enumerate(samples)
+            for index, sample in enumerate(samples)
         ]
         try:
             return engine_deadline.complete_within(self.engine, requests, self._seconds_left)
         except EngineError as error:
             raise AttemptEnded(StopReason.ENGINE, failure=str(error)) from error
 
-    def _read(self, sample: Sample[T], said: Completion) -> list[T]:
+    def _record_reply(self, sample: Sample[T], completion: Completion) -> list[T]:
         """Record one reply, and return its value in a list; the list is empty for a dropped reply."""
         cut: ReadResult[T] = (
             None,
             describe_drop("unfinished", "the reply was cut at its limit of tokens"),
         )
-        value, outcome = sample.read(said.text) if said.finished else cut
-        self._keep(
+        value, outcome = sample.read(completion.text) if completion.finished else cut
+        self._record_step(
             Step(
-                reply=Message("assistant", said.text),
+                reply=Message("assistant", completion.text),
                 answers=(),
-                tokens=Tokens(said.prompt_tokens, said.cached_tokens, said.completion_tokens),
+                tokens=Tokens(
+                    completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens
+                ),
                 seconds=self.elapsed_seconds,
-                token_ids=said.token_ids,
-                finished=said.finished,
+                token_ids=completion.token_ids,
+                finished=completion.finished,
                 malformed=value is None,
                 prompt=sample.prompt,
                 stage=sample.stage,
@@ -132,7 +134,7 @@ class Sampler:
         )
         return [] if value is None else [value]
 
-    def _keep(self, step: Step) -> None:
+    def _record_step(self, step: Step) -> None:
         self.steps.append(step)
         self.on_step(step)
 
@@ -142,7 +144,7 @@ def describe_drop(kind: str, why: str) -> dict[str, str]:
     return {"dropped": kind, "why": why}
 
 
-def _failed(sample: Sample[T], error: EngineError, seconds: float) -> Step:
+def _build_failed_step(sample: Sample[T], error: EngineError, seconds: float) -> Step:
     """Build the step of a request that got no reply."""
     return Step(
         reply=Message("assistant", ""),

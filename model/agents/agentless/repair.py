@@ -6,7 +6,7 @@ from typing import Any
 
 from model.agents.agentless.prompt_sampling import describe_drop
 from model.agents.agentless.search_replace import EditError, apply, parse
-from model.agents.tools import carriage_return, indentation
+from model.agents.tools import edit_checks
 from model.codegraph import syntax_check
 from model.errors import MalformedEdit, WorkspaceError
 from model.workspace import Workspace
@@ -30,7 +30,7 @@ class RepairCache:
             edits = parse(reply)
             after = apply(edits, files)
             for path, text in after.items():
-                _require_whole(path, _raw(files[path]), _raw(text))
+                _check_file(path, _encode(files[path]), _encode(text))
             diff = self._diff(after)
         except MalformedEdit as error:
             return None, describe_drop(error.kind, str(error))
@@ -44,12 +44,12 @@ class RepairCache:
         """
         key = tuple(sorted(after.items()))
         if key not in self._diffs:
-            self._diffs[key] = self._diffed({path: _raw(text) for path, text in key})
+            self._diffs[key] = self._write_and_diff({path: _encode(text) for path, text in key})
         if not self._diffs[key]:
             raise MalformedEdit(EditError.NO_CHANGE, "git sees no change in the edited files")
         return self._diffs[key]
 
-    def _diffed(self, contents: Mapping[str, bytes]) -> str:
+    def _write_and_diff(self, contents: Mapping[str, bytes]) -> str:
         before = {path: self._workspace.read(path) for path in contents}
         try:
             for path, content in contents.items():
@@ -60,15 +60,15 @@ class RepairCache:
                 self._workspace.write(path, content)
 
 
-def _require_whole(path: str, before: bytes, after: bytes) -> None:
+def _check_file(path: str, before: bytes, after: bytes) -> None:
     """Raise MalformedEdit when the edit breaks the file's syntax or hides lines from a diff."""
-    if message := syntax_check.check_syntax(path, before, after) or indentation.check_indentation(
+    if message := syntax_check.check_syntax(path, before, after) or edit_checks.check_indentation(
         path, before, after
     ):
         raise MalformedEdit("syntax", message)
-    if message := carriage_return.check_carriage_returns(path, before, after):
+    if message := edit_checks.check_carriage_returns(path, before, after):
         raise MalformedEdit("line_end", message)
 
 
-def _raw(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode(errors="surrogateescape")

@@ -73,25 +73,17 @@ class _Span:
 
 def escape_file(text: str) -> str:
     """Return a file as the prompt shows it: Unix line ends, with marker lines and control tokens escaped."""
-    lines = "\n".join(body for body, _ in _lines(text))
-    return _escaped(lines) + ("\n" if text.endswith("\n") else "")
+    lines = "\n".join(body for body, _ in _split_lines(text))
+    return _escape(lines) + ("\n" if text.endswith("\n") else "")
 
 
 def render(edits: Iterable[SearchReplaceEdit]) -> str:
     """Write edits as a reply writes them. `parse` reads them back."""
     blocks = []
     for edit in edits:
-        search = [_escaped("\n".join(edit.search))] if edit.search else []
-        replace = [_escaped("\n".join(edit.replace))] if edit.replace else []
-        blocks += [
-            _HEADER + _escaped(edit.path),
-            _SEARCH,
-            *search,
-            _DIVIDER,
-            *replace,
-            _REPLACE,
-            "",
-        ]
+        search = [_escape("\n".join(edit.search))] if edit.search else []
+        replace = [_escape("\n".join(edit.replace))] if edit.replace else []
+        blocks += [_HEADER + _escape(edit.path), _SEARCH, *search, _DIVIDER, *replace, _REPLACE, ""]
     return "\n".join(blocks)
 
 
@@ -99,14 +91,16 @@ def parse(reply: str) -> tuple[SearchReplaceEdit, ...]:
     """Parse all edits of a reply, at least one. Raises MalformedEdit when any edit is unreadable."""
     edits: list[SearchReplaceEdit] = []
     path = ""
-    lines = iter(_answer(reply).split("\n"))
+    lines = iter(_extract_answer(reply).split("\n"))
     for raw in lines:
         line = raw.removesuffix("\r")
         if line.startswith(_HEADER):
             path = restore_escapes(line.removeprefix(_HEADER).strip())
         elif line == _SEARCH:
-            search = _until(_DIVIDER, lines, path)
-            edits.append(_checked(SearchReplaceEdit(path, search, _until(_REPLACE, lines, path))))
+            search = _read_until(_DIVIDER, lines, path)
+            edits.append(
+                _check_edit(SearchReplaceEdit(path, search, _read_until(_REPLACE, lines, path)))
+            )
         elif line == _REPLACE:
             raise MalformedEdit(
                 EditError.STRAY_MARKER, f"{_REPLACE!r} closes no block; open it with {_SEARCH!r}"
@@ -131,7 +125,7 @@ def apply(edits: Sequence[SearchReplaceEdit], files: Mapping[str, str]) -> dict[
         )
     by_path = sorted(edits, key=lambda edit: edit.path)
     after = {
-        path: _edited(files[path], list(own))
+        path: _edit_text(files[path], list(own))
         for path, own in groupby(by_path, key=lambda edit: edit.path)
     }
     changed = {path: text for path, text in after.items() if text != files[path]}
@@ -140,7 +134,7 @@ def apply(edits: Sequence[SearchReplaceEdit], files: Mapping[str, str]) -> dict[
     return changed
 
 
-def _answer(reply: str) -> str:
+def _extract_answer(reply: str) -> str:
     """Return the text after the thought. Raises MalformedEdit when the thought never ends."""
     answer = think_tags.strip_thought(reply)
     if answer is None:
@@ -150,7 +144,7 @@ def _answer(reply: str) -> str:
     return answer
 
 
-def _until(marker: str, lines: Iterable[str], path: str) -> tuple[str, ...]:
+def _read_until(marker: str, lines: Iterable[str], path: str) -> tuple[str, ...]:
     """Read the lines up to a marker and revert their escapes. Raises MalformedEdit for another marker or none."""
     taken: list[str] = []
     for raw in lines:
@@ -166,7 +160,7 @@ def _until(marker: str, lines: Iterable[str], path: str) -> tuple[str, ...]:
     raise MalformedEdit(EditError.UNFINISHED, f"the edit of {path!r} ends before {marker!r}")
 
 
-def _checked(edit: SearchReplaceEdit) -> SearchReplaceEdit:
+def _check_edit(edit: SearchReplaceEdit) -> SearchReplaceEdit:
     """Return the edit when it is valid for any file. Raises MalformedEdit."""
     if not edit.path:
         raise MalformedEdit(
@@ -185,28 +179,29 @@ def _checked(edit: SearchReplaceEdit) -> SearchReplaceEdit:
     return edit
 
 
-def _edited(text: str, edits: Sequence[SearchReplaceEdit]) -> str:
+def _edit_text(text: str, edits: Sequence[SearchReplaceEdit]) -> str:
     """Return the text after its edits. Raises MalformedEdit."""
-    lines = _lines(text)
+    lines = _split_lines(text)
     bodies = tuple(body for body, _ in lines)
-    spans = sorted((_place(edit, bodies) for edit in edits), key=lambda span: span.start)
-    for one, two in pairwise(spans):
-        if two.start < one.stop:
+    spans = sorted((_find_span(edit, bodies) for edit in edits), key=lambda span: span.start)
+    for first, second in pairwise(spans):
+        if second.start < first.stop:
             raise MalformedEdit(
-                EditError.OVERLAP, f"two edits of {one.edit.path!r} change line {two.start + 1}"
+                EditError.OVERLAP,
+                f"two edits of {first.edit.path!r} change line {second.start + 1}",
             )
     for span in reversed(spans):
-        lines[span.start : span.stop] = _ended(span, lines)
+        lines[span.start : span.stop] = _end_lines(span, lines)
     return "".join(body + end for body, end in lines)
 
 
-def _place(edit: SearchReplaceEdit, bodies: Sequence[str]) -> _Span:
+def _find_span(edit: SearchReplaceEdit, bodies: Sequence[str]) -> _Span:
     """Find the lines that an edit replaces. Raises MalformedEdit unless there is exactly one place."""
     size = len(edit.search)
     starts = [
-        at
-        for at in range(len(bodies) - size + 1)
-        if bodies[at] == edit.search[0] and tuple(bodies[at : at + size]) == edit.search
+        start
+        for start in range(len(bodies) - size + 1)
+        if bodies[start] == edit.search[0] and tuple(bodies[start : start + size]) == edit.search
     ]
     if not starts:
         raise MalformedEdit(
@@ -222,7 +217,7 @@ def _place(edit: SearchReplaceEdit, bodies: Sequence[str]) -> _Span:
     return _Span(starts[0], starts[0] + size, edit)
 
 
-def _ended(span: _Span, lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _end_lines(span: _Span, lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the new lines with the line ends of the old ones."""
     usual = lines[span.start][1] or (lines[span.start - 1][1] if span.start else "\n")
     ended = [(body, usual) for body in span.edit.replace]
@@ -231,13 +226,13 @@ def _ended(span: _Span, lines: Sequence[tuple[str, str]]) -> list[tuple[str, str
     return ended
 
 
-def _lines(text: str) -> list[tuple[str, str]]:
+def _split_lines(text: str) -> list[tuple[str, str]]:
     """Split a text into lines, each with its end: LF, CRLF or, for the last line, none."""
     *whole, rest = text.split("\n")
     ended = [(line[:-1], "\r\n") if line.endswith("\r") else (line, "\n") for line in whole]
     return [*ended, (rest, "")] if rest else ended
 
 
-def _escaped(lines: str) -> str:
+def _escape(lines: str) -> str:
     safe = escape_patch(lines).text
     return _LIKE_MARKER.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", safe)

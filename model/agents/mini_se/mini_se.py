@@ -28,10 +28,9 @@ from model.agents.trajectories.trajectory import (
 from model.domain import EngineInfo, Issue, Tokens
 from model.errors import EngineError, EngineTimeout
 from model.prompts import prompt_template
-from model.prompts.truncation import cut_middle
-from model.prompts.untrusted import escape_issue
+from model.prompts.untrusted import cut_middle, escape_issue
 from model.protocols import Completion, Engine, Message, Request, Tool, ToolCall
-from model.verifiers.prompt_builder import combine_fingerprints
+from model.prompts.fingerprint import combine_fingerprints
 
 SPARE_TOKENS = 256
 """Reserve of the context for what a chat template adds to messages and tools."""
@@ -41,13 +40,13 @@ _MOST_CALLS = 8
 """Per reply. A model that calls more is repeating itself."""
 _NO_CALL = "Nothing was done: this reply holds no tool call. Every reply ends with a call of one of"
 _CUT_OFF = "Nothing was done: this reply was cut off before it called a tool. Think shorter, then call one of"
-_NAMES = f"{', '.join(one.name for one in TOOLS)}."
+_NAMES = f"{', '.join(tool.name for tool in TOOLS)}."
 _TOO_MANY = Observation(f"Not done: one reply may hold {_MOST_CALLS} calls.", ok=False)
 _HANDED_IN = Observation("The patch was handed in.")
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """A running conversation."""
 
     opening: tuple[Message, ...]
@@ -105,48 +104,50 @@ class MiniSE:
         An exception from `on_step` ends the attempt without a record.
         """
         began = self._clock()
-        brief = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
-        talk = self._opened(issue, guidance)
-        context = replace(context, page_characters=_longest_answer(talk.limits) * 3 // 4)
+        attempt_input = AttemptInput(self.name, self._speaker, issue, context.tree, seed, guidance)
+        conversation = self._start_conversation(issue, guidance)
+        context = replace(context, page_characters=_get_answer_limit(conversation.limits) * 3 // 4)
         try:
             while True:
-                _require_leave(talk)
-                said = self._reply(talk, seed)
-                done = _carried_out(said, context)
-                step = self._step(said, done, talk.limits, began)
-                talk.steps.append(step)
+                _check_limits(conversation)
+                completion = self._sample_reply(conversation, seed)
+                results = _run_calls(completion, context)
+                step = self._build_step(completion, results, conversation.limits, began)
+                conversation.steps.append(step)
                 on_step(step)
-                _require_more(done)
+                _check_submission(results)
         except AttemptEnded as end:
-            course = AttemptProgress(
-                limits=talk.limits,
-                steps=tuple(talk.steps),
-                seconds=self._since(began),
+            progress = AttemptProgress(
+                limits=conversation.limits,
+                steps=tuple(conversation.steps),
+                seconds=self._measure_seconds(began),
                 tools=TOOLS,
-                opening=talk.opening,
-                opening_tokens=talk.opening_tokens,
+                opening=conversation.opening,
+                opening_tokens=conversation.opening_tokens,
             )
-            return attempt_record.build_attempt(brief, course, end)
+            return attempt_record.build_attempt(attempt_input, progress, end)
 
-    def _opened(self, issue: Issue, guidance: Guidance | None) -> _Talk:
+    def _start_conversation(self, issue: Issue, guidance: Guidance | None) -> _Conversation:
         hint = hints.render_hint(guidance) if guidance else ""
         opening = self._template.render(issue=escape_issue(issue.text).text, hint=hint)
-        shown = [*(one.content for one in opening), _offered(TOOLS)]
+        shown = [*(message.content for message in opening), _dump_tools(TOOLS)]
         tokens = self._engine.count_tokens("\n".join(shown))
-        return _Talk(opening, tokens, self._limits)
+        return _Conversation(opening, tokens, self._limits)
 
-    def _reply(self, talk: _Talk, seed: int) -> Completion:
+    def _sample_reply(self, conversation: _Conversation, seed: int) -> Completion:
         """Sample the next reply. Raises AttemptEnded when the engine fails or is late."""
         request = Request(
-            build_conversation(talk.opening, talk.steps),
-            max_tokens=min(talk.limits.reply_tokens, talk.room),
-            temperature=talk.limits.temperature,
-            seed=100 * seed + len(talk.steps),
+            build_conversation(conversation.opening, conversation.steps),
+            max_tokens=min(conversation.limits.reply_tokens, conversation.room),
+            temperature=conversation.limits.temperature,
+            seed=100 * seed + len(conversation.steps),
             tools=TOOLS,
             token_ids=True,
         )
         try:
-            (answer,) = engine_deadline.complete_within(self._engine, [request], talk.seconds_left)
+            (answer,) = engine_deadline.complete_within(
+                self._engine, [request], conversation.seconds_left
+            )
         except EngineError as error:
             answer = error
         if isinstance(answer, EngineTimeout):
@@ -155,83 +156,87 @@ class MiniSE:
             raise AttemptEnded(StopReason.ENGINE, failure=str(answer))
         return answer
 
-    def _step(
+    def _build_step(
         self,
-        said: Completion,
+        completion: Completion,
         done: list[tuple[ToolCall, Observation | Submission]],
         limits: AttemptLimits,
         began: float,
     ) -> Step:
         """Build the record of one reply with the results of its calls."""
-        results = [_HANDED_IN if isinstance(one, Submission) else one for _, one in done]
-        most = _longest_answer(limits)
+        results = [_HANDED_IN if isinstance(answer, Submission) else answer for _, answer in done]
+        most = _get_answer_limit(limits)
         answers = tuple(
-            Message("tool", _capped(result.text, most), tool_call_id=call.id)
+            Message("tool", _cut_middle(result.text, most), tool_call_id=call.id)
             for (call, _), result in zip(done, results, strict=True)
-        ) or (Message("user", f"{_NO_CALL if said.finished else _CUT_OFF} {_NAMES}"),)
+        ) or (Message("user", f"{_NO_CALL if completion.finished else _CUT_OFF} {_NAMES}"),)
         return Step(
-            reply=Message("assistant", said.text, tuple(call for call, _ in done)),
+            reply=Message("assistant", completion.text, tuple(call for call, _ in done)),
             answers=answers,
-            tokens=Tokens(said.prompt_tokens, said.cached_tokens, said.completion_tokens),
-            answer_tokens=self._engine.count_tokens("\n".join(one.content for one in answers)),
-            seconds=self._since(began),
-            token_ids=said.token_ids,
-            finished=said.finished,
+            tokens=Tokens(
+                completion.prompt_tokens, completion.cached_tokens, completion.completion_tokens
+            ),
+            answer_tokens=self._engine.count_tokens(
+                "\n".join(answer.content for answer in answers)
+            ),
+            seconds=self._measure_seconds(began),
+            token_ids=completion.token_ids,
+            finished=completion.finished,
             malformed=all(result.malformed for result in results),
         )
 
-    def _since(self, began: float) -> float:
+    def _measure_seconds(self, began: float) -> float:
         return round(self._clock() - began, 3)
 
 
-def _require_leave(talk: _Talk) -> None:
+def _check_limits(conversation: _Conversation) -> None:
     """Raise AttemptEnded when a limit is reached."""
-    steps, limits = talk.steps, talk.limits
+    steps, limits = conversation.steps, conversation.limits
     last = steps[-limits.malformed :]
     if len(last) == limits.malformed and all(step.malformed for step in last):
         raise AttemptEnded(StopReason.MALFORMED)
     if len(steps) >= limits.rounds:
         raise AttemptEnded(StopReason.ROUNDS)
-    if talk.room < _LEAST_REPLY:
+    if conversation.room < _LEAST_REPLY:
         raise AttemptEnded(StopReason.TOKENS)
-    if talk.seconds_left <= 0:
+    if conversation.seconds_left <= 0:
         raise AttemptEnded(StopReason.TIMEOUT)
 
 
-def _carried_out(
-    said: Completion, context: ToolContext
+def _run_calls(
+    completion: Completion, context: ToolContext
 ) -> list[tuple[ToolCall, Observation | Submission]]:
     """Run each call and return it with its result. A submission ends the list."""
     done: list[tuple[ToolCall, Observation | Submission]] = []
-    for at, call in enumerate(said.tool_calls):
-        done.append((call, run_tool(call, context) if at < _MOST_CALLS else _TOO_MANY))
+    for index, call in enumerate(completion.tool_calls):
+        done.append((call, run_tool(call, context) if index < _MOST_CALLS else _TOO_MANY))
         if isinstance(done[-1][1], Submission):
             break
     return done
 
 
-def _require_more(done: list[tuple[ToolCall, Observation | Submission]]) -> None:
+def _check_submission(done: list[tuple[ToolCall, Observation | Submission]]) -> None:
     """Raise AttemptEnded when a call submitted a patch."""
     for _, result in done:
         if isinstance(result, Submission):
             raise AttemptEnded(StopReason.SUBMITTED, patch=result.diff)
 
 
-def _longest_answer(limits: AttemptLimits) -> int:
+def _get_answer_limit(limits: AttemptLimits) -> int:
     """Return the longest result in characters, about a quarter of a small context. Pages take three quarters of it."""
     return min(limits.answer_characters, limits.tokens)
 
 
-def _capped(text: str, most: int) -> str:
+def _cut_middle(text: str, most: int) -> str:
     head = 2 * most // 3
     return cut_middle(text, head, most - head)
 
 
 def fingerprint_wording(tools: Sequence[Tool]) -> str:
     """Return a fingerprint (12 hex digits) of every text that tells the model about its tools."""
-    told = [_offered(tools), tool_text.describe_tools(tools), _NO_CALL, _CUT_OFF]
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+    texts = [_dump_tools(tools), tool_text.describe_tools(tools), _NO_CALL, _CUT_OFF]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
 
 
-def _offered(tools: Sequence[Tool]) -> str:
+def _dump_tools(tools: Sequence[Tool]) -> str:
     return json.dumps([asdict(tool) for tool in tools])

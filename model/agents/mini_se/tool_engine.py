@@ -41,16 +41,18 @@ class ToolEngine:
     def complete(self, requests: Sequence[Request]) -> list[Completion | EngineError]:
         """Answer each request. Tool calls in a reply's text become its tool calls. Raises EngineDown."""
         answers = [] if self._in_words else self._engine.complete(requests)
-        if self._in_words or any(isinstance(one, NoTools) for one in answers):
+        if self._in_words or any(isinstance(item, NoTools) for item in answers):
             self._in_words = True
             answers = self._engine.complete(
-                [tool_text.rewrite_request(one) if one.tools else one for one in requests]
+                [tool_text.rewrite_request(item) if item.tools else item for item in requests]
             )
         pairs = zip(requests, answers, strict=True)
-        return [_read(request, answer) for request, answer in pairs]
+        return [_parse_text_calls(request, answer) for request, answer in pairs]
 
 
-def _read(request: Request, answer: Completion | EngineError) -> Completion | EngineError:
+def _parse_text_calls(
+    request: Request, answer: Completion | EngineError
+) -> Completion | EngineError:
     """Parse calls from the text. A server's own parser drops a whole reply for one wrong comma."""
     if isinstance(answer, EngineError) or answer.tool_calls or not request.tools:
         return answer

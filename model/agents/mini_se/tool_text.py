@@ -46,36 +46,36 @@ def rewrite_request(request: Request) -> Request:
     if first.role != "system":
         first, rest = Message("system", ""), [first, *rest]
     opening = replace(first, content=(first.content + describe_tools(request.tools)).strip())
-    return replace(request, messages=(opening, *_plain(rest)), tools=())
+    return replace(request, messages=(opening, *_flatten_turns(rest)), tools=())
 
 
 def describe_tools(tools: Sequence[Tool]) -> str:
     """Describe the tools (at least one) and how to call them."""
-    return _HOW % _example(tools[0]) + "".join(map(_described, tools))
+    return _HOW % _write_example(tools[0]) + "".join(map(_describe_tool, tools))
 
 
 def parse_calls(text: str, first: int = 0) -> tuple[ToolCall, ...]:
     """Parse the calls of a reply in order, with ids that start at `first`. Thoughts are ignored."""
-    said = think_tags.strip_thought(text) or ""
+    answer = think_tags.strip_thought(text) or ""
     return tuple(
-        ToolCall(f"call-{first + at}", name, arguments)
-        for at, (name, arguments) in enumerate(_blocks(said))
+        ToolCall(f"call-{first + index}", name, arguments)
+        for index, (name, arguments) in enumerate(_find_calls(answer))
     )
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
+def _find_calls(text: str) -> Iterator[tuple[str, str]]:
     end = 0
     while opening := _OPENING.search(text, end):
-        call, end = _block(text, opening.end())
+        call, end = _read_block(text, opening.end())
         if call:
             yield call
 
 
-def _block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
+def _read_block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
     """Return the call that begins here, if there is one, and the position to read on."""
     try:
         value, end = _READ.raw_decode(text, start)
-        return _call(value), end
+        return _decode_call(value), end
     except (ValueError, RecursionError):
         closing = _CLOSING.search(text, start)
         end = closing.start() if closing else len(text)
@@ -84,7 +84,7 @@ def _block(text: str, start: int) -> tuple[tuple[str, str] | None, int]:
         return ((name[1], written) if name else None), max(end, start)
 
 
-def _call(value: Any) -> tuple[str, str] | None:
+def _decode_call(value: Any) -> tuple[str, str] | None:
     """Return name and arguments of a call; None for other JSON."""
     if not isinstance(value, dict):
         return None
@@ -96,47 +96,50 @@ def _call(value: Any) -> tuple[str, str] | None:
     return name, written
 
 
-def _example(tool: Tool) -> str:
+def _write_example(tool: Tool) -> str:
     properties = tool.parameters.get("properties", {})
     required = tool.parameters.get("required", ())
     arguments = {name: properties[name].get("enum", ["…"])[0] for name in required}
-    return _call_of(tool.name, json.dumps(arguments, ensure_ascii=False))
+    return _write_call(tool.name, json.dumps(arguments, ensure_ascii=False))
 
 
-def _call_of(name: str, arguments: str) -> str:
+def _write_call(name: str, arguments: str) -> str:
     return f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}'
 
 
-def _described(tool: Tool) -> str:
+def _describe_tool(tool: Tool) -> str:
     """Describe a tool in words: small models answer a JSON Schema with another schema."""
     required = tool.parameters.get("required", ())
     arguments = "".join(
-        f"- `{name}`, {_kind(schema)}{'' if name in required else ' (may be left out)'}: {schema.get('description', '')}\n"
+        f"- `{name}`, {_describe_type(schema)}{'' if name in required else ' (may be left out)'}: {schema.get('description', '')}\n"
         for name, schema in tool.parameters.get("properties", {}).items()
     )
     return f"\n### {tool.name}\n{tool.description}\n{arguments or _NONE}"
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _describe_type(schema: Mapping[str, Any]) -> str:
     return " or ".join(map(json.dumps, schema.get("enum", ()))) or str(schema.get("type", "any"))
 
 
-def _plain(messages: Sequence[Message]) -> Iterator[Message]:
+def _flatten_turns(messages: Sequence[Message]) -> Iterator[Message]:
     """Convert to turns of user and assistant only. Chat templates require that adjacent results are one turn."""
-    names = {call.id: call.name for one in messages for call in one.tool_calls}
-    for role, group in groupby(messages, key=lambda one: one.role):
+    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    for role, group in groupby(messages, key=lambda message: message.role):
         if role == "tool":
             answers = [
-                f"Result of {names.get(str(one.tool_call_id))}:\n{one.content}" for one in group
+                f"Result of {names.get(str(message.tool_call_id))}:\n{message.content}"
+                for message in group
             ]
             yield Message("user", "\n\n".join(answers))
         else:
-            yield from (Message(role, one.content + _missing(one)) for one in group)
+            yield from (
+                Message(role, message.content + _write_missing_calls(message)) for message in group
+            )
 
 
-def _missing(turn: Message) -> str:
+def _write_missing_calls(turn: Message) -> str:
     """Write the calls of a turn that its text lacks, because another server sent them as fields."""
     if not turn.tool_calls or parse_calls(turn.content):
         return ""
-    blocks = (_call_of(one.name, one.arguments) for one in turn.tool_calls)
+    blocks = (_write_call(call.name, call.arguments) for call in turn.tool_calls)
     return "".join(f"\n```json\n{block}\n```" for block in blocks)

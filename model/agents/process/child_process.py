@@ -111,7 +111,7 @@ def run_task(task: AgentTask, pipe: ParentPipe) -> None:
             seeds=task.seeds,
             guidance=task.guidance,
             callbacks=parallel_attempts.AttemptCallbacks(
-                lambda at, step: pipe.send(StepFinished(at, step)),
+                lambda index, step: pipe.send(StepFinished(index, step)),
                 lambda _at, done: pipe.send(AttemptFinished(done.trajectory, done.seconds)),
             ),
         )

@@ -81,7 +81,7 @@ _FROM_AGENT: Final[Mapping[str, type[AgentMessage]]] = {
     )
 }
 _TO_AGENT: Final[Mapping[str, type[ParentMessage]]] = {
-    one.__name__: one for one in (AgentTask, PipeAnswer)
+    kind.__name__: kind for kind in (AgentTask, PipeAnswer)
 }
 
 
@@ -92,17 +92,17 @@ def encode_message(message: AgentMessage | ParentMessage) -> bytes:
 
 def parse_agent_message(raw: bytes) -> AgentMessage:
     """Parse a line from an agent's process, which may be hostile. Raises BadMessage."""
-    message: AgentMessage = _read(raw, _FROM_AGENT)
+    message: AgentMessage = _parse(raw, _FROM_AGENT)
     return message
 
 
 def parse_parent_message(raw: bytes) -> ParentMessage:
     """Parse a line from the parent. Raises BadMessage."""
-    message: ParentMessage = _read(raw, _TO_AGENT)
+    message: ParentMessage = _parse(raw, _TO_AGENT)
     return message
 
 
-def _read(raw: bytes, kinds: Mapping[str, Any]) -> Any:
+def _parse(raw: bytes, kinds: Mapping[str, Any]) -> Any:
     try:
         name, values = json.loads(raw)
         return typed_json.read(kinds[name], values)

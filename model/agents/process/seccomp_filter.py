@@ -17,7 +17,7 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 """Offsets in `struct seccomp_data`: call number, architecture, lower halves of the first two arguments."""
 _NAMESPACES: Final = 0x7E020000
 """Flags of `clone` that create a namespace of any kind."""
-_TYPE_FOR_OTHERS: Final = 0x5412
+_TIOCSTI: Final = 0x5412
 """`TIOCSTI`, the `ioctl` that types characters into a terminal."""
 _CLONE3: Final = 435
 """`clone3` takes its flags by pointer, which a filter cannot read. After ENOSYS, libc falls back to `clone`."""
@@ -86,7 +86,7 @@ _MACHINES: Final = {
 
 def is_supported_machine() -> bool:
     """Return whether this machine's call numbers are in the table."""
-    return _machine() is not None
+    return _get_machine() is not None
 
 
 def install_filter() -> bool:
@@ -94,10 +94,10 @@ def install_filter() -> bool:
 
     Raises OSError when the kernel does not support such filters.
     """
-    machine = _machine()
+    machine = _get_machine()
     if machine is None:
         return False
-    code = _program(machine)
+    code = _build_program(machine)
     held = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(held))
     kernel = ctypes.CDLL(None, use_errno=True)
@@ -107,11 +107,11 @@ def install_filter() -> bool:
     return True
 
 
-def _machine() -> _Machine | None:
+def _get_machine() -> _Machine | None:
     return _MACHINES.get(platform.machine()) if platform.system() == "Linux" else None
 
 
-def _program(machine: _Machine) -> bytes:
+def _build_program(machine: _Machine) -> bytes:
     """Build the filter as classic BPF instructions."""
     refused, unknown = _FAIL | errno.EPERM, _FAIL | errno.ENOSYS
     lines = [
@@ -127,12 +127,14 @@ def _program(machine: _Machine) -> bytes:
     for number in machine.own_group:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL)]
     lines += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, unknown)]
-    lines += _where(machine.clone, _FIRST, _ANY_BIT, _NAMESPACES)
-    lines += _where(machine.ioctl, _SECOND, _EQUAL, _TYPE_FOR_OTHERS)
+    lines += _refuse_argument(machine.clone, _FIRST, _ANY_BIT, _NAMESPACES)
+    lines += _refuse_argument(machine.ioctl, _SECOND, _EQUAL, _TIOCSTI)
     return b"".join(struct.pack("HBBI", *line) for line in [*lines, (_RETURN, 0, 0, _ALLOW)])
 
 
-def _where(call: int, argument: int, test: int, value: int) -> list[tuple[int, int, int, int]]:
+def _refuse_argument(
+    call: int, argument: int, test: int, value: int
+) -> list[tuple[int, int, int, int]]:
     """Refuse a call when its argument matches. No later instruction checks this call again."""
     return [
         (_EQUAL, 0, 4, call),

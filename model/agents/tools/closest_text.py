@@ -46,7 +46,9 @@ def find_closest(text: str, wanted: str) -> ClosestMatch | None:
     """Find the lines of `text` that are closest to `wanted`; None when nothing is similar. Lines end in a line
     feed.
     """
-    return _but_for_spaces(text, wanted) or _by_lines(split_lines(text), wanted.split("\n"))
+    return _find_ignoring_spaces(text, wanted) or _find_by_lines(
+        split_lines(text), wanted.split("\n")
+    )
 
 
 def split_lines(text: str) -> list[str]:
@@ -62,86 +64,87 @@ def cut_excerpt(lines: Sequence[str], first: int, last: int) -> Excerpt:
     return Excerpt(first, last, shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…")
 
 
-def _but_for_spaces(text: str, wanted: str) -> ClosestMatch | None:
-    letters = _letters(wanted)
-    at = _letters(text).find(letters) if letters else -1
-    if at < 0:
+def _find_ignoring_spaces(text: str, wanted: str) -> ClosestMatch | None:
+    letters = _strip_spaces(wanted)
+    offset = _strip_spaces(text).find(letters) if letters else -1
+    if offset < 0:
         return None
     lines = split_lines(text)
-    ends = list(accumulate(len(_letters(line)) for line in lines))
-    first, last = bisect_right(ends, at), bisect_left(ends, at + len(letters))
+    ends = list(accumulate(len(_strip_spaces(line)) for line in lines))
+    first, last = bisect_right(ends, offset), bisect_left(ends, offset + len(letters))
     asked = wanted.strip("\n").split("\n")
-    difference = _difference(lines[first : last + 1], asked, first + 1)
+    difference = _describe_difference(lines[first : last + 1], asked, first + 1)
     return ClosestMatch(cut_excerpt(lines, first + 1, last + 1), difference)
 
 
-def _difference(there: Sequence[str], asked: Sequence[str], first: int) -> str:
+def _describe_difference(there: Sequence[str], asked: Sequence[str], first: int) -> str:
     """Describe the first difference in white space between lines that are otherwise equal."""
     if len(there) != len(asked):
         return "it has other line breaks or blank lines"
-    for at, (have, want) in enumerate(zip(there, asked, strict=True)):
-        part_of = have[-len(want) :] if at == 0 else have[: len(want)]
-        is_edge = at in {0, len(there) - 1}
+    for index, (have, want) in enumerate(zip(there, asked, strict=True)):
+        part_of = have[-len(want) :] if index == 0 else have[: len(want)]
+        is_edge = index in {0, len(there) - 1}
         if want not in {have, part_of if is_edge else have}:
-            return f"line {first + at} {_in_line(have, want)}"
+            return f"line {first + index} {_compare_line(have, want)}"
     return "the lines before or after it are other ones"
 
 
-def _in_line(have: str, want: str) -> str:
+def _compare_line(have: str, want: str) -> str:
     if have.strip() != want.strip():
         return "has other spaces between its words"
-    if (there := _lead(have)) != (yours := _lead(want)):
-        return f"begins with {_spaces(there)}, yours with {_spaces(yours)}"
-    return f"ends with {_spaces(_lead(have[::-1]))}, yours with {_spaces(_lead(want[::-1]))}"
+    if (there := _get_indent(have)) != (yours := _get_indent(want)):
+        return f"begins with {_describe_spaces(there)}, yours with {_describe_spaces(yours)}"
+    return f"ends with {_describe_spaces(_get_indent(have[::-1]))}, yours with {_describe_spaces(_get_indent(want[::-1]))}"
 
 
-def _lead(line: str) -> str:
+def _get_indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _spaces(run: str) -> str:
+def _describe_spaces(run: str) -> str:
     """Describe white space, as in `8 spaces` or `1 tab and 2 spaces`. Rare kinds appear by code point."""
     words = {" ": "space", "\t": "tab", "\r": "carriage return"}
     counted = [
-        (len(list(same)), words.get(one, f"U+{ord(one):04X} space")) for one, same in groupby(run)
+        (len(list(same)), words.get(letter, f"U+{ord(letter):04X} space"))
+        for letter, same in groupby(run)
     ]
-    said = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in counted]
-    return " and ".join(said) or "no space"
+    parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in counted]
+    return " and ".join(parts) or "no space"
 
 
-def _by_lines(lines: Sequence[str], wanted: Sequence[str]) -> ClosestMatch | None:
-    start = _most_equal(lines, wanted)
+def _find_by_lines(lines: Sequence[str], wanted: Sequence[str]) -> ClosestMatch | None:
+    start = _find_equal_lines(lines, wanted)
     if start is None:
-        start = _likest(lines, wanted)
+        start = _find_longest_line(lines, wanted)
     if start is None:
         return None
     last = start + len(wanted) - 1
     return ClosestMatch(cut_excerpt(lines, start + 1 - _BESIDE, last + 1 + _BESIDE), None)
 
 
-def _most_equal(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+def _find_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     """Return the start line that matches the most letters, counting lines that are equal except for white space."""
     places: dict[str, list[int]] = {}
-    for at, line in enumerate(wanted):
-        places.setdefault(_letters(line), []).append(at)
+    for index, line in enumerate(wanted):
+        places.setdefault(_strip_spaces(line), []).append(index)
     votes: Counter[int] = Counter()
-    for at, line in enumerate(lines):
-        letters = _letters(line)
+    for index, line in enumerate(lines):
+        letters = _strip_spaces(line)
         for place in places.get(letters, [])[:_MOST_PLACES] if len(letters) >= _TELLING else ():
-            votes[at - place] += len(letters)
+            votes[index - place] += len(letters)
     return max(votes, key=lambda start: (votes[start], -start)) if votes else None
 
 
-def _likest(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+def _find_longest_line(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     """Return the start line for which the longest wanted line meets its most similar line."""
-    at, longest = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
+    index, longest = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     query = longest.strip()[:_MOST_CHARACTERS]
     stripped = [line.strip()[:_MOST_CHARACTERS] for line in lines]
-    found = process.extractOne(
+    match = process.extractOne(
         query, stripped, scorer=Indel.normalized_similarity, score_cutoff=_LIKE
     )
-    return None if found is None else found[2] - at
+    return None if match is None else match[2] - index
 
 
-def _letters(text: str) -> str:
+def _strip_spaces(text: str) -> str:
     return "".join(text.split())

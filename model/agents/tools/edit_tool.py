@@ -6,7 +6,7 @@ from typing import Final
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from model.agents.tools import carriage_return, indentation
+from model.agents.tools import edit_checks
 from model.agents.tools.closest_text import Excerpt, cut_excerpt, find_closest, split_lines
 from model.agents.tools.tool_context import Observation, ToolContext
 from model.codegraph import syntax_check
@@ -52,104 +52,106 @@ class _Impossible(Exception):
 def edit(context: ToolContext, path: str, old_str: str, new_str: str) -> Observation:
     """Make the edit, or explain why not and what would work. Lone surrogates stand for bytes that are not UTF-8."""
     try:
-        before = _content(context, path, old_str)
-        after, at = _edited(before, old_str, new_str, path)
-        _require_whole(path, before, after)
+        before = _read_content(context, path, old_str)
+        after, start = _replace(before, old_str, new_str, path)
+        _check_result(path, before, after)
         context.workspace.write(path, after)
     except (_Impossible, WorkspaceError) as error:
         return Observation(f"{error}", ok=False)
     why = syntax_check.explain_unchecked(path, after)
     unsure = f" Nobody has checked its syntax: {why}." if why else ""
-    return Observation(f"{_done(path, before, after, at, new_str)}{unsure}")
+    return Observation(f"{_describe_edit(path, before, after, start, new_str)}{unsure}")
 
 
-def _content(context: ToolContext, path: str, old_str: str) -> bytes | None:
+def _read_content(context: ToolContext, path: str, old_str: str) -> bytes | None:
     """Return the file's content; None for a file to create."""
     try:
         return context.workspace.read(path)
     except NoSuchFile as error:
         if not old_str:
             return None
-        like = _like(path, {*context.snapshot.list_paths(), *context.workspace.list_changed()})
+        like = _suggest_paths(
+            path, {*context.snapshot.list_paths(), *context.workspace.list_changed()}
+        )
         raise _Impossible(f"{error}{f'; did you mean {like}?' if like else ''}") from error
 
 
-def _like(path: str, paths: Collection[str]) -> str:
+def _suggest_paths(path: str, paths: Collection[str]) -> str:
     """Name files with the same file name, otherwise files with the most similar paths."""
     name = path.rpartition("/")[2]
-    same = sorted(one for one in paths if one.rpartition("/")[2] == name)[:3]
+    same = sorted(candidate for candidate in paths if candidate.rpartition("/")[2] == name)[:3]
     likest = process.extract(
         path, sorted(paths), scorer=Indel.normalized_similarity, limit=3, score_cutoff=0.6
     )
-    return " or ".join(same or [found[0] for found in likest])
+    return " or ".join(same or [match[0] for match in likest])
 
 
-def _edited(before: bytes | None, old_str: str, new_str: str, path: str) -> tuple[bytes, int]:
+def _replace(before: bytes | None, old_str: str, new_str: str, path: str) -> tuple[bytes, int]:
     """Return the new content and the offset of the new text. Raises _Impossible."""
     if before is None:
-        return _encoded(new_str), 0
+        return _encode(new_str), 0
     if not old_str:
         raise _Impossible(
             f"{path} exists already, so old_str can't be empty; give the passage to replace."
         )
-    old, new = (_ended_as_in(before, text) for text in (old_str, new_str))
+    old, new = (_encode_like(before, text) for text in (old_str, new_str))
     if old == new:
         raise _Impossible("Nothing was changed: old_str and new_str are the same.")
-    match _places(before, old):
+    match _find_all(before, old):
         case [at]:
             return before[:at] + new + before[at + len(old) :], at
         case []:
-            raise _Impossible(_not_found(path, before, old_str))
+            raise _Impossible(_describe_missing(path, before, old_str))
         case places:
-            raise _Impossible(_ambiguous(path, before, places))
+            raise _Impossible(_describe_ambiguous(path, before, places))
 
 
-def _require_whole(path: str, before: bytes | None, after: bytes) -> None:
+def _check_result(path: str, before: bytes | None, after: bytes) -> None:
     given = before or b""
-    if complaint := syntax_check.check_syntax(path, given, after) or indentation.check_indentation(
+    if complaint := syntax_check.check_syntax(path, given, after) or edit_checks.check_indentation(
         path, given, after
     ):
         raise _Impossible(
             f"The edit was discarded, because it breaks the syntax: {complaint.rstrip('.')}. "
             "The file is as it was before; send an edit that leaves it whole."
         )
-    if complaint := carriage_return.check_carriage_returns(path, given, after):
+    if complaint := edit_checks.check_carriage_returns(path, given, after):
         raise _Impossible(f"The edit was discarded: {complaint}.")
 
 
-def _places(content: bytes, wanted: bytes) -> list[int]:
+def _find_all(content: bytes, wanted: bytes) -> list[int]:
     """Return every offset where `wanted` begins, with overlaps."""
-    found: list[int] = []
-    at = content.find(wanted)
-    while at >= 0:
-        found.append(at)
-        at = content.find(wanted, at + 1)
-    return found
+    places: list[int] = []
+    start = content.find(wanted)
+    while start >= 0:
+        places.append(start)
+        start = content.find(wanted, start + 1)
+    return places
 
 
-def _ended_as_in(content: bytes, text: str) -> bytes:
+def _encode_like(content: bytes, text: str) -> bytes:
     """Encode a text. In a file whose lines all end in CR LF, its line feeds become CR LF."""
-    encoded = _encoded(text)
+    encoded = _encode(text)
     if b"\r\n" not in content or b"\n" in content.replace(b"\r\n", b""):
         return encoded
     return encoded.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
 
 
-def _not_found(path: str, content: bytes, old_str: str) -> str:
-    text = _decoded(content).replace("\r\n", "\n")
+def _describe_missing(path: str, content: bytes, old_str: str) -> str:
+    text = _decode(content).replace("\r\n", "\n")
     near = find_closest(text, old_str.replace("\r\n", "\n"))
     if near is None:
         return f"old_str is not in {path}, nor anything like it in its {len(split_lines(text)):,} lines."
     if near.difference is None:
-        return f"old_str is not in {path}. The likest place is {_shown(near.excerpt)}"
+        return f"old_str is not in {path}. The likest place is {_show_excerpt(near.excerpt)}"
     return (
         f"old_str is in {path} but for its spaces: {near.difference}. "
-        f"Copy the passage as it stands there, {_shown(near.excerpt)}"
+        f"Copy the passage as it stands there, {_show_excerpt(near.excerpt)}"
     )
 
 
-def _ambiguous(path: str, content: bytes, places: Sequence[int]) -> str:
-    lines = [content.count(b"\n", 0, at) + 1 for at in places[:_MOST_PLACES]]
+def _describe_ambiguous(path: str, content: bytes, places: Sequence[int]) -> str:
+    lines = [content.count(b"\n", 0, place) + 1 for place in places[:_MOST_PLACES]]
     more = ", …" if len(places) > _MOST_PLACES else ""
     return (
         f"old_str is in {path} {len(places)} times, from lines {', '.join(map(str, lines))}{more} on. "
@@ -157,22 +159,22 @@ def _ambiguous(path: str, content: bytes, places: Sequence[int]) -> str:
     )
 
 
-def _done(path: str, before: bytes | None, after: bytes, at: int, new_str: str) -> str:
+def _describe_edit(path: str, before: bytes | None, after: bytes, start: int, new_str: str) -> str:
     if before is None:
         return f"Made {path}, {len(after):,} bytes."
-    lines = split_lines(_decoded(after).replace("\r\n", "\n"))
-    first = after.count(b"\n", 0, at) + 1
+    lines = split_lines(_decode(after).replace("\r\n", "\n"))
+    first = after.count(b"\n", 0, start) + 1
     last = first + new_str.count("\n")
-    return f"Edited {path}, which now reads in {_shown(cut_excerpt(lines, first - _BESIDE, last + _BESIDE))}"
+    return f"Edited {path}, which now reads in {_show_excerpt(cut_excerpt(lines, first - _BESIDE, last + _BESIDE))}"
 
 
-def _shown(one: Excerpt) -> str:
-    return f"lines {one.first}-{one.last}:\n{one.text}"
+def _show_excerpt(lines: Excerpt) -> str:
+    return f"lines {lines.first}-{lines.last}:\n{lines.text}"
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     return content.decode(errors="surrogateescape")

@@ -24,7 +24,9 @@ def split_into_pages(blocks: Sequence[PageSection], size: int) -> tuple[str, ...
     room = size
     for block in blocks:
         heading = block.heading
-        for first, line in zip(chain([True], repeat(False)), _lines(block.text), strict=False):
+        for first, line in zip(
+            chain([True], repeat(False)), _split_lines(block.text), strict=False
+        ):
             wanted = len(line) + 1 + (len(heading) + 1) * first
             if page and wanted > room:
                 done.append("\n".join(page))
@@ -37,7 +39,7 @@ def split_into_pages(blocks: Sequence[PageSection], size: int) -> tuple[str, ...
     return (*done, "\n".join(page))
 
 
-def _lines(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     for line in text.replace("\r\n", "\n").split("\n"):
         more = len(line) - _LINE_CHARACTERS
         yield line if more <= 0 else f"{line[:_LINE_CHARACTERS]}… ({more:,} more characters)"

@@ -30,7 +30,7 @@ TOOL: Final = Tool(
         "properties": {
             "construct": {
                 "type": "string",
-                "enum": [one.value for one in EntityKind],
+                "enum": [kind.value for kind in EntityKind],
                 "description": "Which kind of definition to look for; a method is a class_method.",
             },
             "entity": {
@@ -51,33 +51,39 @@ TOOL: Final = Tool(
 def search(context: ToolContext, construct: str, entity: str, page: int = 1) -> Observation:
     """Show all definitions of that simple name, or suggest similar names."""
     kind = EntityKind(construct)
-    found = _named(context, kind, entity)
-    if not found:
-        return Observation(_nothing(context, kind, entity), ok=False)
-    shown = split_into_pages([_block(context, one) for one in found], context.page_characters)
+    entities = _find_named(context, kind, entity)
+    if not entities:
+        return Observation(_describe_nothing(context, kind, entity), ok=False)
+    shown = split_into_pages(
+        [_build_section(context, definition) for definition in entities], context.page_characters
+    )
     if not 1 <= page <= len(shown):
         return Observation(
-            f"There is no page {page}: the answer has {_count(len(shown), ('page', 'pages'))}.",
+            f"There is no page {page}: the answer has {_format_count(len(shown), ('page', 'pages'))}.",
             ok=False,
         )
     return Observation(
-        f"{_count(len(found), _WORDS[kind])} named {_simple(entity)}:\n\n"
-        f"{shown[page - 1]}{_way_on(kind, entity, page, len(shown))}"
+        f"{_format_count(len(entities), _WORDS[kind])} named {_get_simple_name(entity)}:\n\n"
+        f"{shown[page - 1]}{_describe_next_page(kind, entity, page, len(shown))}"
     )
 
 
-def _named(context: ToolContext, kind: EntityKind, entity: str) -> Sequence[Entity]:
+def _find_named(context: ToolContext, kind: EntityKind, entity: str) -> Sequence[Entity]:
     """Find definitions by simple name. For a dotted name, prefer those with the full dotted name."""
-    found = context.snapshot.find(kind, _simple(entity))
-    exact = [one for one in found if f".{one.qualified_name}".endswith(f".{entity.strip()}")]
-    return exact or found
+    entities = context.snapshot.find(kind, _get_simple_name(entity))
+    exact = [
+        candidate
+        for candidate in entities
+        if f".{candidate.qualified_name}".endswith(f".{entity.strip()}")
+    ]
+    return exact or entities
 
 
-def _simple(entity: str) -> str:
+def _get_simple_name(entity: str) -> str:
     return entity.strip().rpartition(".")[2]
 
 
-def _block(context: ToolContext, entity: Entity) -> PageSection:
+def _build_section(context: ToolContext, entity: Entity) -> PageSection:
     heading = (
         f"## {entity.path}, lines {entity.start_line}-{entity.end_line}: {entity.qualified_name}"
     )
@@ -88,30 +94,30 @@ def _block(context: ToolContext, entity: Entity) -> PageSection:
         return PageSection(heading, f"(its source can't be shown: {error})")
 
 
-def _way_on(kind: EntityKind, entity: str, page: int, count: int) -> str:
+def _describe_next_page(kind: EntityKind, entity: str, page: int, count: int) -> str:
     if page == count:
         return f"\n\n(page {page} of {count}, the last)" if count > 1 else ""
     call = f'search_tool(construct="{kind.value}", entity="{entity}", page={page + 1})'
     return f"\n\n(page {page} of {count}; for the next one call {call})"
 
 
-def _nothing(context: ToolContext, kind: EntityKind, entity: str) -> str:
-    name = _simple(entity)
-    said = [f"No {_WORDS[kind][0]} is named {name}."]
-    elsewhere = ((other, context.snapshot.find(other, name)) for other in EntityKind)
-    said += [
-        f'{_count(len(found), _WORDS[other])} of this name can be found by construct="{other.value}".'
-        for other, found in elsewhere
-        if found
+def _describe_nothing(context: ToolContext, kind: EntityKind, entity: str) -> str:
+    name = _get_simple_name(entity)
+    sentences = [f"No {_WORDS[kind][0]} is named {name}."]
+    elsewhere = ((construct, context.snapshot.find(construct, name)) for construct in EntityKind)
+    sentences += [
+        f'{_format_count(len(matches), _WORDS[construct])} of this name can be found by construct="{construct.value}".'
+        for construct, matches in elsewhere
+        if matches
     ]
     if near := context.snapshot.find_similar_names(kind, name):
-        said.append(f"Names like it: {', '.join(near)}.")
+        sentences.append(f"Names like it: {', '.join(near)}.")
     if _NO_NAME.search(entity.strip()):
-        said.append("Ask for one bare name at a time.")
-    if len(said) == 1:
-        said.append("Look for a name that the issue or other code mentions.")
-    return " ".join(said)
+        sentences.append("Ask for one bare name at a time.")
+    if len(sentences) == 1:
+        sentences.append("Look for a name that the issue or other code mentions.")
+    return " ".join(sentences)
 
 
-def _count(number: int, words: tuple[str, str]) -> str:
+def _format_count(number: int, words: tuple[str, str]) -> str:
     return f"{number} {words[number != 1]}"

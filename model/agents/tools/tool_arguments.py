@@ -17,25 +17,27 @@ class BadCall(Exception):
 
 def parse_arguments(call: ToolCall, tools: Sequence[Tool]) -> dict[str, Any]:
     """Parse a call's arguments, check their types and revert escapes. Raises BadCall."""
-    tool = next((one for one in tools if one.name == call.name), None)
+    tool = next((candidate for candidate in tools if candidate.name == call.name), None)
     if tool is None:
-        names = ", ".join(one.name for one in tools)
-        raise BadCall(f"There is no tool {_shown(call.name)}; there are {names}.")
-    given = _object(call, tool)
+        names = ", ".join(candidate.name for candidate in tools)
+        raise BadCall(f"There is no tool {_quote(call.name)}; there are {names}.")
+    arguments = _parse_object(call, tool)
     properties: Mapping[str, Mapping[str, Any]] = tool.parameters["properties"]
-    missing = [name for name in tool.parameters["required"] if name not in given]
-    unknown = [name for name in given if name not in properties]
+    missing = [name for name in tool.parameters["required"] if name not in arguments]
+    unknown = [name for name in arguments if name not in properties]
     if missing or unknown:
         wrong = "; ".join(
-            f"{what} {', '.join(map(_shown, names))}"
+            f"{what} {', '.join(map(_quote, names))}"
             for what, names in (("missing", missing), ("not known", unknown))
             if names
         )
         raise BadCall(f"{tool.name} takes {', '.join(properties) or 'no arguments'}; {wrong}.")
-    return {name: _value(tool, name, value, properties[name]) for name, value in given.items()}
+    return {
+        name: _check_value(tool, name, value, properties[name]) for name, value in arguments.items()
+    }
 
 
-def _object(call: ToolCall, tool: Tool) -> dict[str, Any]:
+def _parse_object(call: ToolCall, tool: Tool) -> dict[str, Any]:
     try:
         given = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError) as error:
@@ -47,19 +49,19 @@ def _object(call: ToolCall, tool: Tool) -> dict[str, Any]:
     return given
 
 
-def _value(tool: Tool, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+def _check_value(tool: Tool, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     where = f"{name} of {tool.name}"
     wanted = schema["type"]
     if type(value) is not _TYPES[wanted]:
-        raise BadCall(f"{where} is {_shown(value)}; it has to be of type {wanted}.")
+        raise BadCall(f"{where} is {_quote(value)}; it has to be of type {wanted}.")
     if "enum" in schema and value not in schema["enum"]:
         raise BadCall(
-            f"{where} is {_shown(value)}; it has to be one of {', '.join(schema['enum'])}."
+            f"{where} is {_quote(value)}; it has to be one of {', '.join(schema['enum'])}."
         )
-    return _text(where, value) if isinstance(value, str) else value
+    return _revert_escapes(where, value) if isinstance(value, str) else value
 
 
-def _text(where: str, value: str) -> str:
+def _revert_escapes(where: str, value: str) -> str:
     """Revert the escapes of a text. Lone surrogates are allowed only where an escape produced them."""
     try:
         value.encode()
@@ -72,6 +74,6 @@ def _text(where: str, value: str) -> str:
     return meant
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from model.agents.tools import edit_tool, patch_submission, search_tool
+from model.agents.tools import edit_tool, search_tool
 from model.agents.tools.tool_arguments import BadCall, parse_arguments
 from model.agents.tools.tool_context import Observation, Submission, ToolContext
 from model.errors import WorkspaceError
@@ -13,12 +13,32 @@ from model.protocols import Tool, ToolCall
 
 __all__ = ["TOOLS", "Observation", "Submission", "ToolContext", "run_tool"]
 
-TOOLS: Final[tuple[Tool, ...]] = (search_tool.TOOL, edit_tool.TOOL, patch_submission.SUBMISSION)
+SUBMISSION: Final = Tool(
+    name="patch_submission",
+    description=(
+        "Hand in the work: all edits so far become one patch, and the conversation is over. "
+        "Call it when the issue is resolved. Without any edit there is nothing to hand in."
+    ),
+    parameters={"type": "object", "properties": {}, "required": []},
+)
+
+TOOLS: Final[tuple[Tool, ...]] = (search_tool.TOOL, edit_tool.TOOL, SUBMISSION)
+
+
+def submit(context: ToolContext) -> Observation | Submission:
+    """Return the diff of all edits, or refuse an empty one. Raises WorkspaceError when git fails."""
+    if diff := context.workspace.diff():
+        return Submission(diff)
+    return Observation(
+        "Nothing was handed in: no file differs from what it was. Change the code with edit_tool first.",
+        ok=False,
+    )
+
 
 _DOES: Final[Mapping[str, Callable[..., Observation | Submission]]] = {
     search_tool.TOOL.name: search_tool.search,
     edit_tool.TOOL.name: edit_tool.edit,
-    patch_submission.SUBMISSION.name: patch_submission.submit,
+    SUBMISSION.name: submit,
 }
 
 

@@ -11,8 +11,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from model.prompts.truncation import cut_middle
-from model.prompts.untrusted import COMMENT_MARK, HINT_TAG, escape_patch, strip_html_comments
+from model.prompts.untrusted import (
+    COMMENT_MARK,
+    HINT_TAG,
+    cut_middle,
+    escape_patch,
+    strip_html_comments,
+)
 
 MAX_FEEDBACK = 4_000
 """Characters of feedback before escaping."""
@@ -70,7 +75,7 @@ class Guidance:
 
 def build_guidance(
     source: HintSource,
-    words: str,
+    text: str,
     *,
     said_by: str = "",
     paths: Collection[str] = (),
@@ -81,20 +86,24 @@ def build_guidance(
     A maintainer's list becomes the plan. Locations are the files in `paths` that the text names. A long text keeps
     its first third and its last two thirds: an error stands last.
     """
-    said = _COLOUR.sub("", words).replace("\r\n", "\n").replace("\r", "\n")
+    feedback_text = _COLOUR.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     if (
         source is HintSource.MAINTAINER
     ):  # who reads the comment on its page doesn't see its HTML comments
-        said = strip_html_comments(said).replace(COMMENT_MARK, "")
-    said = said.strip()
-    if not said:
+        feedback_text = strip_html_comments(feedback_text).replace(COMMENT_MARK, "")
+    feedback_text = feedback_text.strip()
+    if not feedback_text:
         return None
-    plan = _plan(said) if source is HintSource.MAINTAINER else ()
-    feedback = _BLANK_LINES.sub("\n\n", _ITEM.sub("", said)).strip() if plan else said
+    plan = _extract_plan(feedback_text) if source is HintSource.MAINTAINER else ()
+    feedback = (
+        _BLANK_LINES.sub("\n\n", _ITEM.sub("", feedback_text)).strip() if plan else feedback_text
+    )
     return Guidance(
-        feedback=_safe(feedback, MAX_FEEDBACK),
-        plan="\n".join(_safe(step, MAX_STEP, ends=" ") for step in plan),
-        locations=tuple(escape_patch(place).text for place in _places(said, paths)),
+        feedback=_make_safe(feedback, MAX_FEEDBACK),
+        plan="\n".join(_make_safe(step, MAX_STEP, ends=" ") for step in plan),
+        locations=tuple(
+            escape_patch(place).text for place in _extract_locations(feedback_text, paths)
+        ),
         source=source,
         said_by=said_by,
         parent=parent,
@@ -108,9 +117,11 @@ def render_hint(guidance: Guidance) -> str:
         parts.append(f"{_SAID[guidance.source]}\n{guidance.feedback}")
     if guidance.plan:
         steps = enumerate(guidance.plan.split("\n"), 1)
-        parts.append("\n".join(["Steps that were proposed:", *(f"{n}. {one}" for n, one in steps)]))
+        parts.append(
+            "\n".join(["Steps that were proposed:", *(f"{n}. {item}" for n, item in steps)])
+        )
     if guidance.locations:
-        parts.append("\n".join(["Worth a look:", *(f"- {one}" for one in guidance.locations)]))
+        parts.append("\n".join(["Worth a look:", *(f"- {item}" for item in guidance.locations)]))
     return "\n\n".join([f"{_OPENS}\n{parts[0]}", *parts[1:]]) + f"\n{_CLOSES}"
 
 
@@ -124,21 +135,21 @@ def remove_hint(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
-def _plan(said: str) -> tuple[str, ...]:
-    return tuple(step.strip() for step in _ITEM.findall(said))[:MAX_STEPS]
+def _extract_plan(text: str) -> tuple[str, ...]:
+    return tuple(step.strip() for step in _ITEM.findall(text))[:MAX_STEPS]
 
 
-def _places(said: str, paths: Collection[str]) -> list[str]:
+def _extract_locations(text: str, paths: Collection[str]) -> list[str]:
     """Return files of the tree in the order of mention. An absolute path matches by its last parts."""
-    named = (_known(match[0].replace("\\", "/"), paths) for match in _PLACE.finditer(said))
+    named = (_match_path(match[0].replace("\\", "/"), paths) for match in _PLACE.finditer(text))
     return list(dict.fromkeys(filter(None, named)))[:MAX_LOCATIONS]
 
 
-def _known(name: str, paths: Collection[str]) -> str:
-    return next((end for end in _ends(name.removeprefix("./")) if end in paths), "")
+def _match_path(name: str, paths: Collection[str]) -> str:
+    return next((end for end in _shorten_path(name.removeprefix("./")) if end in paths), "")
 
 
-def _ends(name: str) -> Iterator[str]:
+def _shorten_path(name: str) -> Iterator[str]:
     """Yield the path, then the path without its first folders, down to one folder and a file."""
     yield name
     while name.count("/") > 1:
@@ -146,7 +157,7 @@ def _ends(name: str) -> Iterator[str]:
         yield name
 
 
-def _safe(text: str, most: int, ends: str = "\n") -> str:
+def _make_safe(text: str, most: int, ends: str = "\n") -> str:
     """Escape a text. The middle of a long text is left out: an error stands last."""
     head = most // 3
     return escape_patch(cut_middle(text, head, most - head, ends=ends)).text

@@ -22,29 +22,29 @@ def find_word_runs(guidance: Guidance) -> frozenset[str]:
     text = get_hint_text(guidance)
     for path in guidance.locations:
         text = text.replace(path, "\n")
-    return frozenset(run for line in text.split("\n") for run in _runs(_words(line)))
+    return frozenset(run for line in text.split("\n") for run in _split_runs(_split_words(line)))
 
 
 def drop_public_runs(runs: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
     """Remove the runs that occur in any of the texts: public words give nothing away."""
-    for spaced in map(_spaced, texts):
+    for spaced in map(_normalise, texts):
         runs = frozenset(run for run in runs if run not in spaced)
     return runs
 
 
-def _runs(line: list[str]) -> Iterable[str]:
+def _split_runs(line: list[str]) -> Iterable[str]:
     length = min(_LENGTH, len(line))
-    for at in range(len(line) - length + 1 if length >= _SHORTEST else 0):
-        yield _joined(line[at : at + length])
+    for start in range(len(line) - length + 1 if length >= _SHORTEST else 0):
+        yield _join(line[start : start + length])
 
 
-def _spaced(text: str) -> str:
-    return _joined(_words(text))
+def _normalise(text: str) -> str:
+    return _join(_split_words(text))
 
 
-def _joined(some: list[str]) -> str:
+def _join(some: list[str]) -> str:
     return f" {' '.join(some)} "
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return _WORD.findall(_ESCAPED.sub(" ", restore_escapes(text)).casefold())

@@ -77,7 +77,7 @@ class Step:
 
 def build_conversation(opening: Iterable[Message], steps: Iterable[Step]) -> tuple[Message, ...]:
     """Join the opening and all steps into one list of messages."""
-    return (*opening, *(one for step in steps for one in (step.reply, *step.answers)))
+    return (*opening, *(message for step in steps for message in (step.reply, *step.answers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +108,24 @@ class Trajectory:
     @property
     def quotes_hint(self) -> bool:
         """Whether the model's replies or its patch repeat words that only the hint contained."""
-        clean = self._with_clean_prompts()
-        left = self._hint_beside(clean)
+        clean = self._strip_hint()
+        left = self._find_private_runs(clean)
         for step in clean.steps:
-            left = guidance_leak.drop_public_runs(left, _contents(step.prompt))
-            if guidance_leak.drop_public_runs(left, _said(step)) != left:
+            left = guidance_leak.drop_public_runs(left, _list_contents(step.prompt))
+            if guidance_leak.drop_public_runs(left, _list_texts(step)) != left:
                 return True
-            left = guidance_leak.drop_public_runs(left, _contents(step.answers))
+            left = guidance_leak.drop_public_runs(left, _list_contents(step.answers))
         return self.patch_quotes_hint
 
     @property
     def patch_quotes_hint(self) -> bool:
         """Whether the patch adds words of the hint that neither the issue nor the shown code contains."""
-        clean = self._with_clean_prompts()
+        clean = self._strip_hint()
         lines = (self.patch or "").split("\n")
         added = "\n".join(line for line in lines if line.startswith("+"))
         there = "\n".join(line for line in lines if not line.startswith("+"))
-        prompts = [text for step in clean.steps for text in _contents(step.prompt)]
-        left = guidance_leak.drop_public_runs(self._hint_beside(clean), [there, *prompts])
+        prompts = [text for step in clean.steps for text in _list_contents(step.prompt)]
+        left = guidance_leak.drop_public_runs(self._find_private_runs(clean), [there, *prompts])
         return guidance_leak.drop_public_runs(left, [added]) != left
 
     def remove_guidance(self) -> "Trajectory | None":
@@ -135,39 +135,44 @@ class Trajectory:
         that it never saw. Evaluation uses only the patch of a guided attempt, and not even that when
         `patch_quotes_hint`.
         """
-        return None if self.quotes_hint else self._with_clean_prompts()
+        return None if self.quotes_hint else self._strip_hint()
 
-    def _hint_beside(self, clean: "Trajectory") -> frozenset[str]:
+    def _find_private_runs(self, clean: "Trajectory") -> frozenset[str]:
         """Return the hint's word runs that neither the issue nor the opening contains."""
         runs = guidance_leak.find_word_runs(self.guidance) if self.guidance else frozenset()
-        return guidance_leak.drop_public_runs(runs, [self.issue.text, *_contents(clean.opening)])
+        return guidance_leak.drop_public_runs(
+            runs, [self.issue.text, *_list_contents(clean.opening)]
+        )
 
-    def _with_clean_prompts(self) -> "Trajectory":
+    def _strip_hint(self) -> "Trajectory":
         return replace(
             self,
             guidance=None,
-            opening=_unguided(self.opening),
-            steps=tuple(replace(step, prompt=_unguided(step.prompt)) for step in self.steps),
+            opening=_strip_messages(self.opening),
+            steps=tuple(replace(step, prompt=_strip_messages(step.prompt)) for step in self.steps),
         )
 
 
-def _contents(messages: Iterable[Message]) -> list[str]:
+def _list_contents(messages: Iterable[Message]) -> list[str]:
     return [message.content for message in messages]
 
 
-def _said(step: Step) -> list[str]:
+def _list_texts(step: Step) -> list[str]:
     """Return all texts that the model wrote, with decoded call arguments."""
-    return [step.reply.content, *(_read(call.arguments) for call in step.reply.tool_calls)]
+    return [
+        step.reply.content,
+        *(_decode_arguments(call.arguments) for call in step.reply.tool_calls),
+    ]
 
 
-def _read(arguments: str) -> str:
+def _decode_arguments(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
     except (ValueError, RecursionError):
         return arguments
 
 
-def _unguided(messages: Iterable[Message]) -> tuple[Message, ...]:
+def _strip_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(replace(message, content=remove_hint(message.content)) for message in messages)
 
 
@@ -198,7 +203,7 @@ class Attempt:
         """Tokens paid for, summed over all steps."""
         paid = [step.tokens for step in self.trajectory.steps]
         return Tokens(
-            sum(one.prompt for one in paid),
-            sum(one.cached for one in paid),
-            sum(one.completion for one in paid),
+            sum(usage.prompt for usage in paid),
+            sum(usage.cached for usage in paid),
+            sum(usage.completion for usage in paid),
         )

@@ -17,11 +17,11 @@ def attempt(tmp_path):
 
     def run(*lines, tree=TREE, limits=None, context=32_768, **options):
         engine = RecordingEngine(*lines, context_tokens=context)
-        with desk_on(tmp_path / "tree", tree) as context:
-            done = MiniSE(engine, limits=limits).propose(ISSUE, context, seed=3, **options)
+        with desk_on(tmp_path / "tree", tree) as tools:
+            done = MiniSE(engine, limits=limits).propose(ISSUE, tools, seed=3, **options)
         raw = dump_trajectory(done.trajectory)
-        with desk_on(tmp_path / "again", tree) as context:
-            assert dump_trajectory(replay_attempt(load_trajectory(raw), context)) == raw
+        with desk_on(tmp_path / "again", tree) as tools:
+            assert dump_trajectory(replay_attempt(load_trajectory(raw), tools)) == raw
         return done, engine
 
     return run
@@ -35,13 +35,13 @@ def pipeline(tmp_path):
         engine = agentless_replies.Cutting(*lines, context_tokens=context)
         told = []
         made = {name: options.pop(name) for name in ("keep", "limits", "clock") if name in options}
-        with desk_on(tmp_path / "tree", tree) as context:
+        with desk_on(tmp_path / "tree", tree) as tools:
             agent = AgentlessMini(engine, plan=plan or SamplingPlan(2, 3), **made)
-            done = agent.propose(ISSUE, context, on_step=told.append, **{"seed": 3} | options)
-            assert context.workspace.list_changed() == ()
+            done = agent.propose(ISSUE, tools, on_step=told.append, **{"seed": 3} | options)
+            assert tools.workspace.list_changed() == ()
         raw = dump_trajectory(done.trajectory)
-        with desk_on(tmp_path / "again", tree) as context:
-            assert dump_trajectory(replay_attempt(load_trajectory(raw), context)) == raw
+        with desk_on(tmp_path / "again", tree) as tools:
+            assert dump_trajectory(replay_attempt(load_trajectory(raw), tools)) == raw
         assert tuple(told) == done.trajectory.steps
         return done, engine
 

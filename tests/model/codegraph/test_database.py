@@ -23,7 +23,7 @@ def on_day(monkeypatch, file):
     """The snapshot of a tree, made on that day by a process of its own."""
 
     def made(day, files):
-        monkeypatch.setattr(database, "_today", lambda: day)
+        monkeypatch.setattr(database, "_get_today", lambda: day)
         blobs, read, seen = tree(files)
         with open_index(file) as index:
             index.build_snapshot(blobs, read)
@@ -61,7 +61,7 @@ def test_a_tree_that_comes_back_late_is_read_again(on_day):
 def test_a_pruned_blobs_number_is_given_to_no_other(monkeypatch, file):
     """An old snapshot that somebody holds finds nothing, instead of something else."""
     day = [0]
-    monkeypatch.setattr(database, "_today", lambda: day[0])
+    monkeypatch.setattr(database, "_get_today", lambda: day[0])
     with open_index(file) as index:
         old, _ = index.build_snapshot(*tree({"a.py": "def f(): pass\n"})[:2])
         day[0] = 3 * KEPT_DAYS

@@ -3,7 +3,7 @@
 import pytest
 
 from model.codegraph import definition_reader
-from model.codegraph.python_syntax import is_valid_python
+from model.codegraph.definition_reader import is_valid_python
 
 VALID = b"def f(x, a):\n    return a, *(x if x else a)\n"
 

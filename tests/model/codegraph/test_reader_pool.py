@@ -17,7 +17,7 @@ class Answering(reader_pool._Process):
     """A process whose answer is written already."""
 
     def __init__(self, answer):
-        self._ours, self._theirs = Pipe()
+        self._socket, self._theirs = Pipe()
         self._theirs.send_bytes(answer)
         self._process = subprocess.Popen(["true"])
         self._process.wait()
@@ -69,7 +69,7 @@ def test_more_than_any_reading_is_refused(monkeypatch):
 
 
 def test_a_process_reads_as_we_would():
-    process = reader_pool._started()
+    process = reader_pool._start_process()
     try:
         assert process.ask(JOBS, 20) == [read_definitions(*JOBS[0])]
     finally:

@@ -126,19 +126,19 @@ def test_a_known_beginning_does_not_change_an_answer(engine):
 def test_log_probabilities_are_those_of_the_reply_at_any_temperature(engine):
     ask = "What is the capital of France?"
     cold, hot = (
-        engine.complete([replace(request(ask, temperature=heat), alternatives=4)])[0]
+        engine.complete([replace(request(ask, temperature=heat), top_logprobs=4)])[0]
         for heat in (0.0, 1.0)
     )
     for answer in (cold, hot):
         assert "".join(token.text for token in answer.tokens) == answer.text
         for token in answer.tokens:
-            chances = [math.exp(chance) for _, chance in token.alternatives]
+            chances = [math.exp(chance) for _, chance in token.top_logprobs]
             assert len(chances) == 4
             assert sum(chances) <= 1
             assert chances == sorted(chances, reverse=True)
-            assert token.log_probability <= token.alternatives[0][1]
-    assert all(token.alternatives[0][0] == token.text for token in cold.tokens)
-    assert cold.tokens[0].alternatives[0][0] == hot.tokens[0].alternatives[0][0]
+            assert token.log_probability <= token.top_logprobs[0][1]
+    assert all(token.top_logprobs[0][0] == token.text for token in cold.tokens)
+    assert cold.tokens[0].top_logprobs[0][0] == hot.tokens[0].top_logprobs[0][0]
 
 
 def test_a_reply_without_alternatives_asked_for_has_no_tokens(engine):

@@ -27,7 +27,7 @@ if __name__ == "__main__":
     engine = catalog.engine(
         EngineChoice("local_vllm", model="smollm2-135m-instruct", cache=Path(sys.argv[1]))
     )
-    ask = Request((Message("user", "What is the capital of France?"),), 12, 0.0, 0, alternatives=3)
+    ask = Request((Message("user", "What is the capital of France?"),), 12, 0.0, 0, top_logprobs=3)
     plain, opened, too_long = engine.complete([
         ask,
         replace(ask, prefill="The capital of France is", max_tokens=1),
@@ -76,7 +76,7 @@ def test_a_batch_is_answered_in_this_process(tmp_path):
     found = json.loads(done.stdout.splitlines()[-1])
     assert "Paris" in found["plain"]["text"]
     assert "".join(token["text"] for token in found["plain"]["tokens"]) == found["plain"]["text"]
-    assert {len(token["alternatives"]) for token in found["plain"]["tokens"]} == {3}
+    assert {len(token["top_logprobs"]) for token in found["plain"]["tokens"]} == {3}
     assert found["opened"].strip() == "Paris"
     assert "exceed the context of 8192" in found["too long"]
     assert max(found["cached"]) > 300

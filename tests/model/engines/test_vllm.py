@@ -85,9 +85,9 @@ def test_log_probabilities_are_those_of_the_reply(engine):
     assert answer.finished
     assert "".join(token.text for token in answer.tokens) == answer.text
     for token in answer.tokens:
-        assert len(token.alternatives) >= 5
-        assert token.alternatives[0] == (token.text, pytest.approx(token.log_probability))
-        assert 0 < sum(math.exp(chance) for _, chance in token.alternatives) <= 1.001
+        assert len(token.top_logprobs) >= 5
+        assert token.top_logprobs[0] == (token.text, pytest.approx(token.log_probability))
+        assert 0 < sum(math.exp(chance) for _, chance in token.top_logprobs) <= 1.001
 
 
 def test_an_opened_reply_is_continued_and_its_continuation_scored(engine):

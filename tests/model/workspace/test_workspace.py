@@ -119,7 +119,7 @@ def test_what_lies_deeper_than_a_path_may_be_long_is_not_listed(root):
 def test_a_folder_that_may_not_be_read_is_left_out(root):
     (root / "gone").mkdir()
     with Workspace.open(root) as workspace:
-        entries = workspace._entries("nowhere")
+        entries = workspace._list_entries("nowhere")
     assert entries == []
 
 

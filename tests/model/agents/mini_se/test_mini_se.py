@@ -13,7 +13,7 @@ from model.engines.scripted import ScriptedEngine, ScriptLine
 from model.errors import Cancelled
 from model.prompts import prompt_template
 from model.protocols import Completion
-from model.verifiers.prompt_builder import combine_fingerprints
+from model.prompts.fingerprint import combine_fingerprints
 from tests.model.agents.builders import (
     CODE,
     ISSUE,

@@ -42,7 +42,7 @@ def test_a_run_becomes_a_calibrator_and_a_run_with_probabilities(run, learn, tmp
     assert made["verifier"] == f"r4p-calibrated-{kept.digest}"
     assert judge_catalog.strip_suffixes(made["verifier"]) == "r4p"
     assert made["brier"]["value"] > plain["brier"]["value"] == 0  # forty issues prove no certainty
-    probabilities = {kept.calibrator.probability(one.evidence) for one in _rows(tmp_path)}
+    probabilities = {kept.calibrator.predict_probability(one.evidence) for one in _rows(tmp_path)}
     told = [one["belief"] for one in made["reliability"]]
     assert told == pytest.approx(sorted(probabilities), abs=1e-6)
     for name, _ in read_folder(tmp_path / "runs").runs:

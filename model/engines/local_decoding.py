@@ -1,5 +1,9 @@
-"""Attention for decoding on a CPU: transformers' own, without its copies of keys and values."""
+"""Helpers of the CPU decode loop: an attention without copies, and prefixes of token rows.
 
+Imports transformers, so only `local_transformers` imports this module.
+"""
+
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import transformers
@@ -32,3 +36,15 @@ def register_grouped_attention() -> str:
     transformers.AttentionInterface.register(name, grouped)
     transformers.AttentionMaskInterface.register(name, transformers.masking_utils.sdpa_mask)
     return name
+
+
+def count_common_prefix(rows: Sequence[Sequence[Hashable]]) -> int:
+    """Count the leading tokens that all rows share. At least one token stays per row, since its logits are needed."""
+    limit = min(map(len, rows)) - 1
+    return min(limit, *(count_equal_prefix(rows[0], row) for row in rows))
+
+
+def count_equal_prefix(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+    """Count the leading tokens that two rows share."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(left), len(right)))

@@ -1,6 +1,6 @@
 """What rows of tokens begin with alike, counted by hand."""
 
-from model.engines.token_prefix import count_common_prefix, count_equal_prefix
+from model.engines.local_decoding import count_common_prefix, count_equal_prefix
 
 
 def test_what_rows_begin_with_alike_leaves_each_a_token_to_read():
